@@ -1,0 +1,89 @@
+# What can be done here. Everything runs inside .venv, which the first target that needs it makes:
+# the packages of requirements.lock, the project itself, and a browser. A second call does none of that again.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.NOTPARALLEL:
+
+# Another interpreter: `make demo PYTHON=/path/to/python3.12`. Else the first of these that is new enough.
+PYTHON ?=
+FIND_PYTHON := python=; for name in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && python=$$name && break; done
+
+# A download that hangs must not hang the set-up; where there is no `timeout` it has to be stopped by hand.
+PATIENCE := $(if $(shell command -v timeout),timeout 300)
+
+AS_ROOT := $(filter 0,$(shell id -u))
+APT := $(and $(AS_ROOT),$(shell command -v apt-get))
+
+# Draws an empty page: a browser whose system libraries are missing can be found and yet not start.
+BROWSER_STARTS := browser=$$(.venv/bin/python -m monitor.pages.browser 2>/dev/null) && \
+	"$$browser" --headless --no-sandbox --disable-gpu --dump-dom about:blank >/dev/null 2>&1
+
+## Look at it ------------------------------------------------------------------------------------------
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo
+demo: .venv/.browser ## sweep the sample ministry and write its briefing to out/briefing.html
+	@.venv/bin/python -m monitor demo --out out
+
+## Work on it ------------------------------------------------------------------------------------------
+
+.PHONY: test
+test: .venv/.browser ## run the tests; some of them: make test ARGS="tests/unit -k dates"
+	@.venv/bin/python -m pytest $(ARGS)
+
+.PHONY: check
+check: .venv/.browser ## ruff, mypy, the import rules, and whether the documentation is complete
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/ruff format --quiet --check . || { echo "Not formatted; mend it with: .venv/bin/ruff format ."; exit 1; }
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+	@.venv/bin/python -m pytest tests/test_docs.py
+
+.PHONY: soak
+soak: .venv/.browser ## run the long tests (memory, endurance) that `make test` leaves out
+	@.venv/bin/python -m pytest -m soak $(ARGS)
+
+## Set it up -------------------------------------------------------------------------------------------
+
+.PHONY: browser
+browser: .venv/.browser ## make .venv and find or install a browser, without running anything
+	@.venv/bin/python -m monitor.pages.browser
+
+.PHONY: lock
+lock: ## choose the newest allowed packages anew and write requirements.lock (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/"; exit 1; }
+	@uv lock --quiet --upgrade
+	@uv export --quiet --locked --all-groups --no-emit-project --no-header --no-annotate \
+		--format requirements-txt --output-file requirements.lock
+
+.venv/.made:
+	@$(FIND_PYTHON); \
+	test -n "$$python" || { echo "Monitor needs Python 3.11 or newer: install it, or name it as PYTHON=…"; exit 1; }; \
+	"$$python" -c 'import ensurepip' 2>/dev/null \
+	|| { test -n "$(APT)" && echo "Installing python3-venv …" && apt-get update -qq >/dev/null \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv >/dev/null; } \
+	|| { echo "Python's venv module is missing: install it, on Debian with: apt-get install python3-venv"; exit 1; }; \
+	test -x .venv/bin/python || "$$python" -m venv .venv
+	@touch $@
+
+.venv/.packages: .venv/.made requirements.lock pyproject.toml
+	@echo "Installing the locked packages into .venv …"
+	@.venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@.venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.browser: .venv/.packages
+	@{ $(BROWSER_STARTS); } \
+	|| { echo "No browser yet; asking Playwright for its Chromium …" \
+		&& $(PATIENCE) .venv/bin/python -m playwright install chromium >/dev/null 2>&1 && { $(BROWSER_STARTS); }; } \
+	|| { test -n "$(APT)" && echo "Installing chromium-headless-shell and fonts-noto-cjk …" && apt-get update -qq >/dev/null \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium-headless-shell fonts-noto-cjk >/dev/null \
+		&& { $(BROWSER_STARTS); }; } \
+	|| { echo "There is no Chromium that starts: apt-get install chromium-headless-shell fonts-noto-cjk, or see docs/administrators/browser.md"; exit 1; }
+	@touch $@

@@ -1,0 +1,1 @@
+"""The use cases, by name: what console, web and work call."""

@@ -1,0 +1,86 @@
+"""Lists of sources in and out: YAML as in config.yaml, and OPML for feed readers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+from lxml import etree
+
+from monitor.app.source_form import form_values
+from monitor.domain.tables import Source
+from monitor.errors import UsageError
+
+_OWN = "monitorSource"
+
+
+def to_yaml(sources: list[Source]) -> str:
+    """The sources as config.yaml writes them."""
+    document = {"sources": [form_values(source) for source in sources]}
+    return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=120)
+
+
+def to_opml(sources: list[Source]) -> str:
+    """The sources as OPML 2.0; what OPML has no word for stands whole in an attribute of ours."""
+    root = etree.Element("opml", version="2.0")
+    etree.SubElement(etree.SubElement(root, "head"), "title").text = "Monitor sources"
+    body = etree.SubElement(root, "body")
+    for source in sources:
+        address = (
+            {"type": "rss", "xmlUrl": source.url} if source.kind == "feed" else {"type": "link", "url": source.url}
+        )
+        own = json.dumps(form_values(source), ensure_ascii=False)
+        etree.SubElement(body, "outline", {"text": source.name, **address, _OWN: own})
+    text: bytes = etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
+    return text.decode()
+
+
+def read_sources(path: Path) -> list[dict[str, Any]]:
+    """What a file of sources says, not yet checked: YAML with `sources:`, a bare YAML list, or OPML.
+
+    `UsageError` where the file cannot be read as either.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}; name a YAML or OPML file.") from None
+    return _from_opml(path, text) if path.suffix.lower() in (".opml", ".xml") else _from_yaml(path, text)
+
+
+def _from_yaml(path: Path, text: bytes) -> list[dict[str, Any]]:
+    try:
+        document = yaml.safe_load(text.decode("utf-8-sig"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise UsageError(
+            f"{path} is no YAML in UTF-8: write the sources as `sources: [{{name: …, url: …}}]`."
+        ) from None
+    rows = document.get("sources") if isinstance(document, dict) else document
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(f"{path} holds no list of sources: write them as `sources: [{{name: …, url: …}}]`.")
+    return rows
+
+
+def _from_opml(path: Path, text: bytes) -> list[dict[str, Any]]:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(text, parser)
+    except etree.XMLSyntaxError as error:
+        raise UsageError(f"{path} is no OPML: {error.msg}.") from None
+    rows = [_of_outline(outline) for outline in root.iter("outline")]
+    return [row for row in rows if row]
+
+
+def _of_outline(outline: Any) -> dict[str, Any]:
+    own = outline.get(_OWN)
+    if own:
+        try:
+            values = json.loads(own)
+        except json.JSONDecodeError:
+            values = None
+        if isinstance(values, dict):
+            return values
+    feed, page = outline.get("xmlUrl"), outline.get("url") or outline.get("htmlUrl")
+    name = outline.get("title") or outline.get("text")
+    if feed:
+        return {"name": name or feed, "url": feed, "kind": "feed"}
+    return {"name": name or page, "url": page} if page else {}

@@ -1,0 +1,76 @@
+"""A run told whole: what `monitor sweep --json` and `monitor runs show` say (contracts, section 2)."""
+
+import datetime as dt
+
+from pydantic import BaseModel, Field
+
+from monitor.briefing.wire import ItemWire, item_wire
+from monitor.domain.reading import Coverage, Usage
+from monitor.domain.tables import Run
+from monitor.domain.words import Phase, RunStatus, SavedBy, SectionEnd
+from monitor.store import Store
+
+
+class FallbackWire(BaseModel):
+    """Something that fell back, was cut short or failed."""
+
+    phase: Phase
+    where: str
+    reason: str
+
+
+class SectionWire(BaseModel):
+    """A section as a run read it."""
+
+    name: str
+    url: str
+    found_by: SavedBy
+    ended: SectionEnd | None
+    pages: int
+    candidates: int
+    refused_saves: int
+    corrected_dates: int
+
+
+class RunReport(BaseModel):
+    """One run: how it ended, what fell back, what was read, kept, missed and spent."""
+
+    run_id: str
+    source: str
+    status: RunStatus
+    error: str | None = None
+    is_baseline: bool
+    since: dt.date | None
+    until: dt.date | None
+    planned_at: dt.datetime
+    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    fallbacks: list[FallbackWire] = Field(default_factory=list)
+    sections: list[SectionWire] = Field(default_factory=list)
+    items: list[ItemWire] = Field(default_factory=list)
+    coverage: Coverage
+    usage: Usage
+
+
+async def report_of(run: Run, store: Store) -> RunReport:
+    """Gather a run's report from the store."""
+    return RunReport(
+        run_id=run.id,
+        source=run.source,
+        status=run.status,
+        error=run.error,
+        is_baseline=run.is_baseline,
+        since=run.since,
+        until=run.until,
+        planned_at=run.planned_at,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        fallbacks=[
+            FallbackWire(phase=row.phase, where=row.where, reason=row.reason)
+            for row in await store.runs.fallbacks(run.id)
+        ],
+        sections=[SectionWire.model_validate(row, from_attributes=True) for row in await store.runs.sections(run.id)],
+        items=[item_wire(item) for item in await store.items.for_run(run.id)],
+        coverage=await store.runs.coverage(run.id),
+        usage=await store.usage.for_run(run.id),
+    )

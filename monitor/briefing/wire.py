@@ -1,0 +1,39 @@
+"""An item as it leaves the program: the fields of contracts, section 1, in their order."""
+
+import datetime as dt
+
+from pydantic import BaseModel, Field
+
+from monitor.domain.page import Attachment
+from monitor.domain.tables import Item
+from monitor.domain.words import DateSource, ItemType, SavedBy, SummaryBy
+
+
+class ItemWire(BaseModel):
+    """One item. `evidence` names what was seen and kept; it is empty where nothing was."""
+
+    id: int | None
+    source: str
+    section: str
+    title: str
+    url: str
+    date: dt.date | None
+    date_source: DateSource
+    type: ItemType
+    summary: str
+    summary_by: SummaryBy
+    rank: int | None
+    tier: int | None
+    by: SavedBy
+    late: bool
+    document_number: str | None
+    issuer: str | None
+    language: str | None
+    first_seen: dt.datetime
+    attachments: list[Attachment] = Field(default_factory=list)
+    evidence: list[str] = Field(default_factory=list)
+
+
+def item_wire(item: Item) -> ItemWire:
+    """The item on the wire."""
+    return ItemWire.model_validate(item, from_attributes=True)

@@ -1,0 +1,172 @@
+"""The words of a briefing, in Chinese and English."""
+
+from pydantic import BaseModel
+
+from monitor.briefing.compose import GapKind
+from monitor.domain.words import DateSource, ItemType, Phase, RunStatus
+
+
+class Wording(BaseModel):
+    """All that a briefing says by itself in one language; `{}` takes the number or name that belongs there."""
+
+    locale: str
+    overline: str
+    period: str
+    one_day: str
+    generated: str
+    online: str
+    items: str
+    sources: str
+    extracts: str
+    troubles: str
+    alert: str
+    baseline_alert: str
+    entries: str
+    more: str
+    nothing: str
+    nothing_seen: str
+    source_states: str
+    source: str
+    state: str
+    new_items: str
+    remarks: str
+    gaps: str
+    no_gaps: str
+    notes: str
+    extract_note: str
+    no_summary_note: str
+    date_note: str
+    rank_note: str
+    extract: str
+    undated: str
+    late: str
+    repost: str
+    attachments: str
+    baseline: str
+    comma: str
+    aside: str
+    date_sources: dict[DateSource, str]
+    types: dict[ItemType, str]
+    statuses: dict[RunStatus | None, str]
+    phases: dict[Phase, str]
+    gap_kinds: dict[GapKind, str]
+
+
+_ZH = Wording(
+    locale="zh-CN",
+    overline="政策简报",
+    period="{} 至 {}",
+    one_day="{}",
+    generated="生成于 {}",
+    online="在线查看",
+    items="新条目",
+    sources="监测来源",
+    extracts="摘录式摘要",
+    troubles="有异常的来源",
+    alert="本期有来源未能完整读取：{}。未列入的内容不等于没有发布，详见文末。",
+    baseline_alert="首次采集（基线）：{}。其条目按日期范围收录，并非都是新近出现的。",
+    entries="条目",
+    more="其余条目",
+    nothing="本期没有新条目。",
+    nothing_seen="本期没有读到任何来源，因此没有条目；这不表示没有新内容发布。",
+    source_states="来源情况",
+    source="来源",
+    state="状态",
+    new_items="新条目",
+    remarks="说明",
+    gaps="未能看到的内容",
+    no_gaps="没有记录到未读的栏目、失败或降级。",
+    notes="阅读说明",
+    extract_note="{} 条摘要是从原文逐句摘出的（标“摘录”），未经模型改写。",
+    no_summary_note="{} 条没有摘要：原文无法读取，或没有可用的句子。",
+    date_note="日期后注明其出处：列表、网址、正文、订阅源；查不到的写“日期未知”，不作推测。",
+    rank_note="条目按重要程度排列：全局性政策与法律法规，行业政策、监管与标准，统计数据，地方性与执行层面的文件，日常动态。",
+    extract="摘录",
+    undated="日期未知",
+    late="迟到",
+    repost="外站",
+    attachments="附件",
+    baseline="首次采集（基线）",
+    comma="、",
+    aside="{}（{}）",
+    date_sources={
+        DateSource.LISTED: "列表", DateSource.URL: "网址", DateSource.PAGE: "正文", DateSource.FEED: "订阅源",
+        DateSource.UNKNOWN: "未知",
+    },
+    types={item_type: str(item_type) for item_type in ItemType},
+    statuses={
+        RunStatus.QUEUED: "排队中", RunStatus.RUNNING: "进行中", RunStatus.SUCCEEDED: "正常",
+        RunStatus.DEGRADED: "不完整", RunStatus.FAILED: "失败", RunStatus.CANCELLED: "已取消", None: "本期未采集",
+    },
+    phases={Phase.NAVIGATE: "导航", Phase.CRAWL: "采集", Phase.SUMMARISE: "摘要", Phase.RANK: "排序"},
+    gap_kinds={
+        "failed": "采集失败", "cancelled": "采集被取消", "degraded": "降级", "running": "采集尚未结束",
+        "never_run": "本期未采集", "silent": "没有新条目", "unseen": "未读", "over_limit": "超出上限、留待下次（条）",
+        "left": "有意未收（条）", "refused": "核对不符、未收（条）",
+    },
+)  # fmt: skip
+_EN = Wording(
+    locale="en",
+    overline="POLICY BRIEFING",
+    period="{} to {}",
+    one_day="{}",
+    generated="Generated {}",
+    online="Read online",
+    items="new items",
+    sources="sources watched",
+    extracts="extracted summaries",
+    troubles="sources with problems",
+    alert="Not every source could be read in full: {}. What is missing may have been published; see the end.",
+    baseline_alert="First run (baseline): {}. Items are those dated within the period, not all of them newly appeared.",
+    entries="Items",
+    more="Further items",
+    nothing="There are no new items in this period.",
+    nothing_seen="No source could be read, so there are no items; this does not mean that nothing was published.",
+    source_states="State of the sources",
+    source="Source",
+    state="State",
+    new_items="New items",
+    remarks="Remarks",
+    gaps="What could not be seen",
+    no_gaps="No unread section, failure or fallback was recorded.",
+    notes="How to read this",
+    extract_note="{} summaries are sentences of the page, word for word (marked “extract”), not a model's words.",
+    no_summary_note="{} items have no summary: the page could not be read or has no usable sentence.",
+    date_note="Each date says where it was read: list, url, page or feed. One not found is “undated”, never guessed.",
+    rank_note="Items stand in order of importance: national policy and law; industry policy, supervision and "
+    "standards; statistics; local and executive documents; daily business.",
+    extract="extract",
+    undated="undated",
+    late="late",
+    repost="other site",
+    attachments="Attachments:",
+    baseline="first run (baseline)",
+    comma=", ",
+    aside="{} ({})",
+    date_sources={
+        DateSource.LISTED: "list", DateSource.URL: "url", DateSource.PAGE: "page", DateSource.FEED: "feed",
+        DateSource.UNKNOWN: "unknown",
+    },
+    types={
+        ItemType.POLICY: "policy", ItemType.LAW: "law", ItemType.STANDARD: "standard", ItemType.PLAN: "plan",
+        ItemType.NOTICE: "notice", ItemType.ANNOUNCEMENT: "announcement", ItemType.INTERPRETATION: "interpretation",
+        ItemType.DATA: "data", ItemType.NEWS: "news", ItemType.PERSONNEL: "personnel", ItemType.MEETING: "meeting",
+        ItemType.OTHER: "other",
+    },
+    statuses={
+        RunStatus.QUEUED: "queued", RunStatus.RUNNING: "running", RunStatus.SUCCEEDED: "complete",
+        RunStatus.DEGRADED: "incomplete", RunStatus.FAILED: "failed", RunStatus.CANCELLED: "cancelled", None: "not run",
+    },
+    phases={Phase.NAVIGATE: "navigation", Phase.CRAWL: "crawl", Phase.SUMMARISE: "summaries", Phase.RANK: "ranking"},
+    gap_kinds={
+        "failed": "run failed", "cancelled": "run cancelled", "degraded": "degraded", "running": "run not finished",
+        "never_run": "not run in this period", "silent": "no new items", "unseen": "not read",
+        "over_limit": "over the limit, left for the next run", "left": "left out on purpose",
+        "refused": "refused because it did not match the page",
+    },
+)  # fmt: skip
+
+
+def wording_for(language: str) -> Wording:
+    """The words for a language: Chinese for any kind of it, English for all others."""
+    return _ZH if language.lower().startswith("zh") else _EN

@@ -1,0 +1,1 @@
+"""The console: one module per command group; parses, calls, prints."""

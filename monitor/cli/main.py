@@ -1,0 +1,121 @@
+"""The console script: options before the command, the commands, and how an error is told."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monitor import __version__
+from monitor.cli import bench, brief, db, demo, doctor, init, items, page, runs, sources, sweep
+from monitor.cli.terminal import Terminal, terminal_of
+from monitor.errors import MonitorError
+
+INTERRUPTED = 130
+_CRASHED = 1
+
+
+def _typer(**options: object) -> typer.Typer:
+    settings: dict[str, object] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+    return typer.Typer(**{**settings, **options})  # type: ignore[arg-type]
+
+
+def new_app() -> typer.Typer:
+    """All commands, as they are offered."""
+    app = _typer(name="monitor", help="Watches official sites and briefs the analysts who need to know.")
+    app.callback(invoke_without_command=True)(_before)
+    for name, command in (
+        ("init", init.init),
+        ("doctor", doctor.doctor),
+        ("page", page.page),
+        ("sweep", sweep.sweep),
+        ("brief", brief.brief),
+        ("demo", demo.demo),
+    ):
+        app.command(name)(command)
+    for name, group in (
+        ("sources", sources.app),
+        ("items", items.app),
+        ("runs", runs.app),
+        ("db", db.app),
+        ("bench", bench.app),
+    ):
+        app.add_typer(group, name=name)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that was typed and leave with its exit code: 0 done, 1 the work failed, 2 wrong usage."""
+    for stream in (sys.stdout, sys.stderr):
+        # Whatever the locale says: what is printed here is Chinese more often than not.
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    code = _run(given, Terminal())
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read along has left. Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str], terminal: Terminal) -> int:
+    command = typer.main.get_command(new_app())
+    try:
+        code = command.main(args=list(arguments), prog_name="monitor", standalone_mode=False, obj=terminal)
+    except MonitorError as error:
+        return _failed(str(error), error.exit_code, error, arguments, terminal)
+    except typer.TyperException as error:
+        return _failed(_complaint(error), error.exit_code, error, arguments, terminal)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        return _CRASHED
+    except Exception as error:  # noqa: BLE001 -- the last stop: told in one line, and whole with --debug
+        text = f"Unexpected {type(error).__name__}: {_one_line(str(error))} (`monitor --debug …` shows where)"
+        return _failed(text, _CRASHED, error, arguments, terminal)
+    if code == INTERRUPTED:
+        terminal.note("Interrupted; what was kept so far stays kept.")
+    return code if isinstance(code, int) else 0
+
+
+def _failed(text: str, code: int, error: Exception, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Tell an error: one line on stderr and, where JSON was asked for and none printed yet, a document on stdout."""
+    text = _one_line(text)
+    if terminal.is_debug:
+        traceback.print_exception(error)
+    terminal.note(f"monitor: {text}")
+    if "--json" in arguments and not terminal.has_document:
+        terminal.document({"error": {"type": type(error).__name__, "message": text, "exit_code": code}})
+    return code
+
+
+def _complaint(error: typer.TyperException) -> str:
+    """What is wrong with what was typed, and where its right form stands."""
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", None) or "monitor"
+    return f"{_one_line(error.format_message()).rstrip('.')}; see `{path} --help`."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _before(
+    context: typer.Context,
+    config: Annotated[Path | None, typer.Option("--config", help="The configuration file.", metavar="FILE")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Watches official sites and briefs the analysts who need to know."""
+    terminal = terminal_of(context)
+    terminal.config, terminal.is_debug = config, debug
+    if version:
+        terminal.say(f"monitor {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        terminal.say(context.get_help())
+        raise typer.Exit

@@ -1,0 +1,218 @@
+"""A scripted language model on loopback: it speaks the chat-completions protocol and answers by reading its prompts.
+
+It stands in for a real model in tests and in the demo, so it is told nothing but what a model is told. Its modes:
+
+- `good`: does what the prompts ask for.
+- `fenced`: the same, in ```json fences with prose around and thoughts with brackets before it.
+- `malformed`: truncated JSON, commas too many, no quotes; tool arguments broken half of the time; orders that repeat.
+- `hallucinating`: true things with invented urls, dates and figures among them.
+- `empty`: neither text nor tool calls.
+- `http_500`: every call fails.
+- `http_429`: the first `refusals` calls are refused with `Retry-After`, then `good`.
+- `slow`: `good`, two seconds a call unless `latency_s` says otherwise.
+- `looping`: the crawl agent opens the same page again and again and never finishes.
+- `lazy`: keeps two items of a page, then finishes.
+- `obedient`: does whatever a page's text tells it to do.
+
+`python -m monitor.demo.scripted_model --mode good --port 8100` runs it until it is interrupted.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from monitor.demo.scripted_answers import Conversation
+from monitor.demo.scripted_modes import Mode, WireReply, reply_in
+
+MODEL_NAME = "scripted"
+
+_SLOW_S = 2.0
+_MAX_BODY_BYTES = 10_000_000
+_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 413: "Content Too Large",
+            429: "Too Many Requests", 500: "Internal Server Error"}  # fmt: skip
+
+
+class ScriptedModel:
+    """One such server. `mode` may be changed while it runs; `requests` holds the parsed body of every call it got.
+
+    `models`, where given, are the only names it answers to; `extra_sections` are link texts that it takes for sections
+    although their form does not say so; `refuses_sampling` makes it behave as reasoning models do. `busiest` is the
+    largest number of calls that were under way at once.
+    """
+
+    def __init__(
+        self,
+        mode: Mode | str = Mode.GOOD,
+        *,
+        api_key: str | None = None,
+        latency_s: float | None = None,
+        refusals: int | None = 2,
+        retry_after_s: float = 1,
+        models: Sequence[str] | None = None,
+        extra_sections: Sequence[str] = ("碳路先锋",),
+        refuses_sampling: bool = False,
+        counts_tokens: bool = True,
+    ) -> None:
+        self.mode = Mode(mode)
+        self.requests: list[dict[str, Any]] = []
+        self.busiest = 0
+        self._api_key = api_key
+        self._latency_s = latency_s
+        self._refusals = refusals
+        self._retry_after_s = retry_after_s
+        self._models = models
+        self._extra_sections = tuple(extra_sections)
+        self._refuses_sampling = refuses_sampling
+        self._counts_tokens = counts_tokens
+        self._refused = 0
+        self._busy = 0
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def serve(self, port: int = 0) -> AsyncIterator[str]:
+        """Serve on 127.0.0.1, on a free port if none is given, for as long as the block lasts; gives the base url."""
+        server = await asyncio.start_server(self._connected, "127.0.0.1", port, limit=_MAX_BODY_BYTES)
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        finally:
+            server.close()
+            for connection in self._connections:
+                connection.cancel()
+            await asyncio.gather(*self._connections, return_exceptions=True)
+            await server.wait_closed()
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self._converse(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request and its answer; the connection is closed after it."""
+        try:
+            status, body, headers = await self._answer(reader)
+            payload = json.dumps(body, ensure_ascii=False).encode()
+            lines = [
+                f"HTTP/1.1 {status} {_REASONS[status]}",
+                "Content-Type: application/json; charset=utf-8",
+                f"Content-Length: {len(payload)}",
+                "Connection: close",
+                *(f"{name}: {value}" for name, value in headers.items()),
+            ]
+            writer.write("\r\n".join([*lines, "", ""]).encode() + payload)
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # whoever asked has gone away: a client that timed out or was cancelled
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, dict[str, Any], dict[str, str]]:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        method, path, *_ = [*head[0].split(" "), "", ""]
+        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+        length = int(headers.get("content-length") or 0)
+        if length > _MAX_BODY_BYTES:
+            return _error(413, "the request is too large")
+        body = await reader.readexactly(length)
+        if self._api_key is not None and headers.get("authorization") != f"Bearer {self._api_key}":
+            return _error(401, "Incorrect API key provided.", "invalid_api_key")
+        if (method, path) == ("GET", "/v1/models"):
+            names = self._models or [MODEL_NAME]
+            return 200, {"object": "list", "data": [{"id": name, "object": "model"} for name in names]}, {}
+        if (method, path) != ("POST", "/v1/chat/completions"):
+            return _error(404, f"there is no {method} {path} here")
+        try:
+            request = json.loads(body)
+        except ValueError:
+            return _error(400, "the body is no JSON")
+        return await self._complete(request)
+
+    async def _complete(self, request: dict[str, Any]) -> tuple[int, dict[str, Any], dict[str, str]]:
+        number = len(self.requests)
+        self.requests.append(request)
+        self._busy += 1
+        self.busiest = max(self.busiest, self._busy)
+        try:
+            latency_s = self._latency_s if self._latency_s is not None else _SLOW_S * (self.mode is Mode.SLOW)
+            await asyncio.sleep(latency_s)
+            return self._refusal(request) or (200, self._completion(request, number), {})
+        finally:
+            self._busy -= 1
+
+    def _refusal(self, request: dict[str, Any]) -> tuple[int, dict[str, Any], dict[str, str]] | None:
+        if self._models is not None and request.get("model") not in self._models:
+            return _error(404, f"The model `{request.get('model')}` does not exist.", "model_not_found")
+        if request.get("stream"):
+            return _error(400, "streaming is not spoken here")
+        if self._refuses_sampling and request.keys() & {"temperature", "top_p"}:
+            return _error(400, "Unsupported value: 'temperature' does not support 0.3 with this model.")
+        if self.mode is Mode.HTTP_500:
+            return _error(500, "the scripted model is out of order")
+        if self.mode is Mode.HTTP_429 and (self._refusals is None or self._refused < self._refusals):
+            self._refused += 1
+            status, body, _ = _error(429, "too many requests", "rate_limit_exceeded")
+            return status, body, {"Retry-After": f"{self._retry_after_s:g}"}
+        return None
+
+    def _completion(self, request: dict[str, Any], number: int) -> dict[str, Any]:
+        reply = reply_in(self.mode, Conversation.of(request), self._extra_sections, number)
+        asked = len(json.dumps(request.get("messages"), ensure_ascii=False))
+        answered = len(reply.text) + sum(len(name) + len(arguments) for name, arguments in reply.calls)
+        usage = {"prompt_tokens": asked // 2, "completion_tokens": answered // 2}
+        return {
+            "id": f"chatcmpl-{number}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": request.get("model"),
+            "choices": [
+                {
+                    "index": 0,
+                    "message": _message(reply, number),
+                    "finish_reason": "tool_calls" if reply.calls else "stop",
+                }
+            ],
+            **({"usage": {**usage, "total_tokens": sum(usage.values())}} if self._counts_tokens else {}),
+        }
+
+
+def _message(reply: WireReply, number: int) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": f"call_{number}_{i}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for i, (name, arguments) in enumerate(reply.calls)
+        ]
+    return message
+
+
+def _error(status: int, message: str, code: str | None = None) -> tuple[int, dict[str, Any], dict[str, str]]:
+    return status, {"error": {"message": message, "type": "scripted_error", "param": None, "code": code}}, {}
+
+
+async def _run(model: ScriptedModel, port: int) -> None:
+    async with model.serve(port) as base_url:
+        sys.stdout.write(f"The scripted model ({model.mode}) answers at {base_url}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Run the server until it is interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m monitor.demo.scripted_model", description="A scripted model.")
+    parser.add_argument("--mode", choices=[str(mode) for mode in Mode], default=str(Mode.GOOD))
+    parser.add_argument("--port", type=int, default=8100)
+    parser.add_argument("--latency-s", type=float, default=None, help="seconds that each answer takes")
+    parser.add_argument("--api-key", default=None, help="the key that is asked for; none by default")
+    chosen = parser.parse_args()
+    model = ScriptedModel(chosen.mode, latency_s=chosen.latency_s, api_key=chosen.api_key)
+    try:
+        asyncio.run(_run(model, chosen.port))
+    except KeyboardInterrupt:
+        return
+
+
+if __name__ == "__main__":
+    main()

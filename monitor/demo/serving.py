@@ -1,0 +1,114 @@
+"""A small HTTP/1.1 server on loopback: GET and HEAD, one request a connection, answers made by a function."""
+
+import asyncio
+import datetime as dt
+import email.utils
+import http
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+HOST = "127.0.0.1"
+REQUEST_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked: `target` is the path with its query as sent, `host` the Host header."""
+
+    method: str
+    target: str
+    host: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent back; `delay_s` keeps the client waiting first."""
+
+    status: int
+    content_type: str
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+
+
+@asynccontextmanager
+async def serving(respond: Callable[[Request], Answer], *, port: int = 0) -> AsyncIterator[int]:
+    """Serves until the block ends and gives the port that it listens on (a free one for 0).
+
+    Connections that are still open when the block ends are dropped, so that a test leaves nothing behind.
+    """
+    open_connections: set[asyncio.Task[None]] = set()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            open_connections.add(task)
+            task.add_done_callback(open_connections.discard)
+        try:
+            # A browser opens connections that it never uses, and any client may hang up: nothing to report.
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+                await _one_exchange(respond, reader, writer)
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    server = await asyncio.start_server(handle, HOST, port)
+    try:
+        yield int(server.sockets[0].getsockname()[1])
+    finally:
+        server.close()
+        for task in list(open_connections):
+            task.cancel()
+        await asyncio.gather(*open_connections, return_exceptions=True)
+        await server.wait_closed()
+
+
+async def _one_exchange(
+    respond: Callable[[Request], Answer], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), REQUEST_TIMEOUT_S)
+    request = _parse(head)
+    if request is None:
+        answer = plain_answer(400)
+    elif request.method not in ("GET", "HEAD"):
+        answer = plain_answer(405, {"Allow": "GET, HEAD"})
+    else:
+        answer = respond(request)
+    if answer.delay_s:
+        await asyncio.sleep(answer.delay_s)
+    writer.write(_head(answer))
+    if request is None or request.method != "HEAD":
+        writer.write(answer.body)
+    await writer.drain()
+
+
+def plain_answer(status: int, headers: dict[str, str] | None = None) -> Answer:
+    """A page that says only what the status means."""
+    phrase = http.HTTPStatus(status).phrase
+    body = f"<html><head><title>{status} {phrase}</title></head><body><h1>{status} {phrase}</h1></body></html>"
+    return Answer(status, "text/html", body.encode(), headers or {})
+
+
+def _parse(head: bytes) -> Request | None:
+    lines = head.decode("latin-1").split("\r\n")
+    words = lines[0].split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        return None
+    fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+    return Request(words[0], words[1], fields.get("host", ""))
+
+
+def _head(answer: Answer) -> bytes:
+    fields = {
+        "Date": email.utils.format_datetime(dt.datetime.now(dt.UTC), usegmt=True),
+        "Server": "sample",
+        "Content-Type": answer.content_type,
+        "Content-Length": str(len(answer.body)),
+        "Connection": "close",
+        **answer.headers,
+    }
+    lines = [f"HTTP/1.1 {answer.status} {http.HTTPStatus(answer.status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in fields.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -1,0 +1,230 @@
+"""A sample site on loopback: for `make demo`, for tests, and to look at by hand (`python -m monitor.demo.site`).
+
+The site is data (see `content.py`), its dates count back from `today`, and what it publishes is known exactly:
+`expected()` is the ground truth that a sweep is measured against. A test may change the site while it is served.
+"""
+
+import argparse
+import asyncio
+import datetime as dt
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from monitor.demo.content import ItemText, Record, Section, paragraphs_of, publish, read_site, site_folder
+from monitor.demo.markup import Markup, Row, folder_of, page_count, repost_base
+from monitor.demo.serving import HOST, Answer, Request, plain_answer, serving
+from monitor.errors import MonitorError, UsageError
+
+ROBOTS = "User-agent: *\nDisallow: /search\n"
+HOME = "/index.html"
+
+
+@dataclass(frozen=True)
+class ExpectedItem:
+    """One item as a faultless sweep would save it; `sections` names every list that shows it, its own first."""
+
+    section: str
+    sections: list[str]
+    title: str
+    url: str
+    date: dt.date
+    type: str
+    tier: int
+    document_number: str | None
+    is_repost: bool
+    attachments: list[str]
+
+
+class SampleSite:
+    """One sample site as it stands on `today`.
+
+    `requests` logs every request (`GET /path`), `faults` maps path prefixes to the status that they answer instead
+    of their pages (412 with the script page of a guard, others with a bare one), `delay_s` is the time that every
+    answer takes. All three may be changed while the site is served.
+    """
+
+    def __init__(
+        self, name: str = "ministry", *, today: dt.date, folder: Path | None = None, delay_s: float = 0.0
+    ) -> None:
+        self.today = today
+        self.delay_s = delay_s
+        self.requests: list[str] = []
+        folder = folder or site_folder(name)
+        self._site, items = read_site(folder)
+        self._markup = Markup(folder, self._site)
+        self._records = {
+            section.id: [
+                publish(item, section, number=section.article.first_number + place * 3, today=today)
+                for place, item in enumerate(items[section.id])
+            ]
+            for section in self._site.sections
+        }
+        self.faults = {folder_of(section): section.fault for section in self._site.sections if section.fault}
+
+    @property
+    def title(self) -> str:
+        """The name of the body whose site this is."""
+        return self._site.title
+
+    @property
+    def focus_areas(self) -> list[dict[str, str]]:
+        """What the demo's source asks for: `[{"name": …}]`."""
+        return [area.model_dump() for area in self._site.focus_areas]
+
+    def sections(self, base_url: str) -> list[dict[str, str]]:
+        """Name and url of the first list page of every section, those that no menu names too; not the home page."""
+        first_pages = [(section.name, section.listing.path(1)) for section in self._site.sections]
+        return [{"name": name, "url": base_url.rstrip("/") + path} for name, path in first_pages if path != HOME]
+
+    def expected(self, base_url: str, *, with_faults: bool = False) -> list[ExpectedItem]:
+        """Every item that can be read at `base_url`, newest first in each section: what is true of the site.
+
+        Items that stand only in sections whose list answers a fault are left out unless `with_faults`.
+        """
+        shown: dict[Record, list[Section]] = {}
+        for section in self._site.sections:
+            if with_faults or not self._fault_at(section.listing.path(1)):
+                for row in self._rows(section):
+                    shown.setdefault(row.record, []).append(section)
+        return [self._expect(record, places, base_url.rstrip("/")) for record, places in shown.items()]
+
+    def add_item(
+        self, section: str, title: str, *, days_ago: int = 0, body: str = "", document_number: str | None = None
+    ) -> str:
+        """Publishes one more item in the section (its name or id) and gives its path."""
+        place = next((one for one in self._site.sections if section in (one.id, one.name)), None)
+        if place is None:
+            raise UsageError(f"The sample site has no section {section!r}.")
+        records = self._records[place.id]
+        number = max((record.number for record in records), default=place.article.first_number) + 3
+        text = ItemText(days_ago=days_ago, title=title, body=body, document_number=document_number)
+        records.insert(0, publish(text, place, number=number, today=self.today))
+        return records[0].path
+
+    def edit_item(self, title: str, *, new_title: str | None = None, body: str | None = None) -> str:
+        """Changes an item's title or text under its old url, as editors do without a word; gives its path."""
+        record = self._record(title)
+        records = self._records[record.section]
+        records[records.index(record)] = replace(
+            record,
+            title=new_title or record.title,
+            paragraphs=record.paragraphs if body is None else paragraphs_of(body, record.date),
+        )
+        return record.path
+
+    def remove_item(self, title: str) -> str:
+        """Takes an item off the site, from its lists and its page; gives the path that now answers 404."""
+        record = self._record(title)
+        self._records[record.section].remove(record)
+        return record.path
+
+    @asynccontextmanager
+    async def serve(self, port: int = 0) -> AsyncIterator[str]:
+        """Serves the site on 127.0.0.1 until the block ends; gives its base url, without a slash at the end."""
+        async with serving(self.respond, port=port) as listening:
+            yield f"http://{HOST}:{listening}"
+
+    def respond(self, request: Request) -> Answer:
+        """The answer to one request, from the site as it stands now."""
+        self.requests.append(f"{request.method} {request.target}")
+        path = unquote(urlsplit(request.target).path)
+        fault = self._fault_at(path)
+        if fault == 412:
+            answer = self._markup.page("fault.html", status=fault)
+        elif fault:
+            answer = plain_answer(fault)
+        elif path == "/robots.txt":
+            answer = Answer(200, "text/plain", ROBOTS.encode())
+        else:
+            make = self._routes(f"http://{request.host or HOST}").get(path, partial(self._markup.static, path))
+            answer = make()
+        return replace(answer, delay_s=self.delay_s)
+
+    def _routes(self, base_url: str) -> dict[str, Callable[[], Answer]]:
+        """Every path that holds a page; made anew for each request, because the site may have changed."""
+        routes: dict[str, Callable[[], Answer]] = {
+            path: partial(self._markup.page, template) for path, template in self._site.pages.items()
+        }
+        for section in self._site.sections:
+            rows, records = self._rows(section), self._newest_first(self._records[section.id])
+            for page in range(1, page_count(section, rows) + 1):
+                routes[section.listing.path(page)] = partial(self._markup.list_page, section, rows, page, base_url)
+            routes[folder_of(section)] = routes[section.listing.path(1)]
+            if section.listing.data:
+                routes[section.listing.data.url] = partial(self._markup.list_data, section, rows, base_url)
+            for record in records:
+                routes[record.path] = partial(self._markup.article, section, records, record)
+                for document in [*record.attachments, *([record.document] if record.document else [])]:
+                    routes[document.path] = partial(self._markup.document, document)
+        return routes
+
+    def _rows(self, section: Section) -> list[Row]:
+        """What the section lists, newest first: its own records, those of others that also stand here, its samples."""
+        rows = [Row(record) for record in self._records[section.id]]
+        for records in self._records.values():
+            for record in records:
+                rows += [Row(record, place.query) for place in record.also_in if place.section == section.id]
+        for other, count in section.listing.shows.items():
+            rows += [Row(record) for record in self._newest_first(self._records[other])[:count]]
+        return sorted(rows, key=lambda row: row.record.date, reverse=True)
+
+    def _newest_first(self, records: Sequence[Record]) -> list[Record]:
+        return sorted(records, key=lambda record: record.date, reverse=True)
+
+    def _record(self, title: str) -> Record:
+        for records in self._records.values():
+            for record in records:
+                if record.title == title:
+                    return record
+        raise UsageError(f"The sample site has no item titled {title!r}.")
+
+    def _fault_at(self, path: str) -> int | None:
+        return next((status for prefix, status in self.faults.items() if path.startswith(prefix)), None)
+
+    def _expect(self, record: Record, places: list[Section], base_url: str) -> ExpectedItem:
+        own = next(section for section in self._site.sections if section.id == record.section)
+        return ExpectedItem(
+            section=own.name,
+            sections=[own.name, *(section.name for section in places if section is not own)],
+            title=record.title,
+            url=(repost_base(self._site, base_url) if record.is_repost else base_url) + record.path,
+            date=record.date,
+            type=record.type,
+            tier=record.tier,
+            document_number=record.document_number,
+            is_repost=record.is_repost,
+            attachments=[base_url + document.path for document in record.attachments],
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serves a sample site until it is interrupted; exit code 2 for a site or a day that is none."""
+    parser = argparse.ArgumentParser(prog="python -m monitor.demo.site", description="Serve a sample site on loopback.")
+    parser.add_argument("name", nargs="?", default="ministry")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--today", type=dt.date.fromisoformat, default=dt.datetime.now().astimezone().date())
+    chosen = parser.parse_args(arguments)
+    try:
+        asyncio.run(_serve_until_interrupted(SampleSite(chosen.name, today=chosen.today), chosen.port))
+    except KeyboardInterrupt:
+        return 0
+    except (MonitorError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code if isinstance(error, MonitorError) else 1
+    return 0
+
+
+async def _serve_until_interrupted(site: SampleSite, port: int) -> None:
+    async with site.serve(port) as base_url:
+        sys.stdout.write(f"{site.title}: {base_url}/\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

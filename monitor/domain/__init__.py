@@ -1,0 +1,1 @@
+"""What the words mean: tables and plain values."""

@@ -1,0 +1,46 @@
+"""Talking with a language model: messages in, a completion out, in the chat-completions shapes."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class ToolCall(BaseModel):
+    """A tool that the model asks for; `arguments` is the JSON text as it came, not yet believed."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(BaseModel):
+    """One message of a conversation."""
+
+    role: Role
+    content: str = ""
+    tool_calls: list[ToolCall] = Field(default_factory=list)
+    tool_call_id: str | None = None
+
+    @property
+    def size_chars(self) -> int:
+        """What the message weighs in the context: its content and its tool arguments, in characters."""
+        return len(self.content) + sum(len(call.arguments) for call in self.tool_calls)
+
+
+class Tool(BaseModel):
+    """A tool as it is offered to a model; `parameters` is a JSON Schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Completion(BaseModel):
+    """A model's answer and what it cost."""
+
+    text: str = ""
+    tool_calls: list[ToolCall] = Field(default_factory=list)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0

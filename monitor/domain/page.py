@@ -1,0 +1,82 @@
+"""A page, as the service sees it: contracts, section 3."""
+
+import datetime as dt
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from monitor.domain.words import DateSource
+
+
+class PageErrorCode(StrEnum):
+    """Why a page could not be seen. `FORBIDDEN` means refused by us."""
+
+    INVALID_URL = "InvalidUrl"
+    NOT_FOUND = "NotFound"
+    TIMEOUT = "Timeout"
+    NETWORK = "NetworkError"
+    BAD_GATEWAY = "BadGateway"
+    TOO_LARGE = "TooLarge"
+    UNSUPPORTED_TYPE = "UnsupportedType"
+    PARSE = "ParseError"
+    FORBIDDEN = "Forbidden"
+    WEB_BLOCKED = "WebBlocked"
+
+
+class PageError(BaseModel):
+    """The reason that a page is empty; `detail_code` says which kind of block it was."""
+
+    code: PageErrorCode
+    detail_code: str | None = None
+    message: str
+
+
+class Link(BaseModel):
+    """An anchor of the page, its url absolute."""
+
+    text: str
+    url: str
+
+
+class Attachment(BaseModel):
+    """A document that hangs on a page; `type` is its lower-case extension without the dot."""
+
+    title: str
+    url: str
+    type: str
+
+
+class Candidate(BaseModel):
+    """A link on a list page that could be an item."""
+
+    title: str
+    url: str
+    date: dt.date | None = None
+    date_source: DateSource = DateSource.UNKNOWN
+    is_repost: bool = False
+    attachments: list[Attachment] = Field(default_factory=list)
+
+
+class Page(BaseModel):
+    """One page. Urls are absolute http(s) without fragments and tracking parameters; candidates stand in page order."""
+
+    url: str
+    final_url: str
+    status: int | None = None
+    content_type: str | None = None
+    encoding: str | None = None
+    rendered: bool = False
+    title: str = ""
+    published_on: dt.date | None = None
+    date_source: DateSource = DateSource.UNKNOWN
+    language: str | None = None
+    text: str = ""
+    links: list[Link] = Field(default_factory=list)
+    candidates: list[Candidate] = Field(default_factory=list)
+    next_page: str | None = None
+    attachments: list[Attachment] = Field(default_factory=list)
+    issuer: str | None = None
+    document_number: str | None = None
+    fetched_at: dt.datetime
+    sha256: str | None = None
+    error: PageError | None = None

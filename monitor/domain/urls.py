@@ -1,0 +1,60 @@
+"""Urls as names of documents: one form to store, one key to compare."""
+
+import re
+from hashlib import sha256
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+
+_TRACKING = re.compile(r"^(utm_\w+|spm|fbclid|gclid|msclkid|mc_[ce]id|_ga|yclid|igshid|wt\.mc_id)$", re.IGNORECASE)
+_MAX_KEY_CHARS = 365
+_SAFE_PATH = "/:@!$&'()*+,;=-._~%"
+
+
+def clean_url(url: str, base: str | None = None) -> str | None:
+    """The absolute form of a link: http(s), no fragment, no tracking parameters; None where it is no such link.
+
+    What a page's author wrote is kept otherwise: letter case of the path, order of the query, trailing slash.
+    Characters that a url may not hold (spaces, Chinese) are percent-encoded as UTF-8.
+    """
+    try:
+        joined = urljoin(base, url.strip()) if base else url.strip()
+        parts = urlsplit(re.sub(r"[\t\r\n]", "", joined))
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if parts.scheme.lower() not in ("http", "https") or not host or not _is_host(host):
+        return None
+    netloc = f"[{host}]" if ":" in host else host.rstrip(".").lower()
+    if port is not None and port != {"http": 80, "https": 443}[parts.scheme.lower()]:
+        netloc = f"{netloc}:{port}"
+    path = quote(parts.path, safe=_SAFE_PATH) or "/"
+    return urlunsplit(SplitResult(parts.scheme.lower(), netloc, path, _without_tracking(parts.query), ""))
+
+
+def url_key(url: str) -> str:
+    """What two urls of the same document share: scheme, `www.`, trailing slash and order of the query folded away.
+
+    A key is at most 365 characters, so that every database can index it: a longer one ends in its SHA-256.
+    """
+    parts = urlsplit(clean_url(url) or url)
+    host = parts.netloc.removeprefix("www.")
+    query = urlencode(sorted(parse_qsl(parts.query, keep_blank_values=True)))
+    path = re.sub(r"/(index\.(s?html?|php|jsp|aspx?))?$", "", re.sub(r"/{2,}", "/", parts.path))
+    key = f"{host}{path}?{query}".rstrip("?")
+    return key if len(key) <= _MAX_KEY_CHARS else f"{key[:300]}#{sha256(key.encode()).hexdigest()}"
+
+
+def host_of(url: str) -> str:
+    """Host and port, lower case; the empty string for what is no url."""
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def _is_host(host: str) -> bool:
+    return not re.search(r"[\s<>\"'\\^`{|}%]", host)
+
+
+def _without_tracking(query: str) -> str:
+    kept = [part for part in query.split("&") if part and not _TRACKING.match(part.split("=", 1)[0])]
+    return quote("&".join(kept), safe=_SAFE_PATH + "?")

@@ -1,0 +1,114 @@
+"""The closed vocabularies of the product: contracts, section 1."""
+
+from enum import StrEnum
+
+
+class SourceKind(StrEnum):
+    """What a source is: a site of sections, a feed, or a standing search."""
+
+    SITE = "site"
+    FEED = "feed"
+    QUERY = "query"
+
+
+class Render(StrEnum):
+    """When a page is drawn in the browser."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class RunStatus(StrEnum):
+    """The states of a run."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether a run in this state has ended."""
+        return self not in (RunStatus.QUEUED, RunStatus.RUNNING)
+
+
+class Phase(StrEnum):
+    """The phases of a sweep."""
+
+    NAVIGATE = "navigate"
+    CRAWL = "crawl"
+    SUMMARISE = "summarise"
+    RANK = "rank"
+
+
+class SectionEnd(StrEnum):
+    """Why the reading of a section ended."""
+
+    END = "end"
+    KNOWN = "known"
+    EARLY = "early"
+    MAX_PAGES = "max_pages"
+    MAX_ITEMS = "max_items"
+    ERROR = "error"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything in range was reached."""
+        return self in (SectionEnd.END, SectionEnd.KNOWN, SectionEnd.EARLY)
+
+
+class Disposition(StrEnum):
+    """What became of a candidate; each gets exactly one."""
+
+    SAVED = "saved"
+    KNOWN = "known"
+    OUT_OF_RANGE = "out_of_range"
+    FILTERED = "filtered"
+    OVER_LIMIT = "over_limit"
+    REFUSED = "refused"
+    LEFT = "left"
+
+
+class DateSource(StrEnum):
+    """Where a publication date was read. A date is never invented."""
+
+    LISTED = "listed"
+    URL = "url"
+    PAGE = "page"
+    FEED = "feed"
+    UNKNOWN = "unknown"
+
+
+class ItemType(StrEnum):
+    """The types of items, stored as these words."""
+
+    POLICY = "政策"
+    LAW = "法规"
+    STANDARD = "标准"
+    PLAN = "规划"
+    NOTICE = "通知"
+    ANNOUNCEMENT = "公告"
+    INTERPRETATION = "解读"
+    DATA = "数据"
+    NEWS = "新闻"
+    PERSONNEL = "人事"
+    MEETING = "会议"
+    OTHER = "其他"
+
+
+class SummaryBy(StrEnum):
+    """Who wrote a summary."""
+
+    MODEL = "model"
+    EXTRACT = "extract"
+    NONE = "none"
+
+
+class SavedBy(StrEnum):
+    """Who chose an item or a section."""
+
+    AGENT = "agent"
+    RULE = "rule"

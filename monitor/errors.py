@@ -1,0 +1,58 @@
+"""What can go wrong, named after what the caller should do about it.
+
+MonitorError
+├── UsageError            the person who typed or configured it mends it        exit code 2
+│   ├── SettingsError       config.yaml or the environment
+│   └── DatabaseError       the database cannot be reached, or is not migrated
+├── WorkFailed            the work was well asked for and could not be done     exit code 1
+│   └── BrowserMissing      no Chromium on this machine
+├── ModelFailed           a model call gave no answer: fall back to the rule
+│   └── ModelUnavailable    do not ask again in this run (circuit open, budget spent, key refused)
+└── RunCancelled          somebody asked the run to stop
+
+Every message is one sentence that says what is wrong and how to mend it; it is shown to people as it stands.
+"""
+
+
+class MonitorError(Exception):
+    """Root of all errors that this program raises on purpose."""
+
+    exit_code = 1
+
+
+class UsageError(MonitorError):
+    """Wrong usage: the message says what to type instead."""
+
+    exit_code = 2
+
+
+class SettingsError(UsageError):
+    """The configuration cannot be used as it stands."""
+
+
+class DatabaseError(UsageError):
+    """The database cannot be reached or has another schema than this version needs."""
+
+
+class WorkFailed(MonitorError):
+    """The work was tried and failed."""
+
+
+class BrowserMissing(WorkFailed):
+    """No Chromium was found, or it could not be started."""
+
+
+class ModelFailed(MonitorError):
+    """A model call ended without an answer; `outcome` is the word kept in the usage ledger."""
+
+    def __init__(self, message: str, *, outcome: str = "error") -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class ModelUnavailable(ModelFailed):
+    """The model must not be asked again in this run."""
+
+
+class RunCancelled(MonitorError):
+    """The run was cancelled; what it had kept stays kept."""

@@ -1,0 +1,1 @@
+"""A neutral document to bytes."""

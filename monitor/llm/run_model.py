@@ -1,0 +1,194 @@
+"""The model as one run sees it: counted, limited, recorded, and given up where asking again is useless."""
+
+import asyncio
+import datetime as dt
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.tables import ModelCall
+from monitor.domain.words import Phase
+from monitor.errors import ModelFailed, ModelUnavailable
+from monitor.ports import Clock
+from monitor.settings.model import LlmSettings
+
+FAILURES_THAT_OPEN = 5
+"""So many failed calls in a row open the circuit: the rest of the run goes by rule."""
+
+_ASCII_CHARS_PER_TOKEN = 4.0
+_OTHER_CHARS_PER_TOKEN = 1.5
+
+Ask = Callable[[str, Sequence[Message], Sequence[Tool]], Awaitable[Completion]]
+Record = Callable[[ModelCall], Awaitable[None]]
+
+
+def estimated_tokens(text: str) -> int:
+    """Roughly what a text costs: 4 Latin characters a token, 3 Chinese ones two; for servers that do not count."""
+    ascii_chars = sum(char.isascii() for char in text)
+    return round(ascii_chars / _ASCII_CHARS_PER_TOKEN + (len(text) - ascii_chars) / _OTHER_CHARS_PER_TOKEN)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What is known of a call before it is made."""
+
+    phase: Phase
+    place: str
+    model: str
+    context_chars: int
+    prompt_tokens: int
+    at: dt.datetime
+
+
+class RunModel:
+    """A `ChatModel` for one run.
+
+    Every call leaves one row in the ledger, failed ones too. After five failed calls in a row, a refused key or a spent
+    budget it answers `ModelUnavailable` without asking; `is_available` and `reason` say so beforehand, and the first
+    call that is refused leaves a row as well, so that the ledger tells why there are no more.
+    """
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        ask: Ask,
+        slots: asyncio.Semaphore,
+        settings: LlmSettings,
+        record: Record,
+        clock: Clock,
+        tokens_today: int = 0,
+    ) -> None:
+        self._run_id = run_id
+        self._ask = ask
+        self._slots = slots
+        self._settings = settings
+        self._record = record
+        self._clock = clock
+        self._tokens_today = tokens_today
+        self._tokens_used = 0
+        self._tokens_under_way = 0
+        self._failures = 0
+        self._closed: ModelUnavailable | None = None
+        self._is_refusal_recorded = False
+
+    @property
+    def is_available(self) -> bool:
+        """Whether asking makes sense."""
+        return self._closed is None
+
+    @property
+    def reason(self) -> str:
+        """Why the model is not asked any more; empty while it is."""
+        return "" if self._closed is None else str(self._closed)
+
+    @property
+    def tokens_used(self) -> int:
+        """What this run has spent so far, prompts and answers together."""
+        return self._tokens_used
+
+    async def complete(
+        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+    ) -> Completion:
+        """One completion, as soon as a slot is free.
+
+        An answer with neither text nor tool calls is handed on as it is (outcome `empty`): the phase judges it.
+        `ModelFailed` where none came, `ModelUnavailable` where none will come in this run.
+        """
+        async with self._slots:
+            call = _Call(
+                phase=phase,
+                place=place,
+                model=self._settings.models.get(phase, self._settings.model),
+                context_chars=sum(message.size_chars for message in messages),
+                prompt_tokens=sum(_prompt_tokens(message) for message in messages),
+                at=self._clock.now(),
+            )
+            await self._admit(call)
+            self._tokens_under_way += call.prompt_tokens
+            try:
+                return await self._asked(call, messages, tools)
+            finally:
+                self._tokens_under_way -= call.prompt_tokens
+
+    async def _asked(self, call: _Call, messages: Sequence[Message], tools: Sequence[Tool]) -> Completion:
+        began = time.perf_counter()
+        try:
+            completion = await self._ask(call.model, messages, tools)
+        except ModelFailed as error:
+            self._count_failure(error)
+            await self._keep(call, error.outcome, began)
+            raise
+        except asyncio.CancelledError:
+            await self._keep(call, "cancelled", began)
+            raise
+        completion = _counted(completion, call)
+        self._failures = 0
+        self._tokens_used += completion.prompt_tokens + completion.completion_tokens
+        has_answer = completion.text.strip() or completion.tool_calls
+        await self._keep(call, "ok" if has_answer else "empty", began, completion)
+        return completion
+
+    async def _admit(self, call: _Call) -> None:
+        """Refuse the call where the circuit is open or its prompt alone would break a budget."""
+        if self._closed is None:
+            self._closed = self._spent(call.prompt_tokens)
+        if self._closed is None:
+            return
+        if not self._is_refusal_recorded:
+            self._is_refusal_recorded = True
+            outcome = "budget" if self._closed.outcome == "budget" else "circuit"
+            await self._record(self._row(call, outcome))
+        raise ModelUnavailable(str(self._closed), outcome=self._closed.outcome)
+
+    def _spent(self, prompt_tokens: int) -> ModelUnavailable | None:
+        wanted = self._tokens_used + self._tokens_under_way + prompt_tokens
+        for limit, name, needed in (
+            (self._settings.run_token_budget, "llm.run_token_budget", wanted),
+            (self._settings.daily_token_budget, "llm.daily_token_budget", wanted + self._tokens_today),
+        ):
+            if limit is not None and needed > limit:
+                return ModelUnavailable(f"{name} of {limit} tokens is spent; the rest goes by rule.", outcome="budget")
+        return None
+
+    def _count_failure(self, error: ModelFailed) -> None:
+        self._failures += 1
+        if isinstance(error, ModelUnavailable):
+            self._closed = self._closed or error
+        elif self._failures >= FAILURES_THAT_OPEN and self._closed is None:
+            self._closed = ModelUnavailable(
+                f"{self._failures} model calls in a row failed, the last one because: {error}", outcome="circuit"
+            )
+
+    async def _keep(self, call: _Call, outcome: str, began: float, completion: Completion | None = None) -> None:
+        await self._record(self._row(call, outcome, round((time.perf_counter() - began) * 1000), completion))
+
+    def _row(self, call: _Call, outcome: str, latency_ms: int = 0, completion: Completion | None = None) -> ModelCall:
+        """The row; a call that brought nothing is booked without tokens, for nobody counted them."""
+        return ModelCall(
+            run_id=self._run_id,
+            phase=call.phase,
+            place=call.place,
+            model=call.model,
+            prompt_tokens=completion.prompt_tokens if completion else 0,
+            completion_tokens=completion.completion_tokens if completion else 0,
+            context_chars=call.context_chars,
+            latency_ms=latency_ms,
+            outcome=outcome,
+            at=call.at,
+        )
+
+
+def _prompt_tokens(message: Message) -> int:
+    return estimated_tokens(message.content) + sum(estimated_tokens(call.arguments) for call in message.tool_calls)
+
+
+def _counted(completion: Completion, call: _Call) -> Completion:
+    """The completion with tokens estimated where the server counted none."""
+    if completion.prompt_tokens or completion.completion_tokens:
+        return completion
+    written = completion.text + "".join(one.name + one.arguments for one in completion.tool_calls)
+    return completion.model_copy(
+        update={"prompt_tokens": call.prompt_tokens, "completion_tokens": estimated_tokens(written)}
+    )

@@ -1,0 +1,184 @@
+"""Which addresses may be asked: the public network, and what the administrator allows by name.
+
+Pages are untrusted and their links, redirects and scripts lead anywhere; none of them may make this service talk to
+the machines around it. The check is made on the address that is connected to, after the name was resolved, so that a
+name which changes its answer between check and connection gains nothing.
+"""
+
+import asyncio
+import ipaddress
+import re
+import socket
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from urllib.parse import urlsplit
+
+import httpcore
+
+from monitor.domain.page import PageErrorCode
+from monitor.net.failure import FetchFailed, failed
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolve = Callable[[str, int], Awaitable[list[Address]]]
+
+_PORTS = {"http": 80, "https": 443}
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
+# Metadata services that hide behind addresses which count as public.
+_METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("192.0.0.192")})
+
+
+async def resolve_host(host: str, port: int) -> list[Address]:
+    """The addresses of a name, in the order the system prefers them; `OSError` where there are none."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).split("%", 1)[0]) for entry in found))
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address belongs to the public network, also when it is an IPv4 address in an IPv6 coat."""
+    return all(
+        inner.is_global and not inner.is_multicast and not inner.is_reserved and inner not in _METADATA
+        for inner in _readings(address)
+    )
+
+
+def is_odd_spelling(host: str) -> bool:
+    """Whether a host is an IPv4 address written so that a reader would not see it: 2130706433, 0x7f.1, 127。0。0。1."""
+    plain = unicodedata.normalize("NFKC", host).replace("。", ".").rstrip(".")
+    try:
+        ipaddress.ip_address(plain)
+    except ValueError:
+        try:
+            socket.inet_aton(plain)
+        except (OSError, UnicodeError):
+            return False
+        return True
+    return plain != host.rstrip(".")
+
+
+class Guard:
+    """Decides about addresses; `allowed_private_hosts` are the exceptions, as `host:port` or as `host` for any port.
+
+    An exception holds for the host as it is written there: another name for the same machine stays refused, or a
+    stranger's DNS entry could borrow it.
+    """
+
+    def __init__(self, *, allowed_private_hosts: Collection[str] = (), resolve: Resolve = resolve_host) -> None:
+        self._allowed = frozenset(entry.strip().lower() for entry in allowed_private_hosts)
+        self._resolve = resolve
+
+    async def check(self, url: str, *, may_be_unresolved: bool = False) -> None:
+        """Raises `FetchFailed` (InvalidUrl, Forbidden, NetworkError) where `url` must not or cannot be asked.
+
+        `may_be_unresolved` is for requests that go through a proxy: a name that only the proxy can resolve passes.
+        """
+        host, port = self._split(url)
+        try:
+            await self.addresses(host, port)
+        except FetchFailed as failure:
+            if not (may_be_unresolved and failure.error.code is PageErrorCode.NETWORK):
+                raise
+
+    async def addresses(self, host: str, port: int) -> list[Address]:
+        """The addresses that may be connected to for this host; the same errors as `check`."""
+        host = host.strip("[]").rstrip(".").lower()
+        if is_odd_spelling(host):
+            raise failed(PageErrorCode.FORBIDDEN, f"The address {host} is refused because it is written in disguise.")
+        literal = _literal(host)
+        found = [literal] if literal else await self._resolved(host, port)
+        if not self._is_allowed(host, port) and not all(is_public(address) for address in found):
+            raise failed(
+                PageErrorCode.FORBIDDEN,
+                f"The address {_written(host, port)} is not public and is refused; "
+                "name it under network.allowed_private_hosts if it may be asked.",
+            )
+        return found
+
+    def _split(self, url: str) -> tuple[str, int]:
+        try:
+            parts = urlsplit(url.strip())
+            host, port, scheme = parts.hostname, parts.port, parts.scheme.lower()
+        except ValueError:
+            raise failed(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.") from None
+        if scheme and scheme not in _PORTS and (parts.netloc or not re.match(r"^\d+(/|$)", parts.path)):
+            raise failed(PageErrorCode.FORBIDDEN, f"Only http and https are loaded, not {scheme}.")
+        if not scheme or not host or re.search(r"[\s<>\"'\\^`{|}%]", host):
+            raise failed(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.")
+        return host, port if port is not None else _PORTS.get(scheme, 80)
+
+    async def _resolved(self, host: str, port: int) -> list[Address]:
+        try:
+            found = await self._resolve(host, port)
+        except (OSError, UnicodeError) as error:
+            may_retry = isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN
+            message = f"The name {host} could not be resolved."
+            raise failed(PageErrorCode.NETWORK, message, may_retry=may_retry) from error
+        if not found:
+            raise failed(PageErrorCode.NETWORK, f"The name {host} has no address.")
+        return found
+
+    def _is_allowed(self, host: str, port: int) -> bool:
+        return not self._allowed.isdisjoint({host, f"[{host}]", _written(host, port)})
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Connects for the HTTP client: resolves, asks the guard, and connects to exactly the addresses it passed."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109  the library's signature
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """A stream to the first address that answers; the guard's refusal passes through as it is."""
+        refusal: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
+        for address in await self._guard.addresses(host, port):
+            try:
+                return await self._inner.connect_tcp(str(address), port, timeout, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                refusal = error
+        raise refusal or httpcore.ConnectError(f"{host} has no address")
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109  the library's signature
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
+    ) -> httpcore.AsyncNetworkStream:
+        """Refused: sites do not live in files."""
+        raise failed(PageErrorCode.FORBIDDEN, f"The socket {path} is refused ({timeout=}).")
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits, as the pool asks between attempts."""
+        await asyncio.sleep(seconds)
+
+
+def _readings(address: Address) -> list[Address]:
+    """The address and the IPv4 addresses that it carries, for those forms of IPv6 that a gateway may translate."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]
+    carried: list[Address | None] = [address.sixtofour, address.teredo[1] if address.teredo else None]
+    if address in _NAT64 or address in _IPV4_COMPATIBLE:
+        carried.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    inner = [reading for reading in carried if reading is not None]
+    # A NAT64 address is only as public as what it is translated to; the prefix itself says nothing.
+    return inner if address in _NAT64 else [address, *inner]
+
+
+def _literal(host: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _written(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,29 @@
+"""What came back from a site, apart from the library that brought it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer: header names in lower case, the body decompressed and within the limit.
+
+    `final_url` is where the redirects ended; `hops` are the urls on the way there, first to last, without it.
+    """
+
+    url: str
+    final_url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    hops: tuple[str, ...] = ()
+
+    @property
+    def content_type(self) -> str | None:
+        """The content type with its parameters, as it was sent."""
+        return self.headers.get("content-type")
+
+    @property
+    def media_type(self) -> str:
+        """The content type alone, lower case; the empty string where none was sent."""
+        return self.headers.get("content-type", "").split(";", 1)[0].strip().lower()

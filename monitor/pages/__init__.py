@@ -1,0 +1,1 @@
+"""From a url to a Page."""

@@ -1,0 +1,79 @@
+"""The main text of a page."""
+
+import re
+
+import trafilatura
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.pages.outline import Element, Outline, squeeze
+
+# Where Chinese government systems put the text of a document, by the names that the systems themselves give it.
+_BODIES = re.compile(
+    r"(?:^|\s)(?:trs_editor|trs_ueditor|ucap-content|pages_content|zoom|js_content|trs_preappend|arti_content|wp_articlecontent|v_news_content|xxgk_content|"
+    r"trs_editor_view|news_conent_two_text|article_con|con_con|bt-article|zwxl-article|ewb-article-info|detail_content)(?=\s|$)"
+)
+_BLOCKS = frozenset(
+    {
+        "p",
+        "div",
+        "li",
+        "tr",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "td",
+        "th",
+        "br",
+        "section",
+        "article",
+        "blockquote",
+        "table",
+        "ul",
+        "ol",
+        "dd",
+        "dt",
+        "pre",
+    }
+)
+
+
+def main_text(page: Outline, tree: LexborHTMLParser, html_text: str) -> str:
+    """The page's main text, a line for each paragraph.
+
+    The element that a known system names as the document's body is taken whole; else trafilatura decides, which
+    misses tables and short notices in such markup.
+    """
+    body = _named_body(page)
+    if body is not None:
+        return block_text(page, body)
+    text = trafilatura.extract(html_text, include_comments=False, include_tables=True, favor_precision=True)
+    return text or ""
+
+
+def _named_body(page: Outline) -> Element | None:
+    named = [
+        element
+        for element in page.elements
+        if _BODIES.search(element.names) and element.tag not in ("body", "html", "a", "img")
+    ]
+    best = max(named, key=lambda element: len(page.text_of(element)), default=None)
+    return best if best is not None and len(page.text_of(best)) >= 80 else None
+
+
+def block_text(page: Outline, element: Element) -> str:
+    """The text of an element, a line for each block in it."""
+    lines: list[str] = []
+    last_block: Element | None = None
+    for index in range(element.text_start, element.text_end):
+        block = page.elements[page.text_owner[index]]
+        while block.parent is not None and block.tag not in _BLOCKS:
+            block = block.parent
+        if block is last_block and lines:
+            lines[-1] += page.texts[index]
+        else:
+            lines.append(page.texts[index])
+        last_block = block
+    return "\n".join(line for line in map(squeeze, lines) if line)

@@ -1,0 +1,170 @@
+"""The title of an article: what its headline says, without the site's name."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from monitor.pages.metadata import Metadata
+from monitor.pages.outline import Element, Outline, squeeze
+
+_SEPARATORS = re.compile(
+    r"\s+[-–—|·•»«:/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
+)
+_TITLE_NAMES = re.compile(
+    r"(?:^|[\s_-])(?:title|headline|tit|biaoti|bt|h-?title|article-?title|entry-title|post-?title|arti_title|maintitle|news_?title|content_?title)(?=$|[\s_-])"
+)
+_SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-app-title")
+_TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
+_NOT_MAIN = re.compile(
+    r"(?:^|[\s_-])(?:nav\w*|footer|sidebar|aside|related|comments?|logo|brand|site-?title|site-?name|widget\w*|menu|teaser\w*)(?=$|[\s_-])"
+)
+_KIND_WORTH = {"h1": 1.6, "named": 1.0, "h2": 0.8, "h3": 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    text: str
+    kind: str
+    is_aside: bool
+    leads_home: bool
+
+
+def article_title(page: Outline, metadata: Metadata) -> str:
+    """The page's headline; the empty string where nothing names it.
+
+    Headings, meta data and the `title` element are weighed against each other: a heading that the meta data repeats
+    is the headline, one that is only the site's part of the `title` element is its logo.
+    """
+    named = [without_site(metadata.meta[name], metadata, page.url) for name in _TITLE_META if metadata.meta.get(name)]
+    if headline := metadata.linked_text("headline"):
+        named.insert(0, headline)
+    whole = without_site(metadata.title_element, metadata, page.url)
+    worth: dict[str, float] = {}
+    headings = _headings(page)[:60]
+    # The only h1 of a page, which its title element does not know: editors write one title to read, one to be found.
+    only_h1 = [heading for heading in headings if heading.kind == "h1" and not heading.is_aside]
+    is_sure = len(only_h1) == 1 and not any(
+        _alike(only_h1[0].text, text) for text in (*named, whole, metadata.title_element)
+    )
+    is_sure = is_sure and fold(only_h1[0].text) not in fold(metadata.title_element)
+    for heading in headings:
+        score = _KIND_WORTH[heading.kind] - 2.0 * heading.is_aside - 2.0 * heading.leads_home
+        score += 2.0 * (is_sure and heading is only_h1[0])
+        _keep(worth, heading.text, score + _support(heading.text, named, whole, metadata, page.url))
+    for text in named:
+        _keep(worth, text, 0.8 + _support(text, named, whole, metadata, page.url))
+    if whole:
+        _keep(worth, whole, 0.7 + _support(whole, named, whole, metadata, page.url))
+    return max(worth, key=lambda text: worth[text], default="")
+
+
+def fold(text: str) -> str:
+    """The form in which titles are compared: letters and digits only, one width, lower case."""
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text)).lower()
+
+
+def without_site(title: str, metadata: Metadata, url: str) -> str:
+    """A title element's text without the site's name: of its parts that are not the site's, the longest."""
+    parts = [part for part in (piece.strip() for piece in _SEPARATORS.split(title)) if part]
+    if len(parts) < 2:
+        return squeeze(title)
+    kept = [part for part in parts if not _is_site(part, metadata, url)]
+    longest = max(kept or parts, key=lambda part: (len(fold(part)), -parts.index(part)))
+    if len(kept) == len(parts) and _is_site_like(parts[0]) and not _is_site_like(parts[-1]):
+        return longest
+    start = title.find(longest)
+    before = title[:start]
+    # "Topic: headline - Site": what stands before with a colon belongs to the headline.
+    return squeeze(before + longest) if re.fullmatch(r".{3,60}[^\s]:\s+", before) else longest
+
+
+def _support(text: str, named: list[str], whole: str, metadata: Metadata, url: str) -> float:
+    """What the rest of the page says for a title."""
+    folded = fold(text)
+    if len(folded) < 2:
+        return -3.0
+    score = 0.0
+    as_written = [metadata.meta[name] for name in _TITLE_META if metadata.meta.get(name)]
+    if any(fold(other) == folded for other in (*named, *as_written)):
+        score += 2.0
+    elif any(_alike(text, other) for other in named):
+        score += 1.2
+    if whole and fold(whole) == folded:
+        score += 1.0
+    elif whole and _alike(text, whole):
+        score += 0.8
+    elif named or whole:
+        score -= 0.6
+    if _is_site(text, metadata, url):
+        score -= 3.0
+    weight = sum(2 if char > "\u2e80" else 1 for char in folded)
+    return score - (0.5 if weight < 10 else 0) - (1.0 if weight > 250 else 0)
+
+
+def _keep(worth: dict[str, float], text: str, score: float) -> None:
+    if text and (text not in worth or worth[text] < score):
+        worth[text] = score
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two titles share most of the words of the shorter one, and are of a length."""
+    left, right = fold(one), fold(other)
+    if not left or not right or max(len(left), len(right)) > 2.5 * min(len(left), len(right)):
+        return False
+    if left in right or right in left:
+        return True
+    bits, others = _bits(left), _bits(right)
+    return len(bits & others) > 0.6 * min(len(bits), len(others)) if bits and others else False
+
+
+def _bits(folded: str) -> set[str]:
+    return {folded[i : i + 3] for i in range(len(folded) - 2)}
+
+
+def _is_site(text: str, metadata: Metadata, url: str) -> bool:
+    folded = fold(text)
+    if any(folded == fold(metadata.meta[name]) for name in _SITE_META if metadata.meta.get(name)):
+        return True
+    host = fold((urlsplit(url).hostname or "").removeprefix("www."))
+    return (
+        len(folded) >= 4 and bool(host) and folded.removeprefix("www") in (host, host[: len(folded)])
+        if folded.isascii()
+        else False
+    )
+
+
+def _is_site_like(part: str) -> bool:
+    return len(part) <= 20
+
+
+def _headings(page: Outline) -> list[_Heading]:
+    found = []
+    for element in page.elements:
+        kind = (
+            element.tag if element.tag in ("h1", "h2", "h3") else "named" if _TITLE_NAMES.search(element.names) else ""
+        )
+        if not kind or element.text_end - element.text_start > 12:
+            continue
+        text = page.text_of(element)
+        if 2 <= len(text) <= 300:
+            found.append(_Heading(text, kind, _is_aside(element), _leads_home(page, element)))
+    return found
+
+
+def _is_aside(element: Element) -> bool:
+    node: Element | None = element
+    while node is not None and node.tag != "body":
+        if node.tag in ("nav", "footer", "aside") or _NOT_MAIN.search(node.names):
+            return True
+        node = node.parent
+    return False
+
+
+def _leads_home(page: Outline, element: Element) -> bool:
+    """Whether the heading is a link to a home page, as logos are."""
+    links = [inner for inner in page.inside(element) if inner.tag == "a"]
+    if element.parent is not None and element.parent.tag == "a":
+        links.append(element.parent)
+    hrefs = [(link.attributes.get("href") or "").strip() for link in links]
+    return any(re.fullmatch(r"(?:https?://[^/]+)?/?(?:index\.\w+)?|\.{1,2}/?", href) for href in hrefs)

@@ -1,0 +1,91 @@
+"""Documents to text, behind limits of size, length, memory and time."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.errors import WorkFailed
+from monitor.pages.encoding import decode
+
+_PLAIN = (".txt", ".csv", ".md")
+_MARKUP = (".html", ".htm", ".shtml", ".xml")
+_OFFICE = (".pdf", ".docx", ".xlsx")
+_OLD = {".doc": ".docx", ".wps": ".docx", ".rtf": ".docx", ".ofd": ".pdf", ".xls": ".xlsx", ".et": ".xlsx"}
+
+
+class Documents:
+    """Reads PDF, DOCX, XLSX, text, CSV and HTML files."""
+
+    def __init__(self, *, max_bytes: int = 10_485_760, max_chars: int = 200_000, timeout_s: float = 30.0) -> None:
+        self._max_bytes = max_bytes
+        self._max_chars = max_chars
+        self._timeout_s = timeout_s
+
+    async def read(self, path: Path) -> str:
+        """The text of a document, its first characters where it is long; `WorkFailed` where there is none to read."""
+        kind = path.suffix.lower()
+        path = await asyncio.to_thread(self._checked, path)
+        if kind in _OFFICE:
+            text = await self._read_apart(path)
+        elif kind in _PLAIN or kind in _MARKUP:
+            text = await asyncio.to_thread(_read_text, path, kind in _MARKUP)
+        elif kind in _OLD:
+            raise WorkFailed(
+                f"{path.name} is of the old kind {kind}, which is not read; look for a {_OLD[kind]} of it."
+            )
+        else:
+            raise WorkFailed(f"{path.name} is no document that can be read; PDF, DOCX, XLSX, text and HTML are.")
+        if not text.strip():
+            raise WorkFailed(f"{path.name} holds no text; it may be made of pictures.")
+        return text[: self._max_chars]
+
+    def _checked(self, path: Path) -> Path:
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            raise WorkFailed(f"There is no document {path.name}.") from error
+        if not path.is_file():
+            raise WorkFailed(f"{path.name} is no file.")
+        if size > self._max_bytes:
+            raise WorkFailed(f"{path.name} is larger than {self._max_bytes / 2**20:.3g} MB and is not read.")
+        return path.resolve()
+
+    async def _read_apart(self, path: Path) -> str:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "monitor.pages.office",
+            str(path),
+            str(self._max_chars),
+            str(max(1, round(self._timeout_s))),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                text, complaint = await process.communicate()
+        except TimeoutError:
+            raise WorkFailed(f"{path.name} could not be read within {self._timeout_s:g} s.") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.communicate()
+        if process.returncode == 1:
+            reason = complaint.decode("utf-8", "replace").strip().splitlines()
+            raise WorkFailed(f"{path.name} cannot be read: {reason[-1][:300] if reason else 'no reason was given.'}")
+        if process.returncode != 0:
+            raise WorkFailed(f"{path.name} cannot be read: its reader needed too much memory or time, or crashed.")
+        return text.decode("utf-8", "replace")
+
+
+def _read_text(path: Path, is_markup: bool) -> str:
+    text, _ = decode(path.read_bytes(), None)
+    if not is_markup:
+        return text
+    tree = LexborHTMLParser(text)
+    tree.strip_tags(["script", "style", "noscript", "template"])
+    lines = tree.body.text(separator="\n").splitlines() if tree.body else []
+    return "\n".join(line.strip() for line in lines if line.strip())

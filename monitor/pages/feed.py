@@ -1,0 +1,127 @@
+"""RSS, Atom and sitemaps: their entries are candidates."""
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+
+from lxml import etree
+
+from monitor.domain.page import Attachment, Candidate
+from monitor.domain.urls import clean_url
+from monitor.domain.words import DateSource
+from monitor.pages.attachments import document_type
+from monitor.pages.dates import dates_in_text, real_date
+from monitor.pages.outline import squeeze
+from monitor.pages.registrable import same_site
+
+_ROOT = re.compile(r"<\s*(?:\w+:)?(rss|feed|rdf|urlset|sitemapindex)\b", re.IGNORECASE)
+_DATES = ("pubdate", "published", "issued", "date", "publication_date", "created", "lastmod", "updated", "modified")
+_ENTRIES = frozenset({"item", "entry", "url", "sitemap"})
+
+
+def is_feed(text: str) -> bool:
+    """Whether a text is a feed or a sitemap, by its root element, whatever type it was sent as."""
+    head = re.sub(r"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>", "", text[:3000], flags=re.DOTALL | re.IGNORECASE).lstrip(
+        "\ufeff \t\r\n"
+    )
+    return _ROOT.match(head) is not None
+
+
+def read_feed(text: str, url: str, today: dt.date) -> tuple[str, list[Candidate], str | None]:
+    """Title, entries and next page of a feed. Broken XML is read as far as it goes; entities and network are off."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=False, load_dtd=False)
+    root = etree.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text).encode("utf-8"), parser)
+    if root is None:
+        return "", [], None
+    found: dict[str, Candidate] = {}
+    for entry in root.iter():
+        if _name(entry) in _ENTRIES and (candidate := _candidate(entry, url, today)):
+            found.setdefault(candidate.url, candidate)
+    return _feed_title(root), list(found.values()), _next(root, url)
+
+
+def _name(element: etree._Element) -> str:
+    return etree.QName(element).localname.lower() if isinstance(element.tag, str) else ""
+
+
+def _children(element: etree._Element, name: str) -> Iterator[etree._Element]:
+    yield from (child for child in element if _name(child) == name)
+
+
+def _text(element: etree._Element, name: str) -> str:
+    for child in _children(element, name):
+        text = squeeze(re.sub(r"<[^>]+>", " ", "".join(child.itertext())))
+        if text:
+            return text
+    return ""
+
+
+def _candidate(entry: etree._Element, base: str, today: dt.date) -> Candidate | None:
+    link = _link(entry)
+    url = clean_url(link, base) if link else None
+    if url is None:
+        return None
+    day = _day(entry, today)
+    return Candidate(
+        title=_text(entry, "title") or url.rstrip("/").rsplit("/", 1)[-1],
+        url=url,
+        date=day,
+        date_source=DateSource.FEED if day else DateSource.UNKNOWN,
+        is_repost=not same_site(url, base),
+        attachments=list(_enclosures(entry, base)),
+    )
+
+
+def _link(entry: etree._Element) -> str:
+    links = list(_children(entry, "link"))
+    for link in links:
+        if link.get("href") and link.get("rel", "alternate") == "alternate":
+            return link.get("href", "")
+    for name in ("link", "loc"):
+        if text := _text(entry, name):
+            return text
+    about = next((value for key, value in entry.attrib.items() if key.endswith("about")), "")
+    guid = next(_children(entry, "guid"), None)
+    if not about and guid is not None and guid.get("isPermaLink", "true").lower() != "false":
+        about = squeeze(guid.text or "")
+    return about or next((link.get("href", "") for link in links if link.get("href")), "")
+
+
+def _day(entry: etree._Element, today: dt.date) -> dt.date | None:
+    for name in _DATES:
+        text = _text(entry, name) or next((_text(child, name) for child in entry if _name(child) == "news"), "")
+        if not text:
+            continue
+        try:
+            moment = parsedate_to_datetime(text)
+        except (ValueError, TypeError, IndexError):
+            matches = dates_in_text(text, today)
+            if matches and matches[0].has_year:
+                return matches[0].date
+        else:
+            return real_date(moment.year, moment.month, moment.day, today)
+    return None
+
+
+def _enclosures(entry: etree._Element, base: str) -> Iterator[Attachment]:
+    for enclosure in _children(entry, "enclosure"):
+        url = clean_url(enclosure.get("url", ""), base)
+        if url and (kind := document_type(url)):
+            yield Attachment(title=url.rsplit("/", 1)[-1], url=url, type=kind)
+
+
+def _feed_title(root: etree._Element) -> str:
+    for element in (root, *_children(root, "channel")):
+        if title := _text(element, "title"):
+            return title
+    return ""
+
+
+def _next(root: etree._Element, base: str) -> str | None:
+    """The page after this one, of a feed that is served in pages (RFC 5005)."""
+    for element in (root, *_children(root, "channel")):
+        for link in _children(element, "link"):
+            if link.get("rel") == "next" and link.get("href"):
+                return clean_url(link.get("href", ""), base)
+    return None

@@ -1,0 +1,315 @@
+"""The dates of a list's records: which of the dates in and around the rows are the days they were posted."""
+
+import datetime as dt
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from monitor.domain.words import DateSource
+from monitor.pages.dates import DateMatch, Order, date_in_url, dates_in_text, numeric_order
+from monitor.pages.outline import Element, Outline, squeeze
+from monitor.pages.records import Record
+
+_POSTED = re.compile(
+    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|掲載|公開|게시|등록|작성|\bposted\b|publish|release|\bfiled\b|filing|\bissued?\b|date added|uploaded",
+    re.IGNORECASE,
+)
+_NOT_POSTED = re.compile(
+    r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|decided|decision date|argued|effective|deadline|expire|closing|hearing|due|updated|modified|next|trial",
+    re.IGNORECASE,
+)
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt"})
+_ANNOUNCES = re.compile(
+    r"as follows|handed down|posted on|released on|published on|issued on|filed on|如下|发布如下", re.IGNORECASE
+)
+_ROWS = frozenset({"tr", "li", "dd", "article"})
+_YEAR_HEADING = re.compile(r"^\D{0,12}((?:19|20)\d\d)\D{0,12}$")
+_YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
+_NEAR_TEXTS = 12
+
+SlotKey = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDate:
+    """The date of a record and where it was read; both empty-handed where none is certain."""
+
+    date: dt.date | None = None
+    source: DateSource = DateSource.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A date in or beside a record: the slot is its place, the same from row to row."""
+
+    match: DateMatch
+    slot: SlotKey
+    is_in_title: bool
+    label: str
+    is_heading: bool = False
+
+
+class _Reader:
+    """Reads dates out of stretches of the page's texts, with what the whole page says about their order and year."""
+
+    def __init__(self, page: Outline, today: dt.date, order: Order | None) -> None:
+        self.page = page
+        self.today = today
+        self.order = order
+        self.columns = _cell_numbers(page)
+
+    def read(
+        self, zone: str, start: int, end: int, top: Element | None, record: Record, year: int | None
+    ) -> list[_Found]:
+        """The dates in the texts from `start` to `end`: text by text first, then those that lie over several."""
+        offset, spans, parts = 0, [], []
+        for index in range(start, end):
+            text = squeeze(self.page.texts[index])
+            spans.append((offset, offset + len(text), index))
+            parts.append(text)
+            offset += len(text) + 1
+        joined = " ".join(parts)
+        matches: list[DateMatch] = []
+        for (left, _, _), text in zip(spans, parts, strict=True):
+            for match in dates_in_text(text, self.today, order=self.order, year=year, relative=len(text) < 40):
+                matches.append(replace(match, start=match.start + left, end=match.end + left))
+        for match in dates_in_text(joined, self.today, order=self.order, year=year):
+            if all(match.end <= other.start or match.start >= other.end for other in matches):
+                matches.append(match)
+        matches.sort(key=lambda match: match.start)
+        return self._placed(zone, matches, spans, joined, top, record)
+
+    def _placed(
+        self,
+        zone: str,
+        matches: list[DateMatch],
+        spans: list[tuple[int, int, int]],
+        joined: str,
+        top: Element | None,
+        record: Record,
+    ) -> list[_Found]:
+        counts: dict[SlotKey, int] = defaultdict(int)
+        found = []
+        for match in matches:
+            index = next((i for left, right, i in spans if left <= match.start <= right), None)
+            if index is None:
+                continue
+            owner = self.page.elements[self.page.text_owner[index]]
+            path, column = self._path(owner, top)
+            key = (zone, *path, "compact" if match.is_compact else "")
+            counts[key] += 1
+            is_in_title = any(anchor.element.holds(owner) for anchor in record.anchors) and (
+                match.end - match.start < 0.6 * len(squeeze(self.page.texts[index]))
+            )
+            before = joined[max(0, match.start - 24) : match.start]
+            before = re.sub(r"^.*\d", "", before)
+            label = f"{before} {self._header(owner, column)} {owner.css_class}"
+            around = joined[max(0, match.start - 48) : match.end + 24]
+            is_heading = owner.tag in _HEADINGS or bool(_ANNOUNCES.search(around))
+            found.append(_Found(match, (*key, str(counts[key])), is_in_title, label, is_heading))
+        return found
+
+    def _path(self, owner: Element, top: Element | None) -> tuple[list[str], int | None]:
+        path, column = [], None
+        node: Element | None = owner
+        while node is not None and node is not top:
+            name = node.tag
+            if node.index in self.columns:
+                name = f"cell{self.columns[node.index]}"
+                column = self.columns[node.index] if column is None else column
+            path.append(name)
+            node = node.parent
+        return path[::-1], column
+
+    def _header(self, owner: Element, column: int | None) -> str:
+        if column is None:
+            return ""
+        table = owner
+        while table.parent is not None and table.tag != "table":
+            table = table.parent
+        for element in self.page.inside(table)[:60]:
+            if element.index >= owner.index:
+                break
+            if self.columns.get(element.index) == column and (
+                element.tag == "th" or not re.search(r"\d", self.page.text_of(element))
+            ):
+                return self.page.text_of(element)[:40]
+        return ""
+
+
+def _cell_numbers(page: Outline) -> dict[int, int]:
+    numbers: dict[int, int] = {}
+    by_row: dict[int, int] = defaultdict(int)
+    for element in page.elements:
+        if element.tag in ("td", "th") and element.parent is not None:
+            by_row[element.parent.index] += 1
+            numbers[element.index] = by_row[element.parent.index]
+    return numbers
+
+
+def date_records(page: Outline, records: Sequence[Record], today: dt.date) -> list[RecordDate]:
+    """One date for each record, from the best place: in the row, beside it, a heading above it, last its url.
+
+    Numeric dates whose order nothing on the page settles by a number above 12 are read in the one order in which
+    the rows run by date; where both orders do, they are no dates.
+    """
+    order = numeric_order(page.full_text)
+    dated = _date_in_order(page, records, today, order)
+    if order is None and not any(entry.source is DateSource.LISTED for entry in dated):
+        dated = _date_in_likelier_order(page, records, today) or dated
+    by_url = [date_in_url(record.url, today) for record in records]
+    return [
+        entry if entry.date else RecordDate(day, DateSource.URL) if day else entry
+        for entry, day in zip(dated, by_url, strict=True)
+    ]
+
+
+def _date_in_likelier_order(page: Outline, records: Sequence[Record], today: dt.date) -> list[RecordDate] | None:
+    readings = []
+    for order in ("mdy", "dmy"):
+        dated = _date_in_order(page, records, today, order)
+        days = [entry.date for entry in dated if entry.date]
+        if len(set(days)) >= 3 and len(days) >= 0.8 * len(records) and _monotony(days) == 1.0:
+            readings.append(dated)
+    return readings[0] if len(readings) == 1 else None
+
+
+def _date_in_order(page: Outline, records: Sequence[Record], today: dt.date, order: Order | None) -> list[RecordDate]:
+    reader = _Reader(page, today, order)
+    years = _heading_years(page, records)
+    inside = [
+        reader.read("in", record.text_start, record.text_end, record.element, record, year)
+        for record, year in zip(records, years, strict=True)
+    ]
+    chosen = _choose(inside)
+    if any(chosen):
+        chosen = [found or _in_shared_row(reader, record) for found, record in zip(chosen, records, strict=True)]
+    if sum(day is not None for day in chosen) < 0.5 * len(records):
+        beside = _beside(reader, records, years)
+        chosen = [day or other for day, other in zip(chosen, beside, strict=True)]
+    days = _with_years(chosen, years)
+    return [RecordDate(day, DateSource.LISTED) if day else RecordDate() for day in days]
+
+
+def _choose(rows: list[list[_Found]]) -> list[_Found | None]:
+    """For each row, its date in the slot that most rows fill and that runs by date."""
+    slots: dict[SlotKey, list[_Found]] = defaultdict(list)
+    for row in rows:
+        for found in row:
+            slots[found.slot].append(found)
+    ranked = sorted(slots, key=lambda slot: _slot_rank(slots[slot], len(rows)), reverse=True)
+    chosen: list[_Found | None] = []
+    for row in rows:
+        by_slot = {found.slot: found for found in row}
+        pick = next((by_slot[slot] for slot in ranked if slot in by_slot and not by_slot[slot].is_in_title), None)
+        if pick is None and len({found.match.date for found in row}) == 1:
+            pick = row[0]
+        chosen.append(pick)
+    return chosen
+
+
+def _in_shared_row(reader: _Reader, record: Record) -> _Found | None:
+    """The date of a row that holds several records, in front of them: one case, two documents of the same day."""
+    row = record.element.parent
+    while row is not None and row.tag not in _ROWS:
+        row = row.parent
+    if row is None or row.text_end - row.text_start > 40:
+        return None
+    found = reader.read("row", row.text_start, record.text_start, row, record, None)
+    return found[0] if len({one.match.date for one in found}) == 1 else None
+
+
+def _slot_rank(found: list[_Found], rows: int) -> float:
+    days = [one.match.date for one in found]
+    labels = " ".join({one.label for one in found})
+    rank = 2.0 * len(found) / rows + 0.6 * _monotony(days) + 0.2 * (len(set(days)) > 1)
+    rank += 0.8 * bool(_POSTED.search(labels)) - 0.8 * bool(_NOT_POSTED.search(labels))
+    rank -= 1.0 * (sum(one.is_in_title for one in found) / len(found))
+    rank -= 0.5 * (sum(one.match.is_compact for one in found) / len(found))
+    return rank - 0.3 * (not found[0].match.has_year)
+
+
+def _monotony(days: Sequence[dt.date]) -> float:
+    """Share of neighbours that stand in the order in which most do, 0.5 to 1."""
+    pairs = list(pairwise(days))
+    if not pairs:
+        return 0.5
+    falling = sum(first >= second for first, second in pairs)
+    rising = sum(first <= second for first, second in pairs)
+    return max(falling, rising) / len(pairs)
+
+
+def _beside(reader: _Reader, records: Sequence[Record], years: Sequence[int | None]) -> list[_Found | None]:
+    """Dates between the rows: just before each, just after each, or a heading that holds for the rows below it."""
+    before: list[_Found | None] = []
+    after: list[_Found | None] = []
+    bounds = [record.text_end for record in records]
+    for position, (record, year) in enumerate(zip(records, years, strict=True)):
+        floor = bounds[position - 1] if position else max(0, record.text_start - _NEAR_TEXTS)
+        above = reader.read(
+            "before", max(floor, record.text_start - 4 * _NEAR_TEXTS), record.text_start, None, record, year
+        )
+        before.append(above[-1] if above else None)
+        ceiling = records[position + 1].text_start if position + 1 < len(records) else record.text_end + _NEAR_TEXTS
+        below = reader.read("after", record.text_end, min(ceiling, len(reader.page.texts)), None, record, year)
+        after.append(below[0] if below else None)
+    count_before = sum(found is not None for found in before)
+    count_after = sum(found is not None for found in after)
+    if count_after > count_before or (
+        count_after == count_before and after and after[-1] is not None and before[0] is None
+    ):
+        return after if count_after >= 0.6 * len(records) else [None] * len(records)
+    first = before[0] if before else None
+    if first is not None and (count_before >= 2 or (first.is_heading and first.match.date != reader.today)):
+        return _carried(before)
+    return before if count_before >= 0.6 * len(records) else [None] * len(records)
+
+
+def _carried(headings: list[_Found | None]) -> list[_Found | None]:
+    carried: list[_Found | None] = []
+    last: _Found | None = None
+    for found in headings:
+        last = found or last
+        carried.append(last)
+    return carried
+
+
+def _heading_years(page: Outline, records: Sequence[Record]) -> list[int | None]:
+    """The year that a heading between the rows, or the page's own url, gives to rows that show day and month only."""
+    in_url = _YEAR_IN_URL.findall(page.url)
+    year = int(in_url[-1]) if len(set(in_url)) == 1 else None
+    years: list[int | None] = []
+    floor = max(0, records[0].text_start - _NEAR_TEXTS) if records else 0
+    for record in records:
+        for index in range(max(floor, record.text_start - 3), record.text_start):
+            found = _YEAR_HEADING.match(squeeze(page.texts[index]))
+            if found:
+                year = int(found[1])
+        years.append(year)
+        floor = record.text_end
+    return years
+
+
+def _with_years(chosen: list[_Found | None], years: Sequence[int | None]) -> list[dt.date | None]:
+    """The days; where rows show no year, one that falls from December back into January of the list goes a year back."""
+    days: list[dt.date | None] = []
+    years_back = 0
+    last: dt.date | None = None
+    for found, year in zip(chosen, years, strict=True):
+        if found is None:
+            days.append(None)
+            continue
+        day = found.match.date
+        if not found.match.has_year and year is None:
+            if last is not None and (day - last).days > 180:
+                years_back += 1
+            last = day
+            day = _years_before(day, years_back)
+        days.append(day)
+    return days
+
+
+def _years_before(day: dt.date, years: int) -> dt.date:
+    return day.replace(year=day.year - years, day=28 if (day.month, day.day) == (2, 29) and years % 4 else day.day)

@@ -1,0 +1,239 @@
+"""The page loader: without a browser first, with one where the page needs it, and each page once in a run."""
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from monitor.domain.page import Page, PageError, PageErrorCode
+from monitor.domain.urls import clean_url, host_of
+from monitor.domain.words import Render
+from monitor.errors import BrowserMissing, WorkFailed
+from monitor.net.blocks import SCRIPT_COOKIE
+from monitor.net.client import HttpClient
+from monitor.net.failure import FetchFailed, failed
+from monitor.net.guard import Guard
+from monitor.net.politeness import Politeness
+from monitor.pages.fetch import Seen, fetch_page, page_of_failure, seen
+from monitor.pages.filetype import extension_of
+from monitor.pages.render import Renderer
+from monitor.pages.shell import needs_browser
+from monitor.ports import Clock
+from monitor.settings import NetworkSettings, PagesSettings
+
+_CACHE_PAGES = 200
+_SHELL_MAX_CHARS = 200
+_SHELL_MAX_LINKS = 5
+
+
+class Loader:
+    """Loads pages and documents (`ports.PageLoader`).
+
+    The parts (client, manners, browser, and which hosts were found to need the browser) serve the whole process; the
+    pages that were loaded are remembered by each loader, so one loader is one run: `for_run` gives the next. Closing
+    the first loader closes the parts.
+    """
+
+    def __init__(
+        self,
+        *,
+        pages: PagesSettings,
+        clock: Clock,
+        client: HttpClient,
+        politeness: Politeness,
+        renderer: Renderer,
+        drawn_hosts: set[str] | None = None,
+    ) -> None:
+        self._pages = pages
+        self._clock = clock
+        self._client = client
+        self._politeness = politeness
+        self._renderer = renderer
+        self._drawn_hosts = set() if drawn_hosts is None else drawn_hosts
+        self._loaded: OrderedDict[str, Page] = OrderedDict()
+
+    @classmethod
+    def from_settings(cls, *, pages: PagesSettings, network: NetworkSettings, clock: Clock) -> Self:
+        """A loader with parts of its own."""
+        guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
+        client = HttpClient(network=network, guard=guard, max_bytes=pages.max_bytes)
+        return cls(
+            pages=pages,
+            clock=clock,
+            client=client,
+            politeness=Politeness(client=client, pages=pages),
+            renderer=Renderer(pages=pages, network=network, guard=guard),
+        )
+
+    def for_run(self) -> "Loader":
+        """A loader with the same parts that remembers no page yet; it needs no closing."""
+        return Loader(
+            pages=self._pages,
+            clock=self._clock,
+            client=self._client,
+            politeness=self._politeness,
+            renderer=self._renderer,
+            drawn_hosts=self._drawn_hosts,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stops the browser and closes all connections."""
+        await self._renderer.close()
+        await self._client.close()
+
+    async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
+        """The page at `url`; what went wrong outside is its `error`. `BrowserMissing` where one is needed for sure.
+
+        `Render.AUTO` leaves the choice to the setting `pages.render`. A page already loaded by this loader, under
+        this url or as the end of a redirect, is not asked for again.
+        """
+        address = clean_url(url)
+        if address is None:
+            return page_of_failure(url, await self._refusal(url), at=self._clock.now())
+        mode = Render(self._pages.render) if render is Render.AUTO else render
+        page = self._remembered(address, mode)
+        if page is None:
+            page = await self._load(address, mode)
+            self._remember(page)
+        return page
+
+    async def download(self, url: str, folder: Path) -> Path:
+        """Keeps the document at `url` in `folder`; `WorkFailed` says why it could not.
+
+        The name is made of its content and of a kind from a closed list: nothing that the page says can lead a file
+        out of its folder or make it a program.
+        """
+        try:
+            address = clean_url(url)
+            if address is None:
+                raise await self._refusal(url)
+            async with self._politeness.turn(address):
+                response = await self._client.fetch(
+                    address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s
+                )
+        except FetchFailed as failure:
+            raise WorkFailed(f"The document {url[:300]} could not be downloaded: {failure.error.message}") from failure
+        name = f"{hashlib.sha256(response.body).hexdigest()[:16]}.{extension_of(response)}"
+        return await asyncio.to_thread(_keep, folder, name, response.body)
+
+    async def _load(self, address: str, mode: Render) -> Page:
+        if mode is Render.ALWAYS:
+            return (await self._drawn(address)).page
+        if mode is Render.NEVER:
+            return _or_shell(await self._static(address))
+        if host_of(address) in self._drawn_hosts and self._renderer.is_available():
+            try:
+                return (await self._drawn(address)).page
+            except BrowserMissing:
+                return _or_shell(await self._static(address))
+        return await self._static_then_drawn(address)
+
+    async def _static_then_drawn(self, address: str) -> Page:
+        static = await self._static(address)
+        if not _wants_browser(static):
+            return static.page
+        try:
+            drawn = await self._drawn(address) if self._renderer.is_available() else None
+        except BrowserMissing:
+            drawn = None
+        if drawn is None:
+            return _or_shell(static)
+        if drawn.page.error is None:
+            self._drawn_hosts.add(host_of(address))
+            return drawn.page
+        # A page that says something without its scripts is better than none with them.
+        return drawn.page if static.page.error or _is_shell(static) else static.page
+
+    async def _static(self, address: str) -> Seen:
+        at = self._clock.now()
+        try:
+            async with self._politeness.turn(address):
+                return await fetch_page(
+                    address,
+                    client=self._client,
+                    at=at,
+                    max_bytes=self._pages.max_bytes,
+                    timeout_s=self._pages.timeout_s,
+                )
+        except FetchFailed as failure:
+            return Seen(page_of_failure(address, failure, at=at))
+
+    async def _drawn(self, address: str) -> Seen:
+        at = self._clock.now()
+        try:
+            async with self._politeness.turn(address):
+                response = await self._renderer.render(address)
+            drawn = await seen(response, url=address, at=at, rendered=True)
+        except FetchFailed as failure:
+            return Seen(page_of_failure(address, failure, at=at, rendered=True))
+        return Seen(_or_shell(drawn), drawn.html)
+
+    async def _refusal(self, url: str) -> FetchFailed:
+        """Why a url that has no clean form is not loaded."""
+        try:
+            await self._client.guard.check(url, may_be_unresolved=True)
+        except FetchFailed as failure:
+            return failure
+        return failed(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.")
+
+    def _remembered(self, address: str, mode: Render) -> Page | None:
+        page = self._loaded.get(address)
+        if page is None or (mode is Render.ALWAYS and not page.rendered):
+            return None
+        self._loaded.move_to_end(address)
+        return page if page.url == address else page.model_copy(update={"url": address})
+
+    def _remember(self, page: Page) -> None:
+        if page.error is not None:
+            return
+        for address in (page.final_url, page.url):
+            self._loaded[address] = page
+            self._loaded.move_to_end(address)
+        while len(self._loaded) > _CACHE_PAGES:
+            self._loaded.popitem(last=False)
+
+
+def _wants_browser(static: Seen) -> bool:
+    """Whether a second try in the browser is called for: scripts draw the page, or let only browsers in."""
+    if static.page.error is not None:
+        return static.page.error.detail_code == SCRIPT_COOKIE
+    return needs_browser(static.page, static.html)
+
+
+def _is_shell(loaded: Seen) -> bool:
+    """Whether there is nothing to read, and by its structure there should be; a drawn page may be short and whole."""
+    page = loaded.page
+    if page.candidates or len(page.text) >= _SHELL_MAX_CHARS or (page.rendered and len(page.links) >= _SHELL_MAX_LINKS):
+        return False
+    return needs_browser(page.model_copy(update={"rendered": False}), loaded.html)
+
+
+def _or_shell(loaded: Seen) -> Page:
+    """The page, or the error that it is an empty shell: an empty list must not look like a quiet week."""
+    if loaded.page.error is not None or not _is_shell(loaded):
+        return loaded.page
+    error = PageError(
+        code=PageErrorCode.WEB_BLOCKED,
+        detail_code="empty_shell",
+        message="The page is an empty shell that its scripts did not fill.",
+    )
+    return loaded.page.model_copy(update={"error": error})
+
+
+def _keep(folder: Path, name: str, body: bytes) -> Path:
+    """Written under another name first, so that a file under its own name is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    part = folder / f"{name}.part"
+    part.write_bytes(body)
+    return part.replace(path)

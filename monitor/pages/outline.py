@@ -1,0 +1,167 @@
+"""A parsed page, flattened: elements and texts in page order, with what asks for them often at hand.
+
+The list and paging rules ask thousands of times "what stands in this element", "what is its parent", "how far is it
+from there"; on flat arrays each such question is one look-up.
+"""
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from monitor.domain.urls import clean_url
+
+_UNSEEN = frozenset({"script", "style", "noscript", "template", "head", "svg", "iframe", "object"})
+_SPACES = re.compile(r"[\s\u00a0\u3000\u200b\ufeff]+")
+
+
+def squeeze(text: str) -> str:
+    """The text with every run of spaces, of whatever kind, made one."""
+    return _SPACES.sub(" ", text).strip()
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """One element. `end` and `text_end` are one past its last descendant and its last text."""
+
+    index: int
+    tag: str
+    parent: "Element | None"
+    attributes: dict[str, str | None]
+    depth: int
+    text_start: int
+    end: int = 0
+    text_end: int = 0
+    child_count: int = 0
+
+    @property
+    def css_class(self) -> str:
+        """The class attribute, in lower case."""
+        return (self.attributes.get("class") or "").lower()
+
+    @property
+    def names(self) -> str:
+        """Class and id: the words by which an author calls the element."""
+        return f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
+
+    def holds(self, other: "Element") -> bool:
+        """Whether `other` is this element or lies in it."""
+        return self.index <= other.index < self.end
+
+
+@dataclass(slots=True, eq=False)
+class Anchor:
+    """A link that leads to another document."""
+
+    element: Element
+    url: str
+    text: str
+
+
+@dataclass(eq=False)
+class Outline:
+    """The page as flat arrays. `texts[i]` stands in `elements[text_owner[i]]`."""
+
+    url: str
+    base: str
+    elements: list[Element] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    text_owner: list[int] = field(default_factory=list)
+
+    def text_of(self, element: Element) -> str:
+        """The visible text in an element, spaces squeezed."""
+        return squeeze(" ".join(self.texts[element.text_start : element.text_end]))
+
+    def inside(self, element: Element) -> list[Element]:
+        """The element's descendants, in page order."""
+        return self.elements[element.index + 1 : element.end]
+
+    @cached_property
+    def full_text(self) -> str:
+        """All visible text of the page."""
+        return squeeze(" ".join(self.texts))
+
+    @cached_property
+    def anchors(self) -> list[Anchor]:
+        """Links to other documents, in page order; links within this page and to scripts are none."""
+        here = clean_url(self.url)
+        found = []
+        for element in self.elements:
+            if element.tag not in ("a", "area"):
+                continue
+            href = (element.attributes.get("href") or "").strip()
+            if (
+                not href
+                or href.startswith("#")
+                or re.match(r"(javascript|mailto|tel|data|about):", href, re.IGNORECASE)
+            ):
+                continue
+            # Some systems escape an url twice; no field of a query is called "amp;page".
+            url = clean_url(href.replace("&amp;", "&"), self.base)
+            if url and url != here:
+                found.append(Anchor(element, url, self.text_of(element)))
+        return found
+
+
+def outline(tree: LexborHTMLParser, url: str) -> Outline:
+    """The outline of a parsed page that was loaded from `url`; a `base` element changes what its links mean."""
+    root = tree.root
+    base = url
+    declared = tree.css_first("base[href]")
+    if declared is not None:
+        base = clean_url(declared.attributes.get("href") or "", url) or url
+    page = Outline(url=url, base=base)
+    if root is not None:
+        _fill(page, root)
+    return page
+
+
+def _fill(page: Outline, root: LexborNode) -> None:
+    """Walks the tree in page order, with a stack of its own: pages may nest deeper than Python's calls may."""
+    by_node: dict[int, Element] = {}
+    skipped: set[int] = set()
+    open_elements: list[Element] = []
+    for node in root.traverse(include_text=True):
+        parent_node = node.parent
+        parent_id = parent_node.mem_id if parent_node is not None else 0
+        if parent_id in skipped:
+            skipped.add(node.mem_id)
+            continue
+        parent = by_node.get(parent_id)
+        if node.is_text_node:
+            text = node.text_content
+            if text and not text.isspace() and parent is not None:
+                _close(page, open_elements, parent)
+                page.texts.append(text)
+                page.text_owner.append(parent.index)
+            continue
+        if not node.is_element_node:
+            continue
+        tag = node.tag or ""
+        if tag in _UNSEEN:
+            skipped.add(node.mem_id)
+            continue
+        if parent is not None:
+            _close(page, open_elements, parent)
+            parent.child_count += 1
+        element = Element(
+            index=len(page.elements),
+            tag=tag,
+            parent=parent,
+            attributes=node.attributes,
+            depth=parent.depth + 1 if parent else 0,
+            text_start=len(page.texts),
+        )
+        by_node[node.mem_id] = element
+        page.elements.append(element)
+        open_elements.append(element)
+    _close(page, open_elements, None)
+
+
+def _close(page: Outline, open_elements: list[Element], until: Element | None) -> None:
+    """Ends the elements that are over when the walk is back in `until`."""
+    while open_elements and open_elements[-1] is not until:
+        element = open_elements.pop()
+        element.end = len(page.elements)
+        element.text_end = len(page.texts)

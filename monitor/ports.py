@@ -1,0 +1,85 @@
+"""The seams: what the core asks of the world, so that a test or another machine can answer instead."""
+
+import datetime as dt
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.page import Page
+from monitor.domain.words import Phase, Render
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """Tells the time; nothing in the core asks the system for it."""
+
+    def now(self) -> dt.datetime:
+        """The instant, in UTC, with its zone."""
+        ...
+
+
+class PageLoader(Protocol):
+    """Loads pages. Never raises for what the outside does: a page that cannot be seen says so in its `error`."""
+
+    async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
+        """The page at `url`, over HTTP or drawn in the browser."""
+        ...
+
+    async def download(self, url: str, folder: Path) -> Path:
+        """Keep the document at `url` in `folder`, under a name that is ours; `WorkFailed` where that fails."""
+        ...
+
+
+class DocumentReader(Protocol):
+    """Reads what is not a web page."""
+
+    async def read(self, path: Path) -> str:
+        """The text of a PDF, DOCX or XLSX file; `WorkFailed` where it cannot be read."""
+        ...
+
+
+class ChatModel(Protocol):
+    """A language model, bound to one run: its calls are counted, limited and recorded."""
+
+    async def complete(
+        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+    ) -> Completion:
+        """One completion; `ModelFailed` where none came, `ModelUnavailable` where asking again is useless."""
+        ...
+
+
+class Steps(Protocol):
+    """Durability: a step that was finished before a crash is not done again after it."""
+
+    async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
+        """The step's result; `name` is unique within the run, the result a pydantic value or a plain JSON one."""
+        ...
+
+
+class Schedules(Protocol):
+    """Understands cron."""
+
+    def check(self, cron: str, timezone: str) -> None:
+        """`UsageError` where the five fields or the time zone are wrong."""
+        ...
+
+    def next_after(self, cron: str, timezone: str, after: dt.datetime) -> dt.datetime | None:
+        """The first planned instant later than `after`, in UTC."""
+        ...
+
+
+class Progress(BaseModel):
+    """One sign of life from a run, for a person who waits: which phase, where in it, how far."""
+
+    phase: Phase
+    place: str = ""
+    done: int = 0
+    total: int | None = None
+    message: str = ""
+
+
+ProgressCallback = Callable[[Progress], None]

@@ -1,0 +1,208 @@
+"""What can be set, with defaults, limits and one line of explanation each (contracts, section 7).
+
+Each setting's description is its line of comment in the file that `monitor init` writes and its row in the
+documentation, so it is written here once.
+"""
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+ENV_PREFIX = "MONITOR_"
+
+
+class Group(BaseModel):
+    """One section of the configuration; an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _field(default: Any, description: str, **limits: Any) -> Any:
+    factory = type(default) if isinstance(default, dict | list) else None
+    if factory is not None and not default:
+        return Field(default_factory=factory, description=description, **limits)
+    return Field(default=default, description=description, **limits)
+
+
+class Price(Group):
+    """What a model costs."""
+
+    input: float = _field(0.0, "per million prompt tokens", ge=0)
+    output: float = _field(0.0, "per million completion tokens", ge=0)
+
+
+class LlmSettings(Group):
+    """The language model: any server that speaks the chat-completions protocol."""
+
+    enabled: Literal["auto"] | bool = _field(
+        "auto", "auto = on when a key or a base_url is there; true; false = work by rule"
+    )
+    base_url: str | None = _field(None, "the endpoint, as https://host/v1; null = the client's own default")
+    api_key_env: str = _field("OPENAI_API_KEY", "the environment variable that holds the key")
+    model: str = _field("gpt-5", "the model that is asked")
+    models: dict[str, str] = _field(
+        {}, "another model for one phase: navigate, crawl, summarise, rank, plan, search, modeling, report"
+    )
+    temperature: float = _field(0.3, "sampling temperature", ge=0, le=2)
+    top_p: float = _field(0.85, "nucleus sampling", gt=0, le=1)
+    timeout_s: float = _field(120, "longest wait for one answer", gt=0)
+    max_retries: int = _field(3, "tries again after an error that may pass", ge=0, le=10)
+    max_concurrency: int = _field(3, "calls under way at once", ge=1)
+    daily_token_budget: int | None = _field(None, "tokens a day, over all runs; null = no limit", ge=0)
+    run_token_budget: int | None = _field(None, "tokens for one run; null = no limit", ge=0)
+    prices: dict[str, Price] = _field({}, "money per million tokens by model, as {gpt-5: {input: 1.25, output: 10}}")
+
+    @property
+    def api_key(self) -> str | None:
+        """The key from the environment, if any."""
+        return os.environ.get(self.api_key_env) or None
+
+    @property
+    def is_on(self) -> bool:
+        """Whether phases ask a model at all."""
+        if self.enabled == "auto":
+            return bool(self.base_url or self.api_key)
+        return self.enabled
+
+
+class BrowserSettings(Group):
+    """The browser that draws pages."""
+
+    path: Path | None = _field(None, "the Chromium to start; null = look for one")
+    endpoint: str | None = _field(None, "a browser that runs elsewhere, as ws://host:port (CDP)")
+    recycle_after: int = _field(200, "drawn pages after which the browser is started anew", ge=1)
+
+
+class PagesSettings(Group):
+    """How pages are loaded."""
+
+    render: Literal["auto", "always", "never"] = _field("auto", "draw pages in the browser: auto, always, never")
+    max_concurrency: int = _field(4, "pages drawn at once", ge=1)
+    delay_s: float = _field(1.0, "pause between two requests to one host", ge=0)
+    timeout_s: float = _field(30, "longest wait for one page", gt=0)
+    max_bytes: int = _field(10_485_760, "largest page or document that is read", ge=1024)
+    respect_robots: bool = _field(True, "obey robots.txt")
+    browser: BrowserSettings = Field(default_factory=BrowserSettings, description="the browser")
+
+
+class NetworkSettings(Group):
+    """The way out; shared by pages, search and fetch."""
+
+    proxy: str | None = _field(None, "http(s) or socks proxy for everything that goes out")
+    user_agent: str | None = _field(None, "null = Monitor's own")
+    timeout_s: float = _field(30, "longest wait for one request", gt=0)
+    ca_bundle: Path | None = _field(None, "certificates of your organisation, in addition to the system's")
+    allow_legacy_tls: bool = _field(False, "accept servers with TLS 1.0/1.1 and old ciphers")
+    allowed_private_hosts: list[str] = _field(
+        [], 'private hosts that may be asked, as ["127.0.0.1:8099"]; all others are refused'
+    )
+
+
+class SweepSettings(Group):
+    """One source, once: the limits of the four phases."""
+
+    crawl: Literal["agent", "rule"] = _field("agent", "read sections with the model's agent, or always by rule")
+    max_turns: int = _field(15, "model calls for one section", ge=1)
+    general_max_turns: int = _field(50, "model calls for the general agent", ge=1)
+    max_items: int = _field(20, "items saved from one section in one run", ge=1)
+    window_days: int = _field(7, "calendar days looked at, today included", ge=1)
+    summary_concurrency: int = _field(3, "summaries written at once", ge=1)
+    summary_max_chars: int = _field(6000, "characters of a text that a summary is made from", ge=200)
+    context_max_chars: int = _field(20000, "largest context of a section agent", ge=4000)
+    page_max_chars: int = _field(15000, "largest text form of a page", ge=2000)
+    max_pages_per_section: int = _field(5, "list pages read in one section", ge=1)
+
+
+class WeightSettings(Group):
+    """How much each score of a search result counts."""
+
+    relevance: float = _field(0.6, "fit with the query", ge=0)
+    freshness: float = _field(0.2, "age", ge=0)
+    authority: float = _field(0.2, "who publishes it", ge=0)
+
+
+class BackendSettings(Group):
+    """One search backend."""
+
+    base_url: str | None = _field(None, "scheme, host and port in place of the service's own")
+    api_key_env: str | None = _field(None, "the environment variable that holds the key")
+    timeout_ms: int | None = _field(None, "longest wait for its answer", gt=0)
+
+
+class SearchSettings(Group):
+    """web.search."""
+
+    backend: str | list[str] = _field(
+        "stub", "one name or a list: stub ddg_html baidu_html searxng bocha brave tavily archive"
+    )
+    backends: dict[str, BackendSettings] = _field({}, "settings by backend: {base_url, api_key_env, timeout_ms}")
+    weights: WeightSettings = Field(default_factory=WeightSettings, description="how results are scored")
+
+
+class ResearchSettings(Group):
+    """The research workflow."""
+
+    max_paragraphs: int = _field(5, "paragraphs of a report", ge=1)
+    max_reflections: int = _field(2, "rounds of further search for a paragraph", ge=0)
+    max_results: int = _field(20, "results of one search", ge=1)
+    content_max_chars: int = _field(20000, "characters of one result that are read", ge=200)
+    concurrency: int = _field(3, "paragraphs under way at once", ge=1)
+
+
+class WebSettings(Group):
+    """The web pages."""
+
+    host: str = _field("127.0.0.1", "the address to listen on")
+    port: int = _field(8000, "the port to listen on", ge=1, le=65535)
+    public_url: str | None = _field(None, "the address that readers type, for links in briefings")
+
+
+class WorkSettings(Group):
+    """When and where things run."""
+
+    executor_id: str | None = _field(None, "a stable name of this process; null = made from the host's name")
+    scheduler: bool = _field(True, "run what is due")
+    misfire_grace_s: int = _field(3600, "how late a planned run may still start", ge=1)
+    retention_days: int = _field(400, "how long texts and records are kept; known urls are kept for ever", ge=1)
+
+
+class DeliverSettings(Group):
+    """Where briefings go."""
+
+    targets: list[dict[str, Any]] = _field([], "the delivery targets")
+
+
+class Settings(BaseSettings):
+    """All of it. Relative paths are relative to the folder of the configuration file."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid")
+
+    timezone: str = _field("Asia/Shanghai", "the time zone of dates and schedules where a source names none")
+    data_dir: Path = _field(Path("data"), "database, evidence, bundles and reports")
+    storage_url: str | None = _field(None, "where evidence and documents go, as an fsspec url; null = under data_dir")
+    database_url: str = _field("sqlite:///data/monitor.db", "SQLite, or postgresql://user:password@host/name")
+    llm: LlmSettings = Field(default_factory=LlmSettings, description="the language model")
+    pages: PagesSettings = Field(default_factory=PagesSettings, description="how pages are loaded")
+    network: NetworkSettings = Field(default_factory=NetworkSettings, description="the way out")
+    sweep: SweepSettings = Field(default_factory=SweepSettings, description="limits of a sweep")
+    search: SearchSettings = Field(default_factory=SearchSettings, description="web.search")
+    research: ResearchSettings = Field(default_factory=ResearchSettings, description="the research workflow")
+    web: WebSettings = Field(default_factory=WebSettings, description="the web pages")
+    work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
+    deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
+    sources: list[dict[str, Any]] = _field([], "sources to start with; each is created once")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 -- the signature is pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment stands before the file, whose values arrive as init arguments."""
+        return env_settings, init_settings

@@ -1,0 +1,75 @@
+"""The store: one database, and what can be asked of it by subject."""
+
+import asyncio
+from types import TracebackType
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from monitor.domain.tables import Source
+from monitor.store import migrate
+from monitor.store.address import DatabaseAddress
+from monitor.store.engines import open_async_engine
+from monitor.store.failure import explained, not_migrated
+from monitor.store.items import Items
+from monitor.store.lending import lend
+from monitor.store.runs import Runs
+from monitor.store.sections import Sections
+from monitor.store.sessions import Sessions
+from monitor.store.sources import Sources
+from monitor.store.usage import UsageLedger
+
+
+class Store:
+    """The database of the service, SQLite or PostgreSQL.
+
+    Every method of its subjects is one short transaction, and raises `DatabaseError` with one clear sentence where the
+    database cannot be reached or has another schema.
+    """
+
+    def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
+        self._engine = engine
+        self._address = address
+        self.sessions = sessions = Sessions(engine, address)
+        self.sources = Sources(sessions)
+        self.sections = Sections(sessions)
+        self.runs = Runs(sessions)
+        self.items = Items(sessions)
+        self.usage = UsageLedger(sessions)
+
+    @classmethod
+    def open(cls, url: str) -> "Store":
+        """The store at a `database_url`; nothing is connected before it is first asked.
+
+        `DatabaseError` where the url names no database that the service can use.
+        """
+        address = DatabaseAddress.parse(url)
+        return cls(open_async_engine(address), address)
+
+    async def check(self) -> None:
+        """See that the database answers and has the tables of this version, else `DatabaseError` says what to do.
+
+        A SQLite database that is not there yet, or is empty, is created and migrated.
+        """
+        if self._address.file is not None:
+            await asyncio.to_thread(migrate.create_if_empty, self._address.text)
+        with explained(self._address):
+            async with self._engine.connect() as connection:
+                found = await connection.run_sync(migrate.revision_of)
+        if found != migrate.head():
+            raise not_migrated(self._address)
+
+    async def lend(self, source: Source, to: "Store") -> Source:
+        """Give another store what is known of a source, for a trial; answers the source as that store has it."""
+        return await lend(source, self.sessions, to.sessions)
+
+    async def close(self) -> None:
+        """Close all connections; the store may be used again afterwards and then opens new ones."""
+        await self._engine.dispose()
+
+    async def __aenter__(self) -> "Store":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

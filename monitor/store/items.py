@@ -1,0 +1,172 @@
+"""The archive: what was saved."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import ColumnElement, Date, Select, func, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
+
+from monitor.domain.tables import Item, ItemText, KnownUrl, Source
+from monitor.domain.urls import url_key
+from monitor.domain.words import ItemType, SummaryBy
+from monitor.errors import UsageError
+from monitor.store.sessions import Sessions, insert_for, insert_or, storable
+
+
+class ItemFilter(BaseModel):
+    """Which items are meant; what is empty or None does not narrow.
+
+    `sources` are names, `tags` those of the sources, of which one is enough. `since` and `until` are days, both
+    included, of publication, or of first sight for an item whose date is unknown; `first_seen_since` (included) and
+    `first_seen_until` (not included) are instants.
+    """
+
+    sources: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    types: Sequence[ItemType] = ()
+    since: dt.date | None = None
+    until: dt.date | None = None
+    first_seen_since: dt.datetime | None = None
+    first_seen_until: dt.datetime | None = None
+    run_id: str | None = None
+
+
+class Items:
+    """The items, each once for its source."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def save(self, item: Item) -> tuple[Item, bool]:
+        """Keep an item and mark its url as one; the item as it is stored, and whether it is new.
+
+        Where the source has an item of the same url already, that one stays as it is and is handed back.
+        """
+        values = {name: _storable(value) for name, value in item.model_dump(exclude={"id"}).items()}
+        values["url_key"] = item.url_key or url_key(item.url)
+        async with self._sessions.writing() as session:
+            statement = insert_for(session, Item).values(values)
+            new_id = await session.scalar(
+                statement.on_conflict_do_nothing(index_elements=["source_id", "url_key"]).returning(col(Item.id))
+            )
+            if new_id is None:
+                same = (col(Item.source_id) == item.source_id, col(Item.url_key) == values["url_key"])
+                return (await session.scalars(select(Item).where(*same))).one(), False
+            if item.source_id is not None:
+                known = {
+                    "source_id": item.source_id,
+                    "url_key": values["url_key"],
+                    "first_seen": item.first_seen,
+                    "is_item": True,
+                }
+                await insert_or(session, KnownUrl, [known], key=["source_id", "url_key"], update=["is_item"])
+            return await session.get_one(Item, new_id), True
+
+    async def set_text(self, item_id: int, text: str) -> None:
+        """Keep the text of an item's page, in place of the one that was kept before."""
+        async with self._sessions.writing() as session:
+            row = {"item_id": item_id, "text": storable(text)}
+            await insert_or(session, ItemText, [row], key=["item_id"], update=["text"])
+
+    async def text(self, item_id: int) -> str | None:
+        """The text of an item's page; None where it was not kept."""
+        async with self._sessions.reading() as session:
+            return await session.scalar(select(col(ItemText.text)).where(col(ItemText.item_id) == item_id))
+
+    async def update(self, item_id: int, **changes: Any) -> None:
+        """Change fields of an item; `UsageError` where there is none of that number."""
+        async with self._sessions.writing() as session:
+            item = await session.get(Item, item_id)
+            if item is None:
+                raise UsageError(f"There is no item {item_id}: `monitor items list` shows the latest.")
+            unknown = [name for name in changes if name not in Item.model_fields or name == "id"]
+            if unknown:
+                raise TypeError(f"an item has no field {unknown[0]!r} that can be changed")
+            for name, value in changes.items():
+                setattr(item, name, _storable(value))
+
+    async def get(self, item_id: int) -> Item | None:
+        """The item of that number."""
+        async with self._sessions.reading() as session:
+            return await session.get(Item, item_id)
+
+    async def for_run(self, run_id: str) -> list[Item]:
+        """The items that a run saved, in order of rank; those without one last, newest publication first."""
+        order = (col(Item.rank).asc().nulls_last(), col(Item.date).desc().nulls_last(), col(Item.id))
+        return await self._all(select(Item).where(col(Item.run_id) == run_id).order_by(*order))
+
+    async def unsummarised(self, run_id: str) -> list[Item]:
+        """The items of a run that have no summary yet, in the order in which they were saved."""
+        mine = (col(Item.run_id) == run_id, col(Item.summary_by) == SummaryBy.NONE)
+        return await self._all(select(Item).where(*mine).order_by(col(Item.id)))
+
+    async def set_ranks(self, ranks: Mapping[int, tuple[int, int]]) -> None:
+        """Give items their rank and tier, all at once; the keys are the items' numbers."""
+        async with self._sessions.writing() as session:
+            for item_id, (rank, tier) in sorted(ranks.items()):
+                await session.execute(update(Item).where(col(Item.id) == item_id).values(rank=rank, tier=tier))
+
+    async def search(self, query: str, limit: int) -> list[Item]:
+        """The items whose title, summary or text holds the words as they stand, newest first; none for no words.
+
+        Latin letters are found in either case; `%` and `_` mean themselves.
+        """
+        words = storable(query).strip()
+        if not words:
+            return []
+        places = (col(Item.title), col(Item.summary), col(ItemText.text))
+        found = (
+            select(Item)
+            .outerjoin(ItemText, col(ItemText.item_id) == Item.id)
+            .where(or_(*(place.icontains(words, autoescape=True) for place in places)))
+        )
+        return await self._all(_newest_first(found).limit(limit))
+
+    async def _all(self, query: Select[Item]) -> list[Item]:
+        async with self._sessions.reading() as session:
+            return list((await session.scalars(query)).all())
+
+    async def list(self, wanted: ItemFilter, limit: int | None = 50) -> list[Item]:
+        """The items that are meant, newest first: by publication, or by first sight where that is unknown."""
+        async with self._sessions.reading() as session:
+            query = select(Item).where(*await _conditions(session, wanted))
+            return list((await session.scalars(_newest_first(query).limit(limit))).all())
+
+
+def _day() -> ColumnElement[dt.date]:
+    return func.coalesce(col(Item.date), func.date(col(Item.first_seen)), type_=Date())
+
+
+def _newest_first(query: Select[Item]) -> Select[Item]:
+    return query.order_by(_day().desc(), col(Item.id).desc())
+
+
+async def _conditions(session: AsyncSession, wanted: ItemFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.sources:
+        conditions.append(col(Item.source).in_(wanted.sources))
+    if wanted.tags:
+        sources = await session.execute(select(col(Source.id), col(Source.tags)))
+        tagged = [source_id for source_id, tags in sources if set(tags) & set(wanted.tags)]
+        conditions.append(col(Item.source_id).in_(tagged))
+    if wanted.types:
+        conditions.append(col(Item.type).in_(wanted.types))
+    if wanted.since is not None:
+        conditions.append(_day() >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(_day() <= wanted.until)
+    if wanted.first_seen_since is not None:
+        conditions.append(col(Item.first_seen) >= wanted.first_seen_since)
+    if wanted.first_seen_until is not None:
+        conditions.append(col(Item.first_seen) < wanted.first_seen_until)
+    if wanted.run_id is not None:
+        conditions.append(col(Item.run_id) == wanted.run_id)
+    return conditions
+
+
+def _storable(value: Any) -> Any:
+    # Words of a vocabulary are strings too, but must stay members: their column knows how to write them.
+    return storable(value) if type(value) is str else value

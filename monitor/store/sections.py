@@ -1,0 +1,69 @@
+"""What is known of a source's sections and urls from earlier runs."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import exists, select
+from sqlmodel import col
+
+from monitor.domain.page import Candidate
+from monitor.domain.reading import KnownCandidate
+from monitor.domain.tables import Item, KnownUrl, OverLimit, Section
+from monitor.domain.urls import url_key
+from monitor.store.sessions import Sessions, batches
+
+
+class Sections:
+    """The memory of a source between its runs. Urls are compared by their keys, so that spellings do not matter."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def remembered(self, source_id: int, url: str) -> Section | None:
+        """What is remembered of the section at `url`; None where it was never read."""
+        query = select(Section).where(col(Section.source_id) == source_id, col(Section.url_key) == url_key(url))
+        async with self._sessions.reading() as session:
+            return await session.scalar(query)
+
+    async def of_source(self, source_id: int) -> list[Section]:
+        """All sections of a source that were ever read, in the order in which they were first read."""
+        query = select(Section).where(col(Section.source_id) == source_id).order_by(col(Section.id))
+        async with self._sessions.reading() as session:
+            return list((await session.scalars(query)).all())
+
+    async def known(self, source_id: int, urls: Iterable[str]) -> dict[str, KnownCandidate]:
+        """Those of the urls that were seen before on the source, under their keys, with the item that one became."""
+        found: dict[str, KnownCandidate] = {}
+        of_this_source = (col(Item.source_id) == KnownUrl.source_id) & (col(Item.url_key) == KnownUrl.url_key)
+        async with self._sessions.reading() as session:
+            for batch in batches(dict.fromkeys(url_key(url) for url in urls)):
+                query = (
+                    select(col(KnownUrl.url_key), col(Item.run_id), col(Item.section), col(Item.id))
+                    .outerjoin(Item, of_this_source)
+                    .where(col(KnownUrl.source_id) == source_id, col(KnownUrl.url_key).in_(batch))
+                )
+                for key, run_id, section, item_id in await session.execute(query):
+                    found[key] = KnownCandidate(run_id=run_id, section=section, item_id=item_id)
+        return found
+
+    async def recent_item_urls(self, source_id: int, limit: int) -> list[str]:
+        """The urls of the source's latest items, those saved last first."""
+        query = (
+            select(col(Item.url))
+            .where(col(Item.source_id) == source_id)
+            .order_by(col(Item.first_seen).desc(), col(Item.id).desc())
+            .limit(limit)
+        )
+        async with self._sessions.reading() as session:
+            return list((await session.scalars(query)).all())
+
+    async def carried(self, source_id: int, section_url: str) -> list[Candidate]:
+        """What the section's last runs had no room for, in the order of the page, without what is an item by now."""
+        is_item = exists().where(col(Item.source_id) == OverLimit.source_id, col(Item.url_key) == OverLimit.url_key)
+        query = (
+            select(OverLimit)
+            .where(col(OverLimit.source_id) == source_id, col(OverLimit.section_key) == url_key(section_url), ~is_item)
+            .order_by(col(OverLimit.position), col(OverLimit.url_key))
+        )
+        async with self._sessions.reading() as session:
+            rows = (await session.scalars(query)).all()
+        return [Candidate.model_validate(row.candidate) for row in rows]

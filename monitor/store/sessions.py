@@ -1,0 +1,83 @@
+"""Sessions: one short transaction each, for reading or for writing."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import islice
+from typing import Any, TypeVar
+
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
+from sqlmodel import SQLModel
+
+from monitor.store.address import DatabaseAddress
+from monitor.store.engines import for_writing
+from monitor.store.failure import explained
+
+BATCH_SIZE = 500
+"""How many values one statement carries, far below what either database takes."""
+
+V = TypeVar("V")
+
+
+class Sessions:
+    """Hands out sessions; each is one transaction, committed at the end of its block, rolled back on an error.
+
+    The objects that come out of them are plain values afterwards: nothing is loaded later.
+    """
+
+    def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
+        self._address = address
+        self._readers = async_sessionmaker(engine, expire_on_commit=False)
+        self._writers = async_sessionmaker(for_writing(engine), expire_on_commit=False)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncSession]:
+        """A transaction that reads."""
+        with explained(self._address):
+            async with self._readers.begin() as session:
+                yield session
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncSession]:
+        """A transaction that writes; on SQLite it waits here until no other one does."""
+        with explained(self._address):
+            async with self._writers.begin() as session:
+                yield session
+
+
+def batches(values: Iterable[V], size: int = BATCH_SIZE) -> Iterator[list[V]]:
+    """The values in lists of at most `size`."""
+    rest = iter(values)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+async def insert_or(
+    session: AsyncSession,
+    table: type[SQLModel],
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    key: Sequence[str],
+    update: Sequence[str] = (),
+) -> None:
+    """Insert the rows; where one with the same `key` is there already, change its columns `update`, or leave it alone.
+
+    With `update`, no key may stand twice among the rows.
+    """
+    for batch in batches(rows):
+        statement = insert_for(session, table).values(batch)
+        if update:
+            changes = {name: statement.excluded[name] for name in update}
+            await session.execute(statement.on_conflict_do_update(index_elements=key, set_=changes))
+        else:
+            await session.execute(statement.on_conflict_do_nothing(index_elements=key))
+
+
+def insert_for(session: AsyncSession, table: type[SQLModel]) -> postgresql.Insert | sqlite.Insert:
+    """An INSERT that understands ON CONFLICT, in the words of the session's database."""
+    return sqlite.insert(table) if session.get_bind().dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def storable(text: str) -> str:
+    """The text without what a database refuses: NUL, which PostgreSQL cannot hold, and halves of surrogate pairs."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,55 @@
+"""The usage ledger: what the model calls cost."""
+
+import datetime as dt
+
+from sqlalchemy import func, select
+from sqlmodel import col
+
+from monitor.domain.reading import PhaseUsage, Usage
+from monitor.domain.tables import ModelCall
+from monitor.domain.words import Phase
+from monitor.store.sessions import Sessions
+
+
+class UsageLedger:
+    """Every call of a model, counted, whatever came of it."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def add(self, call: ModelCall) -> None:
+        """Write down one call."""
+        async with self._sessions.writing() as session:
+            session.add(ModelCall.model_validate(call.model_dump(exclude={"id"})))
+
+    async def for_run(self, run_id: str) -> Usage:
+        """What the calls of a run cost, in all and by phase; phases without a call do not appear."""
+        query = (
+            select(
+                col(ModelCall.phase),
+                func.count(),
+                func.sum(ModelCall.prompt_tokens),
+                func.sum(ModelCall.completion_tokens),
+                func.max(ModelCall.context_chars),
+            )
+            .where(col(ModelCall.run_id) == run_id)
+            .group_by(col(ModelCall.phase))
+        )
+        async with self._sessions.reading() as session:
+            rows = {row[0]: row for row in await session.execute(query)}
+        usage = Usage()
+        for phase in Phase:
+            if phase in rows:
+                _, calls, prompt, completion, context = rows[phase]
+                usage.by_phase[phase] = PhaseUsage(calls=calls, prompt_tokens=prompt, completion_tokens=completion)
+                usage.calls += calls
+                usage.prompt_tokens += prompt
+                usage.completion_tokens += completion
+                usage.largest_context_chars = max(usage.largest_context_chars, context)
+        return usage
+
+    async def tokens_since(self, instant: dt.datetime) -> int:
+        """All tokens, of prompts and of completions, since an instant: what a daily budget is held against."""
+        tokens = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
+        async with self._sessions.reading() as session:
+            return int(await session.scalar(select(tokens).where(col(ModelCall.at) >= instant)) or 0)

@@ -1,0 +1,46 @@
+"""The text that a summary rests on: an item's page, or the document that its url is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from monitor.domain.page import Attachment, Page, PageErrorCode
+from monitor.domain.tables import Item
+from monitor.domain.words import Render
+from monitor.errors import WorkFailed
+from monitor.ports import DocumentReader, PageLoader
+from monitor.sweep.reader import reason_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Article:
+    """What an item says; `failure` tells why there is no text."""
+
+    text: str = ""
+    issuer: str | None = None
+    document_number: str | None = None
+    language: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    failure: str = ""
+
+
+async def read_article(
+    item: Item, *, loader: PageLoader, documents: DocumentReader, render: Render, folder: Path
+) -> Article:
+    """Fetch what the item's url shows. Never raises for what the outside does."""
+    page = await loader.load(item.url, render=render)
+    if page.error is None:
+        return _of_page(page)
+    if page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
+        return Article(failure=reason_of(page))
+    try:
+        path = await loader.download(item.url, folder)
+        return Article(text=await documents.read(path))
+    except WorkFailed as error:
+        return Article(failure=str(error))
+
+
+def _of_page(page: Page) -> Article:
+    return Article(
+        text=page.text, issuer=page.issuer, document_number=page.document_number, language=page.language,
+        attachments=tuple(page.attachments), failure="" if page.text.strip() else "the page has no text",
+    )  # fmt: skip

@@ -1,0 +1,177 @@
+"""Phase 1b: one section, read to where nothing new in range can come (contracts, section 4).
+
+Code looks first; an agent works where there is something new; code then saves what the agent left without a reason
+and reads on to the end. So a section gives the same items with a good model, a lazy one, and none.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
+from monitor.domain.tables import Section, Source
+from monitor.domain.words import Phase, Render, SavedBy, SectionEnd
+from monitor.errors import ModelFailed, RunCancelled
+from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, ProgressCallback
+from monitor.settings import SweepSettings
+from monitor.store import Store
+from monitor.sweep.agent import Agent, AgentResult
+from monitor.sweep.coverage import Ledger
+from monitor.sweep.fallbacks import Fallbacks
+from monitor.sweep.prompts import section_messages
+from monitor.sweep.reader import SectionReader
+from monitor.sweep.saving import Desk
+from monitor.sweep.summarise import Summaries
+from monitor.sweep.tools import CRAWLER_TOOLS, Toolbox
+from monitor.sweep.window import Window, reaching_back
+
+NO_LIST = "no list was found on the page"
+_KNOWN_URLS_IN_PROMPT = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrawlParts:
+    """What reading sections needs; `model` None means by rule."""
+
+    store: Store
+    loader: PageLoader
+    documents: DocumentReader
+    model: ChatModel | None
+    clock: Clock
+    limits: SweepSettings
+    folder: Path
+    fallbacks: Fallbacks
+    summaries: Summaries
+    on_progress: ProgressCallback | None = None
+    cancel_event: asyncio.Event | None = None
+
+
+async def crawl(plan: SectionPlan, *, source: Source, run_id: str, window: Window, parts: CrawlParts) -> SectionReading:
+    """Read one section: its candidates with their dispositions, and why the reading ended."""
+    reading = await _Section(plan, source, run_id, window, parts).prepared()
+    return await reading.read()
+
+
+class _Section:
+    def __init__(self, plan: SectionPlan, source: Source, run_id: str, window: Window, parts: CrawlParts) -> None:
+        self._plan = plan
+        self._source = source
+        self._run_id = run_id
+        self._window = window
+        self._parts = parts
+        is_by_rule = plan.is_home or plan.is_feed or parts.limits.crawl == "rule"
+        self._model = None if is_by_rule else parts.model
+
+    async def prepared(self) -> "_Section":
+        parts, source = self._parts, self._source
+        memory = await parts.store.sections.remembered(source.id or 0, self._plan.url)
+        self._memory: Section | None = memory
+        self._ledger = Ledger(
+            run_id=self._run_id, section=self._plan.name, source=source, memory=memory,
+            window=reaching_back(self._window, memory), max_items=source.max_items or parts.limits.max_items,
+        )  # fmt: skip
+        self._reader = SectionReader(
+            plan=self._plan, source_id=source.id or 0, loader=parts.loader, render=source.render or Render.AUTO,
+            store=parts.store, ledger=self._ledger, memory=memory,
+            max_pages=parts.limits.max_pages_per_section,
+        )  # fmt: skip
+        self._desk = Desk(
+            source=source, ledger=self._ledger, store=parts.store, clock=parts.clock, dated=self._reader.dated,
+            adopt_summary=parts.summaries.adopt,
+        )  # fmt: skip
+        return self
+
+    async def read(self) -> SectionReading:
+        await self._take_carried()
+        first = await self._reader.open(self._plan.url)
+        if first.error is not None:
+            await self._note(self._reader.unseen[0].reason)
+            return self._reading(SectionEnd.ERROR)
+        if not first.candidates and not self._plan.is_home:
+            self._reader.unseen.append(UnseenPlace(section=self._plan.name, url=self._plan.url, reason=NO_LIST))
+            await self._note(NO_LIST)
+            return self._reading(SectionEnd.ERROR)
+        ended = await self._work()
+        return self._reading(ended)
+
+    async def _work(self) -> SectionEnd:
+        is_unfinished = self._memory is not None and self._memory.is_unfinished
+        if not self._ledger.open_entries() and not is_unfinished:
+            return SectionEnd.KNOWN
+        agent_saved = None
+        if self._model is not None and self._ledger.open_entries():
+            agent_saved = await self._with_agent(self._model)
+        before = len(self._desk.items)
+        ended = await self._by_rule()
+        if agent_saved is not None and len(self._desk.items) > before:
+            await self._note(f"the agent left {len(self._desk.items) - before} items in range, saved by rule")
+        if ended is SectionEnd.ERROR:
+            await self._note(self._reader.unseen[-1].reason)
+        elif ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS):
+            await self._note(f"cut short at {ended}")
+        return ended
+
+    async def _take_carried(self) -> None:
+        """What the last run had no room for comes first."""
+        store, source_id = self._parts.store, self._source.id or 0
+        carried = await store.sections.carried(source_id, self._plan.url)
+        for candidate in carried:
+            if self._ledger.has_room and self._ledger.find(candidate.url) is None:
+                entry = self._ledger.add_extra(candidate, page_url=self._plan.url)
+                await self._desk.save(entry, by=SavedBy.RULE)
+
+    async def _with_agent(self, model: ChatModel) -> AgentResult | None:
+        parts = self._parts
+        toolbox = Toolbox(
+            reader=self._reader, desk=self._desk, loader=parts.loader, documents=parts.documents, folder=parts.folder
+        )
+        agent = Agent(model=model, toolbox=toolbox, limits=parts.limits, place=self._plan.name)
+        known = await parts.store.sections.recent_item_urls(self._source.id or 0, _KNOWN_URLS_IN_PROMPT)
+        system, user = section_messages(
+            section=self._plan.name, url=self._plan.url, since=self._ledger.window.since, known=known,
+            until=self._ledger.window.until, max_items=self._ledger.max_items - self._ledger.saved_count,
+            rules=self._source.rules, language=self._source.summary_language,
+        )  # fmt: skip
+        try:
+            result = await agent.run_agent(
+                self._source, known, parts.on_progress, parts.cancel_event, system_prompt=system, user_message=user,
+                tools=CRAWLER_TOOLS, enable_pruning=True,
+            )  # fmt: skip
+        except ModelFailed as error:
+            await self._note(f"{error.outcome}: {error}")
+            return None
+        if not result.finished:
+            await self._note(f"the agent was cut short: {result.reason}")
+        return result
+
+    async def _by_rule(self) -> SectionEnd:
+        """Save what is open, and read on until the list ends, is known, or a limit is reached."""
+        while True:
+            self._check_cancelled()
+            for entry in self._ledger.open_entries():
+                if self._ledger.has_room:
+                    await self._desk.save(entry, by=SavedBy.RULE)
+            ended = self._reader.ended()
+            if ended is not None:
+                return ended
+            page = await self._reader.open(self._reader.next_url or "")
+            if page.error is not None:
+                return SectionEnd.ERROR
+
+    def _check_cancelled(self) -> None:
+        if self._parts.cancel_event is not None and self._parts.cancel_event.is_set():
+            raise RunCancelled(f"The run was cancelled while reading {self._plan.name}.")
+
+    async def _note(self, reason: str) -> None:
+        await self._parts.fallbacks.note(Phase.CRAWL, self._plan.name, reason)
+
+    def _reading(self, ended: SectionEnd) -> SectionReading:
+        entries: list[LedgerEntry] = self._ledger.close()
+        unseen = list(self._reader.unseen)
+        if ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS) and self._reader.next_url:
+            unseen.append(UnseenPlace(section=self._plan.name, url=self._reader.next_url, reason=str(ended)))
+        return SectionReading(
+            plan=self._plan, ended=ended, pages=self._reader.list_pages, entries=entries, unseen=unseen,
+            tail_date=self._ledger.tail_date(), refused_saves=self._desk.refused_saves,
+            corrected_dates=self._desk.corrected_dates,
+        )  # fmt: skip

@@ -1,0 +1,18 @@
+"""Recording, as it happens, each event that makes a run degraded."""
+
+from monitor.domain.words import Phase
+from monitor.ports import Clock
+from monitor.store import Store
+
+
+class Fallbacks:
+    """The fallbacks of one run."""
+
+    def __init__(self, *, run_id: str, store: Store, clock: Clock) -> None:
+        self._run_id = run_id
+        self._store = store
+        self._clock = clock
+
+    async def note(self, phase: Phase, where: str, reason: str) -> None:
+        """Keep that something fell back, was cut short or failed: phase, place and reason."""
+        await self._store.runs.add_fallback(self._run_id, phase, where, reason, self._clock.now())

@@ -1,0 +1,140 @@
+"""Phase 1a: from the home page to the sections that are to be read, with one completion or by rule."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from monitor.domain.page import Link, Page
+from monitor.domain.reading import SectionPlan
+from monitor.domain.tables import Source
+from monitor.domain.urls import clean_url, url_key
+from monitor.domain.words import Phase, SavedBy
+from monitor.errors import ModelFailed
+from monitor.llm.answers import parse_array
+from monitor.pages.browse import page_text
+from monitor.ports import ChatModel
+from monitor.sweep.fallbacks import Fallbacks
+from monitor.sweep.prompts import navigate_messages
+
+HOME_NAME = {"zh": "首页", "en": "Home page"}
+MOST_SECTIONS = 30
+_SECTION_WORDS = (
+    "政策", "法规", "法律", "规章", "通知", "公告", "公示", "公开", "解读", "新闻", "动态", "要闻", "数据", "统计",
+    "标准", "规划", "人事", "会议", "发布", "文件",
+    "news", "press", "publication", "announcement", "policy", "policies", "regulation", "legislation", "law", "notice",
+    "consultation", "statistics", "data", "report", "speech", "meeting", "event", "rules", "guidance",
+)  # fmt: skip
+_LINK_MAX_CHARS = 24
+_LINK_MAX_WORDS = 6
+
+
+async def navigate(
+    source: Source, home: Page, *, model: ChatModel | None, fallbacks: Fallbacks, page_max_chars: int
+) -> list[SectionPlan]:
+    """The sections to read, the home page's own list last.
+
+    The model's sections come first, in its order; those that match the focus areas and were left out follow, so that
+    a forgetful model costs nothing. With neither, the home page itself is the one section. Only links of the page
+    count.
+    """
+    by_rule = sections_by_rule(home, source.focus_areas)
+    by_model: list[Link] = []
+    if model is not None:
+        by_model = await _ask(source, home, model, fallbacks, page_max_chars)
+    chosen = _unique([*by_model, *by_rule], home)
+    if not chosen:
+        return [SectionPlan(ordinal=0, name=source.name, url=source.url)]
+    asked = {url_key(link.url) for link in by_model}
+    plans = [
+        SectionPlan(
+            ordinal=ordinal, name=link.text, url=link.url,
+            found_by=SavedBy.AGENT if url_key(link.url) in asked else SavedBy.RULE,
+        )
+        for ordinal, link in enumerate(chosen)
+    ]  # fmt: skip
+    name = HOME_NAME["zh" if source.summary_language.startswith("zh") else "en"]
+    return [*plans, SectionPlan(ordinal=len(plans), name=name, url=source.url, is_home=True)]
+
+
+def sections_by_rule(home: Page, focus_areas: Sequence[str]) -> list[Link]:
+    """The navigation links whose text fits a focus area; without focus areas, those that use a section's words."""
+    articles = {url_key(one.url) for one in home.candidates if one.date is not None}
+    fitting = []
+    for link in home.links:
+        if not _is_navigation(link.text) or url_key(link.url) in articles:
+            continue
+        if focus_areas:
+            is_fitting = any(_fits(link.text, area) for area in focus_areas)
+        else:
+            is_fitting = any(word in link.text.casefold() for word in _SECTION_WORDS)
+        if is_fitting:
+            fitting.append(link)
+    return fitting
+
+
+async def _ask(source: Source, home: Page, model: ChatModel, fallbacks: Fallbacks, page_max_chars: int) -> list[Link]:
+    messages = navigate_messages(
+        name=source.name, url=source.url, focus=source.focus_areas, rules=source.rules,
+        page_text=page_text(home, max_chars=page_max_chars), language=source.summary_language,
+    )  # fmt: skip
+    try:
+        completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)
+    except ModelFailed as error:
+        await fallbacks.note(Phase.NAVIGATE, source.url, f"{error.outcome}: {error}")
+        return []
+    usable = _links_of_answer(parse_array(completion.text, dict), home)
+    if not usable:
+        await fallbacks.note(Phase.NAVIGATE, source.url, "the answer names no link of the page; sections by rule")
+    return usable
+
+
+def _links_of_answer(answer: Any, home: Page) -> list[Link]:
+    on_page = {url_key(link.url): link for link in home.links}
+    dated = {url_key(one.url) for one in home.candidates if one.date is not None}
+    links = []
+    for one in answer if isinstance(answer, list) else []:
+        url = clean_url(str(one.get("url") or ""), home.final_url) if isinstance(one, dict) else None
+        if url is None or url_key(url) in dated or url_key(url) not in on_page:
+            continue
+        link = on_page[url_key(url)]
+        name = re.sub(r"\s+", " ", link.text or str(one.get("name") or "")).strip()[:60]
+        links.append(Link(text=name or link.url, url=link.url))
+    return links
+
+
+def _unique(links: Iterable[Link], home: Page) -> list[Link]:
+    seen = {url_key(home.url), url_key(home.final_url)}
+    unique = []
+    for link in links:
+        if url_key(link.url) not in seen:
+            seen.add(url_key(link.url))
+            unique.append(link)
+    return unique[:MOST_SECTIONS]
+
+
+def _is_navigation(text: str) -> bool:
+    text = text.strip()
+    return 0 < len(text) <= _LINK_MAX_CHARS or (text.isascii() and 0 < len(text.split()) <= _LINK_MAX_WORDS)
+
+
+def _fits(text: str, area: str) -> bool:
+    """Whether a link's text names a focus area: one holds the other, or they share most of their words."""
+    a, b = _letters(text), _letters(area)
+    if len(a) < 2 or len(b) < 2:
+        return a == b and bool(a)
+    if a in b or b in a:
+        return True
+    parts_a, parts_b = _parts(text), _parts(area)
+    return len(parts_a & parts_b) >= max(1, round(0.6 * min(len(parts_a), len(parts_b))))
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def _parts(text: str) -> set[str]:
+    """Words of Latin text, pairs of characters of Chinese text."""
+    words = set(re.findall(r"[a-z]{3,}", text.casefold()))
+    for run in re.findall(r"[\u3400-\u9fff]+", text):
+        words |= {run[i : i + 2] for i in range(len(run) - 1)}
+    return words

@@ -1,0 +1,37 @@
+"""Phase 3: the order of importance of a run's items, by one completion or by the principles as rules."""
+
+from collections.abc import Sequence
+
+from monitor.domain.tables import Item
+from monitor.domain.words import Phase
+from monitor.errors import ModelFailed
+from monitor.llm.answers import parse_array
+from monitor.ports import ChatModel
+from monitor.ranking import newest_first, ranking_messages, repair_order, rule_order, tier_of
+from monitor.sweep.fallbacks import Fallbacks
+
+
+async def rank_items(
+    items: Sequence[Item], *, model: ChatModel | None, fallbacks: Fallbacks, place: str, language: str
+) -> dict[int, tuple[int, int]]:
+    """Rank (1 = most important) and tier (1-5) by item id; newest date first where a model was asked in vain."""
+    if model is None or len(items) < 2:
+        order = rule_order(items)
+    else:
+        order = await _by_model(items, model, fallbacks, place, language)
+    return {items[index].id or 0: (rank, tier_of(items[index])) for rank, index in enumerate(order, start=1)}
+
+
+async def _by_model(
+    items: Sequence[Item], model: ChatModel, fallbacks: Fallbacks, place: str, language: str
+) -> list[int]:
+    try:
+        completion = await model.complete(ranking_messages(items, language), phase=Phase.RANK, place=place)
+    except ModelFailed as error:
+        await fallbacks.note(Phase.RANK, place, f"{error.outcome}: {error}")
+        return newest_first(items)
+    order = repair_order(parse_array(completion.text), len(items), by_rule=rule_order(items))
+    if order is None:
+        await fallbacks.note(Phase.RANK, place, "the answer holds no usable numbers; newest first")
+        return newest_first(items)
+    return order

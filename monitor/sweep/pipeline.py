@@ -1,0 +1,189 @@
+"""One source, once: navigate, crawl, summarise, rank, keep.
+
+Each step keeps what it found in the store before it ends, and hands on only what the next one needs; so a run that is
+killed has lost at most the step in hand.
+"""
+
+import asyncio
+import datetime as dt
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from monitor.domain.reading import SectionPlan, SectionReading, UnseenPlace
+from monitor.domain.tables import Run, Source
+from monitor.domain.words import Phase, Render, RunStatus, SectionEnd, SourceKind
+from monitor.errors import RunCancelled
+from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, Progress, ProgressCallback, Steps
+from monitor.settings import SweepSettings
+from monitor.store import Store
+from monitor.sweep.crawl import CrawlParts, crawl
+from monitor.sweep.fallbacks import Fallbacks
+from monitor.sweep.navigate import navigate
+from monitor.sweep.order import rank_items
+from monitor.sweep.reader import reason_of
+from monitor.sweep.summarise import Summaries
+from monitor.sweep.window import Window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a sweep is given by the composition root.
+
+    `model` None: every phase goes straight to its rule. `is_trial`: only what would be saved is asked for, so that
+    nothing is summarised or ranked.
+    """
+
+    store: Store
+    loader: PageLoader
+    documents: DocumentReader
+    model: ChatModel | None
+    steps: Steps
+    clock: Clock
+    limits: SweepSettings
+    folder: Path
+    on_progress: ProgressCallback | None = None
+    cancel_event: asyncio.Event | None = None
+    is_trial: bool = False
+
+
+async def sweep(run: Run, source: Source, *, window: Window, today: dt.date, parts: Parts) -> RunStatus:
+    """Run the four phases of a source and keep everything; answers how the run ended."""
+    return await _Sweep(run, source, window, today, parts).run()
+
+
+class _Sweep:
+    def __init__(self, run: Run, source: Source, window: Window, today: dt.date, parts: Parts) -> None:
+        self._run = run
+        self._source = source
+        self._window = window
+        self._today = today
+        self._parts = parts
+        self._fallbacks = Fallbacks(run_id=run.id, store=parts.store, clock=parts.clock)
+        self._summaries = Summaries(
+            source=source, store=parts.store, loader=parts.loader, documents=parts.documents, model=parts.model,
+            limits=parts.limits, folder=parts.folder, fallbacks=self._fallbacks,
+        )  # fmt: skip
+
+    async def run(self) -> RunStatus:
+        try:
+            plans = await self._parts.steps.run("navigate", list[SectionPlan], self._navigate)
+            for plan in plans:
+                await self._parts.steps.run(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan))
+            if not self._parts.is_trial:
+                await self._summarise()
+                await self._parts.steps.run("rank", int, self._rank)
+        except RunCancelled:
+            return await self._end(RunStatus.CANCELLED)
+        return await self._end(await self._status())
+
+    async def _navigate(self) -> list[SectionPlan]:
+        self._tell(Progress(phase=Phase.NAVIGATE, place=self._source.url))
+        plans = await self._plans()
+        await self._parts.store.runs.plan(self._run.id, plans)
+        self._tell(Progress(phase=Phase.NAVIGATE, done=len(plans), total=len(plans)))
+        return plans
+
+    async def _plans(self) -> list[SectionPlan]:
+        source = self._source
+        if source.sections:
+            return [SectionPlan(ordinal=i, name=s["name"], url=s["url"]) for i, s in enumerate(source.sections)]
+        if source.kind is SourceKind.FEED:
+            return [SectionPlan(ordinal=0, name=source.name, url=source.url, is_feed=True)]
+        home = await self._parts.loader.load(source.url, render=source.render or Render.AUTO)
+        if home.error is not None:
+            await self._fallbacks.note(Phase.NAVIGATE, source.url, reason_of(home))
+            place = UnseenPlace(section=source.name, url=source.url, reason=reason_of(home))
+            await self._parts.store.runs.add_unseen(self._run.id, [place])
+            return []
+        return await navigate(
+            source,
+            home,
+            model=self._parts.model,
+            fallbacks=self._fallbacks,
+            page_max_chars=self._parts.limits.page_max_chars,
+        )
+
+    async def _crawl(self, plan: SectionPlan) -> str:
+        self._check_cancelled()
+        self._tell(Progress(phase=Phase.CRAWL, place=plan.name))
+        parts = self._parts
+        crawl_parts = CrawlParts(
+            store=parts.store, loader=parts.loader, documents=parts.documents, model=parts.model, clock=parts.clock,
+            limits=parts.limits, folder=parts.folder, fallbacks=self._fallbacks, summaries=self._summaries,
+            on_progress=parts.on_progress, cancel_event=parts.cancel_event,
+        )  # fmt: skip
+        reading = await crawl(plan, source=self._source, run_id=self._run.id, window=self._window, parts=crawl_parts)
+        await parts.store.runs.keep_reading(
+            self._run.id, self._source.id or 0, reading, on=self._today, at=parts.clock.now()
+        )
+        self._tell(Progress(phase=Phase.CRAWL, place=plan.name, message=_told(reading)))
+        return str(reading.ended)
+
+    async def _summarise(self) -> None:
+        items = await self._parts.store.items.unsummarised(self._run.id)
+        gate = asyncio.Semaphore(self._parts.limits.summary_concurrency)
+        done = 0
+
+        async def write(item_id: int) -> int:
+            nonlocal done
+            self._check_cancelled()
+            item = await self._parts.store.items.get(item_id)
+            if item is not None:
+                await self._summaries.write(item)
+            done += 1
+            self._tell(Progress(phase=Phase.SUMMARISE, place=item.title if item else "", done=done, total=len(items)))
+            return item_id
+
+        async def one(item_id: int) -> None:
+            async with gate:
+                await self._parts.steps.run(f"summarise:{item_id}", int, partial(write, item_id))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for item in items:
+                    group.create_task(one(item.id or 0))
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
+
+    async def _rank(self) -> int:
+        self._check_cancelled()
+        items = await self._parts.store.items.for_run(self._run.id)
+        self._tell(Progress(phase=Phase.RANK, total=len(items)))
+        ranks = await rank_items(
+            items, model=self._parts.model, fallbacks=self._fallbacks, place=self._source.name,
+            language=self._source.summary_language,
+        )  # fmt: skip
+        await self._parts.store.items.set_ranks(ranks)
+        self._tell(Progress(phase=Phase.RANK, done=len(items), total=len(items)))
+        return len(items)
+
+    async def _status(self) -> RunStatus:
+        sections = await self._parts.store.runs.sections(self._run.id)
+        if not any(section.ended not in (None, SectionEnd.ERROR) for section in sections):
+            return RunStatus.FAILED
+        return RunStatus.DEGRADED if await self._parts.store.runs.fallbacks(self._run.id) else RunStatus.SUCCEEDED
+
+    async def _end(self, status: RunStatus) -> RunStatus:
+        store, now = self._parts.store, self._parts.clock.now()
+        error = None
+        if status is RunStatus.FAILED:
+            unseen = await store.runs.unseen(self._run.id)
+            error = f"No section could be read: {unseen[0].reason}" if unseen else "No section could be read."
+        items = await store.items.for_run(self._run.id)
+        await store.runs.update(self._run.id, status=status, ended_at=now, error=error)
+        await store.sources.record_run(self._source.id or 0, at=now, status=status, has_new=bool(items), error=error)
+        return status
+
+    def _check_cancelled(self) -> None:
+        if self._parts.cancel_event is not None and self._parts.cancel_event.is_set():
+            raise RunCancelled("The run was cancelled.")
+
+    def _tell(self, progress: Progress) -> None:
+        if self._parts.on_progress is not None:
+            self._parts.on_progress(progress)
+
+
+def _told(reading: SectionReading) -> str:
+    saved = sum(entry.disposition == "saved" for entry in reading.entries)
+    return f"{saved} saved of {len(reading.entries)} candidates on {reading.pages} pages, ended {reading.ended}"

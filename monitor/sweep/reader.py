@@ -1,0 +1,147 @@
+"""Reading the list pages of one section: each page stands in the ledger before anyone acts on it.
+
+Code and agent read through the same reader, so that what the agent skips is still accounted for.
+"""
+
+from collections.abc import Sequence
+
+from monitor.domain.page import Candidate, Page
+from monitor.domain.reading import KnownCandidate, SectionPlan, UnseenPlace
+from monitor.domain.tables import Section
+from monitor.domain.urls import url_key
+from monitor.domain.words import DateSource, Render, SectionEnd
+from monitor.ports import PageLoader
+from monitor.store import Store
+from monitor.sweep.coverage import Entry, Ledger
+
+MAX_ARTICLE_FETCHES = 20
+BARREN_PAGES = 2
+UNFINISHED_FACTOR = 4
+
+
+class SectionReader:
+    """The list pages of a section, in the order in which they are opened.
+
+    A section whose latest run did not reach everything is read past what is known: there, pages on which all is
+    known neither count against the limit of pages nor as barren, up to four times the limit.
+    """
+
+    def __init__(
+        self,
+        *,
+        plan: SectionPlan,
+        source_id: int,
+        loader: PageLoader,
+        render: Render,
+        store: Store,
+        ledger: Ledger,
+        memory: Section | None,
+        max_pages: int,
+    ) -> None:
+        self.plan = plan
+        self.ledger = ledger
+        self.unseen: list[UnseenPlace] = []
+        self.next_url: str | None = None
+        self.pages: dict[str, Page] = {}
+        self.list_pages = 0
+        self._source_id = source_id
+        self._loader = loader
+        self._render = render
+        self._store = store
+        self._is_unfinished = memory is not None and memory.is_unfinished
+        self._max_pages = max_pages
+        self._counted = 0
+        self._barren = 0
+        self._fetches = 0
+
+    async def open(self, url: str) -> Page:
+        """The page at `url`; a list page is entered into the ledger, its undated candidates dated where possible.
+
+        A page of an article that the ledger knows is no list page. Only the section's own url and the next pages from
+        there are its pages in turn; whatever else an agent opens does not move the reading on.
+        """
+        key = url_key(url)
+        if key in self.pages:
+            return self.pages[key]
+        is_in_turn = key in (url_key(self.plan.url), self.next_url and url_key(self.next_url))
+        page = self.pages[key] = await self._loader.load(url, render=self._render)
+        if page.error is not None:
+            if is_in_turn:
+                self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=reason_of(page)))
+            return page
+        if is_in_turn or self.ledger.find(url) is None:
+            page = self.pages[key] = await self._enter(page)
+        if is_in_turn:
+            is_turned = page.next_page is not None and url_key(page.next_page) not in self.pages
+            self.next_url = page.next_page if is_turned and not self.plan.is_home else None
+        return page
+
+    def ended(self) -> SectionEnd | None:
+        """Why there is nothing more to read, or None while reading on could bring something."""
+        if self.unseen:
+            return SectionEnd.ERROR
+        if not self.ledger.has_room:
+            return SectionEnd.MAX_ITEMS if self._has_more() else SectionEnd.END
+        if self.next_url is None:
+            return SectionEnd.END
+        if self._barren >= BARREN_PAGES:
+            return SectionEnd.EARLY
+        if self._counted >= self._max_pages or self.list_pages >= UNFINISHED_FACTOR * self._max_pages:
+            return SectionEnd.MAX_PAGES
+        return None
+
+    async def known(self, candidates: Sequence[Candidate]) -> dict[str, KnownCandidate]:
+        """What earlier runs and sections know of these, by url key."""
+        return await self._store.sections.known(self._source_id, [one.url for one in candidates])
+
+    async def _enter(self, page: Page) -> Page:
+        known = await self.known(page.candidates)
+        candidates, unopened = await self._dated(page.candidates, known)
+        added = self.ledger.add(candidates, page_url=page.final_url, known=known, unopened=unopened)
+        self.list_pages += 1
+        self._count(added, candidates)
+        return page.model_copy(update={"candidates": candidates})
+
+    def _count(self, added: list[Entry], candidates: Sequence[Candidate]) -> None:
+        has_new = any(entry.disposition is None for entry in added)
+        in_range = any(entry.is_in_range for one in candidates if (entry := self.ledger.find(one.url)))
+        is_passing = self._is_unfinished and in_range and not has_new
+        self._counted += not is_passing
+        self._barren = 0 if has_new or is_passing else self._barren + 1
+
+    async def _dated(
+        self, candidates: Sequence[Candidate], known: dict[str, KnownCandidate]
+    ) -> tuple[list[Candidate], frozenset[str]]:
+        dated, unopened = [], set()
+        for candidate in candidates:
+            key = url_key(candidate.url)
+            if candidate.date is not None or key in known or self.ledger.find(candidate.url) is not None:
+                dated.append(candidate)
+            else:
+                if self._fetches >= MAX_ARTICLE_FETCHES:
+                    unopened.add(key)
+                dated.append(await self.dated(candidate))
+        return dated, frozenset(unopened)
+
+    async def dated(self, candidate: Candidate) -> Candidate:
+        """The candidate with the date of its article, while articles may still be opened for this section's dates."""
+        if self._fetches >= MAX_ARTICLE_FETCHES:
+            return candidate
+        self._fetches += 1
+        article = await self._loader.load(candidate.url, render=self._render)
+        if article.error is not None or article.published_on is None:
+            return candidate
+        source = DateSource.URL if article.date_source is DateSource.URL else DateSource.PAGE
+        return candidate.model_copy(update={"date": article.published_on, "date_source": source})
+
+    def _has_more(self) -> bool:
+        return self.next_url is not None or bool(self.ledger.open_entries())
+
+
+def reason_of(page: Page) -> str:
+    """Why a page could not be seen, as the run's record says it: code, detail and message."""
+    error = page.error
+    if error is None:
+        return ""
+    code = f"{error.code}/{error.detail_code}" if error.detail_code else str(error.code)
+    return f"{code}: {error.message}"

@@ -1,0 +1,140 @@
+"""Saving an item: what is kept is the page's, not the model's."""
+
+import datetime as dt
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+
+from pydantic import BaseModel
+
+from monitor.domain.page import Candidate
+from monitor.domain.tables import Item, Source
+from monitor.domain.urls import clean_url, url_key
+from monitor.domain.words import Disposition, ItemType, SavedBy
+from monitor.ports import Clock
+from monitor.ranking import item_type_of
+from monitor.store import Store
+from monitor.sweep.coverage import Entry, Ledger
+
+
+class Refusal(StrEnum):
+    """Why a save was refused; the word is the tool's answer."""
+
+    NOT_ON_PAGE = "url_not_on_any_page_seen"
+    NO_TITLE = "title_missing"
+    BAD_SCHEME = "url_scheme_is_not_http"
+    OUT_OF_RANGE = "date_outside_range"
+    UNDATED = "no_date_on_list_url_or_article"
+    KNOWN = "already_saved"
+    FILTERED = "excluded_by_the_administrator"
+    NO_ROOM = "limit_of_items_reached"
+
+
+_FINAL = {
+    Disposition.SAVED: Refusal.KNOWN,
+    Disposition.KNOWN: Refusal.KNOWN,
+    Disposition.OUT_OF_RANGE: Refusal.OUT_OF_RANGE,
+    Disposition.FILTERED: Refusal.FILTERED,
+    Disposition.OVER_LIMIT: Refusal.NO_ROOM,
+}
+
+
+class SaveRequest(BaseModel):
+    """What an agent wants to save, as it says it; nothing in it is believed but the choice itself."""
+
+    title: str = ""
+    url: str = ""
+    date: dt.date | None = None
+    type: str = ""
+    summary: str = ""
+
+
+class Desk:
+    """Where items of one section are saved: the ledger decides, the store keeps."""
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        ledger: Ledger,
+        store: Store,
+        clock: Clock,
+        dated: Callable[[Candidate], Awaitable[Candidate]],
+        adopt_summary: Callable[[Item, str], Awaitable[bool]],
+    ) -> None:
+        self.ledger = ledger
+        self.items: list[Item] = []
+        self.refused_saves = 0
+        self.corrected_dates = 0
+        self._source = source
+        self._store = store
+        self._clock = clock
+        self._dated = dated
+        self._adopt_summary = adopt_summary
+
+    async def request(self, request: SaveRequest, *, links: dict[str, Candidate]) -> Item | Refusal:
+        """Save what an agent asks for, in the page's own words, or say why not.
+
+        `links` are all links on the pages that the agent saw, by url key: one that is no candidate of the list may
+        be saved too, under its text on the page and the date of its article.
+        """
+        found = await self._admit(request, links)
+        if isinstance(found, Refusal):
+            self.refused_saves += found is not Refusal.KNOWN
+            return found
+        if request.date is not None and request.date != found.candidate.date:
+            self.corrected_dates += 1
+        kind = ItemType(request.type) if request.type in set(ItemType) else None
+        item = await self.save(found, by=SavedBy.AGENT, kind=kind)
+        if request.summary.strip():
+            await self._adopt_summary(item, request.summary)
+        return item
+
+    async def save(self, entry: Entry, *, by: SavedBy, kind: ItemType | None = None) -> Item:
+        """Keep an open candidate as an item."""
+        candidate = entry.candidate
+        item = Item(
+            source_id=self._source.id,
+            run_id=self.ledger.run_id,
+            source=self._source.name,
+            section=self.ledger.section,
+            url=candidate.url,
+            url_key=url_key(candidate.url),
+            title=candidate.title,
+            date=candidate.date,
+            date_source=candidate.date_source,
+            type=kind or item_type_of(candidate.title, self.ledger.section),
+            by=by,
+            late=entry.is_late,
+            is_repost=candidate.is_repost,
+            first_seen=self._clock.now(),
+            attachments=[one.model_dump() for one in candidate.attachments],
+        )
+        kept, _ = await self._store.items.save(item)
+        entry.settle(Disposition.SAVED, str(by), kept.id)
+        self.items.append(kept)
+        return kept
+
+    async def _admit(self, request: SaveRequest, links: dict[str, Candidate]) -> Entry | Refusal:
+        if not request.title.strip():
+            return Refusal.NO_TITLE
+        url = clean_url(request.url)
+        if url is None:
+            return Refusal.BAD_SCHEME
+        entry = self.ledger.find(url)
+        if entry is None:
+            return await self._admit_link(links.get(url_key(url)))
+        if entry.disposition is not None:
+            return _FINAL.get(entry.disposition, Refusal.UNDATED)
+        return entry if self.ledger.has_room else Refusal.NO_ROOM
+
+    async def _admit_link(self, link: Candidate | None) -> Entry | Refusal:
+        if link is None:
+            return Refusal.NOT_ON_PAGE
+        if not link.title.strip():
+            return Refusal.NO_TITLE
+        link = link if link.date else await self._dated(link)
+        if link.date is None:
+            return Refusal.UNDATED
+        if link.date not in self.ledger.window:
+            return Refusal.OUT_OF_RANGE
+        return self.ledger.add_extra(link, page_url=link.url) if self.ledger.has_room else Refusal.NO_ROOM

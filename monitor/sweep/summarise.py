@@ -1,0 +1,124 @@
+"""Phase 2: a summary for each item, each from its own page in an isolated completion.
+
+A summary is accepted only if it says something and every number and date in it stands in the page's text. One retry;
+then an extract of the page's own sentences takes its place, marked as one.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from monitor.domain.tables import Item, Source
+from monitor.domain.words import Phase, Render, SummaryBy
+from monitor.errors import ModelFailed, ModelUnavailable
+from monitor.evidence.grounding import ungrounded_numbers
+from monitor.llm.answers import plain_text
+from monitor.ports import ChatModel, DocumentReader, PageLoader
+from monitor.settings import SweepSettings
+from monitor.store import Store
+from monitor.sweep.article import Article, read_article
+from monitor.sweep.extract import extract_summary
+from monitor.sweep.fallbacks import Fallbacks
+from monitor.sweep.prompts import summary_messages
+
+LEAST_CHARS = 20
+MOST_CHARS = 1000
+_TRIES = 2
+
+
+def fault_of(summary: str, *, title: str, text: str) -> str:
+    """Why a summary may not be kept; the empty string for one that may.
+
+    The rules are contracts section 4, phase 2: not empty, not the title, more than 20 characters, and no number or
+    date that the text does not hold.
+    """
+    if len(summary) <= LEAST_CHARS:
+        return "too short" if summary else "empty"
+    if len(summary) > MOST_CHARS:
+        return "too long"
+    if _folded(summary) == _folded(title):
+        return "it repeats the title"
+    missing = ungrounded_numbers(summary, f"{title}\n{text}")
+    return f"not on the page: {', '.join(missing[:5])}" if missing else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summaries:
+    """Writes the summaries of one run; `model` None means extracts."""
+
+    source: Source
+    store: Store
+    loader: PageLoader
+    documents: DocumentReader
+    model: ChatModel | None
+    limits: SweepSettings
+    folder: Path
+    fallbacks: Fallbacks
+
+    async def write(self, item: Item) -> None:
+        """Fetch the item's page, and keep its text, its facts and a summary."""
+        article = await self._article(item)
+        if article.failure:
+            await self.fallbacks.note(Phase.SUMMARISE, item.url, article.failure)
+        if not article.text.strip():
+            return
+        summary = await self._by_model(item, article.text) if self.model is not None else ""
+        by = SummaryBy.MODEL
+        if not summary:
+            summary, by = extract_summary(item.title, article.text, self.source.summary_language), SummaryBy.EXTRACT
+        await self._keep(item, article, summary, by if summary else SummaryBy.NONE)
+
+    async def adopt(self, item: Item, offered: str) -> bool:
+        """Keep a summary that an agent offered with a save, if it passes the same checks; else it is dropped."""
+        article = await self._article(item)
+        summary = plain_text(offered)
+        if not article.text.strip() or fault_of(summary, title=item.title, text=article.text):
+            return False
+        await self._keep(item, article, summary, SummaryBy.MODEL)
+        return True
+
+    async def _article(self, item: Item) -> Article:
+        return await read_article(
+            item,
+            loader=self.loader,
+            documents=self.documents,
+            render=self.source.render or Render.AUTO,
+            folder=self.folder,
+        )
+
+    async def _by_model(self, item: Item, text: str) -> str:
+        assert self.model is not None  # noqa: S101 -- for the type checker; write() asks
+        messages = summary_messages(
+            title=item.title, text=text[: self.limits.summary_max_chars], rules=self.source.rules,
+            language=self.source.summary_language,
+        )  # fmt: skip
+        fault = ""
+        for _ in range(_TRIES):
+            try:
+                completion = await self.model.complete(messages, phase=Phase.SUMMARISE, place=item.url)
+            except ModelFailed as error:
+                fault = f"{error.outcome}: {error}"
+                if isinstance(error, ModelUnavailable):
+                    break
+                continue
+            summary = plain_text(completion.text)
+            fault = fault_of(summary, title=item.title, text=text)
+            if not fault:
+                return summary
+        await self.fallbacks.note(Phase.SUMMARISE, item.url, f"extract instead of a summary: {fault}")
+        return ""
+
+    async def _keep(self, item: Item, article: Article, summary: str, by: SummaryBy) -> None:
+        changes: dict[str, Any] = {"summary": summary, "summary_by": by}
+        facts = {"issuer": article.issuer, "document_number": article.document_number, "language": article.language}
+        changes |= {name: value for name, value in facts.items() if value}
+        held = {one["url"] for one in item.attachments}
+        added = [one.model_dump() for one in article.attachments if one.url not in held]
+        if added:
+            changes["attachments"] = [*item.attachments, *added]
+        await self.store.items.update(item.id or 0, **changes)
+        await self.store.items.set_text(item.id or 0, article.text)
+
+
+def _folded(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())

@@ -1,0 +1,144 @@
+"""What the integration tests share: a real HTTP server on loopback that each test tells what to answer."""
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from monitor.settings import NetworkSettings, PagesSettings
+
+
+@dataclass
+class Asked:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Reply:
+    body: bytes | str = b""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Writer = Callable[[asyncio.StreamWriter], Awaitable[None]]
+Handler = Callable[[Asked], Reply | Writer]
+
+
+class LoopbackSite:
+    """Serves what `on` was told; a handler may also write to the connection itself, to be slow or broken."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.at: list[float] = []
+        self.under_way = 0
+        self.most_under_way = 0
+        self.port = 0
+        self._replies: dict[str, Reply | Handler] = {}
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def url(self, path: str) -> str:
+        return f"http://{self.host}{path}"
+
+    def on(self, path: str, reply: "Reply | Handler | str | bytes") -> str:
+        self._replies[path] = Reply(reply) if isinstance(reply, str | bytes) else reply
+        return self.url(path)
+
+    def paths(self) -> list[str]:
+        return [asked.path for asked in self.asked if asked.path != "/favicon.ico"]
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            first, *lines = head.split("\r\n")
+            method, path, _ = first.split(" ", 2)
+            headers = {
+                name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
+            }
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
+            asked = Asked(method, path, headers, body)
+            self.asked.append(asked)
+            self.at.append(asyncio.get_running_loop().time())
+            self.under_way += 1
+            self.most_under_way = max(self.most_under_way, self.under_way)
+            try:
+                await self._answer(asked, writer)
+            finally:
+                self.under_way -= 1
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        known = self._replies.get(asked.path.split("?")[0], Reply("not here", 404))
+        reply = known if isinstance(known, Reply) else known(asked)
+        if not isinstance(reply, Reply):
+            await reply(writer)
+            return
+        body = reply.body.encode() if isinstance(reply.body, str) else reply.body
+        headers = {
+            "content-type": "text/html; charset=utf-8",
+            "content-length": str(len(body)),
+            "connection": "close",
+            **reply.headers,
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        writer.write(f"HTTP/1.1 {reply.status} Told\r\n{lines}\r\n".encode() + body)
+        await writer.drain()
+
+
+class FixedClock:
+    """Always the same instant."""
+
+    def now(self) -> dt.datetime:
+        return dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[LoopbackSite]:
+    loopback = LoopbackSite()
+    serving: set[asyncio.Task[None]] = set()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(loopback.serve(reader, writer))
+        serving.add(task)
+        task.add_done_callback(serving.discard)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    loopback.port = server.sockets[0].getsockname()[1]
+    try:
+        yield loopback
+    finally:
+        server.close()
+        for task in list(serving):
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
+        await server.wait_closed()
+
+
+@pytest.fixture
+def reply() -> type[Reply]:
+    return Reply
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def network(site: LoopbackSite) -> NetworkSettings:
+    return NetworkSettings(allowed_private_hosts=[site.host])
+
+
+@pytest.fixture
+def pages() -> PagesSettings:
+    return PagesSettings(delay_s=0, timeout_s=20)

@@ -1,0 +1,126 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from monitor.net.client import HttpClient
+from monitor.net.failure import FetchFailed
+from monitor.net.politeness import Politeness
+from monitor.settings import NetworkSettings, PagesSettings
+
+
+class Time:
+    """A clock that moves only when somebody sleeps by it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+async def client(network: NetworkSettings) -> AsyncIterator[HttpClient]:
+    async with HttpClient(network=network) as opened:
+        yield opened
+
+
+def polite(client: HttpClient, time: Time, **settings) -> Politeness:
+    return Politeness(client=client, pages=PagesSettings(**settings), monotonic=time.monotonic, sleep=time.sleep)
+
+
+async def ask(politeness: Politeness, client: HttpClient, url: str) -> None:
+    async with politeness.turn(url):
+        await client.fetch(url)
+
+
+async def test_a_host_is_asked_one_at_a_time_and_with_a_pause(client, site, time) -> None:
+    url = site.on("/a", "x")
+    politeness = polite(client, time, delay_s=2, respect_robots=False)
+    await asyncio.gather(*(ask(politeness, client, url) for _ in range(4)))
+    assert site.most_under_way == 1
+    assert time.slept == [2, 2, 2]
+
+
+async def test_what_robots_txt_disallows_is_not_asked(client, site, time) -> None:
+    site.on("/robots.txt", "User-agent: *\nDisallow: /secret/\n")
+    open_page, secret = site.on("/open", "x"), site.on("/secret/a", "x")
+    politeness = polite(client, time, delay_s=0)
+    await ask(politeness, client, open_page)
+    with pytest.raises(FetchFailed) as caught:
+        await ask(politeness, client, secret)
+    assert (caught.value.error.code, caught.value.error.detail_code) == ("WebBlocked", "robots")
+    assert site.paths() == ["/robots.txt", "/open"]
+
+
+async def test_rules_for_us_by_name_come_before_those_for_all(client, site, time) -> None:
+    site.on("/robots.txt", "User-agent: *\nDisallow:\n\nUser-agent: monitor\nDisallow: /\n")
+    with pytest.raises(FetchFailed):
+        await ask(polite(client, time, delay_s=0), client, site.on("/open", "x"))
+
+
+async def test_robots_txt_is_read_again_after_a_day(client, site, time) -> None:
+    site.on("/robots.txt", "User-agent: *\nDisallow: /b\n")
+    url = site.on("/a", "x")
+    politeness = polite(client, time, delay_s=0)
+    await ask(politeness, client, url)
+    time.now += 86_000
+    await ask(politeness, client, url)
+    time.now += 1_000
+    await ask(politeness, client, url)
+    assert site.paths() == ["/robots.txt", "/a", "/a", "/robots.txt", "/a"]
+
+
+async def test_crawl_delay_is_kept_up_to_a_bound(client, site, time) -> None:
+    site.on("/robots.txt", "User-agent: *\nCrawl-delay: 4\n")
+    url = site.on("/a", "x")
+    politeness = polite(client, time, delay_s=1)
+    for _ in range(3):
+        await ask(politeness, client, url)
+    assert time.slept == [1, 4, 4]
+    site.on("/robots.txt", "User-agent: *\nCrawl-delay: 9999\n")
+    time.now += 90_000
+    for _ in range(2):
+        await ask(politeness, client, url)
+    assert max(time.slept) == 10
+
+
+@pytest.mark.parametrize("status", [404, 403, 410])
+async def test_no_robots_txt_allows_everything(client, site, reply, time, status: int) -> None:
+    site.on("/robots.txt", reply("no", status))
+    url = site.on("/a", "x")
+    politeness = polite(client, time, delay_s=0)
+    await ask(politeness, client, url)
+    assert politeness.robots_note(url) is None
+
+
+async def test_a_broken_robots_txt_allows_everything_and_is_noted(client, site, reply, time) -> None:
+    site.on("/robots.txt", reply("oops", 500))
+    url = site.on("/a", "x")
+    politeness = polite(client, time, delay_s=0)
+    await ask(politeness, client, url)
+    assert "500" in (politeness.robots_note(url) or "")
+
+
+async def test_an_error_page_in_place_of_robots_txt_is_no_rule(client, site, time) -> None:
+    site.on("/robots.txt", "<html>Disallow: /</html>")
+    await ask(polite(client, time, delay_s=0), client, site.on("/a", "x"))
+
+
+async def test_a_turn_that_fails_frees_the_host(client, site, time) -> None:
+    politeness = polite(client, time, delay_s=0, respect_robots=False)
+    for _ in range(2):
+        with pytest.raises(FetchFailed):
+            await ask(politeness, client, site.url("/missing"))
+    assert len(site.asked) == 2

@@ -1,0 +1,117 @@
+"""Opening the store: what is made, what is refused, and what people are told."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from monitor.domain.tables import Item, Source
+from monitor.errors import DatabaseError
+from monitor.store import migrate
+from monitor.store.database import Store
+
+
+async def test_a_migrated_database_passes_the_check(store: Store) -> None:
+    await store.check()
+
+
+async def test_a_new_sqlite_database_is_created_and_migrated(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'deep' / 'monitor.db'}"
+    async with Store.open(url) as store:
+        await store.check()
+        assert await store.sources.list() == []
+    assert migrate.current(url) == migrate.head()
+
+
+def test_opening_touches_nothing(tmp_path: Path) -> None:
+    Store.open(f"sqlite:///{tmp_path / 'deep' / 'monitor.db'}")
+    assert not list(tmp_path.iterdir())
+
+
+async def test_an_empty_sqlite_file_is_migrated(tmp_path: Path) -> None:
+    (tmp_path / "monitor.db").touch()
+    async with Store.open(f"sqlite:///{tmp_path / 'monitor.db'}") as store:
+        await store.check()
+
+
+async def test_several_stores_may_create_one_database_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'monitor.db'}"
+    async with Store.open(url) as one, Store.open(url) as other:
+        await asyncio.gather(one.check(), other.check())
+
+
+async def test_a_database_without_our_tables_names_the_command_that_makes_them(empty_url: str, kind: str) -> None:
+    if kind == "sqlite":
+        migrate.upgrade(empty_url)
+        migrate.downgrade(empty_url, "base")
+    async with Store.open(empty_url) as store:
+        with pytest.raises(DatabaseError, match="monitor db upgrade"):
+            await store.check()
+        with pytest.raises(DatabaseError, match="monitor db upgrade"):
+            await store.sources.list()
+
+
+async def test_a_server_that_does_not_answer_is_told_in_one_sentence_without_its_password() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound, not listening: nobody answers here
+        url = f"postgresql://monitor:s3cret@127.0.0.1:{held.getsockname()[1]}/monitor?password=s3cret"
+        async with Store.open(url) as store:
+            for asked in (store.check, store.sources.list):
+                with pytest.raises(DatabaseError, match="cannot be used") as told:
+                    await asked()
+                assert "postgresql://monitor:***@127.0.0.1" in str(told.value)
+                assert "s3cret" not in str(told.value)
+                assert "\n" not in str(told.value)
+
+
+async def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "monitor.db").write_text("no database at all, but long enough to be looked at" * 40)
+    async with Store.open(f"sqlite:///{tmp_path / 'monitor.db'}") as store:
+        with pytest.raises(DatabaseError, match="not a database"):
+            await store.check()
+
+
+async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    async with Store.open(f"sqlite:///{tmp_path / 'file' / 'monitor.db'}") as store:
+        with pytest.raises(DatabaseError, match="cannot be used"):
+            await store.check()
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("nonsense", "no database url"),
+        ("mysql://root:s3cret@host/name", "kind 'mysql'"),
+        ("sqlite://", "no file"),
+        ("sqlite:///:memory:", "no file"),
+        ("postgresql://host:port/name", "no database url"),
+    ],
+)
+def test_a_url_that_names_no_database_of_ours_is_refused_at_once(url: str, told: str) -> None:
+    with pytest.raises(DatabaseError, match=told) as error:
+        Store.open(url)
+    assert "s3cret" not in str(error.value)
+
+
+async def test_two_stores_write_one_after_the_other_and_neither_fails(url: str, source: Source) -> None:
+    assert source.id is not None
+
+    def item(number: int) -> Item:
+        address = f"https://example.gov/{number}.html"
+        return Item(
+            source_id=source.id,
+            run_id="run-1",
+            source=source.name,
+            section="通知",
+            url=address,
+            url_key=address,
+            title=str(number),
+            first_seen=source.created_at,
+        )
+
+    async with Store.open(url) as one, Store.open(url) as other:
+        saved = await asyncio.gather(*(store.items.save(item(n)) for n in range(20) for store in (one, other)))
+    assert sum(is_new for _, is_new in saved) == 20
+    assert len({stored.id for stored, _ in saved}) == 20

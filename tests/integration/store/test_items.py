@@ -1,0 +1,180 @@
+"""The archive: saving once, finding again, in an order that does not change."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from monitor.domain.tables import Item, Run, Source
+from monitor.domain.urls import url_key
+from monitor.domain.words import DateSource, ItemType, SavedBy, SummaryBy
+from monitor.errors import UsageError, WorkFailed
+from monitor.store.database import Store
+from monitor.store.items import ItemFilter
+
+NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
+
+
+def an_item(source: Source, path: str, **fields: object) -> Item:
+    url = f"https://example.gov/{path}"
+    usual = {
+        "source_id": source.id,
+        "run_id": "run-1",
+        "source": source.name,
+        "section": "通知公告",
+        "title": path,
+        "first_seen": NOON,
+    }
+    return Item(url=url, url_key=url_key(url), **{**usual, **fields})
+
+
+async def test_an_item_comes_back_as_it_was_saved(store: Store, source: Source) -> None:
+    wanted = an_item(
+        source,
+        "t20260203_1.html",
+        title="关于印发《能源规划》的通知",
+        date=date(2026, 2, 3),
+        date_source=DateSource.LISTED,
+        type=ItemType.NOTICE,
+        by=SavedBy.AGENT,
+        attachments=[{"title": "附件", "url": "https://example.gov/a.pdf", "type": "pdf"}],
+    )
+    saved, is_new = await store.items.save(wanted)
+    assert is_new
+    assert saved.model_dump(exclude={"id"}) == wanted.model_dump(exclude={"id"})
+    found = await store.items.get(saved.id or 0)
+    assert found == saved
+    assert found.type is ItemType.NOTICE
+    assert await store.items.get(10_000) is None
+
+
+async def test_an_item_is_saved_once_for_its_source(store: Store, source: Source) -> None:
+    first, _ = await store.items.save(an_item(source, "1.html", title="first"))
+    again, is_new = await store.items.save(an_item(source, "1.html", title="second", run_id="run-2"))
+    assert not is_new
+    assert again == first
+    other = await store.sources.add(Source(name="other", url="https://o.gov/", created_at=NOON))
+    _, is_new_there = await store.items.save(an_item(other, "1.html"))
+    assert is_new_there
+
+
+async def test_a_saved_url_is_known_with_the_run_and_section_that_saved_it(store: Store, source: Source) -> None:
+    saved, _ = await store.items.save(an_item(source, "1.html"))
+    known = await store.sections.known(source.id or 0, ["http://www.example.gov/1.html/", "https://example.gov/2.html"])
+    assert {key: value.model_dump() for key, value in known.items()} == {
+        saved.url_key: {"run_id": "run-1", "section": "通知公告", "item_id": saved.id}
+    }
+
+
+async def test_a_source_that_was_removed_meanwhile_stops_its_run_with_a_clear_word(
+    store: Store, source: Source
+) -> None:
+    await store.sources.remove(source.name)
+    with pytest.raises(WorkFailed, match="removed while"):
+        await store.items.save(an_item(source, "1.html"))
+    assert await store.items.list(ItemFilter()) == []
+
+
+async def test_a_text_is_kept_apart_and_may_be_replaced(store: Store, source: Source) -> None:
+    saved, _ = await store.items.save(an_item(source, "1.html"))
+    assert saved.id is not None
+    assert await store.items.text(saved.id) is None
+    await store.items.set_text(saved.id, "旧文")
+    await store.items.set_text(saved.id, "新\x00文\ud83d")
+    assert await store.items.text(saved.id) == "新文?"
+
+
+async def test_fields_of_an_item_are_changed(store: Store, source: Source) -> None:
+    saved, _ = await store.items.save(an_item(source, "1.html"))
+    await store.items.update(saved.id or 0, summary="要点", summary_by=SummaryBy.MODEL)
+    found = await store.items.get(saved.id or 0)
+    assert found is not None
+    assert (found.summary, found.summary_by) == ("要点", SummaryBy.MODEL)
+    with pytest.raises(UsageError, match="no item 10000"):
+        await store.items.update(10_000, summary="")
+    with pytest.raises(TypeError, match="no field 'colour'"):
+        await store.items.update(saved.id or 0, colour="red")
+
+
+async def test_the_items_of_a_run_stand_in_order_of_rank_and_the_unranked_last_by_date(
+    store: Store, source: Source
+) -> None:
+    dates = {"a": date(2026, 2, 1), "b": None, "c": date(2026, 2, 2), "d": date(2026, 1, 1), "e": date(2026, 2, 1)}
+    numbers: dict[str, int] = {}
+    for name, day in dates.items():
+        saved, _ = await store.items.save(an_item(source, name, date=day))
+        numbers[name] = saved.id or 0
+    await store.items.save(an_item(source, "elsewhere", run_id="run-2"))
+    assert [item.title for item in await store.items.for_run("run-1")] == ["c", "a", "e", "d", "b"]
+    await store.items.set_ranks({numbers["b"]: (2, 3), numbers["d"]: (1, 1)})
+    ranked = await store.items.for_run("run-1")
+    assert [(item.title, item.rank, item.tier) for item in ranked][:3] == [("d", 1, 1), ("b", 2, 3), ("c", None, None)]
+
+
+async def test_items_without_a_summary_are_handed_out_for_one(store: Store, source: Source) -> None:
+    await store.items.save(an_item(source, "1"))
+    await store.items.save(an_item(source, "2", summary="有", summary_by=SummaryBy.EXTRACT))
+    await store.items.save(an_item(source, "3", run_id="run-2"))
+    assert [item.title for item in await store.items.unsummarised("run-1")] == ["1"]
+
+
+async def test_items_are_listed_newest_first_and_the_undated_by_the_day_they_were_seen(
+    store: Store, source: Source
+) -> None:
+    await store.items.save(an_item(source, "old", date=date(2026, 1, 2)))
+    await store.items.save(an_item(source, "undated", first_seen=NOON))
+    await store.items.save(an_item(source, "new", date=date(2026, 2, 4)))
+    await store.items.save(an_item(source, "same day", date=date(2026, 2, 3)))
+    assert [item.title for item in await store.items.list(ItemFilter())] == ["new", "same day", "undated", "old"]
+    assert [item.title for item in await store.items.list(ItemFilter(), limit=1)] == ["new"]
+    assert len(await store.items.list(ItemFilter(), limit=None)) == 4
+
+
+async def test_every_filter_narrows_the_list(store: Store, source: Source) -> None:
+    other = await store.sources.add(Source(name="other", url="https://o.gov/", created_at=NOON, tags=["energy"]))
+    late = NOON + timedelta(days=1)
+    await store.items.save(an_item(source, "a", date=date(2026, 2, 1), type=ItemType.NOTICE))
+    await store.items.save(an_item(other, "b", date=date(2026, 2, 2), type=ItemType.LAW, first_seen=late))
+    await store.items.save(an_item(other, "c", first_seen=late, run_id="run-2"))
+
+    async def titles(**wanted: object) -> str:
+        return "".join(item.title for item in await store.items.list(ItemFilter.model_validate(wanted)))
+
+    assert await titles() == "cba"
+    assert await titles(sources=["other"]) == "cb"
+    assert await titles(sources=["nobody"]) == ""
+    assert await titles(tags=["energy", "nothing"]) == "cb"
+    assert await titles(tags=["ener"]) == ""
+    assert await titles(types=["通知", "法规"]) == "ba"
+    assert await titles(since=date(2026, 2, 2)) == "cb"
+    assert await titles(until=date(2026, 2, 2)) == "ba"
+    assert await titles(since=date(2026, 2, 4), until=date(2026, 2, 4)) == "c"
+    assert await titles(first_seen_since=late) == "cb"
+    assert await titles(first_seen_until=late) == "a"
+    assert await titles(run_id="run-2") == "c"
+
+
+async def test_a_search_finds_words_in_title_summary_and_text_as_they_stand(store: Store, source: Source) -> None:
+    await store.items.save(an_item(source, "1", title="增长 5% 的 GDP", date=date(2026, 2, 1)))
+    summarised, _ = await store.items.save(an_item(source, "2", summary="提到 gdp 与 snake_case"))
+    assert summarised.id is not None
+    await store.items.set_text(summarised.id, "正文：可再生能源")
+
+    async def found(words: str, limit: int = 10) -> list[str]:
+        return [item.url.rsplit("/", 1)[1] for item in await store.items.search(words, limit)]
+
+    assert await found("GDP") == ["2", "1"]
+    assert await found("gdp", limit=1) == ["2"]
+    assert await found("再生能源") == ["2"]
+    assert await found("5%") == ["1"]
+    assert await found("%") == ["1"]
+    assert await found("e_c") == ["2"]
+    assert await found("k_c") == []
+    assert await found("/") == []
+    assert await found("  ") == []
+
+
+async def test_the_latest_items_of_a_source_come_first(store: Store, source: Source, run: Run) -> None:
+    for hour, path in enumerate(("1", "2", "3")):
+        await store.items.save(an_item(source, path, first_seen=NOON + timedelta(hours=hour)))
+    urls = await store.sections.recent_item_urls(source.id or 0, 2)
+    assert urls == ["https://example.gov/3", "https://example.gov/2"]

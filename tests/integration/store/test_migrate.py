@@ -1,0 +1,92 @@
+"""The schema goes up, down and up again on both databases, and is the one that the tables describe."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Engine, inspect
+from sqlmodel import SQLModel
+
+from monitor.errors import DatabaseError
+from monitor.store import migrate
+from monitor.store.address import DatabaseAddress
+from monitor.store.engines import open_migration_engine
+
+
+def engine_of(url: str) -> Engine:
+    return open_migration_engine(DatabaseAddress.parse(url))
+
+
+def test_migrations_run_up_down_to_nothing_and_up_again(empty_url: str) -> None:
+    migrate.upgrade(empty_url)
+    assert migrate.current(empty_url) == migrate.head()
+    migrate.downgrade(empty_url, "base")
+    assert migrate.current(empty_url) is None
+    assert inspect(engine_of(empty_url)).get_table_names() == ["alembic_version"]
+    migrate.upgrade(empty_url)
+    assert migrate.current(empty_url) == migrate.head()
+
+
+def test_the_migrated_schema_is_the_one_that_the_tables_describe(empty_url: str) -> None:
+    migrate.upgrade(empty_url)
+    with engine_of(empty_url).connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
+
+
+def test_constraints_that_a_later_migration_may_change_have_names(empty_url: str) -> None:
+    migrate.upgrade(empty_url)
+    tables = inspect(engine_of(empty_url))
+    names = [
+        constraint["name"] for table in tables.get_table_names() for constraint in tables.get_unique_constraints(table)
+    ]
+    assert names
+    assert None not in names
+
+
+def test_two_programs_that_migrate_at_once_do_so_one_after_the_other(empty_url: str) -> None:
+    program = "import sys; from monitor.store import migrate; migrate.upgrade(sys.argv[1])"
+    command = [sys.executable, "-c", program, empty_url]
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[1] for process in started] == ["", ""]
+    assert migrate.current(empty_url) == migrate.head()
+
+
+def test_migrating_prints_nothing(empty_url: str, capfd: pytest.CaptureFixture[str]) -> None:
+    migrate.upgrade(empty_url)
+    migrate.current(empty_url)
+    migrate.downgrade(empty_url, "base")
+    assert capfd.readouterr().out == ""
+
+
+def test_a_migration_that_breaks_off_leaves_nothing_behind(empty_url: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with engine_of(empty_url).begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE unseen (id INTEGER)")
+    with pytest.raises(DatabaseError, match=r"cannot be used .*already exists"):
+        migrate.upgrade(empty_url)
+    assert inspect(engine_of(empty_url)).get_table_names() == ["unseen"]
+
+
+def test_a_user_of_the_server_without_the_right_to_make_tables_is_told_so(postgres: Any) -> None:
+    url = postgres.url(postgres.create(template="template1"))
+    with engine_of(url).begin() as connection:
+        connection.exec_driver_sql("CREATE ROLE guest LOGIN")
+    with pytest.raises(DatabaseError, match="permission denied"):
+        migrate.upgrade(url.replace("postgres@", "guest@"))
+
+
+def test_a_database_of_a_newer_version_is_left_alone(empty_url: str) -> None:
+    migrate.upgrade(empty_url)
+    with engine_of(empty_url).begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(DatabaseError, match=r"cannot be migrated .*9999.*newer"):
+        migrate.upgrade(empty_url)
+
+
+def test_a_database_that_was_never_made_stands_at_no_revision(tmp_path: Path) -> None:
+    assert migrate.current(f"sqlite:///{tmp_path / 'none.db'}") is None
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,52 @@
+"""The usage ledger adds up."""
+
+from datetime import UTC, datetime, timedelta
+
+from monitor.domain.reading import Usage
+from monitor.domain.tables import ModelCall
+from monitor.domain.words import Phase
+from monitor.store.database import Store
+
+NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
+
+
+def a_call(
+    phase: Phase, *, tokens: tuple[int, int], context: int = 0, hours: int = 0, run_id: str = "run-1"
+) -> ModelCall:
+    return ModelCall(
+        run_id=run_id,
+        phase=phase,
+        model="gpt-5",
+        prompt_tokens=tokens[0],
+        completion_tokens=tokens[1],
+        context_chars=context,
+        at=NOON + timedelta(hours=hours),
+    )
+
+
+async def test_calls_are_summed_by_run_and_phase(store: Store) -> None:
+    await store.usage.add(a_call(Phase.SUMMARISE, tokens=(10, 1), context=500))
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(100, 20), context=9000))
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(200, 30), context=12000))
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(999, 999), run_id="run-2"))
+    usage = await store.usage.for_run("run-1")
+    assert usage.model_dump() == {
+        "calls": 3,
+        "prompt_tokens": 310,
+        "completion_tokens": 51,
+        "largest_context_chars": 12000,
+        "by_phase": {
+            "crawl": {"calls": 2, "prompt_tokens": 300, "completion_tokens": 50},
+            "summarise": {"calls": 1, "prompt_tokens": 10, "completion_tokens": 1},
+        },
+    }
+    assert list(usage.by_phase) == ["crawl", "summarise"]
+    assert await store.usage.for_run("run-3") == Usage()
+
+
+async def test_tokens_are_counted_from_an_instant_on(store: Store) -> None:
+    assert await store.usage.tokens_since(NOON) == 0
+    await store.usage.add(a_call(Phase.RANK, tokens=(1, 2), hours=-1))
+    await store.usage.add(a_call(Phase.RANK, tokens=(10, 20)))
+    await store.usage.add(a_call(Phase.RANK, tokens=(100, 200), hours=1))
+    assert await store.usage.tokens_since(NOON) == 330

@@ -1,0 +1,23 @@
+import pytest
+
+from monitor.sweep.summarise import fault_of
+
+TEXT = "2026年2月3日，总署印发方案，提出到2030年装机容量达到1.5亿千瓦，同比增长12.5%。" * 3
+
+
+@pytest.mark.parametrize(
+    ("summary", "fault"),
+    [
+        ("", "empty"),
+        ("太短", "too short"),
+        ("关于印发绿色能源中长期发展总体实施方案的正式通知", "it repeats the title"),
+        ("方案提出到2030年装机容量达到2.5亿千瓦，比现在有明显增长。", "not on the page"),
+        ("方案提出到2035年装机容量达到1.5亿千瓦，比现在有明显增长。", "not on the page"),
+        ("方案提出到2030年装机容量达到15000万千瓦，同比增长百分之十二点五。", ""),
+        ("方案" * 600, "too long"),
+    ],
+)
+def test_a_summary_is_kept_only_if_it_says_something_that_the_page_says(summary: str, fault: str) -> None:
+    found = fault_of(summary, title="关于印发绿色能源中长期发展总体实施方案的正式通知", text=TEXT)
+    assert found.startswith(fault)
+    assert bool(found) == bool(fault)
