@@ -102,6 +102,8 @@ def upgrade() -> None:
         sa.Column("url_key", sa.Text(), nullable=False),
         sa.Column("first_seen", sa.DateTime(timezone=True), nullable=False),
         sa.Column("is_item", sa.Boolean(), nullable=False),
+        sa.Column("date", sa.Date(), nullable=True),
+        sa.Column("date_source", sa.String(length=32), nullable=False),
         sa.ForeignKeyConstraint(["source_id"], ["source.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("source_id", "url_key"),
     )

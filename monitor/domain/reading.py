@@ -5,18 +5,21 @@ import datetime as dt
 from pydantic import BaseModel, Field
 
 from monitor.domain.page import Candidate
-from monitor.domain.words import Disposition, SavedBy, SectionEnd
+from monitor.domain.words import DateSource, Disposition, SavedBy, SectionEnd
 
 
 class KnownCandidate(BaseModel):
     """What earlier runs, or an earlier section of this one, know of a url.
 
-    `run_id` and `section` name the run and section that saved it as an item; both None where it was only seen.
+    `run_id` and `section` name the run and section that saved it as an item; both None where it was only seen. `date`
+    is the one that it had then, so that an article is not opened twice for its date.
     """
 
     run_id: str | None = None
     section: str | None = None
     item_id: int | None = None
+    date: dt.date | None = None
+    date_source: DateSource = DateSource.UNKNOWN
 
 
 class LedgerEntry(BaseModel):

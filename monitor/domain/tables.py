@@ -145,7 +145,7 @@ class Section(SQLModel, table=True):
 
 
 class KnownUrl(SQLModel, table=True):
-    """A url that was ever seen on a list page of the source. Never pruned."""
+    """A url that was ever seen on a list page of the source, with the date that it had then. Never pruned."""
 
     __tablename__ = "known_url"
 
@@ -153,6 +153,8 @@ class KnownUrl(SQLModel, table=True):
     url_key: str = Field(sa_column=Column(Text, primary_key=True))
     first_seen: dt.datetime = _instant(is_required=True)
     is_item: bool = False
+    date: dt.date | None = None
+    date_source: DateSource = _word(DateSource, DateSource.UNKNOWN)
 
 
 class OverLimit(SQLModel, table=True):

@@ -25,6 +25,8 @@ _PATTERNS = tuple(
     )
 )
 
+_LAST_DAY = re.compile(rf"\s?[-–—~至到]\s?(?P<d>{_DAY})\s?[日号]")
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenDate:
@@ -51,6 +53,7 @@ def dates_in(text: str) -> list[WrittenDate]:
             date = _read(match)
             if date is not None and not any(date.start < other.end and other.start < date.end for other in found):
                 found.append(date)
+    found.extend(last for date in list(found) if (last := _last_day(text, date)) is not None)
     return sorted(found, key=lambda date: date.start)
 
 
@@ -65,6 +68,17 @@ def with_carried_years(dates: list[WrittenDate]) -> list[WrittenDate]:
         elif year is not None:
             carried.append(WrittenDate(date.written, date.start, date.end, year, date.month, date.day))
     return carried
+
+
+def _last_day(text: str, first: WrittenDate) -> WrittenDate | None:
+    """The 5th in 2月3日至5日: a day that takes its month from the date before it."""
+    match = _LAST_DAY.match(text, first.end)
+    day = _int(match["d"]) if match else None
+    if match is None or day is None or first.day is None or day <= first.day:
+        return None
+    return WrittenDate(
+        text[match.start("d") : match.end()], match.start("d"), match.end(), first.year, first.month, day
+    )
 
 
 def _read(match: re.Match[str]) -> WrittenDate | None:

@@ -43,11 +43,13 @@ _SHORT_SCALE = re.compile(r"([km])\b", re.IGNORECASE)
 _RANGE = re.compile(
     r"\s?(?:[-–—~～至到]|to\b|and\b)\s?(?:百分之)?\s?[$€£¥]?(?=[-−]?[\d〇零一二两三四五六七八九十])", re.IGNORECASE
 )
+_ENGLISH_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _FRACTION = re.compile(
-    r"(?P<below>[二三四五六七八九十百\d]+)分之(?P<above>[一二三四五六七八九十\d]+)"
+    r"(?<![百千万])(?P<below>[二三四五六七八九十]+|(?<!\d)\d{1,3})分之(?P<above>[一二三四五六七八九十]+|\d{1,3})"
     r"|(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?![\d/])"
+    r"|\b(?P<whole>one|two|three|four)[- ](?P<part>half|third|quarter|fifth|tenth)s?\b",
+    re.IGNORECASE,
 )
-_CHINESE_FRACTION = re.compile(r"(?<![百千万])[二三四五六七八九十]+分之[一二三四五六七八九十]+")
 _WORD = re.compile(
     rf"(?<![\w-])(?P<first>{'|'.join(ENGLISH_WORDS)})(?:[- ](?P<ones>{'|'.join(list(ENGLISH_WORDS)[:9])}))?(?![\w])",
     re.IGNORECASE,
@@ -103,8 +105,13 @@ def read_figures(text: str, *, is_page: bool) -> Findings:
         if is_page:
             figures.extend(_parts_of_dates(found))
         for date in found:
-            masked = masked[: date.start] + "\x00" * (date.end - date.start) + masked[date.end :]
-        figures.extend(_fractions(masked))
+            masked = _blanked(masked, date.start, date.end)
+        fractions = list(_fractions(masked))
+        figures.extend(figure for figure, _ in fractions)
+        for _, (start, end) in fractions:
+            # On a page 4/5 may be two numbers as well; 三分之一 never is.
+            if not is_page or not masked[start].isdigit():
+                masked = _blanked(masked, start, end)
         figures.extend(_numbers(masked if is_page else _without_enumeration(masked), is_page=is_page))
         figures.extend(_number_words(masked))
     return Findings(tuple(figures), tuple(dates))
@@ -117,13 +124,20 @@ def _parts_of_dates(dates: list[WrittenDate]) -> Iterator[Figure]:
                 yield Figure(date.written, ((Fraction(value), kind),))
 
 
-def _fractions(text: str) -> Iterator[Figure]:
+def _fractions(text: str) -> Iterator[tuple[Figure, tuple[int, int]]]:
     for match in _FRACTION.finditer(text):
-        if match["below"] in ("百", "千", "万"):
-            continue
-        below, above = numeral(match["below"] or match["b"]), numeral(match["above"] or match["a"])
+        if match["whole"]:
+            below = Fraction(_ENGLISH_PARTS[match["part"].lower()])
+            above = english_number(match["whole"], None)
+        else:
+            below = numeral(match["below"] or match["b"]) or Fraction(0)
+            above = numeral(match["above"] or match["a"]) or Fraction(0)
         if below and above:
-            yield Figure(match[0], ((above / below, "fraction"),))
+            yield Figure(match[0], ((above / below, "fraction"),)), match.span()
+
+
+def _blanked(text: str, start: int, end: int) -> str:
+    return text[:start] + "\x00" * (end - start) + text[end:]
 
 
 def _numbers(text: str, *, is_page: bool) -> Iterator[Figure]:
@@ -146,10 +160,10 @@ def _numbers(text: str, *, is_page: bool) -> Iterator[Figure]:
 def _number(text: str, match: re.Match[str], run: str, *, is_page: bool, is_percent: bool) -> Figure | None:
     if match["per"] is None and not is_percent and not _is_figure(text, match, run, is_page=is_page):
         return None
-    value = numeral(run)
+    value = Fraction(100) if match["per"] and run == "百" else numeral(run)
     if value is None:
-        is_code = run[0].isdigit() and re.search(r"\d[.,]\d", run) is not None
-        return Figure(run, ((Fraction(-1), run),)) if is_code else None
+        # A version 1.2.3 or a serial number: to be found as it stands, or not at all.
+        return Figure(run, ((Fraction(-1), run),)) if run[0].isdigit() else None
     value, unit = _scaled(text, match, value)
     readings = [(value * unit.size, unit.kind)]
     if match["per"]:

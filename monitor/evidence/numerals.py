@@ -8,6 +8,7 @@ _SMALL_SCALES = {"十": 10, "百": 100, "千": 1000}
 _LARGE_SCALES = {"万": 10**4, "亿": 10**8}
 _ARABIC = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
+_MAX_CHARS = 40  # what is longer counts nothing: a serial number, or an attack on the arithmetic
 _POINT = re.compile(r"(?P<whole>[^点]+)点(?P<digits>[〇零一二三四五六七八九]+)(?P<scale>[百千万亿]*)")
 
 _ENGLISH_ONES = {
@@ -31,6 +32,8 @@ def arabic_number(written: str) -> Fraction | None:
     `1,234,567` and `1.234.567` have thousands separators; any other single comma is a decimal one, as on the
     continent: `3,2` is 3.2.
     """
+    if len(written) > _MAX_CHARS:
+        return None
     if _THOUSANDS.fullmatch(written):
         is_continental = written.count(".") > 1
         plain = written.replace(".", "").replace(",", ".") if is_continental else written.replace(",", "")
@@ -47,6 +50,8 @@ def numeral(written: str) -> Fraction | None:
     only as people write years and codes: four of them, or with a zero among them.
     """
     run = re.sub(r"[多余来\s]", "", written)
+    if len(run) > _MAX_CHARS:
+        return None
     point = _POINT.fullmatch(run)
     if point:
         return _with_point(point["whole"], point["digits"], point["scale"])

@@ -16,8 +16,12 @@ _TABLE: tuple[tuple[str, Fraction, str], ...] = tuple(
     (kind, Fraction(size), words)
     for kind, size, words in (
         (POINTS, "1", r"百分点|percentage[ -]points?\b|pp\b|ppts?\b"),
-        ("basis points", "1", r"个?基点|basis[ -]points?\b|bps?\b"),
-        (PERCENT, "1", r"%|per ?cent\b|pct\b|prozent\b|procent\b|pour cent\b|por ciento\b|por cento\b|per cento\b"),
+        (POINTS, "0.01", r"个?基点|basis[ -]points?\b|bps?\b"),
+        (
+            PERCENT,
+            "1",
+            r"%|per ?cent\b|pct\b|pc\b|prozent\b|procent\b|pour cent\b|por ciento\b|por cento\b|per cento\b",
+        ),
         (PERCENT, "0.1", r"‰"),
         (PERCENT, "10", r"成(?![立本员为就功果长熟品分年都份交套])"),
         ("dollar", "1", r"美元|美金|(?:U\.?S\.? )?dollars?\b|USD\b"),

@@ -62,7 +62,7 @@ def _block(block: Heading | Paragraph | Facts | Entries | Listing | Table) -> st
 def _entry(entry: Entry) -> str:
     mark = f"{entry.number}. "
     indent = " " * len(mark)
-    badges = "".join(f" `{_code(badge.text)}`" for badge in entry.badges)
+    badges = "".join(f" 〔{escaped(badge.text)}〕" for badge in entry.badges)
     lines = [f"{mark}**{_span(entry.title)}**{badges}"]
     lines.extend(_spans(particulars, " · ") for particulars in entry.particulars)
     text = "  \n".join([lines[0], *(indent + line for line in lines[1:] if line)])
@@ -93,7 +93,3 @@ def _span(span: Span) -> str:
 def _guarded(text: str) -> str:
     # A paragraph that begins with `1.` would become a list.
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", text)
-
-
-def _code(text: str) -> str:
-    return one_line(text).replace("`", "'")

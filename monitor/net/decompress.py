@@ -39,7 +39,8 @@ def _undo(body: bytes, coding: str, limit: int) -> bytes:
         if coding == "deflate":
             return _inflate(body, limit)
         if coding == "br":
-            return brotli.Decompressor().process(body, output_buffer_limit=limit)
+            unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
+            return unpacked
         if coding == "zstd":
             return zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(io.BytesIO(body)).read(limit)
     except (zlib.error, brotli.error, zstandard.ZstdError) as error:

@@ -38,6 +38,7 @@ _DATE_NAMES = re.compile(
 _ASIDE = re.compile(
     r"(?:^|[\s_-])(?:related|sidebar|side|comments?|footer|nav|menu|recommend\w*|hot|rank\w*|latest|popular|widget|teaser|trending|more)(?=$|[\s_-])"
 )
+_HEADLINE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "div", "p", "td", "span", "strong"})
 _NEAR_TEXTS = 14
 
 
@@ -56,11 +57,13 @@ def article_date(page: Outline, metadata: Metadata, title: str, today: dt.date) 
     ):
         if day:
             return day, DateSource.PAGE
-    start = _headline(page, title)
+    starts = _headlines(page, title)
+    start = starts[0] if starts else None
     for day in (
         _by_label(page, today, order, start),
         _by_time_element(page, today, order, start),
-        _near_headline(page, today, order, start, by_url),
+        *(_near_headline(page, today, order, place, by_url) for place in starts[:4]),
+        None if by_url else _only_date_line(page, today, order),
     ):
         if day:
             return day, DateSource.PAGE
@@ -88,23 +91,24 @@ def _first_date(text: str, today: dt.date, order: Order | None) -> dt.date | Non
     return found[0].date if found else None
 
 
-def _headline(page: Outline, title: str) -> int | None:
-    """The index of the text behind the headline, None where the headline is not in the text."""
+def _headlines(page: Outline, title: str) -> list[int]:
+    """Indexes of the texts behind the headline: of its h1 first, then of each place where the page repeats it."""
     folded = fold(title)
     if len(folded) < 3:
-        return None
-    best: int | None = None
+        return []
+    found: dict[int, int] = {}
     for element in page.elements:
-        if (
-            element.tag in ("h1", "h2", "h3", "div", "p", "td", "span", "strong")
-            and element.text_end - element.text_start <= 4
-        ):
-            text = fold(" ".join(page.texts[element.text_start : element.text_end]))
-            if text and text == folded:
-                if element.tag == "h1":
-                    return element.text_end
-                best = element.text_end if best is None else best
-    return best
+        if element.tag not in _HEADLINE_TAGS or not 0 < element.text_end - element.text_start <= 6:
+            continue
+        text = fold(" ".join(page.texts[element.text_start : element.text_end]))
+        is_same = text == folded or (
+            element.tag in ("h1", "h2")
+            and min(len(text), len(folded)) > 0.5 * max(len(text), len(folded))
+            and (text in folded or folded in text)
+        )
+        if is_same and not _is_aside_element(page, element):
+            found[element.text_end] = min(found.get(element.text_end, 1), 0 if element.tag == "h1" else 1)
+    return sorted(found, key=lambda index: (found[index], index))
 
 
 def _by_label(page: Outline, today: dt.date, order: Order | None, start: int | None) -> dt.date | None:
@@ -152,11 +156,9 @@ def _by_time_element(page: Outline, today: dt.date, order: Order | None, start: 
 
 
 def _near_headline(
-    page: Outline, today: dt.date, order: Order | None, start: int | None, by_url: dt.date | None
+    page: Outline, today: dt.date, order: Order | None, start: int, by_url: dt.date | None
 ) -> dt.date | None:
     """A date in the lines just under (or over) the headline, as long as no other line there gives another one."""
-    if start is None:
-        return None
     after = list(_dates_around(page, today, order, range(start, min(len(page.texts), start + _NEAR_TEXTS))))
     before = list(_dates_around(page, today, order, range(max(0, start - 5), start)))
     if by_url and any(day == by_url for day, _ in (*after, *before)):
@@ -167,6 +169,19 @@ def _near_headline(
             if days:
                 return days[0]
     return None
+
+
+def _only_date_line(page: Outline, today: dt.date, order: Order | None) -> dt.date | None:
+    """The day of the lines that are nothing but a date, where all of them outside asides give the same day."""
+    days: set[dt.date] = set()
+    for index, text in enumerate(page.texts):
+        line = squeeze(text)
+        if len(line) > 60 or _is_aside(page, index) or _NOT_POSTED.search(line):
+            continue
+        for match in dates_in_text(line, today, order=order):
+            if match.has_year and match.end - match.start > 0.4 * len(line):
+                days.add(match.date)
+    return days.pop() if len(days) == 1 else None
 
 
 def _dates_around(page: Outline, today: dt.date, order: Order | None, indexes: range) -> Iterator[tuple[dt.date, bool]]:

@@ -12,6 +12,7 @@ _BODIES = re.compile(
     r"(?:^|\s)(?:trs_editor|trs_ueditor|ucap-content|pages_content|zoom|js_content|trs_preappend|arti_content|wp_articlecontent|v_news_content|xxgk_content|"
     r"trs_editor_view|news_conent_two_text|article_con|con_con|bt-article|zwxl-article|ewb-article-info|detail_content)(?=\s|$)"
 )
+_SHORT_TEXT = 400
 _BLOCKS = frozenset(
     {
         "p",
@@ -49,8 +50,19 @@ def main_text(page: Outline, tree: LexborHTMLParser, html_text: str) -> str:
     body = _named_body(page)
     if body is not None:
         return block_text(page, body)
-    text = trafilatura.extract(html_text, include_comments=False, include_tables=True, favor_precision=True)
-    return text or ""
+    text = trafilatura.extract(html_text, include_comments=False, favor_precision=True, fast=True) or ""
+    if len(text) < max(_SHORT_TEXT, 0.6 * _prose(page)):
+        # Its slower way compares other extractors' answers; it is worth its time where the first one left much out.
+        text = trafilatura.extract(html_text, include_comments=False, favor_precision=True) or text
+    return text
+
+
+def _prose(page: Outline) -> int:
+    """Characters of the page's sentences that are no links."""
+    linked: set[int] = set()
+    for anchor in page.anchors:
+        linked.update(range(anchor.element.text_start, anchor.element.text_end))
+    return sum(len(text) for index, text in enumerate(page.texts) if len(text) >= 40 and index not in linked)
 
 
 def _named_body(page: Outline) -> Element | None:

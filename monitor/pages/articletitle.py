@@ -9,7 +9,7 @@ from monitor.pages.metadata import Metadata
 from monitor.pages.outline import Element, Outline, squeeze
 
 _SEPARATORS = re.compile(
-    r"\s+[-–—|·•»«:/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
+    r"\s+[-–—|·•»«/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
 )
 _TITLE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:title|headline|tit|biaoti|bt|h-?title|article-?title|entry-title|post-?title|arti_title|maintitle|news_?title|content_?title)(?=$|[\s_-])"
@@ -18,6 +18,9 @@ _SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-
 _TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
 _NOT_MAIN = re.compile(
     r"(?:^|[\s_-])(?:nav\w*|footer|sidebar|aside|related|comments?|logo|brand|site-?title|site-?name|widget\w*|menu|teaser\w*)(?=$|[\s_-])"
+)
+_DATELINE = re.compile(
+    r"^[\s【\[(（]*(?:发布时间|发布日期|发文时间|发文日期|发稿时间|時間|时间|日期|發布日期|發佈日期|来源|信息来源|文章来源)\s*[】\]]?\s*[:：]"
 )
 _KIND_WORTH = {"h1": 1.6, "named": 1.0, "h2": 0.8, "h3": 0.3}
 
@@ -50,12 +53,15 @@ def article_title(page: Outline, metadata: Metadata) -> str:
     is_sure = is_sure and fold(only_h1[0].text) not in fold(metadata.title_element)
     for heading in headings:
         score = _KIND_WORTH[heading.kind] - 2.0 * heading.is_aside - 2.0 * heading.leads_home
-        score += 2.0 * (is_sure and heading is only_h1[0])
+        score += 3.0 * (is_sure and heading is only_h1[0])
+        score += 1.5 * (heading in only_h1 and any(fold(text) == fold(heading.text) for text in named))
         _keep(worth, heading.text, score + _support(heading.text, named, whole, metadata, page.url))
     for text in named:
         _keep(worth, text, 0.8 + _support(text, named, whole, metadata, page.url))
+    if line := _over_dateline(page):
+        _keep(worth, line, 1.5 + _support(line, named, whole, metadata, page.url))
     if whole:
-        _keep(worth, whole, 0.7 + _support(whole, named, whole, metadata, page.url))
+        _keep(worth, whole, 0.7 + _support(whole, named, "", metadata, page.url))
     return max(worth, key=lambda text: worth[text], default="")
 
 
@@ -76,7 +82,7 @@ def without_site(title: str, metadata: Metadata, url: str) -> str:
     start = title.find(longest)
     before = title[:start]
     # "Topic: headline - Site": what stands before with a colon belongs to the headline.
-    return squeeze(before + longest) if re.fullmatch(r".{3,60}[^\s]:\s+", before) else longest
+    return squeeze(before + longest) if re.fullmatch(r".{3,60}[^\s:]:\s+", before) else longest
 
 
 def _support(text: str, named: list[str], whole: str, metadata: Metadata, url: str) -> float:
@@ -150,6 +156,16 @@ def _headings(page: Outline) -> list[_Heading]:
         if 2 <= len(text) <= 300:
             found.append(_Heading(text, kind, _is_aside(element), _leads_home(page, element)))
     return found
+
+
+def _over_dateline(page: Outline) -> str:
+    """The line over 发布时间：…, which is the headline where a page marks none as such."""
+    linked = {index for anchor in page.anchors for index in range(anchor.element.text_start, anchor.element.text_end)}
+    for index, text in enumerate(page.texts[1:], start=1):
+        if _DATELINE.search(text) and re.search(r"\d", "".join(page.texts[index : index + 3])):
+            above = squeeze(page.texts[index - 1])
+            return above if 8 <= len(above) <= 120 and index - 1 not in linked else ""
+    return ""
 
 
 def _is_aside(element: Element) -> bool:

@@ -5,6 +5,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 
 from selectolax.lexbor import LexborHTMLParser
@@ -237,6 +238,7 @@ def _after_host(url: str) -> str:
     return url.split("/", 3)[-1] if url.count("/") >= 3 else ""
 
 
+@lru_cache(maxsize=4096)
 def _weight(text: str) -> int:
     """Length of a text for the eye: an ideograph says as much as two letters."""
     return sum(2 if char > "\u2e80" else 1 for char in text if not char.isspace())

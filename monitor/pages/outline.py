@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from monitor.domain.urls import clean_url
 
-_UNSEEN = frozenset({"script", "style", "noscript", "template", "head", "svg", "iframe", "object"})
+_UNSEEN = frozenset({"script", "style", "noscript", "template", "head", "svg", "iframe", "object", "rt", "rp"})
 _SPACES = re.compile(r"[\s\u00a0\u3000\u200b\ufeff]+")
 
 
@@ -34,16 +34,13 @@ class Element:
     end: int = 0
     text_end: int = 0
     child_count: int = 0
+    css_class: str = ""
+    names: str = ""
 
-    @property
-    def css_class(self) -> str:
-        """The class attribute, in lower case."""
-        return (self.attributes.get("class") or "").lower()
-
-    @property
-    def names(self) -> str:
-        """Class and id: the words by which an author calls the element."""
-        return f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
+    def __post_init__(self) -> None:
+        """Class, and class and id together: the words by which the page's author calls the element, lower case."""
+        self.css_class = (self.attributes.get("class") or "").lower()
+        self.names = f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
 
     def holds(self, other: "Element") -> bool:
         """Whether `other` is this element or lies in it."""
@@ -86,6 +83,7 @@ class Outline:
     def anchors(self) -> list[Anchor]:
         """Links to other documents, in page order; links within this page and to scripts are none."""
         here = clean_url(self.url)
+        urls: dict[str, str | None] = {}
         found = []
         for element in self.elements:
             if element.tag not in ("a", "area"):
@@ -98,7 +96,9 @@ class Outline:
             ):
                 continue
             # Some systems escape an url twice; no field of a query is called "amp;page".
-            url = clean_url(href.replace("&amp;", "&"), self.base)
+            if href not in urls:
+                urls[href] = clean_url(href.replace("&amp;", "&"), self.base)
+            url = urls[href]
             if url and url != here:
                 found.append(Anchor(element, url, self.text_of(element)))
         return found

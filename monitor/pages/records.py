@@ -17,16 +17,16 @@ class Record:
     anchors: list[Anchor]
     element: Element
     last: Element
+    link_text: str = ""
+
+    def __post_init__(self) -> None:
+        """The longest text among the record's links is what its link says."""
+        self.link_text = max((anchor.text for anchor in self.anchors), key=len)
 
     @property
     def url(self) -> str:
         """Where the record leads."""
         return self.anchor.url
-
-    @property
-    def link_text(self) -> str:
-        """The longest text among the record's links."""
-        return max((anchor.text for anchor in self.anchors), key=len)
 
     @property
     def text_start(self) -> int:

@@ -18,6 +18,10 @@ _CURRENT = re.compile(
 _NAME = re.compile(
     r"[\"'](?P<name>[A-Za-z_][\w-]{0,40})_?[\"']\s*\+\s*(?:\"_\"|'_'|\w+|\([^)]*\))[^;\n]{0,60}?[\"']\.?(?P<extension>s?html?|jsp|aspx?)[\"']"
 )
+_STEMS = (
+    "reatePage", "creatPage", "showPage", "makePager", "pagination(", "getPage", "turnPage",
+    "countPage", "totalPage", "pageCount", "PageCount", "PAGE_COUNT", "total_page",
+)  # fmt: skip
 _STRING = re.compile(r"""^\s*["'](.*)["']\s*$""")
 _EXTENSION = re.compile(r"^\.?(s?html?|jsp|aspx?|php)$", re.IGNORECASE)
 
@@ -27,6 +31,8 @@ def next_of_script(html_text: str, base: str) -> str | None:
 
     The counters begin at 0 and the first page has none in its name: index.html, index_1.html, index_2.html.
     """
+    if not any(stem in html_text for stem in _STEMS):
+        return None
     for found in _CALL.finditer(html_text):
         if name := _next_of_call(found["arguments"]):
             return clean_url(name, base)

@@ -61,6 +61,8 @@ class Items:
                     "url_key": values["url_key"],
                     "first_seen": item.first_seen,
                     "is_item": True,
+                    "date": item.date,
+                    "date_source": item.date_source,
                 }
                 await insert_or(session, KnownUrl, [known], key=["source_id", "url_key"], update=["is_item"])
             return await session.get_one(Item, new_id), True

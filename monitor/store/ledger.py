@@ -75,7 +75,17 @@ async def keep_memory(
     A url counts as known from its first sight on, unless its section broke off before anything was decided about it.
     """
     seen = {url_key(entry.candidate.url): entry for entry in reading.entries if not _is_broken_off(entry)}
-    rows = [{"source_id": source_id, "url_key": key, "first_seen": at, "is_item": False} for key in seen]
+    rows = [
+        {
+            "source_id": source_id,
+            "url_key": key,
+            "first_seen": at,
+            "is_item": False,
+            "date": entry.candidate.date,
+            "date_source": entry.candidate.date_source,
+        }
+        for key, entry in seen.items()
+    ]
     await insert_or(session, KnownUrl, rows, key=["source_id", "url_key"])
     await _keep_over_limit(session, source_id, reading, set(seen))
     await _keep_section(session, source_id, reading, on=on, at=at)

@@ -37,12 +37,14 @@ class Sections:
         async with self._sessions.reading() as session:
             for batch in batches(dict.fromkeys(url_key(url) for url in urls)):
                 query = (
-                    select(col(KnownUrl.url_key), col(Item.run_id), col(Item.section), col(Item.id))
+                    select(KnownUrl, col(Item.run_id), col(Item.section), col(Item.id))
                     .outerjoin(Item, of_this_source)
                     .where(col(KnownUrl.source_id) == source_id, col(KnownUrl.url_key).in_(batch))
                 )
-                for key, run_id, section, item_id in await session.execute(query):
-                    found[key] = KnownCandidate(run_id=run_id, section=section, item_id=item_id)
+                for url, run_id, section, item_id in await session.execute(query):
+                    found[url.url_key] = KnownCandidate(
+                        run_id=run_id, section=section, item_id=item_id, date=url.date, date_source=url.date_source
+                    )  # fmt: skip
         return found
 
     async def recent_item_urls(self, source_id: int, limit: int) -> list[str]:

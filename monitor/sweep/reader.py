@@ -115,8 +115,11 @@ class SectionReader:
         dated, unopened = [], set()
         for candidate in candidates:
             key = url_key(candidate.url)
-            if candidate.date is not None or key in known or self.ledger.find(candidate.url) is not None:
+            if candidate.date is not None or self.ledger.find(candidate.url) is not None:
                 dated.append(candidate)
+            elif key in known:
+                memory = known[key]
+                dated.append(candidate.model_copy(update={"date": memory.date, "date_source": memory.date_source}))
             else:
                 if self._fetches >= MAX_ARTICLE_FETCHES:
                     unopened.add(key)

@@ -1,0 +1,52 @@
+"""A run, told in a screenful: how it ended, what was read, kept, missed and spent, and its most important items."""
+
+from monitor.app.report import RunReport
+from monitor.cli.terminal import Terminal
+from monitor.domain.words import Disposition
+
+_TOP = 10
+
+
+def tell(terminal: Terminal, report: RunReport) -> None:
+    """Print the account of a run."""
+    range_ = f"{report.since} to {report.until}"
+    baseline = "; the first run of this source, its baseline" if report.is_baseline else ""
+    terminal.say(f"{report.source}: {report.status} ({report.run_id}, {range_}{baseline})")
+    if report.error:
+        terminal.say(f"  {report.error}")
+    if report.sections:
+        terminal.say()
+        rows = [(one.name, one.ended, one.pages, one.candidates, one.found_by, one.url) for one in report.sections]
+        terminal.table(("section", "ended", "pages", "candidates", "found by", "url"), rows)
+    _tell_coverage(terminal, report)
+    for fallback in report.fallbacks:
+        terminal.say(f"  fell back: {fallback.phase} · {fallback.where} · {fallback.reason}")
+    for place in report.coverage.unseen:
+        terminal.say(f"  not seen: {place.section} {place.url} ({place.reason})")
+    usage = report.usage
+    if usage.calls:
+        spent = f"{usage.calls} calls, {usage.prompt_tokens} + {usage.completion_tokens} tokens"
+        terminal.say(f"  model: {spent}, largest context {usage.largest_context_chars} characters")
+    else:
+        terminal.say("  model: not asked, every phase went by rule")
+    _tell_items(terminal, report)
+
+
+def _tell_coverage(terminal: Terminal, report: RunReport) -> None:
+    counts = {word: int(getattr(report.coverage, word)) for word in Disposition}
+    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    candidates = sum(section.candidates for section in report.sections)
+    terminal.say(f"\n  coverage: {candidates} candidates = {told or '0'}")
+
+
+def _tell_items(terminal: Terminal, report: RunReport) -> None:
+    if not report.items:
+        terminal.say("\nNo new items.\n")
+        return
+    terminal.say()
+    rows = [
+        (one.rank, one.tier, one.date, one.date_source, one.type, one.title, one.url) for one in report.items[:_TOP]
+    ]
+    terminal.table(("rank", "tier", "date", "from", "type", "title", "url"), rows)
+    more = len(report.items) - _TOP
+    terminal.say(f"… and {more} more: `monitor runs show {report.run_id}`, `monitor brief`\n" if more > 0 else "")

@@ -1,0 +1,187 @@
+"""`monitor sources`: what is watched."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from monitor.cli.source_options import Fields, cleared, given_fields, with_source_options
+from monitor.cli.terminal import JsonOption, Terminal, terminal_of, write_file
+from monitor.errors import UsageError
+
+if TYPE_CHECKING:
+    from monitor.bootstrap import App
+    from monitor.domain.tables import Source
+
+T = TypeVar("T")
+
+app = typer.Typer(help="What is watched.", rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the source.")]
+
+
+@app.command("list")
+def list_sources(
+    context: typer.Context,
+    tag: Annotated[str | None, typer.Option("--tag", help="Only sources with this tag.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the sources with their health, newest first."""
+    terminal = terminal_of(context)
+    sources = _with_app(terminal, lambda parts: parts.sources.all(tag=tag))
+    if as_json:
+        terminal.document({"sources": [source.model_dump(mode="json") for source in sources]})
+    elif sources:
+        head = ("name", "kind", "enabled", "schedule", "last run", "last success", "failures", "url", "last error")
+        rows = [
+            (one.name, one.kind, "yes" if one.enabled else "no", one.schedule, one.last_run_at, one.last_success_at,
+             one.consecutive_failures, one.url, one.last_error) for one in sources
+        ]  # fmt: skip
+        terminal.table(head, rows)
+    else:
+        terminal.note("No sources yet: add one with `monitor sources add URL --name NAME`.")
+
+
+@app.command()
+def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> None:
+    """Show one source whole."""
+    terminal = terminal_of(context)
+    source = _with_app(terminal, lambda parts: parts.sources.get(name))
+    if as_json:
+        terminal.document(source.model_dump(mode="json"))
+        return
+    for field, value in source.model_dump(mode="json").items():
+        if field == "sections":
+            value = [f"{one['name']}={one['url']}" for one in value]
+        if value not in (None, "", []):
+            terminal.say(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
+
+
+@app.command()
+@with_source_options(without=("url",))
+def add(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(help="The home page, or the feed.")],
+    as_json: JsonOption = False,
+    **fields: Fields,
+) -> None:
+    """Begin to watch a site or a feed."""
+    terminal = terminal_of(context)
+    values = {"name": _host(url), **given_fields(fields), "url": url}
+    _stored(terminal, _with_app(terminal, lambda parts: parts.sources.add(values)), "was added", as_json=as_json)
+
+
+@app.command()
+@with_source_options()
+def edit(
+    context: typer.Context,
+    source: Name,
+    clear: Annotated[
+        list[str] | None, typer.Option("--clear", metavar="FIELD", help="Put a field back to its default.")
+    ] = None,
+    as_json: JsonOption = False,
+    **fields: Fields,
+) -> None:
+    """Change a source; what is given replaces what was there."""
+    terminal = terminal_of(context)
+    changes = {**cleared(clear or ()), **given_fields(fields)}
+    if not changes:
+        raise UsageError("Nothing to change was given; `monitor sources edit --help` names the options.")
+    changed = _with_app(terminal, lambda parts: parts.sources.edit(source, changes))
+    _stored(terminal, changed, "was changed", as_json=as_json)
+
+
+@app.command()
+def remove(context: typer.Context, name: Name) -> None:
+    """Stop watching a source; its items and runs stay in the archive."""
+    terminal = terminal_of(context)
+    _with_app(terminal, lambda parts: parts.sources.remove(name))
+    terminal.say(f"The source {name!r} was removed; its items and runs stay.")
+
+
+@app.command()
+def enable(context: typer.Context, name: Name) -> None:
+    """Let a source run again."""
+    _switch(terminal_of(context), name, is_on=True)
+
+
+@app.command()
+def disable(context: typer.Context, name: Name) -> None:
+    """Let a source rest."""
+    _switch(terminal_of(context), name, is_on=False)
+
+
+@app.command("import")
+def import_file(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, or OPML.")],
+) -> None:
+    """Add the sources of a file: all of them, or none where one is wrong."""
+    terminal = terminal_of(context)
+    sources = _with_app(terminal, lambda parts: parts.sources.read_file(file))
+    terminal.say(f"{len(sources)} sources were added: {', '.join(source.name for source in sources) or 'none'}.")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    form: Annotated[str, typer.Option("--format", metavar="yaml|opml", help="yaml or opml.")] = "yaml",
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
+) -> None:
+    """Write all sources as YAML or OPML."""
+    terminal = terminal_of(context)
+    text = _with_app(terminal, lambda parts: parts.sources.written(form))
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_file(out, text.encode())
+        terminal.note(f"The sources were written to {out}.")
+
+
+@app.command("try")
+@with_source_options(without=("url", "name", "schedule", "tags", "enabled"))
+def try_source(
+    context: typer.Context,
+    url_or_name: Annotated[str, typer.Argument(metavar="URL_OR_NAME", help="A source, or the url of a new one.")],
+    as_json: JsonOption = False,
+    **fields: Fields,
+) -> None:
+    """Dry run: the sections found, their candidates with dates, what would be saved; writes nothing."""
+    from monitor.cli.trial import try_out
+
+    terminal = terminal_of(context)
+    values = {"name": _host(url_or_name), **given_fields(fields), "url": url_or_name}
+    try_out(terminal, url_or_name, values, as_json=as_json)
+
+
+def _with_app(terminal: Terminal, ask: "Callable[[App], Awaitable[T]]") -> T:
+    from monitor.bootstrap import open_app
+
+    async def answer() -> T:
+        async with open_app(terminal.settings()) as parts:
+            return await ask(parts)
+
+    return asyncio.run(answer())
+
+
+def _switch(terminal: Terminal, name: str, *, is_on: bool) -> None:
+    _with_app(terminal, lambda parts: parts.sources.edit(name, {"enabled": is_on}))
+    terminal.say(f"The source {name!r} is {'enabled' if is_on else 'disabled'}.")
+
+
+def _stored(terminal: Terminal, source: "Source", done: str, *, as_json: bool) -> None:
+    if as_json:
+        terminal.document(source.model_dump(mode="json"))
+    else:
+        terminal.say(f"The source {source.name!r} {done}. See what it would bring: `monitor sources try {source.name}`.")
+
+
+def _host(url: str) -> str:
+    from monitor.domain.urls import host_of
+
+    return host_of(url).removeprefix("www.") or url
+
+

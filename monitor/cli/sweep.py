@@ -1,0 +1,157 @@
+"""`monitor sweep`: run sources now and wait."""
+
+import asyncio
+import datetime as dt
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.progress import watching
+from monitor.cli.terminal import JsonOption, Terminal, day, terminal_of
+from monitor.domain.words import RunStatus
+from monitor.errors import UsageError, WorkFailed
+
+if TYPE_CHECKING:
+    from monitor.app.report import RunReport
+    from monitor.bootstrap import App
+    from monitor.domain.tables import Source
+
+_INTERRUPTED = 130
+
+
+def sweep(
+    context: typer.Context,
+    source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="Names of sources.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every source that is enabled.")] = False,
+    since: Annotated[
+        dt.date | None, typer.Option("--since", parser=day, metavar="DATE", help="The first day, as 2026-02-03.")
+    ] = None,
+    until: Annotated[
+        dt.date | None, typer.Option("--until", parser=day, metavar="DATE", help="The last day.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run sources now, one after another, and wait for them."""
+    if source and every:
+        raise UsageError("Name sources or give --all, not both.")
+    run_sources(terminal_of(context), source or [], since=since, until=until, as_json=as_json, every=every)
+
+
+def run_sources(
+    terminal: Terminal,
+    names: Sequence[str],
+    *,
+    since: dt.date | None,
+    until: dt.date | None,
+    as_json: bool,
+    every: bool = False,
+) -> None:
+    """Run these sources and tell how it went; exit code 1 if one failed, 130 if a person stopped them.
+
+    Without names it is every enabled source, or the only one there is; `UsageError` where that is not clear.
+    """
+    sweeps = _Sweeps(terminal, since=since, until=until, is_quiet=as_json)
+    try:
+        asyncio.run(sweeps.run(names, every=every))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    if as_json:
+        terminal.document({"runs": [report.model_dump(mode="json") for report in sweeps.reports]})
+    else:
+        from monitor.cli.account import tell
+
+        for report in sweeps.reports:
+            tell(terminal, report)
+    for complaint in sweeps.complaints():
+        terminal.note(f"monitor: {complaint}")
+    if sweeps.cancel_event.is_set():
+        raise typer.Exit(_INTERRUPTED)
+    if any(report.status in (RunStatus.FAILED, RunStatus.CANCELLED) for report in sweeps.reports):
+        raise typer.Exit(1)
+
+
+class _Sweeps:
+    """Several sources, one after another; `reports` holds those that ended."""
+
+    def __init__(self, terminal: Terminal, *, since: dt.date | None, until: dt.date | None, is_quiet: bool) -> None:
+        self.reports: list[RunReport] = []
+        self.cancel_event = asyncio.Event()
+        self._terminal = terminal
+        self._since = since
+        self._until = until
+        self._is_quiet = is_quiet
+
+    async def run(self, names: Sequence[str], *, every: bool) -> None:
+        """Run the sources; one that fails does not stop the others."""
+        from monitor.bootstrap import open_app
+
+        async with open_app(self._terminal.settings()) as parts:
+            sources = await _chosen(parts, names, every=every)
+            with _stopping(self._terminal, self.cancel_event):
+                for source in sources:
+                    if not self.cancel_event.is_set():
+                        await self._run_one(parts, source)
+
+    def complaints(self) -> list[str]:
+        """What a person has to mend: sources that failed, and a model server that refused the key."""
+        failed = [
+            f"{report.source}: {report.error or 'the run failed'}"
+            for report in self.reports if report.status is RunStatus.FAILED
+        ]  # fmt: skip
+        refused = [
+            fallback.reason.removeprefix("auth: ")
+            for report in self.reports for fallback in report.fallbacks if fallback.reason.startswith("auth: ")
+        ]  # fmt: skip
+        return [*failed, *dict.fromkeys(refused)]
+
+    async def _run_one(self, parts: "App", source: "Source") -> None:
+        if not self._is_quiet:
+            self._terminal.note(f"{source.name}  {source.url}")
+        try:
+            with watching(self._terminal, is_quiet=self._is_quiet) as on_progress:
+                report = await parts.sweeps.sweep(
+                    source, since=self._since, until=self._until, on_progress=on_progress,
+                    cancel_event=self.cancel_event,
+                )  # fmt: skip
+        except WorkFailed as error:
+            # The run stands in the history as failed; its report says what it had kept.
+            recorded = await parts.sweeps.runs(source=source.name, limit=1)
+            if not recorded:
+                raise
+            report = recorded[0].model_copy(update={"status": RunStatus.FAILED, "error": str(error)})
+        self.reports.append(report)
+
+
+async def _chosen(parts: "App", names: Sequence[str], *, every: bool) -> "list[Source]":
+    if names:
+        return [await parts.sources.get(name) for name in dict.fromkeys(names)]
+    enabled = list(reversed(await parts.sources.all(only_enabled=True)))
+    if not enabled:
+        raise UsageError(
+            "No source is enabled: add one with `monitor sources add URL`, or enable one with `monitor sources enable`."
+        )
+    if not every and len(enabled) > 1:
+        raise UsageError(f"Name a source or give --all; enabled are {', '.join(one.name for one in enabled[:10])}.")
+    return enabled
+
+
+@contextmanager
+def _stopping(terminal: Terminal, cancel_event: asyncio.Event) -> Iterator[None]:
+    """Ctrl-C asks the run to stop where nothing is lost; a second one stops it at once."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def stop() -> None:
+        if cancel_event.is_set() and task is not None:
+            task.cancel()
+        elif not cancel_event.is_set():
+            cancel_event.set()
+            terminal.note("Stopping after the step in hand; Ctrl-C again stops at once.")
+
+    loop.add_signal_handler(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)

@@ -1,0 +1,180 @@
+"""The documentation against the program: what can be set, typed, written and met stands in it, or a test names it."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+from typer.main import get_command
+
+from monitor.app.source_form import SourceForm, checked_form
+from monitor.cli.main import new_app
+from monitor.domain.page import PageErrorCode
+from monitor.domain.words import DateSource, Disposition, ItemType, RunStatus, SectionEnd, SourceKind
+from monitor.formats.render import FORMATS
+from monitor.settings import Settings
+from monitor.settings.template import config_text
+from monitor.work.triggers import CronSchedules
+
+HOME = Path(__file__).parent.parent
+DOCS = HOME / "docs"
+TEXTS = sorted([*HOME.glob("*.md"), *DOCS.rglob("*.md")])
+SOURCES = "\nsources:\n"
+MOST_LINES = 220
+
+
+def read(path: str) -> str:
+    return (HOME / path).read_text(encoding="utf-8")
+
+
+def settings_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Path, default and description of every setting, groups followed to their leaves."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from settings_of(kind, f"{prefix}{name}.")
+        else:
+            default = field.get_default(call_default_factory=True)
+            plain = str(default) if isinstance(default, Path) else default
+            yield f"{prefix}{name}", plain, field.description or ""
+
+
+def as_row(path: str, default: Any, description: str) -> str:
+    written = yaml.safe_dump(default, default_flow_style=True).removesuffix("...\n").strip()
+    return f"| `{path}` | `{written}` | {description} |"
+
+
+def commands(command: Any, path: str = "monitor") -> Iterator[tuple[str, Any]]:
+    """Every command that does something, by the words that are typed."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield path, command
+        return
+    for name, one in inner.items():
+        if not one.hidden:
+            yield from commands(one, f"{path} {name}")
+
+
+def sections_of(text: str) -> dict[str, str]:
+    """The text under each heading that begins with a command in backticks, by the command's words."""
+    found: dict[str, str] = {}
+    for part in re.split(r"^#{2,4} ", text, flags=re.MULTILINE)[1:]:
+        heading, _, body = part.partition("\n")
+        if match := re.match(r"`(monitor(?: [a-z]+)*)", heading):
+            found[match[1]] = f"{heading}\n{body}"
+    return found
+
+
+def test_the_configuration_file_is_the_template_with_its_own_sources() -> None:
+    written = read("config.yaml")
+    assert SOURCES in written, "config.yaml has no list of sources"
+    expected = config_text(written.split(SOURCES, 1)[1])
+    difference = difflib.unified_diff(written.splitlines(), expected.splitlines(), "config.yaml", "template", n=0)
+    assert written == expected, "config.yaml is not what the settings say:\n" + "\n".join(difference)
+
+
+def test_the_configuration_file_brings_ten_real_sources_that_wait_to_be_tried() -> None:
+    rows = yaml.safe_load(read("config.yaml"))["sources"]
+    assert len(rows) == 10
+    for row in rows:
+        form = checked_form(row, timezone="Asia/Shanghai", schedules=CronSchedules())
+        given = [
+            name for name in ("focus_areas", "tags", "summary_language", "schedule", "timezone") if name not in row
+        ]
+        assert not given, f"the source {form.name} does not say its {given}"
+        assert form.schedule is not None
+        assert form.schedule.endswith("1-5"), f"{form.name} is not planned for weekdays"
+        assert not form.enabled, f"{form.name} was never tried from here and must come disabled"
+
+
+def test_every_setting_stands_on_the_settings_page_as_it_is() -> None:
+    page = read("docs/administrators/settings.md")
+    rows = re.findall(r"^\| `([a-z_.]+)` \| `(.*?)` \| (.*) \|$", page, flags=re.MULTILINE)
+    told = {path: (yaml.safe_load(default), description) for path, default, description in rows}
+    true = {path: (default, description) for path, default, description in settings_of(Settings)}
+    wrong = [as_row(path, *true[path]) for path in true if told.get(path) != true[path]]
+    assert not wrong, "docs/administrators/settings.md lacks these rows, or has them otherwise:\n" + "\n".join(wrong)
+    assert set(told) == set(true), f"settings.md tells of settings that are not there: {sorted(set(told) - set(true))}"
+
+
+def test_every_command_and_option_is_documented() -> None:
+    told = sections_of(read("docs/users/commands.md"))
+    known = dict(commands(get_command(new_app())))
+    missing = [f"no heading for `{path}`" for path in known if path not in told]
+    missing += [f"a heading for `{path}`, which is no command" for path in told if path not in known]
+    for path in known.keys() & told.keys():
+        for parameter in known[path].params:
+            names = [name for name in parameter.opts if name.startswith("--")] or parameter.opts
+            if parameter.param_type_name == "option" and "--help" not in names:
+                missing += [f"`{path}` without {name}" for name in names if f"{name}`" not in _spaced(told[path])]
+    assert not missing, "docs/users/commands.md has\n" + "\n".join(sorted(missing))
+
+
+def _spaced(section: str) -> str:
+    """The section with `--top N` as `--top`: an option may stand with its value or alone."""
+    return re.sub(r"`(--[a-z-]+)[^`]*`", r"`\1`", section)
+
+
+def test_every_field_of_a_source_is_documented() -> None:
+    page = read("docs/administrators/sources.md")
+    missing = [name for name in SourceForm.model_fields if f"| `{name}` |" not in page]
+    assert not missing, f"docs/administrators/sources.md has no row for {missing}"
+
+
+@pytest.mark.parametrize("page", ["docs/users/commands.md", "docs/users/briefings.md"])
+def test_every_output_format_is_listed(page: str) -> None:
+    missing = [name for name in FORMATS if f"`{name}`" not in read(page)]
+    assert not missing, f"{page} does not list the formats {missing}"
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "page"),
+    [
+        (RunStatus, "docs/administrators/runs.md"),
+        (SectionEnd, "docs/administrators/runs.md"),
+        (PageErrorCode, "docs/administrators/runs.md"),
+        (SourceKind, "docs/administrators/sources.md"),
+        (Disposition, "docs/users/briefings.md"),
+        (DateSource, "docs/users/briefings.md"),
+        (ItemType, "docs/users/briefings.md"),
+    ],
+)
+def test_every_word_that_people_meet_is_explained(vocabulary: type[StrEnum], page: str) -> None:
+    missing = [str(word) for word in vocabulary if f"`{word}`" not in read(page)]
+    assert not missing, f"{page} does not explain {missing}"
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(HOME)))
+def test_links_lead_somewhere_and_pages_stay_short(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text)
+    broken = [link for link in links if not (page.parent / link).exists()]
+    assert not broken, f"{page.name} links to {broken}, which is not there"
+    assert len(text.splitlines()) <= MOST_LINES, f"{page.name} has grown past {MOST_LINES} lines"
+
+
+def test_both_readmes_tell_the_same_commands() -> None:
+    def typed(path: str) -> list[str]:
+        blocks = re.findall(r"```sh\n(.*?)```", read(path), flags=re.DOTALL)
+        return [line.split("#")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+    assert typed("README.md") == typed("README.zh-CN.md")
+    assert {"make demo", "make test"} <= set(typed("README.md"))
+
+
+def test_every_decision_is_numbered_and_listed() -> None:
+    pages = sorted(page.name for page in (DOCS / "decisions").glob("0*.md"))
+    assert [page[:4] for page in pages] == [f"{number:04d}" for number in range(1, len(pages) + 1)]
+    unlisted = [page for page in pages if f"]({page})" not in read("docs/decisions/README.md")]
+    assert not unlisted, f"docs/decisions/README.md does not list {unlisted}"
+
+
+def test_the_changelog_knows_this_version() -> None:
+    version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    assert f"## [{version}]" in read("CHANGELOG.md"), f"CHANGELOG.md says nothing about {version}"

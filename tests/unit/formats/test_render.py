@@ -1,0 +1,136 @@
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.errors import UsageError
+from monitor.formats.document import (
+    Badge,
+    Document,
+    Entries,
+    Entry,
+    Facts,
+    Heading,
+    Listing,
+    Paragraph,
+    Span,
+    Table,
+    link_target,
+    one_line,
+)
+from monitor.formats.render import check_format, render
+
+HOSTILE = [
+    '<script>alert(1)</script><img src=x onerror="alert(1)">',
+    "](https://evil.example) [click](javascript:alert(1))",
+    "# heading\n\n---\n* point\n1. one\n> quote\n| a | b |",
+    "![x](https://evil.example/x.png) `code` ~~gone~~ <https://evil.example> &lt;b&gt;",
+    "www.evil.example https://evil.example me@evil.example",
+    "\u202egnp.exe\u0000\u2028- next",
+    "\\](x) \\` \\*\\*",
+    "<!-- <style>*{display:none}</style>",
+    "- 1.\t2) + = ===",
+]
+
+
+def document(text: str, url: str | None = "https://gov.example/a?b=1&c=2") -> Document:
+    return Document(
+        title=text,
+        overline=text,
+        subtitle=text,
+        blocks=[
+            Facts(facts=[(text, text)]),
+            Paragraph(spans=[Span(text=text)], tone="warning"),
+            Heading(text=text),
+            Entries(
+                entries=[
+                    Entry(
+                        number=1, title=Span(text=text, url=url), particulars=[[Span(text=text)]],
+                        badges=[Badge(text=text)], text=text, text_mark=text, links_label=text,
+                        links=[Span(text=text, url=url)],
+                    )
+                ]
+            ),
+            Listing(points=[[Span(text=text, url=url), Span(text=text)]]),
+            Table(header=[text, "b"], rows=[[text, ""]], tones=["warning"]),
+        ],
+        colophon=[Span(text=text)],
+    )  # fmt: skip
+
+
+def parsed_html(text: str, url: str | None = "https://gov.example/a?b=1&c=2") -> LexborHTMLParser:
+    return LexborHTMLParser(render(document(text, url), "html").decode())
+
+
+def markdown_tokens(text: str) -> list[Any]:
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
+    tokens = parser.parse(render(document(text), "md").decode())
+    return [inner for token in tokens for inner in (token, *(token.children or []))]
+
+
+def tags(tree: LexborHTMLParser) -> list[str]:
+    return [node.tag for node in tree.css("*")]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_text_in_html(text: str) -> None:
+    tree, plain = parsed_html(text), parsed_html("plain")
+    assert tags(tree) == tags(plain)
+    heading = tree.css_first("h1")
+    assert heading is not None
+    assert one_line(heading.text()) == one_line(text)
+    assert {node.attributes.get("href") for node in tree.css("a")} == {"https://gov.example/a?b=1&c=2"}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_text_in_markdown(text: str) -> None:
+    tokens, plain = markdown_tokens(text), markdown_tokens("plain")
+    kinds = [token.type for token in tokens if token.type not in ("text", "text_special")]
+    assert kinds == [token.type for token in plain if token.type != "text"]
+    links = {token.attrs["href"] for token in tokens if token.type == "link_open"}
+    assert links == {"https://gov.example/a?b=1&c=2"}
+    assert "https://evil" not in render(document(text), "md").decode()
+
+
+@given(st.text(min_size=1).filter(lambda text: one_line(text) != ""))
+def test_any_title_is_one_heading_in_both_formats(text: str) -> None:
+    heading = parsed_html(text).css_first("h1")
+    assert heading is not None
+    tokens = markdown_tokens(text)
+    assert sum(token.type == "heading_open" for token in tokens) == 2
+    assert not any(token.type.startswith("html") for token in tokens)
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", "//evil.example", "https://a b", 'https://a"onclick=x', "", None]
+)
+def test_only_http_addresses_become_links(url: str | None) -> None:
+    assert link_target(url) is None
+    assert parsed_html("title", url).css("a") == []
+    assert "](" not in render(document("title", url), "md").decode()
+
+
+def test_the_page_asks_for_nothing_and_allows_only_its_own_style() -> None:
+    page = render(document("标题"), "html").decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src &#x27;none&#x27;; style-src &#x27;sha256-")
+    assert "unsafe" not in policy[1]
+    assert not re.search(r"<(script|img|link|iframe|object)\b|@import|url\(", page)
+    assert all("noopener" in (node.attributes.get("rel") or "") for node in parsed_html("a").css("a"))
+    assert '<html lang="zh-CN">' in page
+
+
+@pytest.mark.parametrize("name", ["docx", "pdf", "xlsx", "csv", "atom"])
+def test_a_format_of_a_later_version_is_refused_plainly(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"{name} comes in a later version.*md, html, json"):
+        check_format(name)
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="no format 'doc'; choose one of md, html, json"):
+        render(document("a"), "doc")
