@@ -111,8 +111,6 @@ def new_doctor(given: Path | None) -> Doctor:
     async def check_model(settings: Settings) -> str:
         if not settings.llm.is_on:
             return "off: every phase works by rule"
-        from monitor.llm.client import ModelServer  # as above
-
         server = _model_server(settings.llm)
         try:
             return await server.check()

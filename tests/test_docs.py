@@ -178,3 +178,15 @@ def test_every_decision_is_numbered_and_listed() -> None:
 def test_the_changelog_knows_this_version() -> None:
     version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
     assert f"## [{version}]" in read("CHANGELOG.md"), f"CHANGELOG.md says nothing about {version}"
+
+
+def test_every_dependency_is_locked_with_its_hash_and_without_hosts() -> None:
+    project = tomllib.loads(read("pyproject.toml"))
+    asked = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    names = {re.split(r"[^A-Za-z0-9._-]", line)[0].lower() for line in asked}
+    lock = read("requirements.lock")
+    locked = dict(
+        re.findall(r"^([a-z0-9._-]+)==\S+.*?((?:\\\n +--hash=sha256:[0-9a-f]{64} ?)+)", lock, flags=re.MULTILINE)
+    )
+    assert not names - set(locked), f"requirements.lock lacks {sorted(names - set(locked))}: run `make lock`"
+    assert "://" not in lock, "requirements.lock names a host"

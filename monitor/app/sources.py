@@ -37,6 +37,10 @@ class SourceDesk:
         """A new source."""
         return await self._store.sources.add(self._made(values))
 
+    def drafted(self, values: Mapping[str, Any]) -> Source:
+        """A source that is checked but not stored, for a trial."""
+        return self._made(values)
+
     async def edit(self, name: str, changes: Mapping[str, Any]) -> Source:
         """The source with some fields changed."""
         source = await self.get(name)

@@ -4,7 +4,8 @@ import asyncio
 import datetime as dt
 import secrets
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -15,12 +16,14 @@ from monitor.app.sources import timezone_of
 from monitor.domain.page import Candidate
 from monitor.domain.tables import Run, Source
 from monitor.domain.words import Disposition, RunStatus
-from monitor.errors import UsageError
+from monitor.errors import DatabaseError, UsageError
 from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, ProgressCallback, Steps
 from monitor.settings import Settings
 from monitor.store import Store
 from monitor.sweep.pipeline import Parts, sweep
 from monitor.sweep.window import window_of
+
+_LOOK_EVERY_S = 1.0
 
 
 class TriedCandidate(BaseModel):
@@ -131,20 +134,42 @@ class SweepDesk:
             is_baseline=source.last_success_at is None,
         )  # fmt: skip
         await store.runs.create(run)
+        event = cancel_event or asyncio.Event()
         with tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
             parts = Parts(
                 store=store, loader=self._new_loader(), documents=self._documents, steps=self._steps, clock=self._clock,
                 model=await self._new_model(run.id, store), limits=self._settings.sweep, folder=Path(folder),
-                on_progress=on_progress, cancel_event=cancel_event, is_trial=is_trial,
+                on_progress=on_progress, cancel_event=event, is_trial=is_trial,
             )  # fmt: skip
             try:
-                await sweep(run, source, window=window, today=today, parts=parts)
+                async with _obeying(store, run.id, event):
+                    await sweep(run, source, window=window, today=today, parts=parts)
             except BaseException as error:
                 # Whatever ended it, the run does not stay `running`; what it kept stays kept.
                 status = RunStatus.CANCELLED if isinstance(error, asyncio.CancelledError) else RunStatus.FAILED
                 await store.runs.update(run.id, status=status, ended_at=self._clock.now(), error=str(error) or None)
                 raise
         return await report_of(await store.runs.get(run.id) or run, store)
+
+
+@asynccontextmanager
+async def _obeying(store: Store, run_id: str, event: asyncio.Event) -> AsyncIterator[None]:
+    """Sets the event once somebody asks for the end of the run, from whatever process."""
+
+    async def look() -> None:
+        while not event.is_set():
+            await asyncio.sleep(_LOOK_EVERY_S)
+            if await store.runs.is_cancel_requested(run_id):
+                event.set()
+
+    looking = asyncio.create_task(look())
+    try:
+        yield
+    finally:
+        looking.cancel()
+        # A database that fails here fails the run as well, which then says so.
+        with suppress(asyncio.CancelledError, DatabaseError):
+            await looking
 
 
 async def _trial_of(report: RunReport, store: Store) -> Trial:

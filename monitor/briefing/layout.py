@@ -26,7 +26,8 @@ def as_document(briefing: Briefing) -> Document:
     words = wording_for(briefing.language)
     since, until = briefing.period.since.isoformat(), briefing.period.until.isoformat()
     subtitle = words.one_day.format(since) if since == until else words.period.format(since, until)
-    colophon = [Span(text=words.generated.format(briefing.generated_at.strftime("%Y-%m-%d %H:%M %Z").strip()))]
+    offset = f"{briefing.generated_at:%z}".removesuffix("+0000")
+    colophon = [Span(text=words.generated.format(f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
     if briefing.public_url:
         colophon.append(Span(text=words.online, url=briefing.public_url))
     return Document(

@@ -24,7 +24,9 @@ def brief(
     top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show so many items in full.")] = None,
     source: Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="Only sources with this tag; may be repeated.")] = None,
-    lang: Annotated[str, typer.Option("--lang", metavar="zh|en", help="The language of the briefing's own words.")] = "zh",
+    lang: Annotated[
+        str, typer.Option("--lang", metavar="zh|en", help="The language of the briefing's own words.")
+    ] = "zh",
     form: Annotated[str, typer.Option("--format", metavar="FMT", help="md, html or json.")] = "md",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
 ) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -53,9 +53,8 @@ def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> Non
     if as_json:
         terminal.document(source.model_dump(mode="json"))
         return
-    for field, value in source.model_dump(mode="json").items():
-        if field == "sections":
-            value = [f"{one['name']}={one['url']}" for one in value]
+    pinned = [f"{one['name']}={one['url']}" for one in source.sections]
+    for field, value in {**source.model_dump(mode="json"), "sections": pinned}.items():
         if value not in (None, "", []):
             terminal.say(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
 
@@ -176,12 +175,12 @@ def _stored(terminal: Terminal, source: "Source", done: str, *, as_json: bool) -
     if as_json:
         terminal.document(source.model_dump(mode="json"))
     else:
-        terminal.say(f"The source {source.name!r} {done}. See what it would bring: `monitor sources try {source.name}`.")
+        terminal.say(
+            f"The source {source.name!r} {done}. See what it would bring: `monitor sources try {source.name}`."
+        )
 
 
 def _host(url: str) -> str:
     from monitor.domain.urls import host_of
 
     return host_of(url).removeprefix("www.") or url
-
-

@@ -29,9 +29,7 @@ def sweep(
     since: Annotated[
         dt.date | None, typer.Option("--since", parser=day, metavar="DATE", help="The first day, as 2026-02-03.")
     ] = None,
-    until: Annotated[
-        dt.date | None, typer.Option("--until", parser=day, metavar="DATE", help="The last day.")
-    ] = None,
+    until: Annotated[dt.date | None, typer.Option("--until", parser=day, metavar="DATE", help="The last day.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run sources now, one after another, and wait for them."""

@@ -18,13 +18,13 @@ _PATTERNS = tuple(
         rf"(?<![\d.])(?P<m>{_MONTH})\s?月\s?(?P<d>{_DAY})\s?[日号]",
         r"(?<![\d.-])(?P<y>(?:19|20|21)\d\d)(?P<s>[-/.])(?P<m>1[0-2]|0?[1-9])(?P=s)(?P<d>3[01]|[12]\d|0?[1-9])(?![\d.]\d|\d)",
         r"(?<![\d.-])(?P<y>(?:19|20|21)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\d-])",
-        r"(?<![\d.])(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?![\d.])",
         rf"(?<![\d.])(?P<d>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<n>{_NAME})(?:,?\s(?P<y>(?:19|20|21)\d\d))?(?!\d)",
         rf"(?<!\w)(?P<n>{_NAME})\s(?P<d>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?:,?\s(?P<y>(?:19|20|21)\d\d))?(?![\d%]|[.,]\d)",
         rf"(?<!\w)(?P<n>{_NAME}),?\s(?P<y>(?:19|20|21)\d\d)(?!\d)",
     )
 )
 
+_COMPACT = re.compile(r"(?<![\d.,])(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?![\d,]|\.\d)")
 _LAST_DAY = re.compile(rf"\s?[-–—~至到]\s?(?P<d>{_DAY})\s?[日号]")
 
 
@@ -55,6 +55,11 @@ def dates_in(text: str) -> list[WrittenDate]:
                 found.append(date)
     found.extend(last for date in list(found) if (last := _last_day(text, date)) is not None)
     return sorted(found, key=lambda date: date.start)
+
+
+def compact_dates_in(text: str) -> list[WrittenDate]:
+    """Numbers of eight digits that may be dates, 20260203; they may as well be numbers."""
+    return [date for match in _COMPACT.finditer(text) if (date := _read(match)) is not None]
 
 
 def with_carried_years(dates: list[WrittenDate]) -> list[WrittenDate]:

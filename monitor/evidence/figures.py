@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from monitor.evidence.calendar_dates import WrittenDate, dates_in
+from monitor.evidence.calendar_dates import WrittenDate, compact_dates_in, dates_in
 from monitor.evidence.numerals import ENGLISH_SCALES, ENGLISH_WORDS, arabic_number, english_number, numeral
 from monitor.evidence.units import COUNT, CURRENCY_PREFIXES, NO_UNIT, PERCENT, Unit, unit_at
 
@@ -103,6 +103,7 @@ def read_figures(text: str, *, is_page: bool) -> Findings:
         found = dates_in(masked)
         dates.extend(found)
         if is_page:
+            dates.extend(compact_dates_in(masked))
             figures.extend(_parts_of_dates(found))
         for date in found:
             masked = _blanked(masked, date.start, date.end)
@@ -119,6 +120,9 @@ def read_figures(text: str, *, is_page: bool) -> Findings:
 
 def _parts_of_dates(dates: list[WrittenDate]) -> Iterator[Figure]:
     for date in dates:
+        if date.year and date.month and date.day:
+            compact = date.year * 10_000 + date.month * 100 + date.day
+            yield Figure(date.written, ((Fraction(compact), NO_UNIT),))
         for value, kind in ((date.year, "year"), (date.month, "month"), (date.day, "day")):
             if value is not None:
                 yield Figure(date.written, ((Fraction(value), kind),))
@@ -141,11 +145,10 @@ def _blanked(text: str, start: int, end: int) -> str:
 
 
 def _numbers(text: str, *, is_page: bool) -> Iterator[Figure]:
-    text = re.sub(r"(?<![百千万])[二三四五六七八九十]+分之[一二三四五六七八九十]+", lambda m: "\x00" * len(m[0]), text)
     range_mark, is_range_of_percents = "", False
     for match in _NUMBER.finditer(text):
         run = match["run"].strip()
-        is_range_end = bool(range_mark) and text[: match.start()].endswith(range_mark)
+        is_range_end = bool(range_mark) and text.startswith(range_mark, max(match.start() - len(range_mark), 0))
         figure = _number(text, match, run, is_page=is_page, is_percent=is_range_end and is_range_of_percents)
         if figure is not None:
             yield figure
@@ -172,8 +175,6 @@ def _number(text: str, match: re.Match[str], run: str, *, is_page: bool, is_perc
         readings.append((value, PERCENT))
     elif unit.kind == NO_UNIT:
         readings.extend(_inherited(text, match, value))
-    elif unit.size != 1:
-        readings.append((value, unit.kind + " as written"))
     written = text[match.start() : max(unit.end, match.end())].replace("\x00", "").strip()
     return Figure(written, tuple(readings), bool(match["sign"]), bool(re.search(r"[.点]", run)))
 
@@ -182,7 +183,8 @@ def _is_figure(text: str, match: re.Match[str], run: str, *, is_page: bool) -> b
     """Whether a run of numerals is a figure here, or part of a word."""
     if re.search(r"\d", run):
         return True
-    before, after = text[: match.start("run")][-1:], text[match.end() :]
+    start = match.start("run")
+    before, after = text[max(start - 1, 0) : start], text[match.end() : match.end() + 4]
     if before and before in "几数" and run[0] in "十百千万亿":
         return False
     if run == "十" and after[:1] == "几":

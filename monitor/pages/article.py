@@ -15,12 +15,14 @@ from monitor.pages.metadata import Metadata, read_metadata
 from monitor.pages.outline import Outline, squeeze
 
 _DOCUMENT_NUMBER = re.compile(
-    r"(?<![\u4e00-\u9fff])[\u4e00-\u9fffA-Za-z]{1,16}\s?[〔\[【（(﹝［]\s?(?:19|20)\d\d\s?[〕\]】）)﹞］]\s?(?:第\s?)?\d{1,5}\s?[号號]"
+    r"(?<![\u4e00-\u9fff])[\u4e00-\u9fffA-Za-z]{1,16}\s?[〔\[【（(﹝［]\s?(?:19|"
+    r"20)\d\d\s?[〕\]】）)﹞］]\s?(?:第\s?)?\d{1,5}\s?[号號]"
     r"|[\u4e00-\u9fff]{2,14}(?:公告|令|通告)\s?(?:19|20)\d\d\s?年\s?第\s?\d{1,4}\s?[号號]"
 )
 _NUMBER_LABEL = re.compile(r"^(?:发文字号|文\s*号|文件编号|发文文号|公文文号|文件号)\s*[:：]?\s*(.*)$")
 _ISSUER_LABEL = re.compile(
-    r"^[【\[]?\s*(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|制发机关|公开主体|公开责任部门|责任部门|信息来源|文章来源|稿件来源|来源|來源|资料提供|Source)\s*[】\]]?\s*[:：]?\s*(.*)$"
+    r"^[【\[]?\s*(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|制发机关|公开主体|公开责任部门|责任部门|信息来源|文章来源|稿件来源|来源|來源|资料提供|"
+    r"Source)\s*[】\]]?\s*[:：]?\s*(.*)$"
 )
 _IS_SOURCE_ONLY = re.compile(r"^(?:信息来源|文章来源|稿件来源|来源|來源|Source)")
 _STOP = re.compile(
@@ -50,7 +52,7 @@ def read_article(page: Outline, tree: LexborHTMLParser, html_text: str, today: d
     metadata = read_metadata(tree)
     title = article_title(page, metadata)
     day, source = article_date(page, metadata, title, today)
-    text = main_text(page, tree, html_text)
+    text = main_text(page, html_text)
     return Article(
         title=title,
         text=text,

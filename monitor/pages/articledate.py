@@ -11,17 +11,20 @@ from monitor.pages.metadata import Metadata
 from monitor.pages.outline import Element, Outline, squeeze
 
 _META = (
-    "pubdate", "article:published_time", "og:article:published_time", "og:published_time", "datepublished", "publishdate", "publish_date", "publish-date",
-    "dc.date.issued", "dcterms.issued", "citation_publication_date", "citation_online_date", "parsely-pub-date",
-    "sailthru.date", "cxenseparse:recs:publishtime", "article.published", "published_date", "publication_date", "pub_date", "published-date", "firstpublished",
-    "weibo:article:create_at", "bt:pubdate", "displaydate", "originalpublicationdate", "ptime", "_pubtime", "analyticsattributes.articledate",
-    "rnews:datepublished", "article:published", "artpublished", "datecreated",
+    "pubdate", "article:published_time", "og:article:published_time", "og:published_time", "datepublished",
+    "publishdate", "publish_date", "publish-date", "dc.date.issued", "dcterms.issued",
+    "citation_publication_date", "citation_online_date", "parsely-pub-date", "sailthru.date",
+    "cxenseparse:recs:publishtime", "article.published", "published_date", "publication_date", "pub_date",
+    "published-date", "firstpublished", "weibo:article:create_at", "bt:pubdate", "displaydate",
+    "originalpublicationdate", "ptime", "_pubtime", "analyticsattributes.articledate", "rnews:datepublished",
+    "article:published", "artpublished", "datecreated",
 )  # fmt: skip
 # Names that some systems fill with the day of the page's making or of a printed issue: believed after JSON-LD.
 _VAGUE_META = ("dc.date", "dcterms.date", "date", "created", "dc.date.created", "dcterms.created")
 _POSTED_LABEL = re.compile(
     r"发布时间|发布日期|发文时间|发文日期|公开日期|公布日期|印发日期|发稿时间|更新时间|發布日期|發布時間|發佈日期|張貼日期|公告日期|上版日期|掲載日|公開日|配信|入力|登録日|作成日|등록일|입력|작성일|게시일"
-    r"|\bpublished\b|\bposted\b|\brelease date\b|\bpublication date\b|\bdate issued\b|veröffentlich(?:t|ung)|erstellt|publié|publicado|pubblicato|gepubliceerd|publisert|опубликовано",
+    r"|\bpublished\b|\bposted\b|\brelease date\b|\bpublication date\b|\bdate issued\b|veröffentlich(?:t|ung)|"
+    r"erstellt|publié|publicado|pubblicato|gepubliceerd|publisert|опубликовано",
     re.IGNORECASE,
 )
 _WEAK_LABEL = re.compile(
@@ -33,10 +36,12 @@ _NOT_POSTED = re.compile(
     re.IGNORECASE,
 )
 _DATE_NAMES = re.compile(
-    r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|timestamp)\w*(?=$|[\s_-])"
+    r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
+    r"timestamp)\w*(?=$|[\s_-])"
 )
 _ASIDE = re.compile(
-    r"(?:^|[\s_-])(?:related|sidebar|side|comments?|footer|nav|menu|recommend\w*|hot|rank\w*|latest|popular|widget|teaser|trending|more)(?=$|[\s_-])"
+    r"(?:^|[\s_-])(?:related|sidebar|side|comments?|footer|nav|menu|recommend\w*|hot|rank\w*|latest|popular|"
+    r"widget|teaser|trending|more)(?=$|[\s_-])"
 )
 _HEADLINE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "div", "p", "td", "span", "strong"})
 _NEAR_TEXTS = 14
@@ -204,7 +209,10 @@ def _is_aside(page: Outline, index: int) -> bool:
 
 
 def _is_aside_element(page: Outline, element: Element) -> bool:
-    """Whether an element lies beside the article. What holds a third of the page's texts is no aside, whatever its name."""
+    """Whether an element lies beside the article.
+
+    What holds a third of the page's texts is no aside, whatever its name.
+    """
     node: Element | None = element
     while node is not None and node.tag != "body" and 3 * (node.text_end - node.text_start) < len(page.texts):
         if node.tag in ("nav", "footer", "aside") or _ASIDE.search(node.names):

@@ -3,14 +3,16 @@
 import re
 
 import trafilatura
-from selectolax.lexbor import LexborHTMLParser
+from lxml import etree
 
 from monitor.pages.outline import Element, Outline, squeeze
 
 # Where Chinese government systems put the text of a document, by the names that the systems themselves give it.
 _BODIES = re.compile(
-    r"(?:^|\s)(?:trs_editor|trs_ueditor|ucap-content|pages_content|zoom|js_content|trs_preappend|arti_content|wp_articlecontent|v_news_content|xxgk_content|"
-    r"trs_editor_view|news_conent_two_text|article_con|con_con|bt-article|zwxl-article|ewb-article-info|detail_content)(?=\s|$)"
+    r"(?:^|\s)(?:trs_editor|trs_ueditor|ucap-content|pages_content|zoom|js_content|trs_preappend|arti_content|"
+    r"wp_articlecontent|v_news_content|xxgk_content|"
+    r"trs_editor_view|news_conent_two_text|article_con|con_con|bt-article|zwxl-article|ewb-article-info|"
+    r"detail_content)(?=\s|$)"
 )
 _SHORT_TEXT = 400
 _BLOCKS = frozenset(
@@ -41,7 +43,7 @@ _BLOCKS = frozenset(
 )
 
 
-def main_text(page: Outline, tree: LexborHTMLParser, html_text: str) -> str:
+def main_text(page: Outline, html_text: str) -> str:
     """The page's main text, a line for each paragraph.
 
     The element that a known system names as the document's body is taken whole; else trafilatura decides, which
@@ -50,11 +52,19 @@ def main_text(page: Outline, tree: LexborHTMLParser, html_text: str) -> str:
     body = _named_body(page)
     if body is not None:
         return block_text(page, body)
-    text = trafilatura.extract(html_text, include_comments=False, favor_precision=True, fast=True) or ""
+    text = _extracted(html_text, is_fast=True)
     if len(text) < max(_SHORT_TEXT, 0.6 * _prose(page)):
         # Its slower way compares other extractors' answers; it is worth its time where the first one left much out.
-        text = trafilatura.extract(html_text, include_comments=False, favor_precision=True) or text
+        text = _extracted(html_text, is_fast=False) or text
     return text
+
+
+def _extracted(html_text: str, *, is_fast: bool) -> str:
+    try:
+        text = trafilatura.extract(html_text, include_comments=False, favor_precision=True, fast=is_fast)
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError, etree.LxmlError):
+        return ""  # a tree that it cannot walk: the page's other fields still stand
+    return text or ""
 
 
 def _prose(page: Outline) -> int:

@@ -9,15 +9,18 @@ from monitor.pages.metadata import Metadata
 from monitor.pages.outline import Element, Outline, squeeze
 
 _SEPARATORS = re.compile(
-    r"\s+[-–—|·•»«/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
+    r"\s+[-–—|·•»«/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|"
+    r"\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
 )
 _TITLE_NAMES = re.compile(
-    r"(?:^|[\s_-])(?:title|headline|tit|biaoti|bt|h-?title|article-?title|entry-title|post-?title|arti_title|maintitle|news_?title|content_?title)(?=$|[\s_-])"
+    r"(?:^|[\s_-])(?:title|headline|tit|biaoti|bt|h-?title|article-?title|entry-title|post-?title|arti_title|"
+    r"maintitle|news_?title|content_?title)(?=$|[\s_-])"
 )
 _SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-app-title")
 _TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
 _NOT_MAIN = re.compile(
-    r"(?:^|[\s_-])(?:nav\w*|footer|sidebar|aside|related|comments?|logo|brand|site-?title|site-?name|widget\w*|menu|teaser\w*)(?=$|[\s_-])"
+    r"(?:^|[\s_-])(?:nav\w*|footer|sidebar|aside|related|comments?|logo|brand|site-?title|site-?name|widget\w*|"
+    r"menu|teaser\w*)(?=$|[\s_-])"
 )
 _DATELINE = re.compile(
     r"^[\s【\[(（]*(?:发布时间|发布日期|发文时间|发文日期|发稿时间|時間|时间|日期|發布日期|發佈日期|来源|信息来源|文章来源)\s*[】\]]?\s*[:：]"

@@ -7,7 +7,11 @@ from monitor.domain.page import Attachment
 from monitor.pages.outline import Outline, squeeze
 
 DOCUMENT_TYPES = frozenset(
-    "pdf doc docx docm dot xls xlsx xlsm xlsb et wps ppt pptx pps ppsx dps zip rar 7z tar gz ofd ceb txt csv rtf odt ods odp xml epub mp3 mp4".split()
+    {
+        *("pdf", "ofd", "ceb", "rtf", "txt", "epub", "odt", "ods", "odp"),
+        *("doc", "docx", "docm", "dot", "wps", "xls", "xlsx", "xlsm", "xlsb", "et", "csv", "xml"),
+        *("ppt", "pptx", "pps", "ppsx", "dps", "zip", "rar", "7z", "tar", "gz", "mp3", "mp4"),
+    }
 )
 _AMBIGUOUS = frozenset({"xml", "txt", "mp3", "mp4", "gz", "tar"})
 _IN_TEXT = re.compile(

@@ -42,14 +42,16 @@ _CJK = re.compile(
 )
 _ERA = re.compile(
     rf"(?P<era>民國|民国|令和|平成|\b[RH](?=\d))?{_SPACE}*(?<!\d)(?P<y>\d{{1,3}}|元)"
-    rf"(?:{_SPACE}*年{_SPACE}*(?P<m1>\d{{1,2}}){_SPACE}*月{_SPACE}*(?P<d1>\d{{1,2}}){_SPACE}*日|(?P<sep>[-/.])(?P<m2>\d\d?)(?P=sep)(?P<d2>\d\d?){_END})"
+    rf"(?:{_SPACE}*年{_SPACE}*(?P<m1>\d{{1,2}}){_SPACE}*月{_SPACE}*(?P<d1>\d{{1,2}}){_SPACE}*日|"
+    rf"(?P<sep>[-/.])(?P<m2>\d\d?)(?P=sep)(?P<d2>\d\d?){_END})"
 )
 _NUMERIC = re.compile(
     rf"{_START}(?P<a>\d{{1,2}})(?P<sep>{_SPACE}?[-/.]{_SPACE}?)(?P<b>\d{{1,2}})(?P=sep)(?P<y>(?:19|20)?\d\d){_END}"
 )
 _WORD = r"(?P<month>[^\W\d_]{3,14})"
 _DAY_WORD = re.compile(
-    rf"(?<![\d.,:/])(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|[ºª.])?(?:{_SPACE}+(?:day{_SPACE}+)?of)?{_SPACE}*[-/,.]?{_SPACE}*(?:de{_SPACE}+|d[’'])?{_WORD}"
+    rf"(?<![\d.,:/])(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|"
+    rf"[ºª.])?(?:{_SPACE}+(?:day{_SPACE}+)?of)?{_SPACE}*[-/,.]?{_SPACE}*(?:de{_SPACE}+|d[’'])?{_WORD}"
     rf"\.?(?:{_SPACE}*[-/,.]?{_SPACE}*(?:del?{_SPACE}+)?(?P<y>(?:19|20)\d\d|[’'-]\d\d)(?!\d))?"
 )
 _WORD_DAY = re.compile(
@@ -66,12 +68,15 @@ _SPLIT = (
     re.compile(rf"(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_SPACE}+{_YEAR}(?![\d:/.-])"),
 )
 _AGO = re.compile(
-    r"(?P<n>\d+|an?|one)\s*(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|분|시간|일|seconds?|mins?|minutes?|hours?|hrs?|days?|weeks?)"
+    r"(?P<n>\d+|an?|one)\s*(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|"
+    r"분|시간|일|seconds?|mins?|minutes?|hours?|"
+    r"hrs?|days?|weeks?)"
     r"\s*(?:前|之前|以前|전|ago)",
     re.IGNORECASE,
 )
 _DAY_WORDS = re.compile(
-    r"(?P<word>刚刚|剛剛|今天|今日|昨天|昨日|前天|오늘|어제|\btoday\b|\byesterday\b|\bjust now\b|\bheute\b|\bgestern\b)",
+    r"(?P<word>刚刚|剛剛|今天|今日|昨天|昨日|前天|오늘|어제|\btoday\b|\byesterday\b|"
+    r"\bjust now\b|\bheute\b|\bgestern\b)",
     re.IGNORECASE,
 )
 _DAYS_BACK = {"昨天": 1, "昨日": 1, "前天": 2, "어제": 1, "yesterday": 1, "gestern": 1}
@@ -264,7 +269,8 @@ _URL_FORMS = (
     re.compile(r"/(?P<y>\d\d)/(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])/\d\d/"),
     re.compile(r"(?<!\d)(?P<y>20\d\d|199\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d)"),
     re.compile(
-        r"(?<![\da-f])(?P<y>20\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?=[0-2]\d[0-5]\d(?:[0-5]\d\d{0,6})?(?![\da-f]))"
+        r"(?<![\da-f])(?P<y>20\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|"
+        r"3[01])(?=[0-2]\d[0-5]\d(?:[0-5]\d\d{0,6})?(?![\da-f]))"
     ),
 )
 _URL_WORD = re.compile(r"(?<!\d)(?P<y>20\d\d|19\d\d)[/-](?P<month>[A-Za-z]{3,9})[/-](?P<d>\d{1,2})(?!\d)")

@@ -37,7 +37,7 @@ _BY_LABEL = {
     **dict.fromkeys(("iso-8859-9", "latin5", "windows-1254", "cp1254"), ("windows-1254", "cp1254")),
     **dict.fromkeys(("windows-874", "tis-620", "iso-8859-11"), ("windows-874", "cp874")),
 }
-_SINGLE_BYTE = re.compile(r"^(windows-125\d|windows-874|iso-8859-\d+|koi8-[ru]|macintosh|ibm866)$")
+_SINGLE_BYTE = re.compile(r"^(windows-125\d|windows-874|iso-8859-\d+|koi8-[ru]|mac-\w+|ibm866)$")
 _META = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w:.-]+)", re.IGNORECASE)
 _HTTP = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
@@ -88,11 +88,10 @@ def _settle(body: bytes, declared: list[str]) -> str:
 def _declared(body: bytes, content_type: str | None) -> Iterator[str]:
     head = body[:4096]
     labels: list[str] = []
-    if content_type and (match := _HTTP.search(content_type)):
-        labels.append(match[1])
-    for pattern in (_XML, _META):
-        if found := pattern.search(head):
-            labels.append(found[1].decode("ascii", "replace"))
+    if content_type and (in_header := _HTTP.search(content_type)):
+        labels.append(in_header[1])
+    found = (pattern.search(head) for pattern in (_XML, _META))
+    labels.extend(match[1].decode("ascii", "replace") for match in found if match)
     seen = set()
     for label in labels:
         name = _name(label)
@@ -109,13 +108,14 @@ def _name(label: str) -> str | None:
         info = codecs.lookup(label)
     except (LookupError, ValueError):
         return None
-    if not info._is_text_encoding or info.name in ("idna", "punycode", "undefined"):  # noqa: SLF001
-        return None
     name = info.name.replace("_", "-")
-    return re.sub(r"^cp(125\d)$", r"windows-\1", re.sub(r"^iso8859", "iso-8859", name))
+    name = re.sub(r"^cp(125\d)$", r"windows-\1", re.sub(r"^iso8859", "iso-8859", name))
+    # Python also knows codecs that are no encodings of texts (zip, rot13, idna): only known kinds count.
+    return name if _SINGLE_BYTE.match(name) or name.startswith(("utf-", "iso-2022", "euc-", "johab")) else None
 
 
 def _codec(name: str) -> str:
+    """Python's codec for an encoding's name."""
     return _BY_LABEL[name][1] if name in _BY_LABEL else name
 
 

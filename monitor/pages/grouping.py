@@ -39,8 +39,10 @@ def link_groups(page: Outline) -> list[list[Anchor]]:
 
 
 def _pager_links(page: Outline) -> set[int]:
-    """The elements of links that belong to a pager. Bare numbers do where they stand in a row: 2 3 4; a docket
-    number in each row of a table does not."""
+    """The elements of links that belong to a pager.
+
+    Bare numbers do where they stand in a row: 2 3 4; a docket number in each row of a table does not.
+    """
     found: set[int] = set()
     last: tuple[Anchor, int] | None = None
     for anchor in page.anchors:

@@ -13,11 +13,15 @@ from monitor.pages.outline import Element, Outline, squeeze
 from monitor.pages.records import Record
 
 _POSTED = re.compile(
-    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|掲載|公開|게시|등록|작성|\bposted\b|publish|release|\bfiled\b|filing|\bissued?\b|date added|uploaded",
+    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|掲載|公開|게시|등록|작성|\bposted\b|"
+    r"publish|release|\bfiled\b|filing|\bissued?\b|"
+    r"date added|uploaded",
     re.IGNORECASE,
 )
 _NOT_POSTED = re.compile(
-    r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|decided|decision date|argued|effective|deadline|expire|closing|hearing|due|updated|modified|next|trial",
+    r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|decided|decision date|argued|effective|"
+    r"deadline|expire|closing|hearing|due|"
+    r"updated|modified|next|trial",
     re.IGNORECASE,
 )
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt"})
@@ -73,8 +77,8 @@ class _Reader:
         joined = " ".join(parts)
         matches: list[DateMatch] = []
         for (left, _, _), text in zip(spans, parts, strict=True):
-            for match in dates_in_text(text, self.today, order=self.order, year=year, relative=len(text) < 40):
-                matches.append(replace(match, start=match.start + left, end=match.end + left))
+            found = dates_in_text(text, self.today, order=self.order, year=year, relative=len(text) < 40)
+            matches.extend(replace(match, start=match.start + left, end=match.end + left) for match in found)
         for match in dates_in_text(joined, self.today, order=self.order, year=year):
             if all(match.end <= other.start or match.start >= other.end for other in matches):
                 matches.append(match)
@@ -293,7 +297,7 @@ def _heading_years(page: Outline, records: Sequence[Record]) -> list[int | None]
 
 
 def _with_years(chosen: list[_Found | None], years: Sequence[int | None]) -> list[dt.date | None]:
-    """The days; where rows show no year, one that falls from December back into January of the list goes a year back."""
+    """The days; where rows show no year, those below a step from January up to December lie a year back."""
     days: list[dt.date | None] = []
     years_back = 0
     last: dt.date | None = None

@@ -5,7 +5,6 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 
 from selectolax.lexbor import LexborHTMLParser
@@ -14,24 +13,29 @@ from monitor.domain.page import Candidate
 from monitor.pages.grouping import link_groups, url_shape
 from monitor.pages.listdates import date_records
 from monitor.pages.outline import Element, Outline, outline
-from monitor.pages.records import Record, records_of
+from monitor.pages.records import Record, attachments_inside, prefer_pages, records_of
 from monitor.pages.registrable import same_site
 from monitor.pages.titles import record_title
 
 _BOILERPLATE_TAGS = frozenset({"nav", "footer", "aside", "select", "menu"})
 _BOILERPLATE = re.compile(
-    r"(?:^|[\s_-])(?:nav\w*|menus?|footer|foot|header|head|crumbs?|breadcrumbs?|bread|sidebar|side|related|recommend\w*|hot|rank\w*|tags?|tagcloud|"
-    r"pager|pagination|paging|social|share|login|lang\w*|friend\w*|flink|links|copyright|toolbar|topbar|logo|search-?(?:box|form|bar)|sitemap|widget\w*|"
+    r"(?:^|[\s_-])(?:nav\w*|menus?|footer|foot|header|head|crumbs?|breadcrumbs?|bread|sidebar|side|related|"
+    r"recommend\w*|hot|rank\w*|tags?|tagcloud|"
+    r"pager|pagination|paging|social|share|login|lang\w*|friend\w*|flink|links|copyright|toolbar|topbar|logo|"
+    r"search-?(?:box|form|bar)|sitemap|widget\w*|"
     r"utility|subnav|submenu|dropdown|filter\w*|facets?|skip\w*|weizhi|dqwz|banner)(?=$|[\s_-])"
 )
 _DATE_LIKE = re.compile(
-    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?!\d)|[\[(（]\d\d[-/]\d\d[\])）]|^\s*\d\d-\d\d\s*$|\d{1,2}月\d{1,2}日"
-    r"|\b(?:jan|feb|mar|mär|apr|may|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*\.?\s+\d{1,2}\b|\b\d{1,2}\.?\s+(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
+    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?!\d)|[\[(（]\d\d[-/]\d\d[\])）]|"
+    r"^\s*\d\d-\d\d\s*$|\d{1,2}月\d{1,2}日"
+    r"|\b(?:jan|feb|mar|mär|apr|may|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*\.?\s+\d{1,2}\b|"
+    r"\b\d{1,2}\.?\s+(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
     r"|\d+\s?(?:天|小时|分钟)前|昨天",
     re.IGNORECASE,
 )
 _ARTICLE_URL = re.compile(
-    r"\d{4,}|/20\d\d|[-_]\w+[-_]\w+|\d+[^/]*\.s?html?$|\.(?:pdf|docx?|xlsx?|ofd|mp3)$|[?&]\w*id=|[?&]p=\d|content|article|detail|view|show",
+    r"\d{4,}|/20\d\d|[-_]\w+[-_]\w+|\d+[^/]*\.s?html?$|\.(?:pdf|docx?|xlsx?|ofd|mp3)$|[?&]\w*id=|[?&]p=\d|"
+    r"content|article|detail|view|show",
     re.IGNORECASE,
 )
 
@@ -119,11 +123,14 @@ class _Sums:
 
         What holds half of the page's text is the page, whatever words its name is made of.
         """
-        if element.index not in self._boilerplate:
-            self._boilerplate[element.index] = self._is_named_so(element) or (
-                element.parent is not None and self.is_boilerplate(element.parent)
-            )
-        return self._boilerplate[element.index]
+        node: Element | None = element
+        seen = []
+        while node is not None and node.index not in self._boilerplate and not self._is_named_so(node):
+            seen.append(node.index)
+            node = node.parent
+        answer = node is not None and self._boilerplate.get(node.index, True)
+        self._boilerplate.update(dict.fromkeys(seen, answer))
+        return answer
 
     def _is_named_so(self, element: Element) -> bool:
         if (
@@ -150,7 +157,7 @@ def list_candidates(page: Outline, today: dt.date) -> list[Candidate]:
     """As `find_candidates`, for a page whose outline is known already."""
     sums = _Sums(page)
     best = _best_group(page, sums)
-    if best is None or not _is_list(page, best, sums):
+    if best is None or not _is_list(best, sums):
         return []
     return _candidates(page, best, today)
 
@@ -159,7 +166,7 @@ def _best_group(page: Outline, sums: _Sums) -> _Group | None:
     best: _Group | None = None
     best_score = 0.0
     for anchors in link_groups(page):
-        records = records_of(page, anchors)
+        records = records_of(anchors)
         if len(records) < 2:
             continue
         group = _Group(records, _parts(page, records, sums))
@@ -168,7 +175,7 @@ def _best_group(page: Outline, sums: _Sums) -> _Group | None:
     return best
 
 
-def _is_list(page: Outline, group: _Group, sums: _Sums) -> bool:
+def _is_list(group: _Group, sums: _Sums) -> bool:
     """Whether the best group is a list at all: menus are not, nor are the links in an article's text or beside it."""
     parts, count = group.parts, len(group.records)
     is_dated = group.dated >= 0.6 and count >= 4
@@ -238,21 +245,24 @@ def _after_host(url: str) -> str:
     return url.split("/", 3)[-1] if url.count("/") >= 3 else ""
 
 
-@lru_cache(maxsize=4096)
 def _weight(text: str) -> int:
     """Length of a text for the eye: an ideograph says as much as two letters."""
-    return sum(2 if char > "\u2e80" else 1 for char in text if not char.isspace())
+    compact = "".join(text.split())
+    return len(compact) if compact.isascii() else len(compact) + sum(char > "\u2e80" for char in compact)
 
 
 def _candidates(page: Outline, group: _Group, today: dt.date) -> list[Candidate]:
-    dates = date_records(page, group.records, today)
-    return [
-        Candidate(
+    records = prefer_pages(page, group.records)
+    dates = date_records(page, records, today)
+    found: dict[str, Candidate] = {}
+    for record, dated in zip(records, dates, strict=True):
+        candidate = Candidate(
             title=record_title(page, record),
             url=record.url,
             date=dated.date,
             date_source=dated.source,
             is_repost=not same_site(record.url, page.url),
+            attachments=attachments_inside(page, record),
         )
-        for record, dated in zip(group.records, dates, strict=True)
-    ]
+        found.setdefault(record.url, candidate)
+    return list(found.values())

@@ -3,18 +3,33 @@
 import unicodedata
 
 _NAMES = """
-1 january jan januar janvier janv enero ene janeiro gennaio genn gen januari jänner jaenner stycznia styczeń leden ledna ianuarie января январь янв січня ιανουαριου ιανουαριος ιαν ocak tammikuuta januára január siječnja januarja yanvar sausio janúar
-2 february feb februar février fevrier févr fev fevereiro febrero febbraio febr februari feber lutego luty únor února februarie февраля февраль фев лютого φεβρουαριου φεβρουαριος φεβ şubat helmikuuta februára február veljače februarja febrúar vasario
-3 march mar märz maerz mrz mars marzo março maart mrt marts marca marzec březen března martie марта март мар березня μαρτιου μαρτιος μαρ mart maaliskuuta március ožujka kovo
-4 april apr avril avr abril abr aprile april kwietnia kwiecień duben dubna aprilie апреля апрель апр квітня απριλιου απριλιος απρ nisan huhtikuuta apríla április travnja aprila balandžio apríl
-5 may mai maj mayo maio maggio magg mag mei maja květen května мая май травня μαϊου μαϊος μαιου μαι mayıs toukokuuta mája május svibnja gegužės maí
-6 june jun juni juin junio jun junho giugno giu czerwca czerwiec červen června iunie июня июнь июн червня ιουνιου ιουνιος ιουν haziran kesäkuuta júna június lipnja junija birželio júní
-7 july jul juli juillet juil julio julho luglio lug lipca lipiec červenec července iulie июля июль июл липня ιουλιου ιουλιος ιουλ temmuz heinäkuuta júla július srpnja julija liepos júlí
-8 august aug août aout agosto ago augustus sierpnia sierpień srpen srpna августа август авг серпня αυγουστου αυγουστος αυγ ağustos elokuuta augusta augusztus kolovoza avgusta rugpjūčio ágúst
-9 september sep sept septembre septiembre setembro set settembre sett września wrzesień září septembrie сентября сентябрь сен вересня σεπτεμβριου σεπτεμβριος σεπ eylül syyskuuta septembra szeptember rujna rugsėjo
-10 october oct oktober okt octobre octubre outubro out ottobre ott października październik říjen října octombrie октября октябрь окт жовтня οκτωβριου οκτωβριος οκτ ekim lokakuuta októbra október listopada oktobra spalio
-11 november nov novembre noviembre novembro listopadu noiembrie ноября ноябрь ноя листопада νοεμβριου νοεμβριος νοε kasım marraskuuta novembra studenoga lapkričio nóvember
-12 december dec dezember dez décembre déc diciembre dic dezembro dicembre desember des desembre grudnia grudzień prosinec prosince decembrie декабря декабрь дек грудня δεκεμβριου δεκεμβριος δεκ aralık joulukuuta decembra prosinca gruodžio
+1 january jan januar janvier janv enero ene janeiro gennaio genn gen januari jänner jaenner stycznia styczeń leden
+1 ledna ianuarie января январь янв січня ιανουαριου ιανουαριος ιαν ocak tammikuuta januára január siječnja
+1 januarja yanvar sausio janúar
+2 february feb februar février fevrier févr fev fevereiro febrero febbraio febr februari feber lutego luty únor
+2 února februarie февраля февраль фев лютого φεβρουαριου φεβρουαριος φεβ şubat helmikuuta februára február veljače
+2 februarja febrúar vasario
+3 march mar märz maerz mrz mars marzo março maart mrt marts marca marzec březen března martie марта март мар
+3 березня μαρτιου μαρτιος μαρ mart maaliskuuta március ožujka kovo
+4 april apr avril avr abril abr aprile april kwietnia kwiecień duben dubna aprilie апреля апрель апр квітня
+4 απριλιου απριλιος απρ nisan huhtikuuta apríla április travnja aprila balandžio apríl
+5 may mai maj mayo maio maggio magg mag mei maja květen května мая май травня μαϊου μαϊος μαιου μαι mayıs
+5 toukokuuta mája május svibnja gegužės maí
+6 june jun juni juin junio jun junho giugno giu czerwca czerwiec červen června iunie июня июнь июн червня ιουνιου
+6 ιουνιος ιουν haziran kesäkuuta júna június lipnja junija birželio júní
+7 july jul juli juillet juil julio julho luglio lug lipca lipiec červenec července iulie июля июль июл липня
+7 ιουλιου ιουλιος ιουλ temmuz heinäkuuta júla július srpnja julija liepos júlí
+8 august aug août aout agosto ago augustus sierpnia sierpień srpen srpna августа август авг серпня αυγουστου
+8 αυγουστος αυγ ağustos elokuuta augusta augusztus kolovoza avgusta rugpjūčio ágúst
+9 september sep sept septembre septiembre setembro set settembre sett września wrzesień září septembrie сентября
+9 сентябрь сен вересня σεπτεμβριου σεπτεμβριος σεπ eylül syyskuuta septembra szeptember rujna rugsėjo
+10 october oct oktober okt octobre octubre outubro out ottobre ott października październik říjen října octombrie
+10 октября октябрь окт жовтня οκτωβριου οκτωβριος οκτ ekim lokakuuta októbra október listopada oktobra spalio
+11 november nov novembre noviembre novembro listopadu noiembrie ноября ноябрь ноя листопада νοεμβριου νοεμβριος νοε
+11 kasım marraskuuta novembra studenoga lapkričio nóvember
+12 december dec dezember dez décembre déc diciembre dic dezembro dicembre desember des desembre grudnia grudzień
+12 prosinec prosince decembrie декабря декабрь дек грудня δεκεμβριου δεκεμβριος δεκ aralık joulukuuta decembra
+12 prosinca gruodžio
 """
 
 

@@ -13,6 +13,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from monitor.domain.urls import clean_url
 
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "head", "svg", "iframe", "object", "rt", "rp"})
+# Deeper than any author nests: only a page that means harm does, and its elements count as their parent's content.
+_DEEPEST = 200
 _SPACES = re.compile(r"[\s\u00a0\u3000\u200b\ufeff]+")
 
 
@@ -141,6 +143,9 @@ def _fill(page: Outline, root: LexborNode) -> None:
         tag = node.tag or ""
         if tag in _UNSEEN:
             skipped.add(node.mem_id)
+            continue
+        if parent is not None and parent.depth >= _DEEPEST and tag != "a":
+            by_node[node.mem_id] = parent
             continue
         if parent is not None:
             _close(page, open_elements, parent)

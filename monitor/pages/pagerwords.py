@@ -3,15 +3,20 @@
 import re
 
 _NEXT = (
-    r"下\s*一?\s*[页頁]|后\s*一?\s*页|後\s*一?\s*頁|次へ|次の?ページ|次の\d+件|次|다음(?:\s?페이지)?|next(?:\s+(?:page|results?|\d+))?|older(?:\s+(?:posts?|entries))?"
-    r"|n[äa]chste(?:\s+seite)?|weiter|suivante?(?:\s+page)?|page\s+suivante|siguientes?|pr[óo]xim[ao]|p[áa]gina\s+siguiente|successiva?|avanti|volgende|neste|nästa"
+    r"下\s*一?\s*[页頁]|后\s*一?\s*页|後\s*一?\s*頁|次へ|次の?ページ|次の\d+件|次|"
+    r"다음(?:\s?페이지)?|next(?:\s+(?:page|results?|\d+))?|"
+    r"older(?:\s+(?:posts?|entries))?"
+    r"|n[äa]chste(?:\s+seite)?|weiter|suivante?(?:\s+page)?|page\s+suivante|siguientes?|pr[óo]xim[ao]|"
+    r"p[áa]gina\s+siguiente|successiva?|avanti|volgende|neste|nästa"
     r"|næste|следующая|вперед|далее|наступна|επόμενη|επομενη|następna|další|sonraki|seuraava|următoarea"
 )
 _PREVIOUS = (
-    r"上\s*一?\s*[页頁]|前\s*一?\s*[页頁]|前へ|이전|prev(?:ious)?(?:\s+page)?|newer(?:\s+posts?)?|zurück|vorherige|précédente?|anterior|vorige|forrige"
+    r"上\s*一?\s*[页頁]|前\s*一?\s*[页頁]|前へ|이전|prev(?:ious)?(?:\s+page)?|newer(?:\s+posts?)?|zurück|vorherige|"
+    r"précédente?|anterior|vorige|forrige"
     r"|föregående|предыдущая|назад|προηγούμενη"
 )
-_ENDS = r"首\s*[页頁]|第一[页頁]|尾\s*[页頁]|末\s*[页頁]|最后一?页|最後一?頁|first(?:\s+page)?|last(?:\s+page)?|erste|letzte|최초|처음|마지막|最初|最後|跳转|跳轉|go|確定|确定"
+_ENDS = r"首\s*[页頁]|第一[页頁]|尾\s*[页頁]|末\s*[页頁]|最后一?页|最後一?頁|first(?:\s+page)?|"
+r"last(?:\s+page)?|erste|letzte|최초|처음|마지막|最初|最後|跳转|跳轉|go|確定|确定"
 _EDGE = r"[\s\[\]()（）【】<>«»‹›→←»…|:：.&;▶►▸⟩-]*"
 
 NEXT_WORD = re.compile(rf"^{_EDGE}(?:{_NEXT}){_EDGE}$", re.IGNORECASE)
@@ -21,7 +26,8 @@ NEXT_SIGNS = ("›", ">", "→", "»", ">>", "＞", "▶", "►", "&gt;", "❯",
 """Signs that mean "next" where a pager shows no word; the doubled ones may also mean "last"."""
 
 _PAGER = re.compile(
-    rf"^{_EDGE}(?:{_NEXT}|{_PREVIOUS}|{_ENDS}|第?\s*\d{{1,4}}\s*[页頁]?|(?:page|seite|página|p\.)\s*\d{{1,4}}){_EDGE}$|^[\s<>«»‹›→←….·|-]+$",
+    rf"^{_EDGE}(?:{_NEXT}|{_PREVIOUS}|{_ENDS}|第?\s*\d{{1,4}}\s*[页頁]?|(?:page|seite|página|"
+    rf"p\.)\s*\d{{1,4}}){_EDGE}$|^[\s<>«»‹›→←….·|-]+$",
     re.IGNORECASE,
 )
 

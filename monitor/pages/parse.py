@@ -7,9 +7,8 @@ import re
 from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.domain.page import Candidate, Link, Page, PageError, PageErrorCode
-from monitor.domain.words import DateSource
-from monitor.pages.article import Article, read_article
+from monitor.domain.page import Link, Page, PageError, PageErrorCode
+from monitor.pages.article import read_article
 from monitor.pages.attachments import find_attachments
 from monitor.pages.encoding import decode
 from monitor.pages.feed import is_feed, read_feed

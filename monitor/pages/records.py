@@ -1,9 +1,13 @@
 """Records: what belongs to one link of a list."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 
-from monitor.pages.outline import Anchor, Element, Outline
+from monitor.domain.page import Attachment
+from monitor.domain.urls import host_of
+from monitor.pages.attachments import document_type
+from monitor.pages.outline import Anchor, Element, Outline, squeeze
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +43,7 @@ class Record:
         return self.last.text_end
 
 
-def records_of(page: Outline, anchors: list[Anchor]) -> list[Record]:
+def records_of(anchors: list[Anchor]) -> list[Record]:
     """The records of a group of links, in page order, one for each url.
 
     A url that the group holds twice, far apart, is one record: that of its first link. Where rows are flat (a heading
@@ -63,3 +67,51 @@ def records_of(page: Outline, anchors: list[Anchor]) -> list[Record]:
         records.append(Record(best, inside, element, element))
     records.sort(key=lambda record: record.element.index)
     return records
+
+
+def links_inside(page: Outline, record: Record) -> list[Anchor]:
+    """All links of the record's element, those of the list and others."""
+    start = bisect_left(page.anchors, record.element.index, key=lambda anchor: anchor.element.index)
+    end = bisect_left(page.anchors, record.element.end, key=lambda anchor: anchor.element.index)
+    return page.anchors[start:end]
+
+
+def prefer_pages(page: Outline, records: list[Record]) -> list[Record]:
+    """The records, led by their pages where the list's links are documents and most rows have a page too.
+
+    A row that shows a decision's page and its PDF is one record: the page's, with the PDF as its attachment. Links
+    that many rows share (a category, an office) are no record's page.
+    """
+    if sum(document_type(record.url) is not None for record in records) < 0.5 * len(records):
+        return records
+    pages = {id(record): _page_link(page, record) for record in records}
+    found = [anchor.url for anchor in pages.values() if anchor is not None]
+    if len(found) < 0.7 * len(records) or len(set(found)) < 0.95 * len(found):
+        return records
+    return [_led_by(record, pages[id(record)]) for record in records]
+
+
+def attachments_inside(page: Outline, record: Record) -> list[Attachment]:
+    """The documents in a record besides the one it leads to."""
+    found: dict[str, Attachment] = {}
+    for anchor in links_inside(page, record):
+        kind = document_type(anchor.url)
+        if kind and anchor.url != record.url:
+            title = (
+                anchor.text or squeeze(anchor.element.attributes.get("title") or "") or anchor.url.rsplit("/", 1)[-1]
+            )
+            found.setdefault(anchor.url, Attachment(title=title, url=anchor.url, type=kind))
+    return list(found.values())
+
+
+def _page_link(page: Outline, record: Record) -> Anchor | None:
+    pages = [
+        anchor
+        for anchor in links_inside(page, record)
+        if document_type(anchor.url) is None and host_of(anchor.url) == host_of(record.url) and len(anchor.text) >= 4
+    ]
+    return max(pages, key=lambda anchor: len(anchor.text), default=None)
+
+
+def _led_by(record: Record, anchor: Anchor | None) -> Record:
+    return Record(anchor, [anchor], record.element, record.last) if anchor else record

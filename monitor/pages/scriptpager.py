@@ -6,7 +6,8 @@ from monitor.domain.urls import clean_url
 
 # createPageHTML(total, current from 0, "index", "html"), and the same with an element's id or more counts before.
 _CALL = re.compile(
-    r"(?:createPage(?:HTML|Html|_HTML)?\w*|showPage\w*|createPager|makePager|pagination|getPage\w*|turnPage|creatPage\w*)\s*\("
+    r"(?:createPage(?:HTML|Html|_HTML)?\w*|showPage\w*|createPager|makePager|pagination|getPage\w*|turnPage|"
+    r"creatPage\w*)\s*\("
     r"(?P<arguments>[^()]{3,160})\)"
 )
 _COUNT = re.compile(
@@ -16,7 +17,8 @@ _CURRENT = re.compile(
     r"\b(?:currentPage|nCurrIndex|curPage|_PAGE_INDEX|pageIndex)\s*=\s*[\"']?(\d{1,5})", re.IGNORECASE
 )
 _NAME = re.compile(
-    r"[\"'](?P<name>[A-Za-z_][\w-]{0,40})_?[\"']\s*\+\s*(?:\"_\"|'_'|\w+|\([^)]*\))[^;\n]{0,60}?[\"']\.?(?P<extension>s?html?|jsp|aspx?)[\"']"
+    r"[\"'](?P<name>[A-Za-z_][\w-]{0,40})_?[\"']\s*\+\s*(?:\"_\"|'_'|\w+|"
+    r"\([^)]*\))[^;\n]{0,60}?[\"']\.?(?P<extension>s?html?|jsp|aspx?)[\"']"
 )
 _STEMS = (
     "reatePage", "creatPage", "showPage", "makePager", "pagination(", "getPage", "turnPage",

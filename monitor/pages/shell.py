@@ -5,24 +5,29 @@ import re
 from monitor.domain.page import Page
 
 _ROOT = re.compile(
-    r"<(?:div|main|section|app-root)[^>]*\bid=[\"']?(?:app|root|__next|__nuxt|q-app|react-root|main-app|container-app|vue-app|ember\d*|application)[\"']?[^>]*>",
+    r"<(?:div|main|section|app-root)[^>]*\bid=[\"']?(?:app|root|__next|__nuxt|q-app|react-root|main-app|"
+    r"container-app|vue-app|ember\d*|application)[\"']?[^>]*>",
     re.IGNORECASE,
 )
 _APP = re.compile(
-    r"<app-root|ng-app|data-reactroot|ng-version|id=[\"']?__next|window\.__(?:NUXT|INITIAL_STATE)__|data-server-rendered",
+    r"<app-root|ng-app|data-reactroot|ng-version|id=[\"']?__next|window\.__(?:NUXT|INITIAL_STATE)__|"
+    r"data-server-rendered",
     re.IGNORECASE,
 )
 _NOTICE = re.compile(
-    r"<noscript[^>]*>.{0,600}?(?:enable\s+javascript|javascript\s+(?:is\s+)?(?:required|enabled|disabled)|needs?\s+javascript|without\s+javascript|启用\s*javascript|开启\s*javascript|javascript\s*(?:を有効|aktivier))",
+    r"<noscript[^>]*>.{0,600}?(?:enable\s+javascript|javascript\s+(?:is\s+)?(?:required|enabled|disabled)|"
+    r"needs?\s+javascript|without\s+javascript|启用\s*javascript|开启\s*javascript|javascript\s*(?:を有効|aktivier))",
     re.IGNORECASE | re.DOTALL,
 )
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
 _FILLS_LIST = re.compile(
-    r"\$\.(?:ajax|get|post|getJSON)\s*\(|XMLHttpRequest|\bfetch\s*\(|axios|\.innerHTML\s*\+?=|v-for=|ng-repeat=|\{\{\s*\w+\.\w+|document\.write\s*\(",
+    r"\$\.(?:ajax|get|post|getJSON)\s*\(|XMLHttpRequest|\bfetch\s*\(|axios|\.innerHTML\s*\+?=|v-for=|ng-repeat=|"
+    r"\{\{\s*\w+\.\w+|document\.write\s*\(",
     re.IGNORECASE,
 )
 _EMPTY_LIST = re.compile(
-    r"<(ul|ol|tbody|dl|div)\b[^>]*(?:id|class)=[\"'][^\"']*(?:list|news|data|content|result|table)[^\"']*[\"'][^>]*>\s*(?:<!--.*?-->\s*)?</\1>",
+    r"<(ul|ol|tbody|dl|div)\b[^>]*(?:id|class)=[\"'][^\"']*(?:list|news|data|content|result|"
+    r"table)[^\"']*[\"'][^>]*>\s*(?:<!--.*?-->\s*)?</\1>",
     re.IGNORECASE | re.DOTALL,
 )
 _COOKIE_CHALLENGE = re.compile(
@@ -55,9 +60,7 @@ def needs_browser(page: Page, html: str) -> bool:
         return True
     if len(page.text) < _HARDLY_ANY_TEXT and visible < 0.03 * len(html) and len(_SCRIPT.findall(html)) >= 3:
         return True
-    if len(page.text) < _LITTLE_TEXT and _EMPTY_LIST.search(html) and _FILLS_LIST.search(html):
-        return True
-    return False
+    return bool(len(page.text) < _LITTLE_TEXT and _EMPTY_LIST.search(html) and _FILLS_LIST.search(html))
 
 
 def _visible_text(html: str) -> str:

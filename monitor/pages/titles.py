@@ -6,15 +6,21 @@ from monitor.pages.outline import Anchor, Element, Outline, squeeze
 from monitor.pages.records import Record
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_HAS_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\ud7a3]{2}")
 _CUT = re.compile(r"\s*(?:…+|\.{2,}|⋯+|。。+)\s*$")
 _SAYS_NOTHING = re.compile(
-    r"^[\s\[(<（【]*(?:read|learn|view|see|show|full|continue|click|more|here|details?|download|open|link|opinion|order|decision|agenda|minutes|pdf|html?|docx?|text|"
-    r"story|article|the|full|this|document|file|mp3|listen|audio|transcript|»|›|>|\.|…|查看|查看更多|查看详情|查看全文|更多|详情|详细|阅读全文|阅读|全文|下载|附件|点击|点击查看|详见|もっと見る|詳細|자세히|more|mehr|weiterlesen|lire la suite|leer más|les mer)"
+    r"^[\s\[(<（【]*(?:read|learn|view|see|show|full|continue|click|more|here|details?|download|open|link|opinion|"
+    r"order|decision|agenda|minutes|pdf|html?|docx?|text|"
+    r"story|article|the|full|this|document|file|mp3|listen|audio|transcript|»|›|>|\.|…|查看|"
+    r"查看更多|查看详情|查看全文|更多|详情|"
+    r"详细|阅读全文|阅读|全文|下载|附件|点击|点击查看|详见|もっと見る|詳細|자세히|more|mehr|"
+    r"weiterlesen|lire la suite|leer más|les mer)"
     r"(?:[\s»›>.…:]|read|more|here|details?|pdf|full|story|article|the|text|opinion)*[\])>）】\s]*$",
     re.IGNORECASE,
 )
 _DATE_TAIL = re.compile(
-    r"[\s\[(（【|·-]*(?:发布时间|发布日期|日期|时间)?[:：\s]*(?:19|20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】\s]*$"
+    r"[\s\[(（【|·-]*(?:发布时间|发布日期|日期|时间)?[:：\s]*(?:19|"
+    r"20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】\s]*$"
 )
 _DATE_HEAD = re.compile(
     r"^[\s\[(（【]*(?:19|20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】]*[\s|·:：]+"
@@ -31,7 +37,7 @@ def record_title(page: Outline, record: Record) -> str:
     """
     titles = [title for anchor in record.anchors if (title := anchor_title(page, anchor))]
     best = max(titles, key=len, default="")
-    if best and not _SAYS_NOTHING.match(best):
+    if best and not _SAYS_NOTHING.match(best) and _HAS_WORD.search(best):
         return best
     return _heading_in(page, record.element) or _longest_text(page, record) or best or _picture_name(page, record)
 

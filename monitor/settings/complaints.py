@@ -24,7 +24,8 @@ def explain(error: ValidationError, where: str) -> str:
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
     given = first.get("input")
-    return f"The setting `{name}` in {where} cannot be {given!r}: {first['msg'].rstrip('.').lower()}."
+    message = first["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"The setting `{name}` in {where} cannot be {given!r}: {message[:1].lower()}{message[1:]}."
 
 
 def _nearest(key: str, model: type[BaseModel], prefix: str) -> str:

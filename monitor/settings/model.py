@@ -7,8 +7,9 @@ documentation, so it is written here once.
 import os
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 ENV_PREFIX = "MONITOR_"
@@ -194,6 +195,15 @@ class Settings(BaseSettings):
     work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
     deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
     sources: list[dict[str, Any]] = _field([], "sources to start with; each is created once")
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_timezone(cls, timezone: str) -> str:
+        try:
+            ZoneInfo(timezone)
+        except (KeyError, ValueError, OSError):
+            raise ValueError("it is no time zone; write one as Asia/Shanghai or Europe/Berlin") from None
+        return timezone
 
     @classmethod
     def settings_customise_sources(

@@ -137,9 +137,7 @@ def _sentences_of(text: str, max_chars: int) -> Iterator[str]:
         if not stripped or _BOILERPLATE.match(stripped) or _BANNER.search(stripped):
             continue
         for sentence in split_sentences(stripped):
-            is_whole = sentence.rstrip(_CLOSING)[-1:] in tuple("。！？.!?") or (
-                len(sentence) >= 40 and "，" in sentence
-            )
+            is_whole = sentence.rstrip(_CLOSING)[-1:] in tuple("。！？.!?")
             if not is_whole or _SALUTATION.search(sentence) or _weight(sentence) < 10:
                 continue
             if _weight(sentence) <= max_chars:

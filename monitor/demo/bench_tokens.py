@@ -1,0 +1,134 @@
+"""What the pipeline's small contexts save: the sample ministry read twice with the same scripted model.
+
+Once by the section agents with pruning, as a sweep does it; once by the single general agent without pruning, which
+keeps every page that it opened in its context. Navigation and collection are compared; summaries and ranking come
+after both and cost the same.
+"""
+
+import datetime as dt
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from monitor.bootstrap import SystemClock
+from monitor.demo.sample_settings import sample_settings
+from monitor.demo.scripted_model import MODEL_NAME, ScriptedModel
+from monitor.demo.site import SampleSite
+from monitor.domain.reading import SectionPlan
+from monitor.domain.tables import Run, Source
+from monitor.domain.words import Render, RunStatus
+from monitor.llm.client import ModelServer
+from monitor.pages.documents import Documents
+from monitor.pages.loader import Loader
+from monitor.settings import LlmSettings, Settings
+from monitor.store import Store
+from monitor.sweep.agent import Agent
+from monitor.sweep.coverage import Ledger
+from monitor.sweep.fallbacks import Fallbacks
+from monitor.sweep.pipeline import Parts, sweep
+from monitor.sweep.reader import SectionReader
+from monitor.sweep.saving import Desk
+from monitor.sweep.summarise import Summaries
+from monitor.sweep.tools import Toolbox
+from monitor.sweep.window import Window, window_of
+from monitor.work.steps import DirectSteps
+
+_SITE_MAX_ITEMS = 1000
+
+
+class TokenFigures(BaseModel):
+    """What one way of reading the site cost, and how many items it saved."""
+
+    way: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    largest_context_chars: int
+    items: int
+
+
+async def measure(today: dt.date) -> list[TokenFigures]:
+    """The figures of both ways, the pipeline's first. `today` is the day on which the sample site stands."""
+    site = SampleSite("ministry", today=today)
+    async with site.serve() as base_url, ScriptedModel("good").serve() as model_url:
+        return [
+            await _measured("section agents, pruned", site, base_url, model_url, today),
+            await _measured("one general agent, unpruned", site, base_url, model_url, today),
+        ]
+
+
+async def _measured(way: str, site: SampleSite, base_url: str, model_url: str, today: dt.date) -> TokenFigures:
+    with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
+        async with _prepared(site, base_url, model_url, Path(folder)) as (run, source, parts):
+            window = window_of(today=today, days=parts.limits.window_days)
+            if way.startswith("section"):
+                await sweep(run, source, window=window, today=today, parts=parts)
+            else:
+                await _read_by_general_agent(run, source, window, parts)
+            usage = await parts.store.usage.for_run(run.id)
+            items = await parts.store.items.for_run(run.id)
+    return TokenFigures(
+        way=way,
+        calls=usage.calls,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        largest_context_chars=usage.largest_context_chars,
+        items=len(items),
+    )
+
+
+@asynccontextmanager
+async def _prepared(
+    site: SampleSite, base_url: str, model_url: str, folder: Path
+) -> AsyncIterator[tuple[Run, Source, Parts]]:
+    settings = sample_settings(Settings(), base_url=base_url, folder=folder)
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(Store.open(settings.database_url))
+        await store.check()
+        loader = await stack.enter_async_context(
+            Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock)
+        )
+        server = ModelServer(LlmSettings(base_url=model_url, model=MODEL_NAME))
+        stack.push_async_callback(server.close)
+        focus = [area["name"] for area in site.focus_areas]
+        now = clock.now()
+        source = await store.sources.add(Source(name=site.title, url=f"{base_url}/", focus_areas=focus, created_at=now))
+        run = Run(id="bench", source_id=source.id, source=source.name, status=RunStatus.RUNNING, planned_at=now)
+        await store.runs.create(run)
+        yield run, source, Parts(
+            store=store, loader=loader, documents=Documents(max_bytes=settings.pages.max_bytes),
+            model=server.for_run(run.id, record=store.usage.add, clock=clock), steps=DirectSteps(), clock=clock,
+            limits=settings.sweep, folder=folder, is_trial=True,
+        )  # fmt: skip
+
+
+async def _read_by_general_agent(run: Run, source: Source, window: Window, parts: Parts) -> None:
+    """One agent over the whole site, its six tools over one ledger, with nothing pruned."""
+    if parts.model is None:
+        raise ValueError("the general agent needs a model")
+    plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
+    ledger = Ledger(
+        run_id=run.id, section=plan.name, source=source, memory=None, window=window, max_items=_SITE_MAX_ITEMS
+    )
+    reader = SectionReader(
+        plan=plan, source_id=source.id or 0, loader=parts.loader, render=Render.AUTO, store=parts.store,
+        ledger=ledger, memory=None, max_pages=parts.limits.max_pages_per_section,
+    )  # fmt: skip
+    summaries = Summaries(
+        source=source, store=parts.store, loader=parts.loader, documents=parts.documents, model=None,
+        limits=parts.limits, folder=parts.folder,
+        fallbacks=Fallbacks(run_id=run.id, store=parts.store, clock=parts.clock),
+    )  # fmt: skip
+    desk = Desk(
+        source=source, ledger=ledger, store=parts.store, clock=parts.clock, dated=reader.dated,
+        adopt_summary=summaries.adopt,
+    )  # fmt: skip
+    toolbox = Toolbox(
+        reader=reader, desk=desk, loader=parts.loader, documents=parts.documents, folder=parts.folder
+    )  # fmt: skip
+    agent = Agent(model=parts.model, toolbox=toolbox, limits=parts.limits, place=source.name)
+    await agent.run_agent(source)
