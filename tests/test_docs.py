@@ -159,6 +159,20 @@ def test_links_lead_somewhere_and_pages_stay_short(page: Path) -> None:
     assert len(text.splitlines()) <= MOST_LINES, f"{page.name} has grown past {MOST_LINES} lines"
 
 
+def test_the_house_is_described_as_it_stands() -> None:
+    told = {
+        name for page in DOCS.rglob("*.md") for name in re.findall(r"`([a-z_]+/[a-z_]+\.py)`", page.read_text("utf-8"))
+    }
+    gone = [name for name in sorted(told) if not (HOME / "monitor" / name).exists() and not (HOME / name).exists()]
+    assert not gone, f"the documents name files that are not there: {gone}"
+    house = read("docs/developers/house.md")
+    rooms = [one.stem for one in (HOME / "monitor").iterdir() if one.suffix == ".py" or (one / "__init__.py").exists()]
+    untold = [
+        room for room in rooms if not room.startswith("__") and not re.search(rf"^.*\b{room}\b", house, re.MULTILINE)
+    ]
+    assert not untold, f"docs/developers/house.md does not show the rooms {untold}"
+
+
 def test_both_readmes_tell_the_same_commands() -> None:
     def typed(path: str) -> list[str]:
         blocks = re.findall(r"```sh\n(.*?)```", read(path), flags=re.DOTALL)

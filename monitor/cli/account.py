@@ -4,14 +4,12 @@ from monitor.app.report import RunReport
 from monitor.cli.terminal import Terminal
 from monitor.domain.words import Disposition
 
-_TOP = 10
 
-
-def tell(terminal: Terminal, report: RunReport) -> None:
-    """Print the account of a run."""
-    range_ = f"{report.since} to {report.until}"
+def tell(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
+    """Print the account of a run with so many of its items; 0 leaves them to whoever prints them next."""
+    dates = f"{report.since} to {report.until}"
     baseline = "; the first run of this source, its baseline" if report.is_baseline else ""
-    terminal.say(f"{report.source}: {report.status} ({report.run_id}, {range_}{baseline})")
+    terminal.say(f"{report.source}: {report.status} ({report.run_id}, {dates}{baseline})")
     if report.error:
         terminal.say(f"  {report.error}")
     if report.sections:
@@ -29,7 +27,8 @@ def tell(terminal: Terminal, report: RunReport) -> None:
         terminal.say(f"  model: {spent}, largest context {usage.largest_context_chars} characters")
     else:
         terminal.say("  model: not asked, every phase went by rule")
-    _tell_items(terminal, report)
+    if top:
+        _tell_items(terminal, report, top)
 
 
 def _tell_coverage(terminal: Terminal, report: RunReport) -> None:
@@ -39,14 +38,12 @@ def _tell_coverage(terminal: Terminal, report: RunReport) -> None:
     terminal.say(f"\n  coverage: {candidates} candidates = {told or '0'}")
 
 
-def _tell_items(terminal: Terminal, report: RunReport) -> None:
+def _tell_items(terminal: Terminal, report: RunReport, top: int) -> None:
     if not report.items:
         terminal.say("\nNo new items.\n")
         return
     terminal.say()
-    rows = [
-        (one.rank, one.tier, one.date, one.date_source, one.type, one.title, one.url) for one in report.items[:_TOP]
-    ]
+    rows = [(one.rank, one.tier, one.date, one.date_source, one.type, one.title, one.url) for one in report.items[:top]]
     terminal.table(("rank", "tier", "date", "from", "type", "title", "url"), rows)
-    more = len(report.items) - _TOP
+    more = len(report.items) - top
     terminal.say(f"… and {more} more: `monitor runs show {report.run_id}`, `monitor brief`\n" if more > 0 else "")

@@ -20,7 +20,9 @@ def brief(
     date: Annotated[
         dt.date | None, typer.Option("--date", parser=day, metavar="D", help="The last day; default today.")
     ] = None,
-    days: Annotated[int, typer.Option("--days", min=1, metavar="N", help="So many days, up to that day.")] = 1,
+    days: Annotated[
+        int, typer.Option("--days", min=1, max=3660, metavar="N", help="So many days, up to that day.")
+    ] = 1,
     top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show so many items in full.")] = None,
     source: Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="Only sources with this tag; may be repeated.")] = None,

@@ -1,6 +1,7 @@
 """`monitor demo`: the whole way on a sample ministry on this machine, from its home page to a ranked briefing."""
 
 import asyncio
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from monitor.cli.progress import watching
-from monitor.cli.terminal import Terminal, plain, terminal_of, write_file
+from monitor.cli.terminal import Terminal, terminal_of, write_file
 from monitor.domain.words import RunStatus
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def demo(
     terminal = terminal_of(context)
     with tempfile.TemporaryDirectory(prefix="monitor-demo-") as folder:
         report, briefing = asyncio.run(_swept(terminal, Path(folder)))
-    terminal.say(plain(render_briefing(briefing, "md").decode()))
+    terminal.say(_readable(render_briefing(briefing, "md").decode()))
     path = out / "briefing.html"
     write_file(path, render_briefing(briefing, "html"))
     terminal.say(f"The same as a page: {path}")
@@ -66,10 +67,18 @@ async def _swept(terminal: Terminal, folder: Path) -> "tuple[RunReport, Briefing
         terminal.note(f"{site.title} is served at {base_url}/ for as long as this takes.")
         with watching(terminal, is_quiet=False) as on_progress:
             report = await parts.sweeps.sweep(source, on_progress=on_progress)
-        tell(terminal, report)
+        tell(terminal, report, top=0)
         return report, await parts.archive.briefing(top=_TOP)
 
 
 def _source_of(site: "SampleSite", base_url: str) -> dict[str, object]:
     focus = [area["name"] for area in site.focus_areas]
     return {"name": site.title, "url": f"{base_url}/", "focus_areas": focus}
+
+
+def _readable(markdown: str) -> str:
+    """Markdown as a terminal's reader wants it: links with their urls beside them, no marks and no escapes."""
+    text = re.sub(r"\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)", r"\1  \2", markdown)
+    text = re.sub(r"(?<!\\)\*+", "", text)
+    text = re.sub(r"[ ]+$|\\(?=[^\w\s]|_)", "", text, flags=re.MULTILINE)
+    return re.sub(r"\n{3,}", "\n\n", text)

@@ -43,7 +43,8 @@ _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w:.-]+)", re.I
 _HTTP = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _HIGH = re.compile(rb"[\x80-\xff]")
 
-_GUESSES = ("gb18030", "big5", "euc-jp", "shift_jis", "euc-kr")
+# Korean first: its syllables look like common Chinese characters, the reverse is never true.
+_GUESSES = ("euc-kr", "gb18030", "big5", "euc-jp", "shift_jis")
 _SAMPLE_BYTES = 60_000
 
 
@@ -76,7 +77,7 @@ def _settle(body: bytes, declared: list[str]) -> str:
             return name
     if _utf8_damage(sample) < 0.02:
         return "utf-8"
-    best = max((*_GUESSES, *(n for n in multibyte if n != "utf-8")), key=lambda name: _commonness(sample, name))
+    best = max((*_GUESSES, *(n for n in multibyte if n != "utf-8")), key=lambda name: round(_commonness(sample, name), 2))
     if _commonness(sample, best) > 0.7:
         return best
     for name in declared:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 from monitor.domain.page import Page, PageError, PageErrorCode
 from monitor.domain.urls import clean_url, host_of
@@ -31,7 +32,7 @@ _SHELL_MAX_LINKS = 5
 class Loader:
     """Loads pages and documents (`ports.PageLoader`).
 
-    The parts (client, manners, browser, and which hosts were found to need the browser) serve the whole process; the
+    The parts (client, manners, browser, and which folders of which hosts were found to need the browser) serve the whole process; the
     pages that were loaded are remembered by each loader, so one loader is one run: `for_run` gives the next. Closing
     the first loader closes the parts.
     """
@@ -44,14 +45,14 @@ class Loader:
         client: HttpClient,
         politeness: Politeness,
         renderer: Renderer,
-        drawn_hosts: set[str] | None = None,
+        drawn_folders: set[str] | None = None,
     ) -> None:
         self._pages = pages
         self._clock = clock
         self._client = client
         self._politeness = politeness
         self._renderer = renderer
-        self._drawn_hosts = set() if drawn_hosts is None else drawn_hosts
+        self._drawn_folders = set() if drawn_folders is None else drawn_folders
         self._loaded: OrderedDict[str, Page] = OrderedDict()
 
     @classmethod
@@ -75,7 +76,7 @@ class Loader:
             client=self._client,
             politeness=self._politeness,
             renderer=self._renderer,
-            drawn_hosts=self._drawn_hosts,
+            drawn_folders=self._drawn_folders,
         )
 
     async def __aenter__(self) -> Self:
@@ -131,7 +132,7 @@ class Loader:
             return (await self._drawn(address)).page
         if mode is Render.NEVER:
             return _or_shell(await self._static(address))
-        if host_of(address) in self._drawn_hosts and self._renderer.is_available():
+        if _folder_of(address) in self._drawn_folders and self._renderer.is_available():
             try:
                 return (await self._drawn(address)).page
             except BrowserMissing:
@@ -149,7 +150,7 @@ class Loader:
         if drawn is None:
             return _or_shell(static)
         if drawn.page.error is None:
-            self._drawn_hosts.add(host_of(address))
+            self._drawn_folders.add(_folder_of(address))
             return drawn.page
         # A page that says something without its scripts is better than none with them.
         return drawn.page if static.page.error or _is_shell(static) else static.page
@@ -201,6 +202,11 @@ class Loader:
             self._loaded.move_to_end(address)
         while len(self._loaded) > _CACHE_PAGES:
             self._loaded.popitem(last=False)
+
+
+def _folder_of(address: str) -> str:
+    """Where pages of one make stand together: one section drawn by scripts does not make its whole site slow."""
+    return host_of(address) + urlsplit(address).path.rpartition("/")[0]
 
 
 def _wants_browser(static: Seen) -> bool:

@@ -15,8 +15,10 @@ _PREVIOUS = (
     r"précédente?|anterior|vorige|forrige"
     r"|föregående|предыдущая|назад|προηγούμενη"
 )
-_ENDS = r"首\s*[页頁]|第一[页頁]|尾\s*[页頁]|末\s*[页頁]|最后一?页|最後一?頁|first(?:\s+page)?|"
-r"last(?:\s+page)?|erste|letzte|최초|처음|마지막|最初|最後|跳转|跳轉|go|確定|确定"
+_ENDS = (
+    r"首\s*[页頁]|第一[页頁]|尾\s*[页頁]|末\s*[页頁]|最后一?页|最後一?頁|first(?:\s+page)?|last(?:\s+page)?|erste|letzte"
+    r"|최초|처음|마지막|最初|最後|跳转|跳轉|go|確定|确定"
+)
 _EDGE = r"[\s\[\]()（）【】<>«»‹›→←»…|:：.&;▶►▸⟩-]*"
 
 NEXT_WORD = re.compile(rf"^{_EDGE}(?:{_NEXT}){_EDGE}$", re.IGNORECASE)

@@ -66,13 +66,14 @@ async def test_a_failure_is_not_remembered(loader, site) -> None:
 
 
 @pytest.mark.usefixtures("has_browser")
-async def test_a_shell_is_drawn_and_its_host_is_remembered(loader, site) -> None:
+async def test_a_shell_is_drawn_and_its_folder_is_remembered(loader, site) -> None:
     site.on("/rows", f"<ul>{ROWS}</ul>")
     page = await loader.load(site.on("/app", SHELL))
     assert (page.error, page.rendered, len(page.candidates)) == (None, True, 12)
     assert site.paths().count("/app") == 2
     assert (await loader.for_run().load(site.on("/other", LIST))).rendered
     assert site.paths().count("/other") == 1
+    assert not (await loader.for_run().load(site.on("/elsewhere/list", LIST))).rendered
 
 
 @pytest.mark.usefixtures("has_browser")

@@ -1,0 +1,95 @@
+"""Dates in texts and urls; a doubtful one is none."""
+
+import datetime as dt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.pages.dates import date_in_url, dates_in_text, numeric_order, parse_date
+
+TODAY = dt.date(2026, 11, 21)
+FEBRUARY_3 = dt.date(2026, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026年2月3日", "２０２６年２月３日", "二〇二六年二月三日", "二○二六年二月三日", "2026-02-03", "(2026-02-03 10:15:00)",
+        "2026-02-03T23:59:00+08:00", "2026/2/3", "2026.02.03", "2026. 2. 3.", "2026년 2월 3일", "民國115年2月3日", "115-02-03",
+        "115/02/03", "令和8年2月3日", "Feb. 3, 2026", "February 3rd, 2026", "3 February 2026", "3. Februar 2026", "3 de febrero de 2026",
+        "3 février 2026", "3 марта 2026 г.".replace("марта", "февраля"), "Tue, 03 Feb 2026 10:00:00 GMT", "03-Feb-2026",
+        "发布时间：2026-02-03", "发布日期:2026年02月03日 浏览次数:12", "3rd day of February, 2026", "03 2026-02", "2026-02 03", "20260203",
+        "[02-03]", "02-03", "2月3日", "3 Feb", "3.2.2026",
+    ],
+)  # fmt: skip
+def test_a_date_is_read_in_every_form_that_sites_use(text: str) -> None:
+    assert parse_date(text, TODAY) == FEBRUARY_3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-02-30", "1989-12-31", "2026-11-23", "2027年1月1日", "02/03/2026", "1.2", "12:30", "2026年", "2026-02", "国发〔2026〕3号",
+        "第12-03号", "电话：010-12345678", "3个月前", "February 30, 2026", "no date at all", "GB/T 2015-12-31-2",
+    ],
+)  # fmt: skip
+def test_what_is_impossible_doubtful_or_no_date_is_none(text: str) -> None:
+    assert parse_date(text, TODAY) is None
+
+
+def test_day_and_month_are_told_apart_only_by_a_number_above_twelve() -> None:
+    assert numeric_order("02/03/2026 and 14/03/2026") == "dmy"
+    assert numeric_order("02/03/2026 and 03/14/2026") == "mdy"
+    assert numeric_order("02/03/2026") is None
+    assert numeric_order("14/03/2026 and 03/14/2026") is None
+    assert parse_date("03/02/2026", TODAY, order="dmy") == FEBRUARY_3
+    assert parse_date("02/03/2026", TODAY, order="mdy") == FEBRUARY_3
+    assert parse_date("02.03.26", TODAY, order="mdy") == FEBRUARY_3
+
+
+def test_month_and_day_alone_never_lie_in_the_future() -> None:
+    assert parse_date("[12-03]", TODAY) == dt.date(2025, 12, 3)
+    assert parse_date("11-21", TODAY) == TODAY
+    assert parse_date("12-03", TODAY, year=2024) == dt.date(2024, 12, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "days"), [("3天前", 3), ("昨天 10:20", 1), ("前天", 2), ("5小时前", 0), ("yesterday", 1), ("2 weeks ago", 14), ("刚刚", 0)]
+)
+def test_relative_dates_count_from_the_day_of_fetching(text: str, days: int) -> None:
+    assert parse_date(text, TODAY) == TODAY - dt.timedelta(days=days)
+
+
+def test_relative_words_count_only_where_they_are_asked_for() -> None:
+    assert dates_in_text("昨天", TODAY) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "day"),
+    [
+        ("https://a.gov.cn/20260203/c1/c.html", FEBRUARY_3),
+        ("https://a.gov.cn/2026-02/03/content_1.htm", FEBRUARY_3),
+        ("https://a.gov.cn/art/2026/2/3/art_1_2.html", FEBRUARY_3),
+        ("https://a.gov.cn/202602/t20260203_123.html", FEBRUARY_3),
+        ("https://a.com/26/0203/22/FK6F.html", FEBRUARY_3),
+        ("https://a.com/2026/0203/127.html", FEBRUARY_3),
+        ("https://a.com/blog/2026-02-03-title", FEBRUARY_3),
+        ("https://a.com/files/20260203101500_12.pdf", FEBRUARY_3),
+        ("https://a.com/2026/feb/03/title", FEBRUARY_3),
+        ("https://a.com/2026-02-31/a.html", None),
+        ("https://20260203.com/a.html", None),
+        ("https://a.com/20270203/a.html", None),
+        ("https://a.com/id/101253708362987618304.html", None),
+        ("https://a.com/20260203/20260204.html", None),
+    ],
+)
+def test_the_url_gives_its_date(url: str, day: dt.date | None) -> None:
+    assert date_in_url(url, TODAY) == day
+
+
+@given(st.text(alphabet="0123456789年月日-/. []:FebMar昨天前3", max_size=60))
+def test_dates_out_are_real_and_not_in_the_future(text: str) -> None:
+    for match in dates_in_text(text, TODAY, order="dmy", relative=True):
+        assert dt.date(1990, 1, 1) <= match.date <= TODAY + dt.timedelta(days=1) or "前" in text
+        assert 0 <= match.start < match.end <= len(text)
