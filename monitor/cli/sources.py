@@ -4,7 +4,8 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -20,6 +21,10 @@ T = TypeVar("T")
 
 app = typer.Typer(help="What is watched.", rich_markup_mode=None)
 
+_HEALTH = (
+    "created_at", "last_run_at", "last_success_at", "last_new_item_at", "consecutive_failures", "last_error",
+)  # fmt: skip
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the source.")]
 
 
@@ -33,7 +38,7 @@ def list_sources(
     terminal = terminal_of(context)
     sources = _with_app(terminal, lambda parts: parts.sources.all(tag=tag))
     if as_json:
-        terminal.document({"sources": [source.model_dump(mode="json") for source in sources]})
+        terminal.document({"sources": [_wire(source) for source in sources]})
     elif sources:
         head = ("name", "kind", "enabled", "schedule", "last run", "last success", "failures", "url", "last error")
         rows = [
@@ -51,10 +56,10 @@ def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> Non
     terminal = terminal_of(context)
     source = _with_app(terminal, lambda parts: parts.sources.get(name))
     if as_json:
-        terminal.document(source.model_dump(mode="json"))
+        terminal.document(_wire(source))
         return
     pinned = [f"{one['name']}={one['url']}" for one in source.sections]
-    for field, value in {**source.model_dump(mode="json"), "sections": pinned}.items():
+    for field, value in {**_wire(source), "sections": pinned}.items():
         if value not in (None, "", []):
             terminal.say(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
 
@@ -171,12 +176,20 @@ def _switch(terminal: Terminal, name: str, *, is_on: bool) -> None:
     terminal.say(f"The source {name!r} is {'enabled' if is_on else 'disabled'}.")
 
 
+def _wire(source: "Source") -> dict[str, Any]:
+    """The source as JSON: what a person set, then its health."""
+    from monitor.app.source_form import SourceForm
+
+    values = source.model_dump(mode="json")
+    return {name: values[name] for name in dict.fromkeys(("id", *SourceForm.model_fields, *_HEALTH))}
+
+
 def _stored(terminal: Terminal, source: "Source", done: str, *, as_json: bool) -> None:
     if as_json:
-        terminal.document(source.model_dump(mode="json"))
+        terminal.document(_wire(source))
     else:
         terminal.say(
-            f"The source {source.name!r} {done}. See what it would bring: `monitor sources try {source.name}`."
+            f"The source {source.name!r} {done}. See what it would bring: `monitor sources try {quote(source.name)}`."
         )
 
 

@@ -65,7 +65,7 @@ def run_sources(
             tell(terminal, report)
     for complaint in sweeps.complaints():
         terminal.note(f"monitor: {complaint}")
-    if sweeps.cancel_event.is_set():
+    if sweeps.is_interrupted:
         raise typer.Exit(_INTERRUPTED)
     if any(report.status in (RunStatus.FAILED, RunStatus.CANCELLED) for report in sweeps.reports):
         raise typer.Exit(1)
@@ -76,7 +76,8 @@ class _Sweeps:
 
     def __init__(self, terminal: Terminal, *, since: dt.date | None, until: dt.date | None, is_quiet: bool) -> None:
         self.reports: list[RunReport] = []
-        self.cancel_event = asyncio.Event()
+        self.is_interrupted = False
+        self._cancel_event = asyncio.Event()
         self._terminal = terminal
         self._since = since
         self._until = until
@@ -88,9 +89,9 @@ class _Sweeps:
 
         async with open_app(self._terminal.settings()) as parts:
             sources = await _chosen(parts, names, every=every)
-            with _stopping(self._terminal, self.cancel_event):
+            with self._stopping():
                 for source in sources:
-                    if not self.cancel_event.is_set():
+                    if not self.is_interrupted:
                         await self._run_one(parts, source)
 
     def complaints(self) -> list[str]:
@@ -108,11 +109,13 @@ class _Sweeps:
     async def _run_one(self, parts: "App", source: "Source") -> None:
         if not self._is_quiet:
             self._terminal.note(f"{source.name}  {source.url}")
+        # One event a run: somebody may cancel this one alone, from elsewhere.
+        self._cancel_event = asyncio.Event()
         try:
             with watching(self._terminal, is_quiet=self._is_quiet) as on_progress:
                 report = await parts.sweeps.sweep(
                     source, since=self._since, until=self._until, on_progress=on_progress,
-                    cancel_event=self.cancel_event,
+                    cancel_event=self._cancel_event,
                 )  # fmt: skip
         except WorkFailed as error:
             # The run stands in the history as failed; its report says what it had kept.
@@ -121,6 +124,25 @@ class _Sweeps:
                 raise
             report = recorded[0].model_copy(update={"status": RunStatus.FAILED, "error": str(error)})
         self.reports.append(report)
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """Ctrl-C asks the run to stop where nothing is lost; a second one stops it at once."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if self.is_interrupted and task is not None:
+                task.cancel()
+                return
+            self.is_interrupted = True
+            self._cancel_event.set()
+            self._terminal.note("Stopping after the step in hand; Ctrl-C again stops at once.")
+
+        loop.add_signal_handler(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
 
 
 async def _chosen(parts: "App", names: Sequence[str], *, every: bool) -> "list[Source]":
@@ -134,22 +156,3 @@ async def _chosen(parts: "App", names: Sequence[str], *, every: bool) -> "list[S
     if not every and len(enabled) > 1:
         raise UsageError(f"Name a source or give --all; enabled are {', '.join(one.name for one in enabled[:10])}.")
     return enabled
-
-
-@contextmanager
-def _stopping(terminal: Terminal, cancel_event: asyncio.Event) -> Iterator[None]:
-    """Ctrl-C asks the run to stop where nothing is lost; a second one stops it at once."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-    def stop() -> None:
-        if cancel_event.is_set() and task is not None:
-            task.cancel()
-        elif not cancel_event.is_set():
-            cancel_event.set()
-            terminal.note("Stopping after the step in hand; Ctrl-C again stops at once.")
-
-    loop.add_signal_handler(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)

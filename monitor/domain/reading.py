@@ -83,15 +83,15 @@ class Coverage(BaseModel):
 
 
 class PhaseUsage(BaseModel):
-    """What the model calls of one phase cost."""
+    """What the model calls of one phase cost; `largest_context_chars` is the biggest context that one of them had."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    largest_context_chars: int = 0
 
 
 class Usage(PhaseUsage):
-    """What the model calls of a run cost, in all and by phase; `largest_context_chars` is the biggest single context."""
+    """What the model calls of a run cost, in all and by phase."""
 
     by_phase: dict[str, PhaseUsage] = Field(default_factory=dict)
-    largest_context_chars: int = 0

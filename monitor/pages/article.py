@@ -3,13 +3,14 @@
 import datetime as dt
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.words import DateSource
 from monitor.pages.articledate import article_date
-from monitor.pages.articletext import main_text
+from monitor.pages.articletext import main_text, prose_chars
 from monitor.pages.articletitle import article_title
 from monitor.pages.metadata import Metadata, read_metadata
 from monitor.pages.outline import Outline, squeeze
@@ -43,16 +44,20 @@ class Article:
     document_number: str | None = None
 
 
-def read_article(page: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date) -> Article:
+def read_article(
+    page: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date, *, listed: Sequence[str] = ()
+) -> Article:
     """Reads a page as an article; dates after tomorrow, seen from `today`, are no dates.
 
     A page's own statements (meta data, labelled lines) come before what a library guesses, and a guess that nothing
-    supports is left out.
+    supports is left out. `listed` are the titles of the list that the page holds: where they outweigh its sentences,
+    the page is a list, and what stands in its rows is not said of the page.
     """
     metadata = read_metadata(tree)
-    title = article_title(page, metadata)
-    day, source = article_date(page, metadata, title, today)
-    text = main_text(page, html_text)
+    is_list = bool(listed) and not metadata.says_article and sum(map(len, listed)) > prose_chars(page)
+    title = article_title(page, metadata, listed=listed if is_list else ())
+    day, source = article_date(page, metadata, title, today, is_list=is_list)
+    text = main_text(page, html_text, is_list=is_list)
     return Article(
         title=title,
         text=text,

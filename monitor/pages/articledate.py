@@ -47,11 +47,13 @@ _HEADLINE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "div", "p", "td", "spa
 _NEAR_TEXTS = 14
 
 
-def article_date(page: Outline, metadata: Metadata, title: str, today: dt.date) -> tuple[dt.date | None, DateSource]:
+def article_date(
+    page: Outline, metadata: Metadata, title: str, today: dt.date, *, is_list: bool = False
+) -> tuple[dt.date | None, DateSource]:
     """The publication day and where it was read; (None, unknown) where the page states none.
 
     In this order: meta elements, JSON-LD, labelled lines (发布时间：), `time` elements, a date near the headline,
-    the url. A sidebar's or a comment's date is never the article's.
+    the url. A sidebar's or a comment's date is never the article's, nor is a row's on a list page (`is_list`).
     """
     order = numeric_order(page.full_text[:20_000])
     by_url = date_in_url(page.url, today)
@@ -62,6 +64,8 @@ def article_date(page: Outline, metadata: Metadata, title: str, today: dt.date) 
     ):
         if day:
             return day, DateSource.PAGE
+    if is_list:
+        return None, DateSource.UNKNOWN
     starts = _headlines(page, title)
     start = starts[0] if starts else None
     for day in (
@@ -105,7 +109,10 @@ def _headlines(page: Outline, title: str) -> list[int]:
     for element in page.elements:
         if element.tag not in _HEADLINE_TAGS or not 0 < element.text_end - element.text_start <= 6:
             continue
-        text = fold(" ".join(page.texts[element.text_start : element.text_end]))
+        raw = "".join(page.texts[element.text_start : element.text_end])
+        if len(raw) < 0.5 * len(folded):
+            continue
+        text = fold(raw) if len(raw) < 600 else ""
         is_same = text == folded or (
             element.tag in ("h1", "h2")
             and min(len(text), len(folded)) > 0.5 * max(len(text), len(folded))

@@ -43,17 +43,17 @@ _BLOCKS = frozenset(
 )
 
 
-def main_text(page: Outline, html_text: str) -> str:
+def main_text(page: Outline, html_text: str, *, is_list: bool = False) -> str:
     """The page's main text, a line for each paragraph.
 
     The element that a known system names as the document's body is taken whole; else trafilatura decides, which
-    misses tables and short notices in such markup.
+    misses tables and short notices in such markup. Of a list page (`is_list`) little is expected.
     """
     body = _named_body(page)
     if body is not None:
         return block_text(page, body)
     text = _extracted(html_text, is_fast=True)
-    if len(text) < max(_SHORT_TEXT, 0.6 * _prose(page)):
+    if not is_list and len(text) < max(_SHORT_TEXT, 0.6 * prose_chars(page)):
         # Its slower way compares other extractors' answers; it is worth its time where the first one left much out.
         text = _extracted(html_text, is_fast=False) or text
     return text
@@ -67,7 +67,7 @@ def _extracted(html_text: str, *, is_fast: bool) -> str:
     return text or ""
 
 
-def _prose(page: Outline) -> int:
+def prose_chars(page: Outline) -> int:
     """Characters of the page's sentences that are no links."""
     linked: set[int] = set()
     for anchor in page.anchors:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -25,7 +26,7 @@ _NOT_MAIN = re.compile(
 _DATELINE = re.compile(
     r"^[\s【\[(（]*(?:发布时间|发布日期|发文时间|发文日期|发稿时间|時間|时间|日期|發布日期|發佈日期|来源|信息来源|文章来源)\s*[】\]]?\s*[:：]"
 )
-_KIND_WORTH = {"h1": 1.6, "named": 1.0, "h2": 0.8, "h3": 0.3}
+_KIND_WORTH = {"h1": 1.6, "named": 1.2, "h2": 0.8, "h3": 0.3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,12 @@ class _Heading:
     leads_home: bool
 
 
-def article_title(page: Outline, metadata: Metadata) -> str:
+def article_title(page: Outline, metadata: Metadata, *, listed: Sequence[str] = ()) -> str:
     """The page's headline; the empty string where nothing names it.
 
     Headings, meta data and the `title` element are weighed against each other: a heading that the meta data repeats
     is the headline, one that is only the site's part of the `title` element is its logo.
+    On a list page the titles of its rows (`listed`) are not its own; only its h1 and its meta data are believed.
     """
     named = [without_site(metadata.meta[name], metadata, page.url) for name in _TITLE_META if metadata.meta.get(name)]
     if headline := metadata.linked_text("headline"):
@@ -48,6 +50,9 @@ def article_title(page: Outline, metadata: Metadata) -> str:
     whole = without_site(metadata.title_element, metadata, page.url)
     worth: dict[str, float] = {}
     headings = _headings(page)[:60]
+    if listed:
+        rows = {fold(title) for title in listed}
+        headings = [heading for heading in headings if heading.kind == "h1" and fold(heading.text) not in rows]
     # The only h1 of a page, which its title element does not know: editors write one title to read, one to be found.
     only_h1 = [heading for heading in headings if heading.kind == "h1" and not heading.is_aside]
     is_sure = len(only_h1) == 1 and not any(
@@ -61,7 +66,7 @@ def article_title(page: Outline, metadata: Metadata) -> str:
         _keep(worth, heading.text, score + _support(heading.text, named, whole, metadata, page.url))
     for text in named:
         _keep(worth, text, 0.8 + _support(text, named, whole, metadata, page.url))
-    if line := _over_dateline(page):
+    if not listed and (line := _over_dateline(page)):
         _keep(worth, line, 1.5 + _support(line, named, whole, metadata, page.url))
     if whole:
         _keep(worth, whole, 0.7 + _support(whole, named, "", metadata, page.url))
@@ -77,7 +82,7 @@ def without_site(title: str, metadata: Metadata, url: str) -> str:
     """A title element's text without the site's name: of its parts that are not the site's, the longest."""
     parts = [part for part in (piece.strip() for piece in _SEPARATORS.split(title)) if part]
     if len(parts) < 2:
-        return squeeze(title)
+        return squeeze(title).strip(" -_|–—»·")
     kept = [part for part in parts if not _is_site(part, metadata, url)]
     longest = max(kept or parts, key=lambda part: (len(fold(part)), -parts.index(part)))
     if len(kept) == len(parts) and _is_site_like(parts[0]) and not _is_site_like(parts[-1]):
@@ -108,7 +113,7 @@ def _support(text: str, named: list[str], whole: str, metadata: Metadata, url: s
     if _is_site(text, metadata, url):
         score -= 3.0
     weight = sum(2 if char > "\u2e80" else 1 for char in folded)
-    return score - (0.5 if weight < 10 else 0) - (1.0 if weight > 250 else 0)
+    return score - (0.5 if weight < 12 else 0) - (1.0 if weight > 250 else 0)
 
 
 def _keep(worth: dict[str, float], text: str, score: float) -> None:

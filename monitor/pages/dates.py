@@ -68,7 +68,7 @@ _SPLIT = (
     re.compile(rf"(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_SPACE}+{_YEAR}(?![\d:/.-])"),
 )
 _AGO = re.compile(
-    r"(?P<n>\d+|an?|one)\s*(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|"
+    r"(?<![\d.])(?P<n>\d{1,4}|\ban?|\bone)\s*(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|"
     r"분|시간|일|seconds?|mins?|minutes?|hours?|"
     r"hrs?|days?|weeks?)"
     r"\s*(?:前|之前|以前|전|ago)",

@@ -77,7 +77,8 @@ def _settle(body: bytes, declared: list[str]) -> str:
             return name
     if _utf8_damage(sample) < 0.02:
         return "utf-8"
-    best = max((*_GUESSES, *(n for n in multibyte if n != "utf-8")), key=lambda name: round(_commonness(sample, name), 2))
+    guesses = (*_GUESSES, *(name for name in multibyte if name != "utf-8"))
+    best = max(guesses, key=lambda name: round(_commonness(sample, name), 2))
     if _commonness(sample, best) > 0.7:
         return best
     for name in declared:

@@ -30,7 +30,7 @@ _DATE_LIKE = re.compile(
     r"^\s*\d\d-\d\d\s*$|\d{1,2}月\d{1,2}日"
     r"|\b(?:jan|feb|mar|mär|apr|may|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*\.?\s+\d{1,2}\b|"
     r"\b\d{1,2}\.?\s+(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
-    r"|\d+\s?(?:天|小时|分钟)前|昨天",
+    r"|(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天",
     re.IGNORECASE,
 )
 _ARTICLE_URL = re.compile(

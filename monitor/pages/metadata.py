@@ -21,6 +21,8 @@ _ARTICLE_TYPES = (
     "legislation",
 )
 
+_LONGEST = 2000
+
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
@@ -29,6 +31,14 @@ class Metadata:
     meta: dict[str, str] = field(default_factory=dict)
     linked: list[dict[str, Any]] = field(default_factory=list)
     title_element: str = ""
+
+    @property
+    def says_article(self) -> bool:
+        """Whether the page calls itself an article."""
+        kinds = {str(thing.get("@type")).lower() for thing in self.linked}
+        return self.meta.get("og:type", "").lower() == "article" or any(
+            "article" in kind or "post" in kind for kind in kinds
+        )
 
     def first(self, *names: str) -> str | None:
         """The first of these meta elements that is there and not empty."""
@@ -54,11 +64,11 @@ def read_metadata(tree: LexborHTMLParser) -> Metadata:
             or attributes.get("itemprop")
             or attributes.get("http-equiv")
         )
-        content = squeeze(attributes.get("content") or "")
+        content = squeeze((attributes.get("content") or "")[:_LONGEST])
         if name and content:
             meta.setdefault(name.strip().lower(), content)
     title = tree.css_first("title")
-    return Metadata(meta, list(_linked(tree)), squeeze(title.text()) if title is not None else "")
+    return Metadata(meta, list(_linked(tree)), squeeze(title.text()[:_LONGEST]) if title is not None else "")
 
 
 def _linked(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:

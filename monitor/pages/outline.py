@@ -15,6 +15,8 @@ from monitor.domain.urls import clean_url
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "head", "svg", "iframe", "object", "rt", "rp"})
 # Deeper than any author nests: only a page that means harm does, and its elements count as their parent's content.
 _DEEPEST = 200
+# Longer "urls" are data, and hostile to every pattern that looks at them.
+_LONGEST_URL = 2048
 _SPACES = re.compile(r"[\s\u00a0\u3000\u200b\ufeff]+")
 
 
@@ -101,7 +103,7 @@ class Outline:
             if href not in urls:
                 urls[href] = clean_url(href.replace("&amp;", "&"), self.base)
             url = urls[href]
-            if url and url != here:
+            if url and url != here and len(url) <= _LONGEST_URL:
                 found.append(Anchor(element, url, self.text_of(element)))
         return found
 

@@ -104,13 +104,15 @@ def _fill_from_feed(page: Page, text: str, today: dt.date) -> None:
 def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
     tree = LexborHTMLParser(text)
     seen = outline(tree, page.final_url)
-    article = read_article(seen, tree, text, today)
+    page.candidates = list_candidates(seen, today)
+    is_dated = 2 * sum(candidate.date is not None for candidate in page.candidates) >= len(page.candidates)
+    listed = [candidate.title for candidate in page.candidates] if is_dated else []
+    article = read_article(seen, tree, text, today, listed=listed)
     page.title, page.text = article.title, article.text
     page.published_on, page.date_source = article.published_on, article.date_source
     page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number
     page.links = _links(seen)
     page.attachments = find_attachments(seen)
-    page.candidates = list_candidates(seen, today)
     page.next_page = next_page_of(seen, tree, text) if page.candidates else None
 
 

@@ -11,9 +11,9 @@ from monitor.pages.parse import parse_page
 def read_saved(path: Path, *, url: str | None, fetched_at: dt.datetime, max_bytes: int) -> Page:
     """The Page that a file holds, as if it had come from `url` at `fetched_at`; what is wrong is its `error`.
 
-    Without a url it keeps the file's own, so that relative links lead nowhere and are left out.
+    Without a url (None or empty) it keeps the file's own, so that relative links lead nowhere and are left out.
     """
-    address = path.absolute().as_uri() if url is None else clean_url(url)
+    address = clean_url(url) if url else path.absolute().as_uri()
     if address is None:
         return broken(url or "", PageErrorCode.INVALID_URL, f"“{(url or '')[:200]}” is no url.", fetched_at)
     try:

@@ -40,7 +40,7 @@ def next_of_script(html_text: str, base: str) -> str | None:
             return clean_url(name, base)
     count, current = _COUNT.search(html_text), _CURRENT.search(html_text)
     if count and current and (name_found := _NAME.search(html_text)):
-        name = _name_of(name_found["name"], name_found["extension"], int(count[1]), int(current[1]))
+        name = _name_of(name_found["name"].rstrip("_"), name_found["extension"], int(count[1]), int(current[1]))
         return clean_url(name, base) if name else None
     return None
 

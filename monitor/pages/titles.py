@@ -7,6 +7,7 @@ from monitor.pages.records import Record
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _HAS_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\ud7a3]{2}")
+_LONGEST = 500
 _CUT = re.compile(r"\s*(?:…+|\.{2,}|⋯+|。。+)\s*$")
 _SAYS_NOTHING = re.compile(
     r"^[\s\[(<（【]*(?:read|learn|view|see|show|full|continue|click|more|here|details?|download|open|link|opinion|"
@@ -44,9 +45,9 @@ def record_title(page: Outline, record: Record) -> str:
 
 def anchor_title(page: Outline, anchor: Anchor) -> str:
     """What one link is called: never its date, in full where its `title` attribute has more than it shows."""
-    visible = _heading_in(page, anchor.element) or anchor.text
+    visible = (_heading_in(page, anchor.element) or anchor.text)[:_LONGEST]
     visible = squeeze(_BULLET.sub("", _DATE_HEAD.sub("", _DATE_TAIL.sub("", visible)) or visible))
-    written = squeeze(anchor.element.attributes.get("title") or "")
+    written = squeeze((anchor.element.attributes.get("title") or "")[:_LONGEST])
     if not written:
         return visible
     stem = _CUT.sub("", visible)

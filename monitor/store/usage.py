@@ -41,7 +41,9 @@ class UsageLedger:
         for phase in Phase:
             if phase in rows:
                 _, calls, prompt, completion, context = rows[phase]
-                usage.by_phase[phase] = PhaseUsage(calls=calls, prompt_tokens=prompt, completion_tokens=completion)
+                usage.by_phase[phase] = PhaseUsage(
+                    calls=calls, prompt_tokens=prompt, completion_tokens=completion, largest_context_chars=context
+                )  # fmt: skip
                 usage.calls += calls
                 usage.prompt_tokens += prompt
                 usage.completion_tokens += completion

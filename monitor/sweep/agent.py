@@ -24,12 +24,6 @@ _NUDGE = "请通过工具继续；若已完成，请调用 finish。/ Go on thro
 _ONE_AT_A_TIME = '{"error": "one page at a time: save what is needed from the page above, then open the next"}'
 
 
-class AgentUsage(PhaseUsage):
-    """What an agent cost; `largest_context_chars` is the biggest context that it sent."""
-
-    largest_context_chars: int = 0
-
-
 class AgentResult(BaseModel):
     """What an agent did. `finished` is False where it was cut short; `reason` says why it ended."""
 
@@ -37,7 +31,7 @@ class AgentResult(BaseModel):
     turns: int = 0
     finished: bool = False
     reason: str = ""
-    usage: AgentUsage = Field(default_factory=AgentUsage)
+    usage: PhaseUsage = Field(default_factory=PhaseUsage)
 
 
 class Agent:

@@ -22,6 +22,7 @@ OTHER_HOST = "other_host"
 EXCLUDED = "keyword_excluded"
 NOT_INCLUDED = "no_keyword"
 NO_ROOM = "max_items"
+NO_TITLE = "title_missing"
 
 
 class Entry(BaseModel):
@@ -131,7 +132,9 @@ class Ledger:
     def _judge(self, entry: Entry, known: KnownCandidate | None, *, is_above_seen: bool, is_opened: bool) -> None:
         day = entry.candidate.date
         entry.is_in_range = day is not None and day in self.window
-        if known is not None and known.item_id is not None:
+        if not entry.candidate.title.strip():
+            entry.settle(Disposition.REFUSED, NO_TITLE)
+        elif known is not None and known.item_id is not None:
             is_ours = known.run_id == self.run_id and known.section == self.section
             entry.settle(Disposition.SAVED if is_ours else Disposition.KNOWN, item_id=known.item_id)
         elif reason := self._filtered(entry.candidate):

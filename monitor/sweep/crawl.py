@@ -90,7 +90,7 @@ class _Section:
         if not first.candidates and not self._plan.is_home:
             self._reader.unseen.append(UnseenPlace(section=self._plan.name, url=self._plan.url, reason=NO_LIST))
             await self._note(NO_LIST)
-            return self._reading(SectionEnd.ERROR)
+            return self._reading(SectionEnd.ERROR).model_copy(update={"pages": 0})
         ended = await self._work()
         return self._reading(ended)
 

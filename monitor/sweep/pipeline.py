@@ -12,7 +12,7 @@ from pathlib import Path
 
 from monitor.domain.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.domain.tables import Run, Source
-from monitor.domain.words import Phase, Render, RunStatus, SectionEnd, SourceKind
+from monitor.domain.words import Phase, Render, RunStatus, SourceKind
 from monitor.errors import RunCancelled
 from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, Progress, ProgressCallback, Steps
 from monitor.settings import SweepSettings
@@ -160,7 +160,7 @@ class _Sweep:
 
     async def _status(self) -> RunStatus:
         sections = await self._parts.store.runs.sections(self._run.id)
-        if not any(section.ended not in (None, SectionEnd.ERROR) for section in sections):
+        if not any(section.pages for section in sections):
             return RunStatus.FAILED
         return RunStatus.DEGRADED if await self._parts.store.runs.fallbacks(self._run.id) else RunStatus.SUCCEEDED
 

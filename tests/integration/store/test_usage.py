@@ -36,8 +36,8 @@ async def test_calls_are_summed_by_run_and_phase(store: Store) -> None:
         "completion_tokens": 51,
         "largest_context_chars": 12000,
         "by_phase": {
-            "crawl": {"calls": 2, "prompt_tokens": 300, "completion_tokens": 50},
-            "summarise": {"calls": 1, "prompt_tokens": 10, "completion_tokens": 1},
+            "crawl": {"calls": 2, "prompt_tokens": 300, "completion_tokens": 50, "largest_context_chars": 12000},
+            "summarise": {"calls": 1, "prompt_tokens": 10, "completion_tokens": 1, "largest_context_chars": 500},
         },
     }
     assert list(usage.by_phase) == ["crawl", "summarise"]

@@ -11,7 +11,9 @@ KOREAN = "산업통상자원부는 에너지 기본계획에 대한 공고를 �
 
 
 def page(text: str, charset: str | None) -> str:
-    return f'<html><head>{f"<meta charset={charset}>" if charset else ""}<title>x</title></head><body>{text}</body></html>'
+    return (
+        f"<html><head>{f'<meta charset={charset}>' if charset else ''}<title>x</title></head><body>{text}</body></html>"
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,13 +42,19 @@ def test_a_page_in_gbk_is_recognised_under_a_wrong_or_missing_declaration(declar
     assert decode(page(CHINESE, declared).encode("gbk"), None) == (page(CHINESE, declared), "gb18030")
 
 
-@pytest.mark.parametrize(("text", "codec", "name"), [(TRADITIONAL, "big5", "big5"), (JAPANESE, "euc_jp", "euc-jp"), (KOREAN, "euc_kr", "euc-kr")])
+@pytest.mark.parametrize(
+    ("text", "codec", "name"),
+    [(TRADITIONAL, "big5", "big5"), (JAPANESE, "euc_jp", "euc-jp"), (KOREAN, "euc_kr", "euc-kr")],
+)
 def test_undeclared_east_asian_text_is_told_apart_by_its_common_characters(text: str, codec: str, name: str) -> None:
     assert decode(text.encode(codec), None) == (text, name)
 
 
 def test_the_http_header_names_the_encoding_where_the_page_does_not() -> None:
-    assert decode("Привет, мир".encode("cp1251"), 'text/html; charset="windows-1251"') == ("Привет, мир", "windows-1251")
+    assert decode("Привет, мир".encode("cp1251"), 'text/html; charset="windows-1251"') == (
+        "Привет, мир",
+        "windows-1251",
+    )
 
 
 def test_western_text_without_a_declaration_is_windows_1252() -> None:

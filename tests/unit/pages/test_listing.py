@@ -11,18 +11,25 @@ from monitor.pages.listing import find_candidates
 
 TODAY = dt.date(2026, 11, 21)
 URL = "https://www.sample.gov.cn/xwzx/tzgg/"
-NAVIGATION = """<div class="nav"><ul><li><a href="/">首页</a></li><li><a href="/jggk/">机构概况</a></li><li><a href="/zwgk/">政务公开</a></li>
+NAVIGATION = """<div class="nav"><ul><li><a href="/">首页</a></li><li><a href="/jggk/">机构概况</a></li>
+<li><a href="/zwgk/">政务公开</a></li>
 <li><a href="/hdjl/">互动交流</a></li><li><a href="/bsfw/">办事服务</a></li></ul></div>"""
-FOOTER = """<div class="footer"><a href="/about.html">关于我们</a><a href="/map.html">网站地图</a><a href="/contact.html">联系我们</a></div>"""
+FOOTER = """<div class="footer"><a href="/about.html">关于我们</a>
+<a href="/map.html">网站地图</a><a href="/contact.html">联系我们</a></div>"""
 TITLES = [
-    "关于印发能源领域首台套重大技术装备评定办法的通知", "关于组织开展新型储能试点示范工作的通知", "关于公布二氧化碳捕集利用示范项目名单的公告",
-    "电力市场运行基本规则（征求意见稿）公开征求意见", "关于加强夏季用电高峰期安全生产工作的通知", "全国油气管网设施公平开放监管办法解读",
-]  # fmt: skip
+    "关于印发能源领域首台套重大技术装备评定办法的通知",
+    "关于组织开展新型储能试点示范工作的通知",
+    "关于公布二氧化碳捕集利用示范项目名单的公告",
+    "电力市场运行基本规则（征求意见稿）公开征求意见",
+    "关于加强夏季用电高峰期安全生产工作的通知",
+    "全国油气管网设施公平开放监管办法解读",
+]
 DAYS = [dt.date(2026, 2, 28 - 3 * index) for index in range(6)]
 
 
 def candidates(body: str, url: str = URL) -> list[Candidate]:
-    html = f"<html><head><title>通知公告</title></head><body>{NAVIGATION}<div class='main'>{body}</div>{FOOTER}</body></html>"
+    body = f"{NAVIGATION}<div class='main'>{body}</div>{FOOTER}"
+    html = f"<html><head><title>通知公告</title></head><body>{body}</body></html>"
     return find_candidates(LexborHTMLParser(html), url, TODAY)
 
 
@@ -44,21 +51,26 @@ MARKUPS = {
     + "</table>",
     "definitions": "<dl>" + rows('<dt><a href="./a{i}.html">{title}</a></dt><dd>{day}</dd>') + "</dl>",
     "cards": rows(
-        '<div class="card"><div class="date"><b>{d}</b><i>{y}-{m}</i></div><div><h3><a href="./a{i}.html">{title}</a></h3><p>摘要文字</p></div></div>'
+        '<div class="card"><div class="date"><b>{d}</b><i>{y}-{m}</i></div>'
+        '<div><h3><a href="./a{i}.html">{title}</a></h3><p>摘要文字</p></div></div>'
     ),
     "whole card is the link": "<ul>"
     + rows('<li><a href="./a{i}.html"><h4>{title}</h4><div class="info"><span>{day}</span></div></a></li>')
     + "</ul>",
     "bare paragraphs": rows('<p>·<a href="./a{i}.html">{title}</a>（{day}）</p>'),
     "picture and headline": "<ul>"
-    + rows('<li><a href="./a{i}.html"><img src="{i}.jpg"></a><h3><a href="./a{i}.html">{title}</a></h3><em>{day}</em></li>')
+    + rows(
+        '<li><a href="./a{i}.html"><img src="{i}.jpg"></a><h3><a href="./a{i}.html">{title}</a></h3><em>{day}</em></li>'
+    )
     + "</ul>",
     "category before": "<ul>"
     + rows('<li><a href="/lb/">[通知]</a> <a href="./a{i}.html">{title}</a> <span>{day}</span></li>')
     + "</ul>",
     "line breaks": rows('<a href="./a{i}.html">{title}</a> {day}<br>'),
-    "hidden tab": "<div style='display:none'><ul>" + rows('<li><a href="./a{i}.html">{title}</a><span>{day}</span></li>') + "</ul></div>",
-}  # fmt: skip
+    "hidden tab": "<div style='display:none'><ul>"
+    + rows('<li><a href="./a{i}.html">{title}</a><span>{day}</span></li>')
+    + "</ul></div>",
+}
 
 
 @pytest.mark.parametrize("markup", MARKUPS, ids=list(MARKUPS))
@@ -106,22 +118,40 @@ def test_rows_without_a_year_go_back_over_new_year() -> None:
         for i, (title, day) in enumerate(zip(TITLES, days, strict=True))
     )
     assert [str(candidate.date) for candidate in candidates(f"<ul>{body}</ul>")] == [
-        "2026-02-03", "2026-01-15", "2025-12-28", "2025-12-01", "2025-11-30", "2025-11-02",
-    ]  # fmt: skip
+        "2026-02-03",
+        "2026-01-15",
+        "2025-12-28",
+        "2025-12-01",
+        "2025-11-30",
+        "2025-11-02",
+    ]
 
 
 def test_a_link_to_another_registrant_is_marked_as_a_repost() -> None:
     body = rows('<li><a href="./a{i}.html">{title}</a><span>{day}</span></li>')
-    body = body.replace("./a2.html", "https://www.other.com/a2.html").replace("./a3.html", "https://zfxx.sample.gov.cn/a3.html")
-    assert [candidate.is_repost for candidate in candidates(f"<ul>{body}</ul>")] == [False, True, False, False, False, False]
+    body = body.replace("./a2.html", "https://www.other.com/a2.html").replace(
+        "./a3.html", "https://zfxx.sample.gov.cn/a3.html"
+    )
+    assert [candidate.is_repost for candidate in candidates(f"<ul>{body}</ul>")] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_a_row_with_a_page_and_its_document_is_one_candidate_of_the_page() -> None:
     seen = candidates(
-        "<ul>" + rows('<li><a href="./a{i}.html">{title}</a> <a href="./f{i}.pdf">PDF</a><span>{day}</span></li>') + "</ul>"
+        "<ul>"
+        + rows('<li><a href="./a{i}.html">{title}</a> <a href="./f{i}.pdf">PDF</a><span>{day}</span></li>')
+        + "</ul>"
     )
     assert [candidate.url for candidate in seen] == [f"{URL}a{i}.html" for i in range(1, 7)]
-    assert [attachment.url for candidate in seen for attachment in candidate.attachments] == [f"{URL}f{i}.pdf" for i in range(1, 7)]
+    assert [attachment.url for candidate in seen for attachment in candidate.attachments] == [
+        f"{URL}f{i}.pdf" for i in range(1, 7)
+    ]
 
 
 def test_a_list_of_documents_is_a_list() -> None:
@@ -129,15 +159,18 @@ def test_a_list_of_documents_is_a_list() -> None:
     assert [candidate.date for candidate in seen] == DAYS
 
 
-SENTENCE = "为贯彻落实党中央、国务院决策部署，加快构建新型电力系统，现就有关事项通知如下，请各单位结合实际认真贯彻执行。"
+SENTENCE = (
+    "为贯彻落实党中央、国务院决策部署，加快构建新型电力系统，现就有关事项通知如下，请各单位结合实际认真贯彻执行。"
+)
 WITHOUT_LIST = {
     "an article": f"<h1>{TITLES[0]}</h1>" + f"<p>{SENTENCE * 3}</p>" * 6,
-    "an article with links": f"<h1>{TITLES[0]}</h1>" + "".join(f'<p>{SENTENCE}见<a href="./b{i}.html">{TITLES[i]}</a>。{SENTENCE}</p>' for i in range(6)),
+    "an article with links": f"<h1>{TITLES[0]}</h1>"
+    + "".join(f'<p>{SENTENCE}见<a href="./b{i}.html">{TITLES[i]}</a>。{SENTENCE}</p>' for i in range(6)),
     "a contact page": "<h2>联系我们</h2><p>地址：北京市某路1号</p><p>电话：010-12345678</p><p>邮编：100000</p>",
-    "a search form": "<form><input name=q><select><option>全部</option><option>标题</option></select><button>搜索</button></form>",
+    "a search form": "<form><input name=q><select><option>全部</option></select><button>搜索</button></form>",
     "an empty page": "",
     "a notice": "<p>您访问的页面不存在。</p>",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", WITHOUT_LIST)

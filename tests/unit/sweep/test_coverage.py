@@ -148,6 +148,13 @@ def test_only_titles_with_a_wanted_word_pass_when_words_are_wanted() -> None:
     assert dispositions(book) == {"a": None, "b": Disposition.FILTERED}
 
 
+def test_a_link_without_words_is_refused_and_said_so() -> None:
+    book = ledger()
+    book.add([Candidate(title=" ", url=f"{HOST}a", date=TODAY)], page_url=HOST, known={})
+    (entry,) = book.close()
+    assert (entry.disposition, entry.reason) == (Disposition.REFUSED, "title_missing")
+
+
 def test_a_decided_candidate_cannot_be_decided_otherwise() -> None:
     book = ledger()
     (entry,) = book.add([candidate("old", dt.date(2020, 1, 1))], page_url=HOST, known={})

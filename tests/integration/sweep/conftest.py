@@ -1,0 +1,206 @@
+"""What the sweep's tests share: a bureau whose lists a test writes row by row, and the real parts to sweep it."""
+
+import datetime as dt
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.app.report import RunReport
+from monitor.app.sweeps import SweepDesk
+from monitor.domain.tables import CandidateRecord, Source
+from monitor.llm.client import ModelServer
+from monitor.pages.documents import Documents
+from monitor.pages.loader import Loader
+from monitor.ports import ChatModel
+from monitor.settings import LlmSettings, Settings
+from monitor.store import Store
+from monitor.work.steps import DirectSteps
+
+TITLES = (
+    "能源监管工作要点",
+    "电力市场运行通报",
+    "储能项目备案办法",
+    "行政许可决定公告",
+    "标准制修订计划",
+    "安全生产检查安排",
+)
+
+
+@dataclass
+class Row:
+    number: int
+    day: dt.date | None
+    shown: bool = True
+    title: str = ""
+
+    @property
+    def path(self) -> str:
+        return f"/news/detail/{self.number}.html"
+
+    @property
+    def text(self) -> str:
+        return self.title or f"关于{TITLES[self.number % len(TITLES)]}有关事项的第{self.number}号通知"
+
+
+def list_html(rows: Sequence[Row], next_path: str | None = None) -> str:
+    items = "".join(
+        f'<li><a href="{row.path}">{row.text}</a>'
+        + (f"<span>{row.day}</span>" if row.day and row.shown else "")
+        + "</li>"
+        for row in rows
+    )
+    pager = f'<div class="pager"><a href="{next_path}">下一页</a></div>' if next_path else ""
+    return f"<html><head><title>通知公告</title></head><body><ul class='list'>{items}</ul>{pager}</body></html>"
+
+
+def article_html(row: Row) -> str:
+    date = f"<p>发布时间：{row.day}</p>" if row.day else ""
+    body = "各有关单位：为做好本年度工作，现将有关事项通知如下，请认真贯彻执行，并于月底前报送工作总结材料。" * 3
+    return f"<html><head><title>{row.text}</title></head><body><h1>{row.text}</h1>{date}<p>{body}</p></body></html>"
+
+
+class MovableClock:
+    """A clock that a test sets."""
+
+    def __init__(self, day: dt.date) -> None:
+        self.today = day
+
+    def now(self) -> dt.datetime:
+        return dt.datetime.combine(self.today, dt.time(4), tzinfo=dt.UTC)
+
+
+@dataclass
+class Bureau:
+    """One section, `/news/`, of a served site, and the desk that sweeps it."""
+
+    site: Any
+    store: Store
+    desk: SweepDesk
+    clock: MovableClock
+    settings: Settings
+    name: str = "bureau"
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def rows(self, *days_ago: int | None, first: int = 100, shown: bool = True) -> list[Row]:
+        """Rows with consecutive numbers, so many days old; None has no date anywhere."""
+        today = self.clock.today
+        dates = [None if days is None else today - dt.timedelta(days) for days in days_ago]
+        return [Row(first + index, day, shown) for index, day in enumerate(dates)]
+
+    def show(self, *pages: Sequence[Row]) -> None:
+        """Serve these list pages, each linked to the next, and the articles on them."""
+        for number, rows in enumerate(pages):
+            path = "/news/" if number == 0 else f"/news/index_{number}.html"
+            self.site.on(path, list_html(rows, f"/news/index_{number + 1}.html" if number + 1 < len(pages) else None))
+            for row in rows:
+                self.site.on(row.path, article_html(row))
+
+    async def sweep(self, **options: Any) -> RunReport:
+        source = await self.store.sources.get(self.name)
+        if source is None:
+            section = {"name": "通知公告", "url": self.site.url("/news/")}
+            values = {"name": self.name, "url": self.site.url("/"), "sections": [section], **self.options}
+            source = await self.store.sources.add(Source(**values, created_at=self.clock.now()))
+        return await self.desk.sweep(source, **options)
+
+    async def ledger(self, run: RunReport) -> dict[int, CandidateRecord]:
+        rows = await self.store.runs.ledger(run.run_id)
+        return {int(row.url.rpartition("/")[2].removesuffix(".html")): row for row in rows}
+
+
+@pytest.fixture
+def movable_clock() -> MovableClock:
+    return MovableClock(dt.date(2026, 11, 20))
+
+
+@pytest.fixture
+def models() -> list[Any]:
+    """What the next runs ask: a test may put a function of (run_id, store) here."""
+    return []
+
+
+@pytest.fixture
+async def bureau(site: Any, tmp_path: Path, movable_clock: MovableClock, models: list[Any]) -> AsyncIterator[Bureau]:
+    settings = Settings(
+        pages={"delay_s": 0, "render": "never"},
+        network={"allowed_private_hosts": [site.host]},
+        timezone="Asia/Shanghai",
+    )
+    async with (
+        Store.open(f"sqlite:///{tmp_path / 'monitor.db'}") as store,
+        Loader.from_settings(pages=settings.pages, network=settings.network, clock=movable_clock) as loader,
+    ):
+        await store.check()
+
+        async def new_model(run_id: str, run_store: Store) -> ChatModel | None:
+            return models[0](run_id, run_store) if models else None
+
+        desk = SweepDesk(
+            store=store, settings=settings, clock=movable_clock, documents=Documents(), steps=DirectSteps(),
+            new_loader=loader.for_run, new_model=new_model,
+        )  # fmt: skip
+        yield Bureau(site, store, desk, movable_clock, settings)
+
+
+class CannedModel:
+    """A chat-completions server that gives the answers of a list, then empty ones, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
+
+    def calls(self, *calls: tuple[str, dict[str, Any] | str]) -> None:
+        """The next answer: these tools with these arguments."""
+        tools = [
+            {
+                "id": f"call_{number}",
+                "type": "function",
+                "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+            }
+            for number, (name, given) in enumerate(calls)
+        ]
+        self.answers.append({"role": "assistant", "content": None, "tool_calls": tools})
+
+    def says(self, text: str) -> None:
+        """The next answer: a text."""
+        self.answers.append({"role": "assistant", "content": text})
+
+    def results(self) -> list[Any]:
+        """What the tools answered, as the latest request shows it."""
+        return [message["content"] for message in self.requests[-1]["messages"] if message["role"] == "tool"]
+
+    def sizes(self) -> list[int]:
+        """Contents and tool arguments of each request, in characters."""
+        return [sum(_weight(message) for message in request["messages"]) for request in self.requests]
+
+    def answer(self, body: bytes) -> str:
+        self.requests.append(json.loads(body))
+        message = self.answers.pop(0) if self.answers else {"role": "assistant", "content": ""}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        return json.dumps(
+            {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+        )
+
+
+def _weight(message: dict[str, Any]) -> int:
+    calls = message.get("tool_calls") or []
+    return len(message.get("content") or "") + sum(len(call["function"]["arguments"]) for call in calls)
+
+
+@pytest.fixture
+async def model(site: Any, reply: Any, models: list[Any], movable_clock: MovableClock) -> AsyncIterator[CannedModel]:
+    """A model for the bureau's runs that says what the test tells it."""
+    canned = CannedModel()
+    site.on(
+        "/v1/chat/completions",
+        lambda asked: reply(canned.answer(asked.body), headers={"content-type": "application/json"}),
+    )
+    server = ModelServer(LlmSettings(enabled=True, base_url=site.url("/v1"), max_retries=0))
+    models.append(lambda run_id, store: server.for_run(run_id, record=store.usage.add, clock=movable_clock))
+    yield canned
+    await server.close()
