@@ -35,7 +35,7 @@ demo: .venv/.browser ## sweep the sample ministry and write its briefing to out/
 
 .PHONY: test
 test: .venv/.browser ## run the tests; some of them: make test ARGS="tests/unit -k dates"
-	@.venv/bin/python -m pytest $(ARGS)
+	@.venv/bin/python -m pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: check
 check: .venv/.browser ## ruff, mypy, the import rules, and whether the documentation is complete

@@ -63,7 +63,7 @@ class Doctor:
             self._browser(settings),
             await _asked("model", self._check_model, settings) if is_readable else _unchecked("model"),
             _search(settings),
-            _disk(settings.data_dir),
+            disk_finding(settings.data_dir, _free_bytes(settings.data_dir)),
             self._time(settings),
         ]
 
@@ -123,13 +123,17 @@ def _search(settings: Settings) -> Finding:
     return Finding(check="search", level="ok", message=", ".join(names))
 
 
-def _disk(folder: Path) -> Finding:
-    """The room where the data lies; of a folder that is not there yet, the room where it will be."""
-    place = folder.absolute()
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
+def disk_finding(folder: Path, free: int) -> Finding:
+    """Whether so many free bytes are enough for the data in `folder`."""
     level: Level = "fail" if free < FAIL_BYTES else "warn" if free < WARN_BYTES else "ok"
     room = f"{free / 1e9:.1f} GB" if free >= WARN_BYTES else f"{free / 1e6:.0f} MB"
     mend = "" if level == "ok" else ": make room, or move data_dir"
     return Finding(check="disk", level=level, message=f"{room} free for {folder}{mend}")
+
+
+def _free_bytes(folder: Path) -> int:
+    """The room where the data lies; for a folder that is not there yet, the room where it will be."""
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    return shutil.disk_usage(place).free

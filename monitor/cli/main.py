@@ -1,5 +1,6 @@
 """The console script: options before the command, the commands, and how an error is told."""
 
+import io
 import os
 import sys
 import traceback
@@ -18,14 +19,9 @@ INTERRUPTED = 130
 _CRASHED = 1
 
 
-def _typer(**options: object) -> typer.Typer:
-    settings: dict[str, object] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
-    return typer.Typer(**{**settings, **options})  # type: ignore[arg-type]
-
-
 def new_app() -> typer.Typer:
     """All commands, as they are offered."""
-    app = _typer(name="monitor", help="Watches official sites and briefs the analysts who need to know.")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.callback(invoke_without_command=True)(_before)
     for name, command in (
         ("init", init.init),
@@ -50,8 +46,9 @@ def new_app() -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that was typed and leave with its exit code: 0 done, 1 the work failed, 2 wrong usage."""
     for stream in (sys.stdout, sys.stderr):
-        # Whatever the locale says: what is printed here is Chinese more often than not.
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, io.TextIOWrapper):
+            # Whatever the locale says: what is printed here is Chinese more often than not.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     code = _run(given, Terminal())
     try:
@@ -78,11 +75,11 @@ def _run(arguments: Sequence[str], terminal: Terminal) -> int:
         text = f"Unexpected {type(error).__name__}: {_one_line(str(error))} (`monitor --debug …` shows where)"
         return _failed(text, _CRASHED, error, arguments, terminal)
     if code == INTERRUPTED:
-        terminal.note("Interrupted; what was kept so far stays kept.")
+        return _failed("interrupted; what was kept so far stays kept.", code, KeyboardInterrupt(), arguments, terminal)
     return code if isinstance(code, int) else 0
 
 
-def _failed(text: str, code: int, error: Exception, arguments: Sequence[str], terminal: Terminal) -> int:
+def _failed(text: str, code: int, error: BaseException, arguments: Sequence[str], terminal: Terminal) -> int:
     """Tell an error: one line on stderr and, where JSON was asked for and none printed yet, a document on stdout."""
     text = _one_line(text)
     if terminal.is_debug:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, plain
+from monitor.domain.words import Phase
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -54,17 +55,27 @@ class _Lines:
 
 
 class _Live:
-    """A bar for each phase; what a section brought stays above the bars."""
+    """A bar for each phase; what a section brought stays above the bars.
+
+    Reading sections counts sections: how many there are is known once navigation has ended.
+    """
 
     def __init__(self, bars: "Bars") -> None:
         self._bars = bars
         self._tasks: dict[str, TaskID] = {}
+        self._sections: int | None = None
+        self._sections_read = 0
 
     def __call__(self, progress: "Progress") -> None:
-        phase = str(progress.phase)
+        phase, done, total = progress.phase, progress.done, progress.total
+        if phase is Phase.NAVIGATE:
+            self._sections = total
+        elif phase is Phase.CRAWL:
+            self._sections_read += bool(progress.message)
+            done, total = self._sections_read, self._sections
         if phase not in self._tasks:
-            self._tasks[phase] = self._bars.add_task("", total=None, phase=phase)
+            self._tasks[phase] = self._bars.add_task("", total=None, phase=str(phase))
         place = plain(progress.place)[:_PLACE_CHARS]
-        self._bars.update(self._tasks[phase], completed=progress.done, total=progress.total, description=place)
+        self._bars.update(self._tasks[phase], completed=done, total=total, description=place)
         if progress.message:
             self._bars.console.print(plain(f"  {progress.place}: {progress.message}"), markup=False, highlight=False)

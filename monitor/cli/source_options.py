@@ -57,7 +57,7 @@ def with_source_options(*, without: Collection[str] = ()) -> Callable[[_Command]
             for name, annotation in _OPTIONS.items()
             if name not in without
         ]
-        command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        command.__dict__["__signature__"] = signature.replace(parameters=[*own, *options])
         return command
 
     return added

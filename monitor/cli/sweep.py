@@ -56,19 +56,26 @@ def run_sources(
         asyncio.run(sweeps.run(names, every=every))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
-    if as_json:
-        terminal.document({"runs": [report.model_dump(mode="json") for report in sweeps.reports]})
-    else:
-        from monitor.cli.account import tell
-
-        for report in sweeps.reports:
-            tell(terminal, report)
+    finally:
+        # Also when a later source ends all: the runs that came to their end are told.
+        if sweeps.reports:
+            _tell(terminal, sweeps.reports, as_json=as_json)
     for complaint in sweeps.complaints():
         terminal.note(f"monitor: {complaint}")
     if sweeps.is_interrupted:
         raise typer.Exit(_INTERRUPTED)
     if any(report.status in (RunStatus.FAILED, RunStatus.CANCELLED) for report in sweeps.reports):
         raise typer.Exit(1)
+
+
+def _tell(terminal: Terminal, reports: "Sequence[RunReport]", *, as_json: bool) -> None:
+    from monitor.cli.account import tell
+
+    if as_json:
+        terminal.document({"runs": [report.model_dump(mode="json") for report in reports]})
+        return
+    for report in reports:
+        tell(terminal, report)
 
 
 class _Sweeps:

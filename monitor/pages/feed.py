@@ -51,7 +51,7 @@ def _children(element: etree._Element, name: str) -> Iterator[etree._Element]:
 
 def _text(element: etree._Element, name: str) -> str:
     for child in _children(element, name):
-        text = squeeze(re.sub(r"<[^>]+>", " ", "".join(child.itertext())))
+        text = squeeze(re.sub(r"<[^>]+>", " ", "".join(str(part) for part in child.itertext())))
         if text:
             return text
     return ""
@@ -81,7 +81,7 @@ def _link(entry: etree._Element) -> str:
     for name in ("link", "loc"):
         if text := _text(entry, name):
             return text
-    about = next((value for key, value in entry.attrib.items() if key.endswith("about")), "")
+    about = next((str(value) for key, value in entry.attrib.items() if str(key).endswith("about")), "")
     guid = next(_children(entry, "guid"), None)
     if not about and guid is not None and guid.get("isPermaLink", "true").lower() != "false":
         about = squeeze(guid.text or "")

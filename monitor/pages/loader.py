@@ -32,9 +32,9 @@ _SHELL_MAX_LINKS = 5
 class Loader:
     """Loads pages and documents (`ports.PageLoader`).
 
-    The parts (client, manners, browser, and which folders of which hosts were found to need the browser) serve the whole process; the
-    pages that were loaded are remembered by each loader, so one loader is one run: `for_run` gives the next. Closing
-    the first loader closes the parts.
+    The parts (client, manners, browser, and the folders that were found to need the browser) serve the whole process;
+    the pages that were loaded are remembered by each loader, so one loader is one run: `for_run` gives the next.
+    Closing the first loader closes the parts.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from monitor.domain.urls import clean_url, url_key
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 HOST = re.compile(rb"https?://[\w.-]+(?::\d+)?")
-ARTICLE = "<html><head><title>正文</title></head><body><h1>正文</h1><p>本页内容用于测试，共有若干段落。</p></body></html>".encode()
+ARTICLE = "<html><title>正文</title><body><h1>正文</h1><p>本页内容用于测试，共有若干段落。</p></body></html>".encode()
 
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="needs ../shared/corpus, which is not here")
 
@@ -92,8 +92,8 @@ async def test_the_sweep_saves_exactly_the_gold_items_in_the_window(
 ) -> None:
     assert len(pages.lists) == 7
     source = {
-        "name": "corpus", "url": pages.base, "sections": [pages.section(page) for page in pages.lists], "max_items": 100,
-        "render": "never",
+        "name": "corpus", "url": pages.base, "sections": [pages.section(page) for page in pages.lists],
+        "max_items": 100, "render": "never",
     }  # fmt: skip
     workplace.configure(network={"allowed_private_hosts": [urlsplit(pages.base).netloc]}, sources=[source])
     run = await workplace.sweep("corpus", "--since", str(since), "--until", str(until))

@@ -1,6 +1,10 @@
-import pytest
+import io
 
-from monitor.cli.progress import watching
+import pytest
+from rich.console import Console
+from rich.progress import Progress as Bars
+
+from monitor.cli.progress import _Live, watching
 from monitor.cli.terminal import Terminal
 from monitor.domain.words import Phase
 from monitor.ports import Progress
@@ -20,3 +24,16 @@ def test_nothing_is_said_beside_a_document(capsys: pytest.CaptureFixture[str]) -
     with watching(Terminal(), is_quiet=True) as on_progress:
         on_progress(Progress(phase=Phase.RANK, message="done"))
     assert capsys.readouterr() == ("", "")
+
+
+def test_on_a_terminal_sections_are_counted_and_markup_in_their_names_is_shown_as_it_is() -> None:
+    screen = io.StringIO()
+    bars = Bars(console=Console(file=screen, width=100))
+    live = _Live(bars)
+    live(Progress(phase=Phase.NAVIGATE, done=2, total=2))
+    live(Progress(phase=Phase.CRAWL, place="[red]通知[/red]"))
+    live(Progress(phase=Phase.CRAWL, place="[red]通知[/red]", done=7))
+    live(Progress(phase=Phase.CRAWL, place="[red]通知[/red]", message="7 saved"))
+    crawl = bars.tasks[1]
+    assert (crawl.completed, crawl.total) == (1, 2)
+    assert screen.getvalue() == "  [red]通知[/red]: 7 saved\n"

@@ -1,0 +1,101 @@
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from monitor.app.doctor import Doctor, Finding, disk_finding
+from monitor.errors import BrowserMissing, DatabaseError, SettingsError, WorkFailed
+from monitor.settings import BrowserSettings, PagesSettings, SearchSettings, Settings
+
+
+class Noon:
+    def __init__(self, year: int = 2026) -> None:
+        self._year = year
+
+    def now(self) -> dt.datetime:
+        return dt.datetime(self._year, 11, 21, 12, tzinfo=dt.UTC)
+
+
+async def _well(_settings: Settings) -> str:
+    return "well"
+
+
+async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[str, Finding]:
+    doctor = Doctor(
+        load=lambda: (settings, "config.yaml"), check_database=_well, check_model=_well,
+        find_browser=lambda _: "/usr/bin/chromium", clock=clock or Noon(),
+    )  # fmt: skip
+    return {finding.check: finding for finding in await doctor.examine()}
+
+
+async def test_what_is_well_says_what_was_found() -> None:
+    found = await _examined(Settings(search=SearchSettings(backend=["archive", "brave"])))
+    assert {finding.level for finding in found.values()} == {"ok"}
+    assert found["clock"].message == "2026-11-21 20:00 in Asia/Shanghai"
+    assert found["search"].message == "archive, brave"
+
+
+async def test_each_part_that_is_not_well_fails_by_itself() -> None:
+    async def database(_settings: Settings) -> str:
+        raise DatabaseError("no database: run `monitor init`.")
+
+    async def model(_settings: Settings) -> str:
+        raise WorkFailed("no model: start it.")
+
+    def browser(_settings: Settings) -> str:
+        raise BrowserMissing("no browser: install one.")
+
+    def load() -> tuple[Settings, str]:
+        return Settings(), "config.yaml"
+
+    doctor = Doctor(load=load, check_database=database, check_model=model, find_browser=browser, clock=Noon())
+    found = {finding.check: (finding.level, finding.message) for finding in await doctor.examine()}
+    assert found["database"] == ("fail", "no database: run `monitor init`.")
+    assert found["model"] == ("fail", "no model: start it.")
+    assert found["browser"] == ("fail", "no browser: install one.")
+    assert found["configuration"][0] == found["clock"][0] == "ok"
+
+
+async def test_a_broken_configuration_leaves_unchecked_what_depends_on_it() -> None:
+    def load() -> tuple[Settings, str]:
+        raise SettingsError("Unknown setting `x`.")
+
+    doctor = Doctor(
+        load=load, check_database=_well, check_model=_well, find_browser=lambda _: "/usr/bin/chromium", clock=Noon()
+    )
+    found = {finding.check: finding.level for finding in await doctor.examine()}
+    assert found["configuration"] == "fail"
+    assert found["database"] == found["model"] == "warn"
+    assert found["browser"] == found["clock"] == "ok"
+
+
+@pytest.mark.parametrize(("backend", "word"), [("stub", "finds nothing real"), ("gogle", "no search backend 'gogle'")])
+async def test_a_search_that_finds_nothing_is_a_warning(backend: str, word: str) -> None:
+    finding = (await _examined(Settings(search=SearchSettings(backend=backend))))["search"]
+    assert finding.level == "warn"
+    assert word in finding.message
+
+
+async def test_a_clock_in_the_past_fails() -> None:
+    assert (await _examined(Settings(), clock=Noon(1970)))["clock"].level == "fail"
+
+
+async def test_a_browser_elsewhere_is_not_looked_for_here() -> None:
+    pages = PagesSettings(browser=BrowserSettings(endpoint="ws://browser:9222"))
+    assert (await _examined(Settings(pages=pages)))["browser"].message == "elsewhere: ws://browser:9222"
+
+
+@pytest.mark.parametrize(
+    ("free", "level", "room"),
+    [
+        (1_000_000_000, "ok", "1.0 GB"),
+        (999_999_999, "warn", "1000 MB"),
+        (100_000_000, "warn", "100 MB"),
+        (99_999_999, "fail", "100 MB"),
+        (0, "fail", "0 MB"),
+    ],
+)
+def test_a_disk_that_fills_up_is_warned_of_before_it_is_full(free: int, level: str, room: str) -> None:
+    finding = disk_finding(Path("data"), free)
+    assert finding.level == level
+    assert finding.message.startswith(f"{room} free for data")

@@ -1,0 +1,40 @@
+import inspect
+
+import pytest
+
+from monitor.app.source_form import SourceForm
+from monitor.cli.source_options import cleared, given_fields, with_source_options
+from monitor.errors import UsageError
+
+
+def test_every_field_of_a_source_is_an_option() -> None:
+    @with_source_options()
+    def command(**fields: object) -> None: ...
+
+    assert list(inspect.signature(command).parameters) == list(SourceForm.model_fields)
+
+
+def test_only_what_was_given_is_changed() -> None:
+    fields = {"name": None, "tags": [], "enabled": False, "rules": "", "sections": ["政策 = https://a.example/?a=b"]}
+    assert given_fields(fields) == {
+        "enabled": False,
+        "rules": "",
+        "sections": [{"name": "政策", "url": "https://a.example/?a=b"}],
+    }
+
+
+@pytest.mark.parametrize("text", ["https", "=https://a.example/", "name="])
+def test_a_section_without_name_or_url_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="NAME=URL"):
+        given_fields({"sections": [text]})
+
+
+def test_a_cleared_field_goes_back_to_its_default() -> None:
+    assert cleared(["tags", "schedule", "rules", "enabled"]) == {
+        "tags": [], "schedule": None, "rules": "", "enabled": True,
+    }  # fmt: skip
+
+
+def test_what_a_source_cannot_be_without_is_not_cleared() -> None:
+    with pytest.raises(UsageError, match="'url' cannot be cleared"):
+        cleared(["url"])
