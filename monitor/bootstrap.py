@@ -58,7 +58,9 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         store = await stack.enter_async_context(Store.open(settings.database_url))
         await store.check()
         loader = await stack.enter_async_context(
-            Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock)
+            Loader.from_settings(
+                pages=settings.pages, network=settings.network, clock=clock, cache_folder=settings.data_dir / "cache"
+            )
         )
         server = _model_server(settings.llm) if settings.llm.is_on else None
         if server is not None:

@@ -1,7 +1,7 @@
 """The seams: what the core asks of the world, so that a test or another machine can answer instead."""
 
 import datetime as dt
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -31,6 +31,10 @@ class PageLoader(Protocol):
 
     async def download(self, url: str, folder: Path) -> Path:
         """Keep the document at `url` in `folder`, under a name that is ours; `WorkFailed` where that fails."""
+        ...
+
+    def notes(self) -> Mapping[str, str]:
+        """What the run should say about getting there, by url: a robots.txt that could not be read, for one."""
         ...
 
 

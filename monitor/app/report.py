@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from monitor.briefing.wire import ItemWire, item_wire
 from monitor.domain.reading import Coverage, Usage
 from monitor.domain.tables import Run
-from monitor.domain.words import Phase, RunStatus, SavedBy, SectionEnd
+from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SavedBy, SectionEnd
 from monitor.store import Store
 
 
@@ -32,6 +32,19 @@ class SectionWire(BaseModel):
     corrected_dates: int
 
 
+class CandidateWire(BaseModel):
+    """One row of a run's ledger: a candidate of a list page and what became of it."""
+
+    section: str
+    title: str
+    url: str
+    date: dt.date | None
+    date_source: DateSource
+    disposition: Disposition
+    reason: str
+    page_url: str
+
+
 class RunReport(BaseModel):
     """One run: how it ended, what fell back, what was read, kept, missed and spent."""
 
@@ -50,6 +63,25 @@ class RunReport(BaseModel):
     items: list[ItemWire] = Field(default_factory=list)
     coverage: Coverage
     usage: Usage
+
+
+class WholeRun(RunReport):
+    """A run with its ledger, in which every candidate of its list pages can be found."""
+
+    candidates: list[CandidateWire] = Field(default_factory=list)
+
+
+async def whole_run(run: Run, store: Store) -> WholeRun:
+    """A run's report with its ledger."""
+    report = await report_of(run, store)
+    names = {one.ordinal: one.name for one in await store.runs.sections(run.id)}
+    candidates = [
+        CandidateWire(
+            section=names.get(row.section, ""), **row.model_dump(include=set(CandidateWire.model_fields) - {"section"})
+        )
+        for row in await store.runs.ledger(run.id)
+    ]
+    return WholeRun(**dict(report), candidates=candidates)
 
 
 async def report_of(run: Run, store: Store) -> RunReport:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
-from monitor.app.report import RunReport, report_of
+from monitor.app.report import RunReport, WholeRun, report_of, whole_run
 from monitor.app.sources import timezone_of
 from monitor.domain.page import Candidate
 from monitor.domain.tables import Run, Source
@@ -106,12 +106,12 @@ class SweepDesk:
         runs = await self._store.runs.list(source=source, limit=limit)
         return [await report_of(run, self._store) for run in runs]
 
-    async def report(self, run_id: str) -> RunReport:
-        """One run told whole."""
+    async def report(self, run_id: str) -> WholeRun:
+        """One run told whole, with its ledger."""
         run = await self._store.runs.get(run_id)
         if run is None:
             raise UsageError(f"There is no run {run_id!r}; `monitor runs list` names them.")
-        return await report_of(run, self._store)
+        return await whole_run(run, self._store)
 
     async def _run(
         self,

@@ -3,7 +3,7 @@
 from monitor.briefing.compose import Briefing, Gap, GapKind, SourceState
 from monitor.briefing.wire import ItemWire
 from monitor.briefing.wording import Wording, wording_for
-from monitor.domain.words import Phase, RunStatus, SummaryBy
+from monitor.domain.words import DateSource, Phase, RunStatus, SummaryBy
 from monitor.formats.document import (
     Badge,
     Block,
@@ -80,6 +80,9 @@ def _entry(number: int, item: ItemWire, words: Wording, *, is_repost: bool) -> E
     date = words.undated
     if item.date is not None:
         date = words.aside.format(item.date.isoformat(), words.date_sources[item.date_source])
+        if item.date_conflict is not None:
+            listed, stated = words.date_sources[item.date_source], words.date_sources[DateSource.PAGE]
+            date = f"{listed} {item.date.isoformat()} / {stated} {item.date_conflict.isoformat()}"
     first = [Span(text=words.types[item.type]), Span(text=date)]
     first.extend([Span(text=item.source), Span(text=item.section)])
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]

@@ -10,7 +10,10 @@ from monitor.domain.words import DateSource, ItemType, SavedBy, SummaryBy
 
 
 class ItemWire(BaseModel):
-    """One item. `evidence` names what was seen and kept; it is empty where nothing was."""
+    """One item. `evidence` names what was seen and kept; it is empty where nothing was.
+
+    `date_conflict` is the date that the article states, where it is another one than the item's.
+    """
 
     id: int | None
     source: str
@@ -19,6 +22,7 @@ class ItemWire(BaseModel):
     url: str
     date: dt.date | None
     date_source: DateSource
+    date_conflict: dt.date | None = None
     type: ItemType
     summary: str
     summary_by: SummaryBy

@@ -1,6 +1,6 @@
 """A run, told in a screenful: how it ended, what was read, kept, missed and spent, and its most important items."""
 
-from monitor.app.report import RunReport
+from monitor.app.report import RunReport, WholeRun
 from monitor.cli.terminal import Terminal
 from monitor.domain.words import Disposition
 
@@ -29,6 +29,13 @@ def tell(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
         terminal.say("  model: not asked, every phase went by rule")
     if top:
         _tell_items(terminal, report, top)
+
+
+def tell_candidates(terminal: Terminal, run: WholeRun) -> None:
+    """Print the ledger of a run: each candidate in the order of its page, and what became of it."""
+    terminal.say()
+    rows = [(one.section, one.disposition, one.reason, one.date, one.title, one.url) for one in run.candidates]
+    terminal.table(("section", "became", "reason", "date", "title", "url"), rows)
 
 
 def _tell_coverage(terminal: Terminal, report: RunReport) -> None:

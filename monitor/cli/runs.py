@@ -9,7 +9,7 @@ from monitor.cli.terminal import JsonOption, Terminal, terminal_of
 from monitor.domain.words import RunStatus
 
 if TYPE_CHECKING:
-    from monitor.app.report import RunReport
+    from monitor.app.report import RunReport, WholeRun
 
 app = typer.Typer(help="The run history.", rich_markup_mode=None)
 
@@ -39,16 +39,23 @@ def list_runs(
 
 
 @app.command()
-def show(context: typer.Context, run_id: RunId, as_json: JsonOption = False) -> None:
+def show(
+    context: typer.Context,
+    run_id: RunId,
+    candidates: Annotated[bool, typer.Option("--candidates", help="Every candidate and what became of it.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Show one run: sections, fallbacks, coverage, items."""
-    from monitor.cli.account import tell
+    from monitor.cli.account import tell, tell_candidates
 
     terminal = terminal_of(context)
     report = asyncio.run(_one(terminal, run_id))
     if as_json:
         terminal.document(report.model_dump(mode="json"))
     else:
-        tell(terminal, report)
+        tell(terminal, report, top=0 if candidates else 10)
+        if candidates:
+            tell_candidates(terminal, report)
 
 
 @app.command()
@@ -80,7 +87,7 @@ async def _listed(terminal: Terminal, source: str | None, limit: int) -> "list[R
         return reports
 
 
-async def _one(terminal: Terminal, run_id: str) -> "RunReport":
+async def _one(terminal: Terminal, run_id: str) -> "WholeRun":
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:

@@ -247,7 +247,10 @@ class Unseen(SQLModel, table=True):
 
 
 class Item(SQLModel, table=True):
-    """A candidate that was saved. `rank` is its place within the run that saved it, 1 the most important."""
+    """A candidate that was saved. `rank` is its place within the run that saved it, 1 the most important.
+
+    `date` is the list's where the list has one; `page_date` is what the article itself states, which may differ.
+    """
 
     __table_args__ = (UniqueConstraint("source_id", "url_key"),)
 
@@ -261,6 +264,7 @@ class Item(SQLModel, table=True):
     title: str = Field(sa_column=Column(Text, nullable=False))
     date: dt.date | None = Field(default=None, index=True)
     date_source: DateSource = _word(DateSource, DateSource.UNKNOWN)
+    page_date: dt.date | None = None
     type: ItemType = _word(ItemType, ItemType.OTHER)
     summary: str = Field(default="", sa_column=Column(Text, nullable=False))
     summary_by: SummaryBy = _word(SummaryBy, SummaryBy.NONE)
@@ -274,6 +278,11 @@ class Item(SQLModel, table=True):
     language: str | None = None
     first_seen: dt.datetime = _instant(is_required=True)
     attachments: list[dict[str, str]] = _list()
+
+    @property
+    def date_conflict(self) -> dt.date | None:
+        """The article's date where it is another one than the list's; None where they agree or one is missing."""
+        return self.page_date if self.date is not None and self.page_date != self.date else None
 
 
 class ItemText(SQLModel, table=True):

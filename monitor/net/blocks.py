@@ -13,6 +13,7 @@ from monitor.domain.page import PageError, PageErrorCode
 
 CAPTCHA_REQUIRED = "captcha_required"
 SCRIPT_COOKIE = "http_412"
+TOO_OFTEN = "http_429"
 
 _NOT_FOUND = (404, 410)
 _REFUSED = (401, 403, 407, 451)
@@ -38,7 +39,7 @@ def error_of_status(status: int, headers: Mapping[str, str], body: bytes, url: s
     if status == 412 or (status in _SCRIPT_COOKIE and _is_script_only(body)):
         return _blocked(SCRIPT_COOKIE, f"The site lets only browsers in: it answered {status} with a script.")
     if status == 429:
-        return _blocked("http_429", "The site says that it was asked too often (429).")
+        return _blocked(TOO_OFTEN, "The site says that it was asked too often (429).")
     if status in _REFUSED:
         return _blocked("http_403", f"The site refuses to show this page ({status}).")
     if status in _NOT_FOUND:

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import urljoin, urlsplit
@@ -14,6 +15,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from monitor.domain.page import PageErrorCode
 from monitor.errors import SettingsError
 from monitor.net.blocks import error_of_status, may_change
+from monitor.net.caching import CachingTransport, Keep, is_from_cache
 from monitor.net.decompress import ACCEPTED, Garbled, TooMuch, decompress
 from monitor.net.failure import FetchFailed, failed
 from monitor.net.guard import Guard, GuardedBackend
@@ -35,7 +37,8 @@ _DEFAULT_MAX_BYTES = 10_485_760
 class HttpClient:
     """Asks over HTTP/1.1 and HTTP/2, behind the guard, within limits of time, size and patience.
 
-    One object serves the whole process: it keeps connections and cookies. Close it, or use it as a context.
+    One object serves the whole process: it keeps connections and cookies, and in `cache_folder`, where there is one,
+    the answers to questions that may be kept. Close it, or use it as a context.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class HttpClient:
         network: NetworkSettings,
         guard: Guard | None = None,
         max_bytes: int = _DEFAULT_MAX_BYTES,
+        cache_folder: Path | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.guard = guard or Guard(allowed_private_hosts=network.allowed_private_hosts)
@@ -52,8 +56,9 @@ class HttpClient:
         self._max_bytes = max_bytes
         self._sleep = sleep
         self._has_proxy = network.proxy is not None
+        transport = _transport(network, self.guard)
         self._http = httpx.AsyncClient(
-            transport=_transport(network, self.guard),
+            transport=transport if cache_folder is None else CachingTransport(transport, cache_folder),
             headers={
                 "user-agent": self.user_agent,
                 "accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -85,15 +90,17 @@ class HttpClient:
         content: bytes | None = None,
         max_bytes: int | None = None,
         timeout_s: float | None = None,
+        keep: Keep | None = None,
     ) -> Response:
         """The answer to a question, its redirects followed; `FetchFailed` where it is an error or none came.
 
         The time bound holds for the whole: redirects, tries and a body that drips in. What is asked again, for GET
         and HEAD alone: lost connections, 502, 503, 504, and 429 where the site's Retry-After is short enough to wait.
+        `keep` says whether the answer may be kept in the cache folder and an older one used; None: neither.
         """
         budget_s = timeout_s or self._timeout_s
         limit = max_bytes or self._max_bytes
-        request = _Question(url=url, method=method, headers=dict(headers or {}), content=content)
+        request = _Question(url=url, method=method, headers=dict(headers or {}), content=content, keep=keep)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + budget_s
 
@@ -147,6 +154,7 @@ class HttpClient:
                 headers=question.headers,
                 content=question.content,
                 timeout=httpx.Timeout(self._timeout_s, connect=min(_CONNECT_TIMEOUT_S, self._timeout_s)),
+                extensions={"keep": question.keep},
             )
             answer = await self._http.send(request, stream=True)
             try:
@@ -164,17 +172,21 @@ class HttpClient:
             headers={name.lower(): value for name, value in answer.headers.items()},
             body=body,
             hops=tuple(hops),
+            is_from_cache=is_from_cache(answer.extensions),
         )
 
 
 class _Question:
     """A request, as it changes from hop to hop."""
 
-    def __init__(self, *, url: str, method: str, headers: dict[str, str], content: bytes | None) -> None:
+    def __init__(
+        self, *, url: str, method: str, headers: dict[str, str], content: bytes | None, keep: Keep | None
+    ) -> None:
         self.url = url
         self.method = method
         self.headers = headers
         self.content = content
+        self.keep = keep
 
     def redirected(self, status: int, location: str) -> "_Question":
         """The next question. Keys and bodies do not travel to another host, nor a body where GET is asked for."""
@@ -193,6 +205,7 @@ class _Question:
                 if stays and (keeps_body or not name.lower().startswith("content-"))
             },
             content=self.content if keeps_body else None,
+            keep=self.keep,
         )
 
 

@@ -6,6 +6,10 @@ import zlib
 import brotli
 import zstandard
 
+# Honest answers have one coding and one gzip member; each more is work that a stranger makes for us.
+_MAX_CODINGS = 3
+_MAX_MEMBERS = 256
+
 ACCEPTED = "gzip, deflate, br, zstd"
 
 
@@ -23,6 +27,8 @@ def decompress(body: bytes, content_encoding: str, *, max_bytes: int) -> bytes:
     A body that ends early gives what arrived: half a page is better than none, and the parsers cope.
     """
     codings = [coding.strip().lower() for coding in content_encoding.split(",")]
+    if len(codings) > _MAX_CODINGS:
+        raise Garbled(f"the body is packed {len(codings)} times over")
     for coding in reversed(codings):
         body = _undo(body, coding, max_bytes + 1)
         if len(body) > max_bytes:
@@ -50,14 +56,16 @@ def _undo(body: bytes, coding: str, limit: int) -> bytes:
 
 def _gunzip(body: bytes, limit: int) -> bytes:
     whole = b""
-    while body and len(whole) < limit:
+    for _ in range(_MAX_MEMBERS):
+        if not body or len(whole) >= limit:
+            return whole
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
         whole += member.decompress(body, limit - len(whole))
         if not member.eof:
-            break
+            return whole
         # gzip files may be joined end to end; whatever else follows is padding.
         body = member.unused_data if member.unused_data.startswith(b"\x1f\x8b") else b""
-    return whole
+    raise Garbled(f"the body is cut into more than {_MAX_MEMBERS} pieces")
 
 
 def _inflate(body: bytes, limit: int) -> bytes:

@@ -24,8 +24,15 @@ Resolve = Callable[[str, int], Awaitable[list[Address]]]
 _PORTS = {"http": 80, "https": 443}
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
-# Metadata services that hide behind addresses which count as public.
-_METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("192.0.0.192")})
+# The only part of IPv6 that is given out to the public; what lies outside is local, reserved or not yet thought of.
+_GLOBAL_IPV6 = ipaddress.IPv6Network("2000::/3")
+# Ranges for the machinery of the network itself, parts of which count as public.
+_MACHINERY = (ipaddress.IPv4Network("192.0.0.0/24"), ipaddress.IPv4Network("192.88.99.0/24"))
+# A metadata service that hides behind an address which counts as public.
+_METADATA = ipaddress.ip_address("168.63.129.16")
+# Names that mean another machine in every network; a proxy may resolve them where we cannot.
+_LOCAL_NAMES = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 
 async def resolve_host(host: str, port: int) -> list[Address]:
@@ -36,10 +43,12 @@ async def resolve_host(host: str, port: int) -> list[Address]:
 
 def is_public(address: Address) -> bool:
     """Whether an address belongs to the public network, also when it is an IPv4 address in an IPv6 coat."""
-    return all(
-        inner.is_global and not inner.is_multicast and not inner.is_reserved and inner not in _METADATA
-        for inner in _readings(address)
-    )
+    return all(_is_public_itself(reading) for reading in _readings(address))
+
+
+def is_local_name(host: str) -> bool:
+    """Whether a name means a machine of the own network by its form: a single word, or an ending kept for such use."""
+    return "." not in host or host.endswith(_LOCAL_NAMES)
 
 
 def is_odd_spelling(host: str) -> bool:
@@ -85,13 +94,12 @@ class Guard:
         if is_odd_spelling(host):
             raise failed(PageErrorCode.FORBIDDEN, f"The address {host} is refused because it is written in disguise.")
         literal = _literal(host)
+        is_allowed = self._is_allowed(host, port)
+        if literal is None and not is_allowed and is_local_name(host):
+            raise _not_public(host, port)
         found = [literal] if literal else await self._resolved(host, port)
-        if not self._is_allowed(host, port) and not all(is_public(address) for address in found):
-            raise failed(
-                PageErrorCode.FORBIDDEN,
-                f"The address {_written(host, port)} is not public and is refused; "
-                "name it under network.allowed_private_hosts if it may be asked.",
-            )
+        if not is_allowed and not all(is_public(address) for address in found):
+            raise _not_public(host, port)
         return found
 
     def _split(self, url: str) -> tuple[str, int]:
@@ -102,7 +110,9 @@ class Guard:
             raise failed(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.") from None
         if scheme and scheme not in _PORTS and (parts.netloc or not re.match(r"^\d+(/|$)", parts.path)):
             raise failed(PageErrorCode.FORBIDDEN, f"Only http and https are loaded, not {scheme}.")
-        if not scheme or not host or re.search(r"[\s<>\"'\\^`{|}%]", host):
+        # A backslash, a tab or a line end means one host to one reader of urls and another to the next.
+        is_odd = _UNPRINTABLE.search(url.strip()) or "\\" in parts.netloc or port == 0
+        if not scheme or not host or is_odd or re.search(r"[\s<>\"'\\^`{|}%]", host):
             raise failed(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.")
         return host, port if port is not None else _PORTS.get(scheme, 80)
 
@@ -157,6 +167,21 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         """Waits, as the pool asks between attempts."""
         await asyncio.sleep(seconds)
+
+
+def _not_public(host: str, port: int) -> FetchFailed:
+    return failed(
+        PageErrorCode.FORBIDDEN,
+        f"The address {_written(host, port)} is not public and is refused; "
+        "name it under network.allowed_private_hosts if it may be asked.",
+    )
+
+
+def _is_public_itself(address: Address) -> bool:
+    if isinstance(address, ipaddress.IPv6Address):
+        return address in _GLOBAL_IPV6 and address.is_global
+    is_special = address.is_multicast or address.is_reserved or any(address in network for network in _MACHINERY)
+    return address.is_global and not is_special and address != _METADATA
 
 
 def _readings(address: Address) -> list[Address]:

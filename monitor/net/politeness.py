@@ -86,6 +86,11 @@ class Politeness:
         finally:
             host.waiting -= 1
 
+    def rest(self, url: str, pause_s: float) -> None:
+        """Leaves the host of `url` alone for at least so many seconds from now, as after a block."""
+        host = self._host(url)
+        host.free_at_s = max(host.free_at_s, self._monotonic() + pause_s)
+
     def robots_note(self, url: str) -> str | None:
         """Why the robots.txt that rules over `url` could not be read, where that is so."""
         host = self._hosts.get(host_of(url))

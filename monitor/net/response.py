@@ -9,6 +9,7 @@ class Response:
     """An answer: header names in lower case, the body decompressed and within the limit.
 
     `final_url` is where the redirects ended; `hops` are the urls on the way there, first to last, without it.
+    `is_from_cache`: the body did not travel, because the site said that what we had still holds.
     """
 
     url: str
@@ -17,6 +18,7 @@ class Response:
     headers: Mapping[str, str]
     body: bytes
     hops: tuple[str, ...] = ()
+    is_from_cache: bool = False
 
     @property
     def content_type(self) -> str | None:

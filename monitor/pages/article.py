@@ -10,10 +10,11 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.words import DateSource
 from monitor.pages.articledate import article_date
-from monitor.pages.articletext import main_text, prose_chars
+from monitor.pages.articletext import main_text
 from monitor.pages.articletitle import article_title
 from monitor.pages.metadata import Metadata, read_metadata
 from monitor.pages.outline import Outline, squeeze
+from monitor.pages.prose import prose_chars
 
 _DOCUMENT_NUMBER = re.compile(
     r"(?<![\u4e00-\u9fff])[\u4e00-\u9fffA-Za-z]{1,16}\s?[〔\[【（(﹝［]\s?(?:19|"

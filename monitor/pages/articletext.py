@@ -6,6 +6,7 @@ import trafilatura
 from lxml import etree
 
 from monitor.pages.outline import Element, Outline, squeeze
+from monitor.pages.prose import BLOCKS, prose_chars, sentences, sure_text
 
 # Where Chinese government systems put the text of a document, by the names that the systems themselves give it.
 _BODIES = re.compile(
@@ -15,45 +16,24 @@ _BODIES = re.compile(
     r"detail_content)(?=\s|$)"
 )
 _SHORT_TEXT = 400
-_BLOCKS = frozenset(
-    {
-        "p",
-        "div",
-        "li",
-        "tr",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "td",
-        "th",
-        "br",
-        "section",
-        "article",
-        "blockquote",
-        "table",
-        "ul",
-        "ol",
-        "dd",
-        "dt",
-        "pre",
-    }
-)
 
 
 def main_text(page: Outline, html_text: str, *, is_list: bool = False) -> str:
     """The page's main text, a line for each paragraph.
 
-    The element that a known system names as the document's body is taken whole; else trafilatura decides, which
-    misses tables and short notices in such markup. Of a list page (`is_list`) little is expected.
+    The element that a known system names as the document's body is taken whole, then the one that plainly holds the
+    page's sentences; trafilatura decides about the rest, which misses tables and short notices in government markup.
+    Of a list page (`is_list`) only its sentences are told: its rows are told as candidates.
     """
     body = _named_body(page)
     if body is not None:
         return block_text(page, body)
+    if is_list:
+        return sentences(page)
+    if (sure := sure_text(page)) is not None:
+        return sure
     text = _extracted(html_text, is_fast=True)
-    if not is_list and len(text) < max(_SHORT_TEXT, 0.6 * prose_chars(page)):
+    if len(text) < max(_SHORT_TEXT, 0.6 * prose_chars(page)):
         # Its slower way compares other extractors' answers; it is worth its time where the first one left much out.
         text = _extracted(html_text, is_fast=False) or text
     return text
@@ -65,14 +45,6 @@ def _extracted(html_text: str, *, is_fast: bool) -> str:
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError, etree.LxmlError):
         return ""  # a tree that it cannot walk: the page's other fields still stand
     return text or ""
-
-
-def prose_chars(page: Outline) -> int:
-    """Characters of the page's sentences that are no links."""
-    linked: set[int] = set()
-    for anchor in page.anchors:
-        linked.update(range(anchor.element.text_start, anchor.element.text_end))
-    return sum(len(text) for index, text in enumerate(page.texts) if len(text) >= 40 and index not in linked)
 
 
 def _named_body(page: Outline) -> Element | None:
@@ -91,7 +63,7 @@ def block_text(page: Outline, element: Element) -> str:
     last_block: Element | None = None
     for index in range(element.text_start, element.text_end):
         block = page.elements[page.text_owner[index]]
-        while block.parent is not None and block.tag not in _BLOCKS:
+        while block.parent is not None and block.tag not in BLOCKS:
             block = block.parent
         if block is last_block and lines:
             lines[-1] += page.texts[index]

@@ -2,32 +2,34 @@
 
 import asyncio
 import datetime as dt
+import re
 from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.page import Page
 from monitor.domain.urls import clean_url
-from monitor.net.client import HttpClient
 from monitor.net.failure import FetchFailed
 from monitor.net.response import Response
 from monitor.pages.encoding import decode
 from monitor.pages.parse import parse_page
+from monitor.pages.redirects import main_frame, redirect_in
+
+_MAY_LEAD_ON = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A page, and the HTML that it was read from, which tells whether a browser would see more."""
+    """A page and what its markup tells beside it.
+
+    `html` serves to ask whether a browser would see more, and is empty where a list was found; `leads_to` is where a
+    page that is only a signpost sends its readers, `frame` the frame that holds its content.
+    """
 
     page: Page
     html: str = ""
-
-
-async def fetch_page(url: str, *, client: HttpClient, at: dt.datetime, max_bytes: int, timeout_s: float) -> Seen:
-    """The page at `url` as it is served, seen at the instant `at`. An error of the outside is the page's `error`."""
-    try:
-        response = await client.fetch(url, max_bytes=max_bytes, timeout_s=timeout_s)
-        return await seen(response, url=url, at=at)
-    except FetchFailed as failure:
-        return Seen(page_of_failure(url, failure, at=at))
+    leads_to: str | None = None
+    frame: str | None = None
 
 
 async def seen(response: Response, *, url: str, at: dt.datetime, rendered: bool = False) -> Seen:
@@ -60,5 +62,11 @@ def _parse(response: Response, url: str, at: dt.datetime, rendered: bool) -> See
         fetched_at=at,
         rendered=rendered,
     )
-    html = "" if page.error else decode(response.body, response.content_type)[0]
-    return Seen(page, html)
+    has_list = any(candidate.date is not None for candidate in page.candidates)
+    if page.error or (has_list and not _MAY_LEAD_ON.search(response.body)):
+        return Seen(page)
+    html = decode(response.body, response.content_type)[0]
+    frame = None
+    if not has_list and "frame" in html.lower():
+        frame = main_frame(LexborHTMLParser(html), page.final_url)
+    return Seen(page, html, redirect_in(html, page.final_url), frame)

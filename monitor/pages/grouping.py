@@ -23,17 +23,16 @@ _DIGITS = re.compile(r"\d+")
 
 def link_groups(page: Outline) -> list[list[Anchor]]:
     """Every distinct group of at least two links (of different urls), each in page order."""
-    groups: dict[Hashable, list[Anchor]] = defaultdict(list)
-    namer = _PathNames()
     pagers = _pager_links(page)
-    for anchor in page.anchors:
-        if anchor.element.index in pagers or _is_blank(page, anchor):
-            continue
-        for key in _keys(anchor, namer):
+    anchors = [anchor for anchor in page.anchors if anchor.element.index not in pagers and not _is_blank(page, anchor)]
+    names = _PathNames([anchor.element for anchor in anchors])
+    groups: dict[Hashable, list[Anchor]] = defaultdict(list)
+    for anchor in anchors:
+        for key in _keys(anchor, names):
             groups[key].append(anchor)
     distinct: dict[tuple[int, ...], list[Anchor]] = {}
     for members in groups.values():
-        if len({anchor.url for anchor in members}) >= 2:
+        if len(members) >= 2 and any(anchor.url != members[0].url for anchor in members):
             distinct.setdefault(tuple(anchor.element.index for anchor in members), members)
     return list(distinct.values())
 
@@ -67,22 +66,23 @@ def _is_blank(page: Outline, anchor: Anchor) -> bool:
 
 def _keys(anchor: Anchor, names: "_PathNames") -> Iterator[Hashable]:
     element = anchor.element
+    index = element.index
     shape = url_shape(anchor.url)
-    plain, classes, columns = names.plain(element), names.classes(element), names.columns(element)
-    container, within = names.container(element)
-    yield "plain", plain
-    yield "plain+shape", plain, shape
-    yield "classes", classes
-    yield "classes+shape", classes, shape
-    yield "columns", columns
-    yield "columns+shape", columns, shape
-    yield "tail", tuple(classes[-3:])
-    yield "tail+shape", tuple(classes[-3:]), shape
-    yield "container", container, within
-    yield "container+shape", container, within, shape
-    yield "container+column", container, columns[-4:]
-    yield "shape", shape
-    yield "ancestor+shape", names.list_ancestor(element), shape
+    plain, classes, columns = names.plain[index], names.classes[index], names.columns[index]
+    tail, container, ancestor = names.tail(element), names.container(element), names.list_ancestor(element)
+    yield 1, plain
+    yield 2, plain, shape
+    yield 3, classes
+    yield 4, classes, shape
+    yield 5, columns
+    yield 6, columns, shape
+    yield 7, tail
+    yield 8, tail, shape
+    yield 9, container
+    yield 10, container, shape
+    yield 11, container[0], names.column_tail(element)
+    yield 12, shape
+    yield 13, ancestor, shape
 
 
 @lru_cache(maxsize=4096)
@@ -96,50 +96,76 @@ def url_shape(url: str) -> Hashable:
 
 
 class _PathNames:
-    """Names of the ways to elements, remembered: parents are asked again for each of their children."""
+    """Names of the ways from the page's top to its links, each a number, for they are compared thousands of times."""
 
-    def __init__(self) -> None:
-        self._plain: dict[int, tuple[str, ...]] = {}
-        self._classes: dict[int, tuple[str, ...]] = {}
-        self._columns: dict[int, tuple[str, ...]] = {}
-        self._cells: dict[int, int] = {}
+    def __init__(self, ends: list[Element]) -> None:
+        self.plain: dict[int, int] = {-1: 0}
+        self.classes: dict[int, int] = {-1: 0}
+        self.columns: dict[int, int] = {-1: 0}
+        self._step: dict[int, str] = {}
+        self._class_step: dict[int, str] = {}
+        self._numbers: dict[Hashable, int] = {}
+        for element in _with_parents(ends):
+            above = element.parent.index if element.parent else -1
+            index, tag = element.index, element.tag
+            step = tag
+            if tag in ("td", "th"):
+                step = f"cell{element.position}"
+            self._step[index] = step
+            self._class_step[index] = class_step = f"{tag}.{_class_name(element.css_class)}"
+            self.plain[index] = self._number(("plain", self.plain[above], tag))
+            self.classes[index] = self._number(("classes", self.classes[above], class_step))
+            self.columns[index] = self._number(("columns", self.columns[above], step))
 
-    def plain(self, element: Element) -> tuple[str, ...]:
-        if element.index not in self._plain:
-            above = self.plain(element.parent) if element.parent else ()
-            self._plain[element.index] = (*above[-24:], element.tag)
-        return self._plain[element.index]
+    def _number(self, name: Hashable) -> int:
+        return self._numbers.setdefault(name, len(self._numbers) + 1)
 
-    def classes(self, element: Element) -> tuple[str, ...]:
-        if element.index not in self._classes:
-            above = self.classes(element.parent) if element.parent else ()
-            name = _DIGITS.sub("", _ROW_WORDS.sub("", element.css_class))
-            self._classes[element.index] = (*above[-24:], f"{element.tag}.{'.'.join(sorted(name.split()))}")
-        return self._classes[element.index]
+    def tail(self, element: Element) -> Hashable:
+        """The last three steps, with their classes."""
+        return self._last(self._class_step, element, 3)
 
-    def columns(self, element: Element) -> tuple[str, ...]:
-        """The plain path, with the number of the cell in its row."""
-        if element.index not in self._columns:
-            above = self.columns(element.parent) if element.parent else ()
-            name = element.tag
-            if name in ("td", "th") and element.parent is not None:
-                row = element.parent.index
-                self._cells[row] = self._cells.get(row, 0) + 1
-                name = f"cell{self._cells[row]}"
-            self._columns[element.index] = (*above[-24:], name)
-        return self._columns[element.index]
+    def column_tail(self, element: Element) -> Hashable:
+        """The last four steps, with the number of the cell in its row."""
+        return self._last(self._step, element, 4)
+
+    @staticmethod
+    def _last(steps: dict[int, str], element: Element, count: int) -> tuple[str, ...]:
+        found: list[str] = []
+        node: Element | None = element
+        while node is not None and len(found) < count:
+            found.append(steps[node.index])
+            node = node.parent
+        return tuple(found)
 
     def container(self, element: Element) -> tuple[int, tuple[str, ...]]:
         """The nearest element above with several children, and the way down from there."""
         node = element
+        way = [node.tag]
         while node.parent is not None and node.parent.child_count < 3:
             node = node.parent
-        top = node.parent.index if node.parent else 0
-        depth = element.depth - (node.depth - 1)
-        return top, self.plain(element)[-depth:] if depth else ()
+            way.append(node.tag)
+        return node.parent.index if node.parent else 0, tuple(way)
 
     def list_ancestor(self, element: Element) -> int:
+        """The nearest element above that holds lists or parts of a page."""
         node: Element | None = element
         while node is not None and node.tag not in _LIST_TAGS:
             node = node.parent
         return node.index if node else 0
+
+
+def _with_parents(ends: list[Element]) -> list[Element]:
+    """The elements and all that they lie in, parents first."""
+    found: dict[int, Element] = {}
+    for end in ends:
+        node: Element | None = end
+        while node is not None and node.index not in found:
+            found[node.index] = node
+            node = node.parent
+    return [found[index] for index in sorted(found)]
+
+
+@lru_cache(maxsize=4096)
+def _class_name(css_class: str) -> str:
+    """The words of a class attribute that tell lists apart, in one order."""
+    return " ".join(sorted(_DIGITS.sub("", _ROW_WORDS.sub("", css_class)).split())) if css_class else ""

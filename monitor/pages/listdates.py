@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -32,6 +32,8 @@ _ROWS = frozenset({"tr", "li", "dd", "article"})
 _YEAR_HEADING = re.compile(r"^\D{0,12}((?:19|20)\d\d)\D{0,12}$")
 _YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
 _NEAR_TEXTS = 12
+_HAS_DIGIT = re.compile(r"\d")
+_LONGEST_PIECE = 40
 
 SlotKey = tuple[str, ...]
 
@@ -63,27 +65,40 @@ class _Reader:
         self.today = today
         self.order = order
         self.columns = _cell_numbers(page)
+        self._known: dict[tuple[str, int | None], list[DateMatch]] = {}
+        self._headers: dict[tuple[int, int], str] = {}
 
     def read(
         self, zone: str, start: int, end: int, top: Element | None, record: Record, year: int | None
     ) -> list[_Found]:
         """The dates in the texts from `start` to `end`: text by text first, then those that lie over several."""
-        offset, spans, parts = 0, [], []
+        spans: list[tuple[int, int, int]] = []
+        parts: list[str] = []
+        matches: list[DateMatch] = []
+        offset = 0
         for index in range(start, end):
             text = squeeze(self.page.texts[index])
             spans.append((offset, offset + len(text), index))
             parts.append(text)
+            matches.extend(_moved(match, offset) for match in self._in_text(text, year))
             offset += len(text) + 1
+        if not any(map(_HAS_DIGIT.search, parts)) and not matches:
+            return []
         joined = " ".join(parts)
-        matches: list[DateMatch] = []
-        for (left, _, _), text in zip(spans, parts, strict=True):
-            found = dates_in_text(text, self.today, order=self.order, year=year, relative=len(text) < 40)
-            matches.extend(replace(match, start=match.start + left, end=match.end + left) for match in found)
-        for match in dates_in_text(joined, self.today, order=self.order, year=year):
-            if all(match.end <= other.start or match.start >= other.end for other in matches):
-                matches.append(match)
+        for left, right in _runs(spans, parts, matches):
+            for match in dates_in_text(joined[left:right], self.today, order=self.order, year=year):
+                moved = _moved(match, left)
+                if all(moved.end <= other.start or moved.start >= other.end for other in matches):
+                    matches.append(moved)
         matches.sort(key=lambda match: match.start)
-        return self._placed(zone, matches, spans, joined, top, record)
+        return self._placed(zone, matches, spans, joined, top, record) if matches else []
+
+    def _in_text(self, text: str, year: int | None) -> list[DateMatch]:
+        """The dates of one text, remembered: rows are read for themselves and as the neighbours of others."""
+        key = text, year
+        if key not in self._known:
+            self._known[key] = dates_in_text(text, self.today, order=self.order, year=year, relative=len(text) < 40)
+        return self._known[key]
 
     def _placed(
         self,
@@ -133,6 +148,12 @@ class _Reader:
         table = owner
         while table.parent is not None and table.tag != "table":
             table = table.parent
+        key = table.index, column
+        if key not in self._headers:
+            self._headers[key] = self._header_of(table, column, owner)
+        return self._headers[key]
+
+    def _header_of(self, table: Element, column: int, owner: Element) -> str:
         for element in self.page.inside(table)[:60]:
             if element.index >= owner.index:
                 break
@@ -143,14 +164,30 @@ class _Reader:
         return ""
 
 
+def _moved(match: DateMatch, offset: int) -> DateMatch:
+    return replace(match, start=match.start + offset, end=match.end + offset) if offset else match
+
+
+def _runs(
+    spans: list[tuple[int, int, int]], parts: list[str], matches: Sequence[DateMatch]
+) -> Iterator[tuple[int, int]]:
+    """Stretches of short texts that may hold a date between them: cards show the day apart from year and month."""
+    dated = {match.start for match in matches}
+    run: list[int] = []
+    for position in range(len(parts) + 1):
+        if position < len(parts) and len(parts[position]) <= _LONGEST_PIECE:
+            run.append(position)
+            continue
+        if len(run) >= 2 and any(
+            _HAS_DIGIT.search(parts[one]) and not any(spans[one][0] <= start < spans[one][1] for start in dated)
+            for one in run
+        ):
+            yield spans[run[0]][0], spans[run[-1]][1]
+        run = []
+
+
 def _cell_numbers(page: Outline) -> dict[int, int]:
-    numbers: dict[int, int] = {}
-    by_row: dict[int, int] = defaultdict(int)
-    for element in page.elements:
-        if element.tag in ("td", "th") and element.parent is not None:
-            by_row[element.parent.index] += 1
-            numbers[element.index] = by_row[element.parent.index]
-    return numbers
+    return {element.index: element.position for element in page.elements if element.tag in ("td", "th")}
 
 
 def date_records(page: Outline, records: Sequence[Record], today: dt.date) -> list[RecordDate]:

@@ -3,21 +3,27 @@
 import asyncio
 import hashlib
 from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
 from monitor.domain.page import Page, PageError, PageErrorCode
-from monitor.domain.urls import clean_url, host_of
+from monitor.domain.urls import clean_url
 from monitor.domain.words import Render
 from monitor.errors import BrowserMissing, WorkFailed
 from monitor.net.blocks import SCRIPT_COOKIE
+from monitor.net.caching import Keep
 from monitor.net.client import HttpClient
 from monitor.net.failure import FetchFailed, failed
 from monitor.net.guard import Guard
 from monitor.net.politeness import Politeness
-from monitor.pages.fetch import Seen, fetch_page, page_of_failure, seen
+from monitor.pages.cooldown import CoolDown
+from monitor.pages.drawnfolders import DrawnFolders
+from monitor.pages.fetch import Seen, page_of_failure, seen
 from monitor.pages.filetype import extension_of
 from monitor.pages.render import Renderer
 from monitor.pages.shell import needs_browser
@@ -25,6 +31,9 @@ from monitor.ports import Clock
 from monitor.settings import NetworkSettings, PagesSettings
 
 _CACHE_PAGES = 200
+_MAX_SIGNPOSTS = 5
+_REST_FACTOR = 10  # a host that turned us away is given so many times the usual pause
+_LONGEST_REST_S = 30.0
 _SHELL_MAX_CHARS = 200
 _SHELL_MAX_LINKS = 5
 
@@ -45,27 +54,32 @@ class Loader:
         client: HttpClient,
         politeness: Politeness,
         renderer: Renderer,
-        drawn_folders: set[str] | None = None,
+        drawn_folders: DrawnFolders | None = None,
     ) -> None:
         self._pages = pages
         self._clock = clock
         self._client = client
         self._politeness = politeness
         self._renderer = renderer
-        self._drawn_folders = set() if drawn_folders is None else drawn_folders
+        self._drawn_folders = DrawnFolders() if drawn_folders is None else drawn_folders
         self._loaded: OrderedDict[str, Page] = OrderedDict()
+        self._cool_down = CoolDown()
+        self._notes: dict[str, str] = {}
 
     @classmethod
-    def from_settings(cls, *, pages: PagesSettings, network: NetworkSettings, clock: Clock) -> Self:
-        """A loader with parts of its own."""
+    def from_settings(
+        cls, *, pages: PagesSettings, network: NetworkSettings, clock: Clock, cache_folder: Path | None = None
+    ) -> Self:
+        """A loader with parts of its own; what is to outlive the process is kept in `cache_folder`, if there is one."""
         guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
-        client = HttpClient(network=network, guard=guard, max_bytes=pages.max_bytes)
+        client = HttpClient(network=network, guard=guard, max_bytes=pages.max_bytes, cache_folder=cache_folder)
         return cls(
             pages=pages,
             clock=clock,
             client=client,
             politeness=Politeness(client=client, pages=pages),
             renderer=Renderer(pages=pages, network=network, guard=guard),
+            drawn_folders=DrawnFolders(cache_folder),
         )
 
     def for_run(self) -> "Loader":
@@ -96,7 +110,8 @@ class Loader:
         """The page at `url`; what went wrong outside is its `error`. `BrowserMissing` where one is needed for sure.
 
         `Render.AUTO` leaves the choice to the setting `pages.render`. A page already loaded by this loader, under
-        this url or as the end of a redirect, is not asked for again.
+        this url or as the end of a redirect, is not asked for again. Where a page only points to another one, that
+        one is loaded, under the same rules; `final_url` says where it ended.
         """
         address = clean_url(url)
         if address is None:
@@ -112,72 +127,120 @@ class Loader:
         """Keeps the document at `url` in `folder`; `WorkFailed` says why it could not.
 
         The name is made of its content and of a kind from a closed list: nothing that the page says can lead a file
-        out of its folder or make it a program.
+        out of its folder or make it a program. One that this run or an earlier one has seen is not carried again as
+        long as the site says that it is the same.
         """
         try:
             address = clean_url(url)
             if address is None:
                 raise await self._refusal(url)
-            async with self._politeness.turn(address):
+            async with self._turn(address):
                 response = await self._client.fetch(
-                    address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s
+                    address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, keep=Keep.REUSE
                 )
         except FetchFailed as failure:
             raise WorkFailed(f"The document {url[:300]} could not be downloaded: {failure.error.message}") from failure
         name = f"{hashlib.sha256(response.body).hexdigest()[:16]}.{extension_of(response)}"
         return await asyncio.to_thread(_keep, folder, name, response.body)
 
+    def notes(self) -> Mapping[str, str]:
+        """What this run should say about getting there, by url: a robots.txt that could not be read."""
+        return dict(self._notes)
+
     async def _load(self, address: str, mode: Render) -> Page:
+        """The page where signposts and frames end."""
+        loaded = await self._loaded_once(address, mode)
+        visited = {address, loaded.page.final_url}
+        for _ in range(_MAX_SIGNPOSTS):
+            target = loaded.leads_to or loaded.frame
+            if loaded.page.error is not None or target is None:
+                break
+            if target in visited:
+                loaded = await self._unwound(address, mode, loaded)
+                break
+            visited.add(target)
+            found = await self._loaded_once(target, mode)
+            if loaded.leads_to is None and not _says_more(found.page, loaded.page):
+                break
+            loaded = found
+            visited.add(loaded.page.final_url)
+        page = _or_shell(loaded)
+        return page if page.url == address else page.model_copy(update={"url": address})
+
+    async def _unwound(self, address: str, mode: Render, loaded: Seen) -> Seen:
+        """Signposts in a circle: a wall that sets a cookie on the way, which a browser may pass."""
+        if mode is not Render.AUTO or loaded.page.rendered or not self._renderer.is_available():
+            return loaded
+        try:
+            return await self._drawn(address)
+        except BrowserMissing:
+            return loaded
+
+    async def _loaded_once(self, address: str, mode: Render) -> Seen:
         if mode is Render.ALWAYS:
-            return (await self._drawn(address)).page
+            return await self._drawn(address)
         if mode is Render.NEVER:
-            return _or_shell(await self._static(address))
-        if _folder_of(address) in self._drawn_folders and self._renderer.is_available():
-            try:
-                return (await self._drawn(address)).page
-            except BrowserMissing:
-                return _or_shell(await self._static(address))
+            return await self._static(address)
+        if self._drawn_folders.holds(address, self._clock.now().date()) and self._renderer.is_available():
+            with suppress(BrowserMissing):
+                return await self._drawn(address)
+            return await self._static(address)
         return await self._static_then_drawn(address)
 
-    async def _static_then_drawn(self, address: str) -> Page:
+    async def _static_then_drawn(self, address: str) -> Seen:
         static = await self._static(address)
-        if not _wants_browser(static):
-            return static.page
+        if static.leads_to or not _wants_browser(static):
+            return static
         try:
             drawn = await self._drawn(address) if self._renderer.is_available() else None
         except BrowserMissing:
             drawn = None
         if drawn is None:
-            return _or_shell(static)
+            return static
         if drawn.page.error is None:
-            self._drawn_folders.add(_folder_of(address))
-            return drawn.page
+            self._drawn_folders.add(address, self._clock.now().date())
+            return drawn
         # A page that says something without its scripts is better than none with them.
-        return drawn.page if static.page.error or _is_shell(static) else static.page
+        return drawn if static.page.error or _is_shell(static) else static
 
     async def _static(self, address: str) -> Seen:
         at = self._clock.now()
         try:
-            async with self._politeness.turn(address):
-                return await fetch_page(
-                    address,
-                    client=self._client,
-                    at=at,
-                    max_bytes=self._pages.max_bytes,
-                    timeout_s=self._pages.timeout_s,
+            async with self._turn(address):
+                response = await self._client.fetch(
+                    address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, keep=Keep.ASK
                 )
         except FetchFailed as failure:
             return Seen(page_of_failure(address, failure, at=at))
+        return await seen(response, url=address, at=at)
 
     async def _drawn(self, address: str) -> Seen:
         at = self._clock.now()
         try:
-            async with self._politeness.turn(address):
+            async with self._turn(address):
                 response = await self._renderer.render(address)
-            drawn = await seen(response, url=address, at=at, rendered=True)
         except FetchFailed as failure:
             return Seen(page_of_failure(address, failure, at=at, rendered=True))
-        return Seen(_or_shell(drawn), drawn.html)
+        drawn = await seen(response, url=address, at=at, rendered=True)
+        return replace(drawn, page=_or_shell(drawn))
+
+    @asynccontextmanager
+    async def _turn(self, address: str) -> AsyncIterator[None]:
+        """The host's turn, if it may be asked at all; what it answers is taken down."""
+        if verdict := self._cool_down.verdict(address):
+            raise FetchFailed(verdict)
+        try:
+            async with self._politeness.turn(address):
+                yield
+        except FetchFailed as failure:
+            if self._cool_down.record(address, failure.error):
+                self._politeness.rest(address, min(_REST_FACTOR * self._pages.delay_s, _LONGEST_REST_S))
+            raise
+        else:
+            self._cool_down.record(address, None)
+        finally:
+            if note := self._politeness.robots_note(address):
+                self._notes.setdefault(urljoin(address, "/robots.txt"), note)
 
     async def _refusal(self, url: str) -> FetchFailed:
         """Why a url that has no clean form is not loaded."""
@@ -204,9 +267,11 @@ class Loader:
             self._loaded.popitem(last=False)
 
 
-def _folder_of(address: str) -> str:
-    """Where pages of one make stand together: one section drawn by scripts does not make its whole site slow."""
-    return host_of(address) + urlsplit(address).path.rpartition("/")[0]
+def _says_more(framed: Page, around: Page) -> bool:
+    """Whether a frame holds what its page is about."""
+    if framed.error is not None:
+        return False
+    return len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
 
 
 def _wants_browser(static: Seen) -> bool:

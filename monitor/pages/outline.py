@@ -11,6 +11,7 @@ from functools import cached_property
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from monitor.domain.urls import clean_url
+from monitor.pages.scriptlinks import written_address
 
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "head", "svg", "iframe", "object", "rt", "rp"})
 # Deeper than any author nests: only a page that means harm does, and its elements count as their parent's content.
@@ -20,6 +21,9 @@ _LONGEST_URL = 2048
 _SPACES = re.compile(r"[\s\u00a0\u3000\u200b\ufeff]+")
 
 
+_NO_DOCUMENT = re.compile(r"#|(?:javascript|mailto|tel|data|about):", re.IGNORECASE)
+
+
 def squeeze(text: str) -> str:
     """The text with every run of spaces, of whatever kind, made one."""
     return _SPACES.sub(" ", text).strip()
@@ -27,7 +31,7 @@ def squeeze(text: str) -> str:
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """One element. `end` and `text_end` are one past its last descendant and its last text."""
+    """One element. `end` and `text_end` are one past its last descendant and its last text; children count from 1."""
 
     index: int
     tag: str
@@ -38,6 +42,7 @@ class Element:
     end: int = 0
     text_end: int = 0
     child_count: int = 0
+    position: int = 1
     css_class: str = ""
     names: str = ""
 
@@ -85,19 +90,16 @@ class Outline:
 
     @cached_property
     def anchors(self) -> list[Anchor]:
-        """Links to other documents, in page order; links within this page and to scripts are none."""
+        """Links to other documents, in page order; links within this page are none.
+
+        Those that a script follows are links where the script's text names the address.
+        """
         here = clean_url(self.url)
         urls: dict[str, str | None] = {}
-        found = []
+        found: list[Anchor] = []
         for element in self.elements:
-            if element.tag not in ("a", "area"):
-                continue
-            href = (element.attributes.get("href") or "").strip()
-            if (
-                not href
-                or href.startswith("#")
-                or re.match(r"(javascript|mailto|tel|data|about):", href, re.IGNORECASE)
-            ):
+            href = written_address(element.tag, element.attributes)
+            if not href or _NO_DOCUMENT.match(href):
                 continue
             # Some systems escape an url twice; no field of a query is called "amp;page".
             if href not in urls:
@@ -105,7 +107,17 @@ class Outline:
             url = urls[href]
             if url and url != here and len(url) <= _LONGEST_URL:
                 found.append(Anchor(element, url, self.text_of(element)))
-        return found
+        return _innermost(found)
+
+
+def _innermost(anchors: list[Anchor]) -> list[Anchor]:
+    """The links without those rows and boxes that a script makes one and that hold a link of their own."""
+    kept = []
+    for position, anchor in enumerate(anchors):
+        after = anchors[position + 1].element if position + 1 < len(anchors) else None
+        if anchor.element.tag in ("a", "area") or after is None or not anchor.element.holds(after):
+            kept.append(anchor)
+    return kept
 
 
 def outline(tree: LexborHTMLParser, url: str) -> Outline:
@@ -158,6 +170,7 @@ def _fill(page: Outline, root: LexborNode) -> None:
             parent=parent,
             attributes=node.attributes,
             depth=parent.depth + 1 if parent else 0,
+            position=parent.child_count if parent else 1,
             text_start=len(page.texts),
         )
         by_node[node.mem_id] = element

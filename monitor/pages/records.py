@@ -1,5 +1,6 @@
 """Records: what belongs to one link of a list."""
 
+import sys
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
@@ -49,21 +50,21 @@ def records_of(anchors: list[Anchor]) -> list[Record]:
     A url that the group holds twice, far apart, is one record: that of its first link. Where rows are flat (a heading
     with its link, then paragraphs, then the next heading), the siblings up to the next row belong to the record.
     """
-    by_url: dict[str, list[Anchor]] = defaultdict(list)
-    holders: dict[int, set[str]] = defaultdict(set)
-    for anchor in anchors:
-        by_url[anchor.url].append(anchor)
-        node: Element | None = anchor.element
-        while node is not None:
-            holders[node.index].add(anchor.url)
-            node = node.parent
+    by_url: dict[str, list[tuple[int, Anchor]]] = defaultdict(list)
+    for position, anchor in enumerate(anchors):
+        by_url[anchor.url].append((position, anchor))
     records = []
     for links in by_url.values():
-        element = links[0].element
-        while element.parent is not None and len(holders[element.parent.index]) == 1:
-            element = element.parent
-        inside = [anchor for anchor in links if element.holds(anchor.element)]
-        best = max(inside, key=lambda anchor: len(anchor.text))
+        first, link = links[0]
+        # The nearest links of other records on either side: what holds one of them is more than this record.
+        before = anchors[first - 1].element.index if first else -1
+        after = next((other for other in anchors[first + 1 :] if other.url != link.url), None)
+        end = after.element.index if after else sys.maxsize
+        element = link.element
+        while (parent := element.parent) is not None and before < parent.index and parent.end <= end:
+            element = parent
+        inside = [anchor for _, anchor in links if element.holds(anchor.element)]
+        best = max(inside, key=lambda anchor: len(anchor.text)) if len(inside) > 1 else inside[0]
         records.append(Record(best, inside, element, element))
     records.sort(key=lambda record: record.element.index)
     return records

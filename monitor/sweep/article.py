@@ -1,26 +1,33 @@
 """The text that a summary rests on: an item's page, or the document that its url is."""
 
+import datetime as dt
 from dataclasses import dataclass
 from pathlib import Path
 
 from monitor.domain.page import Attachment, Page, PageErrorCode
 from monitor.domain.tables import Item
-from monitor.domain.words import Render
+from monitor.domain.words import DateSource, Render
 from monitor.errors import WorkFailed
 from monitor.ports import DocumentReader, PageLoader
-from monitor.sweep.reader import reason_of
+from monitor.sweep.reader import is_refusal, reason_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Article:
-    """What an item says; `failure` tells why there is no text."""
+    """What an item says; `failure` tells why there is no text.
+
+    `published_on` is the date that the page itself states, not one that only its url holds. `is_refused`: the site's
+    robots.txt keeps us from the page.
+    """
 
     text: str = ""
     issuer: str | None = None
     document_number: str | None = None
     language: str | None = None
     attachments: tuple[Attachment, ...] = ()
+    published_on: dt.date | None = None
     failure: str = ""
+    is_refused: bool = False
 
 
 async def read_article(
@@ -31,7 +38,7 @@ async def read_article(
     if page.error is None:
         return _of_page(page)
     if page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
-        return Article(failure=reason_of(page))
+        return Article(failure=reason_of(page), is_refused=is_refusal(page))
     try:
         path = await loader.download(item.url, folder)
         return Article(text=await documents.read(path))
@@ -42,5 +49,7 @@ async def read_article(
 def _of_page(page: Page) -> Article:
     return Article(
         text=page.text, issuer=page.issuer, document_number=page.document_number, language=page.language,
-        attachments=tuple(page.attachments), failure="" if page.text.strip() else "the page has no text",
+        attachments=tuple(page.attachments),
+        published_on=page.published_on if page.date_source is DateSource.PAGE else None,
+        failure="" if page.text.strip() else "the page has no text",
     )  # fmt: skip

@@ -92,6 +92,8 @@ class _Section:
             await self._note(NO_LIST)
             return self._reading(SectionEnd.ERROR).model_copy(update={"pages": 0})
         ended = await self._work()
+        for place in self._reader.unread_articles:
+            await self._parts.fallbacks.note(Phase.CRAWL, place.url, f"no date from the article: {place.reason}")
         return self._reading(ended)
 
     async def _work(self) -> SectionEnd:
@@ -167,7 +169,7 @@ class _Section:
 
     def _reading(self, ended: SectionEnd) -> SectionReading:
         entries: list[LedgerEntry] = self._ledger.close()
-        unseen = list(self._reader.unseen)
+        unseen = [*self._reader.unseen, *self._reader.unread_articles]
         if ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS) and self._reader.next_url:
             unseen.append(UnseenPlace(section=self._plan.name, url=self._reader.next_url, reason=str(ended)))
         return SectionReading(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 MIN_CHARS = 60
 MAX_SENTENCES = 3
 
+WEB_ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
 _CLOSING = "”’」』）)\"'》】"
 _SENTENCE_END = re.compile(rf"[。！？!?]+[{_CLOSING}]*|\.[{_CLOSING}]*(?=\s|$)")
 _ABBREVIATION = re.compile(
@@ -138,7 +139,8 @@ def _sentences_of(text: str, max_chars: int) -> Iterator[str]:
             continue
         for sentence in split_sentences(stripped):
             is_whole = sentence.rstrip(_CLOSING)[-1:] in tuple("。！？.!?")
-            if not is_whole or _SALUTATION.search(sentence) or _weight(sentence) < 10:
+            is_furniture = _SALUTATION.search(sentence) or WEB_ADDRESS.search(sentence)
+            if not is_whole or is_furniture or _weight(sentence) < 10:
                 continue
             if _weight(sentence) <= max_chars:
                 yield sentence

@@ -75,6 +75,8 @@ class _Sweep:
                 await self._parts.steps.run("rank", int, self._rank)
         except RunCancelled:
             return await self._end(RunStatus.CANCELLED)
+        for url, note in self._parts.loader.notes().items():
+            await self._fallbacks.note(Phase.CRAWL, url, note)
         return await self._end(await self._status())
 
     async def _navigate(self) -> list[SectionPlan]:

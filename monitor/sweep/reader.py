@@ -5,7 +5,7 @@ Code and agent read through the same reader, so that what the agent skips is sti
 
 from collections.abc import Sequence
 
-from monitor.domain.page import Candidate, Page
+from monitor.domain.page import Candidate, Page, PageErrorCode
 from monitor.domain.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.domain.tables import Section
 from monitor.domain.urls import url_key
@@ -41,6 +41,7 @@ class SectionReader:
         self.plan = plan
         self.ledger = ledger
         self.unseen: list[UnseenPlace] = []
+        self.unread_articles: list[UnseenPlace] = []
         self.next_url: str | None = None
         self.pages: dict[str, Page] = {}
         self.list_pages = 0
@@ -132,13 +133,27 @@ class SectionReader:
             return candidate
         self._fetches += 1
         article = await self._loader.load(candidate.url, render=self._render)
-        if article.error is not None or article.published_on is None:
+        if article.error is not None:
+            self._take_down(article)
+            return candidate
+        if article.published_on is None:
             return candidate
         source = DateSource.URL if article.date_source is DateSource.URL else DateSource.PAGE
         return candidate.model_copy(update={"date": article.published_on, "date_source": source})
 
+    def _take_down(self, article: Page) -> None:
+        """An article that was opened for its date and could not be read; a document has no date to read."""
+        if article.error is not None and article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
+            place = UnseenPlace(section=self.plan.name, url=article.url, reason=reason_of(article))
+            self.unread_articles.append(place)
+
     def _has_more(self) -> bool:
         return self.next_url is not None or bool(self.ledger.open_entries())
+
+
+def is_refusal(page: Page) -> bool:
+    """Whether the site, by its robots.txt, asks us to stay away from a page."""
+    return page.error is not None and page.error.detail_code == "robots"
 
 
 def reason_of(page: Page) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from monitor.domain.reading import UnseenPlace
 from monitor.domain.tables import Item, Source
 from monitor.domain.words import Phase, Render, SummaryBy
 from monitor.errors import ModelFailed, ModelUnavailable
@@ -17,7 +18,7 @@ from monitor.ports import ChatModel, DocumentReader, PageLoader
 from monitor.settings import SweepSettings
 from monitor.store import Store
 from monitor.sweep.article import Article, read_article
-from monitor.sweep.extract import extract_summary
+from monitor.sweep.extract import WEB_ADDRESS, extract_summary
 from monitor.sweep.fallbacks import Fallbacks
 from monitor.sweep.prompts import summary_messages
 
@@ -30,7 +31,7 @@ def fault_of(summary: str, *, title: str, text: str) -> str:
     """Why a summary may not be kept; the empty string for one that may.
 
     The rules are contracts section 4, phase 2: not empty, not the title, more than 20 characters, and no number or
-    date that the text does not hold.
+    date that the text does not hold. Nor a web address: a page could have told the model to cite one.
     """
     if len(summary) <= LEAST_CHARS:
         return "too short" if summary else "empty"
@@ -38,6 +39,8 @@ def fault_of(summary: str, *, title: str, text: str) -> str:
         return "too long"
     if _folded(summary) == _folded(title):
         return "it repeats the title"
+    if WEB_ADDRESS.search(summary):
+        return "it holds a web address"
     missing = ungrounded_numbers(summary, f"{title}\n{text}")
     return f"not on the page: {', '.join(missing[:5])}" if missing else ""
 
@@ -60,6 +63,9 @@ class Summaries:
         article = await self._article(item)
         if article.failure:
             await self.fallbacks.note(Phase.SUMMARISE, item.url, article.failure)
+        if article.is_refused:
+            place = UnseenPlace(section=item.section, url=item.url, reason=article.failure)
+            await self.store.runs.add_unseen(item.run_id, [place])
         if not article.text.strip():
             return
         summary = await self._by_model(item, article.text) if self.model is not None else ""
@@ -110,7 +116,10 @@ class Summaries:
 
     async def _keep(self, item: Item, article: Article, summary: str, by: SummaryBy) -> None:
         changes: dict[str, Any] = {"summary": summary, "summary_by": by}
-        facts = {"issuer": article.issuer, "document_number": article.document_number, "language": article.language}
+        facts = {
+            "issuer": article.issuer, "document_number": article.document_number, "language": article.language,
+            "page_date": article.published_on,
+        }  # fmt: skip
         changes |= {name: value for name, value in facts.items() if value}
         held = {one["url"] for one in item.attachments}
         added = [one.model_dump() for one in article.attachments if one.url not in held]

@@ -61,7 +61,13 @@ async def test_a_saved_url_is_known_with_the_run_and_section_that_saved_it(store
     saved, _ = await store.items.save(an_item(source, "1.html"))
     known = await store.sections.known(source.id or 0, ["http://www.example.gov/1.html/", "https://example.gov/2.html"])
     assert {key: value.model_dump() for key, value in known.items()} == {
-        saved.url_key: {"run_id": "run-1", "section": "通知公告", "item_id": saved.id}
+        saved.url_key: {
+            "run_id": "run-1",
+            "section": "通知公告",
+            "item_id": saved.id,
+            "date": saved.date,
+            "date_source": saved.date_source,
+        }
     }
 
 

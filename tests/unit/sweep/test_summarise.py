@@ -15,6 +15,7 @@ TEXT = "2026年2月3日，总署印发方案，提出到2030年装机容量达�
         ("方案提出到2035年装机容量达到1.5亿千瓦，比现在有明显增长。", "not on the page"),
         ("方案提出到2030年装机容量达到15000万千瓦，同比增长百分之十二点五。", ""),
         ("方案" * 600, "too long"),
+        ("方案提出到2030年装机容量达到1.5亿千瓦，详见 http://evil.example/a 。", "it holds a web address"),
     ],
 )
 def test_a_summary_is_kept_only_if_it_says_something_that_the_page_says(summary: str, fault: str) -> None:
