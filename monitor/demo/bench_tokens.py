@@ -19,20 +19,17 @@ from monitor.demo.scripted_model import MODEL_NAME, ScriptedModel
 from monitor.demo.site import SampleSite
 from monitor.domain.reading import SectionPlan
 from monitor.domain.tables import Run, Source
-from monitor.domain.words import Render, RunStatus
+from monitor.domain.words import RunStatus
 from monitor.llm.client import ModelServer
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
 from monitor.settings import LlmSettings, Settings
 from monitor.store import Store
 from monitor.sweep.agent import Agent
-from monitor.sweep.coverage import Ledger
 from monitor.sweep.fallbacks import Fallbacks
+from monitor.sweep.parts import CrawlParts, toolbox_for
 from monitor.sweep.pipeline import Parts, sweep
-from monitor.sweep.reader import SectionReader
-from monitor.sweep.saving import Desk
 from monitor.sweep.summarise import Summaries
-from monitor.sweep.tools import Toolbox
 from monitor.sweep.window import Window, window_of
 from monitor.work.steps import DirectSteps
 
@@ -111,24 +108,17 @@ async def _read_by_general_agent(run: Run, source: Source, window: Window, parts
     if parts.model is None:
         raise ValueError("the general agent needs a model")
     plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
-    ledger = Ledger(
-        run_id=run.id, section=plan.name, source=source, memory=None, window=window, max_items=_SITE_MAX_ITEMS
-    )
-    reader = SectionReader(
-        plan=plan, source_id=source.id or 0, loader=parts.loader, render=Render.AUTO, store=parts.store,
-        ledger=ledger, memory=None, max_pages=parts.limits.max_pages_per_section,
-    )  # fmt: skip
+    fallbacks = Fallbacks(run_id=run.id, store=parts.store, clock=parts.clock)
     summaries = Summaries(
         source=source, store=parts.store, loader=parts.loader, documents=parts.documents, model=None,
-        limits=parts.limits, folder=parts.folder,
-        fallbacks=Fallbacks(run_id=run.id, store=parts.store, clock=parts.clock),
+        limits=parts.limits, folder=parts.folder, fallbacks=fallbacks,
     )  # fmt: skip
-    desk = Desk(
-        source=source, ledger=ledger, store=parts.store, clock=parts.clock, dated=reader.dated,
-        adopt_summary=summaries.adopt,
+    crawl_parts = CrawlParts(
+        store=parts.store, loader=parts.loader, documents=parts.documents, model=parts.model, clock=parts.clock,
+        limits=parts.limits, folder=parts.folder, fallbacks=fallbacks, summaries=summaries,
     )  # fmt: skip
-    toolbox = Toolbox(
-        reader=reader, desk=desk, loader=parts.loader, documents=parts.documents, folder=parts.folder
-    )  # fmt: skip
+    toolbox = await toolbox_for(
+        plan, source=source, run_id=run.id, window=window, parts=crawl_parts, max_items=_SITE_MAX_ITEMS
+    )
     agent = Agent(model=parts.model, toolbox=toolbox, limits=parts.limits, place=source.name)
     await agent.run_agent(source)

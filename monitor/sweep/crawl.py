@@ -4,82 +4,38 @@ Code looks first; an agent works where there is something new; code then saves w
 and reads on to the end. So a section gives the same items with a good model, a lazy one, and none.
 """
 
-import asyncio
-from dataclasses import dataclass
-from pathlib import Path
-
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
-from monitor.domain.tables import Section, Source
-from monitor.domain.words import Phase, Render, SavedBy, SectionEnd
+from monitor.domain.tables import Source
+from monitor.domain.words import Phase, SavedBy, SectionEnd
 from monitor.errors import ModelFailed, RunCancelled
-from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, ProgressCallback
-from monitor.settings import SweepSettings
-from monitor.store import Store
+from monitor.ports import ChatModel
 from monitor.sweep.agent import Agent, AgentResult
-from monitor.sweep.coverage import Ledger
-from monitor.sweep.fallbacks import Fallbacks
+from monitor.sweep.parts import CrawlParts, toolbox_for
 from monitor.sweep.prompts import section_messages
-from monitor.sweep.reader import SectionReader
-from monitor.sweep.saving import Desk
-from monitor.sweep.summarise import Summaries
 from monitor.sweep.tools import CRAWLER_TOOLS, Toolbox
-from monitor.sweep.window import Window, reaching_back
+from monitor.sweep.window import Window
 
 NO_LIST = "no list was found on the page"
 _KNOWN_URLS_IN_PROMPT = 50
 
 
-@dataclass(frozen=True, kw_only=True)
-class CrawlParts:
-    """What reading sections needs; `model` None means by rule."""
-
-    store: Store
-    loader: PageLoader
-    documents: DocumentReader
-    model: ChatModel | None
-    clock: Clock
-    limits: SweepSettings
-    folder: Path
-    fallbacks: Fallbacks
-    summaries: Summaries
-    on_progress: ProgressCallback | None = None
-    cancel_event: asyncio.Event | None = None
-
-
 async def crawl(plan: SectionPlan, *, source: Source, run_id: str, window: Window, parts: CrawlParts) -> SectionReading:
     """Read one section: its candidates with their dispositions, and why the reading ended."""
-    reading = await _Section(plan, source, run_id, window, parts).prepared()
-    return await reading.read()
+    toolbox = await toolbox_for(plan, source=source, run_id=run_id, window=window, parts=parts)
+    return await _Section(plan, source, toolbox, parts).read()
 
 
 class _Section:
-    def __init__(self, plan: SectionPlan, source: Source, run_id: str, window: Window, parts: CrawlParts) -> None:
+    def __init__(self, plan: SectionPlan, source: Source, toolbox: Toolbox, parts: CrawlParts) -> None:
         self._plan = plan
         self._source = source
-        self._run_id = run_id
-        self._window = window
         self._parts = parts
+        self._toolbox = toolbox
+        self._reader = toolbox.reader
+        self._desk = toolbox.desk
+        self._ledger = toolbox.desk.ledger
         is_by_rule = plan.is_home or plan.is_feed or parts.limits.crawl == "rule"
         self._model = None if is_by_rule else parts.model
-
-    async def prepared(self) -> "_Section":
-        parts, source = self._parts, self._source
-        memory = await parts.store.sections.remembered(source.id or 0, self._plan.url)
-        self._memory: Section | None = memory
-        self._ledger = Ledger(
-            run_id=self._run_id, section=self._plan.name, source=source, memory=memory,
-            window=reaching_back(self._window, memory), max_items=source.max_items or parts.limits.max_items,
-        )  # fmt: skip
-        self._reader = SectionReader(
-            plan=self._plan, source_id=source.id or 0, loader=parts.loader, render=source.render or Render.AUTO,
-            store=parts.store, ledger=self._ledger, memory=memory,
-            max_pages=parts.limits.max_pages_per_section,
-        )  # fmt: skip
-        self._desk = Desk(
-            source=source, ledger=self._ledger, store=parts.store, clock=parts.clock, dated=self._reader.dated,
-            adopt_summary=parts.summaries.adopt,
-        )  # fmt: skip
-        return self
 
     async def read(self) -> SectionReading:
         await self._take_carried()
@@ -97,8 +53,7 @@ class _Section:
         return self._reading(ended)
 
     async def _work(self) -> SectionEnd:
-        is_unfinished = self._memory is not None and self._memory.is_unfinished
-        if not self._ledger.open_entries() and not is_unfinished:
+        if not self._ledger.open_entries() and not self._reader.is_unfinished:
             return SectionEnd.KNOWN
         agent_saved = None
         if self._model is not None and self._ledger.open_entries():
@@ -124,10 +79,7 @@ class _Section:
 
     async def _with_agent(self, model: ChatModel) -> AgentResult | None:
         parts = self._parts
-        toolbox = Toolbox(
-            reader=self._reader, desk=self._desk, loader=parts.loader, documents=parts.documents, folder=parts.folder
-        )
-        agent = Agent(model=model, toolbox=toolbox, limits=parts.limits, place=self._plan.name)
+        agent = Agent(model=model, toolbox=self._toolbox, limits=parts.limits, place=self._plan.name)
         known = await parts.store.sections.recent_item_urls(self._source.id or 0, _KNOWN_URLS_IN_PROMPT)
         system, user = section_messages(
             section=self._plan.name, url=self._plan.url, since=self._ledger.window.since, known=known,

@@ -17,10 +17,11 @@ from monitor.errors import RunCancelled
 from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, Progress, ProgressCallback, Steps
 from monitor.settings import SweepSettings
 from monitor.store import Store
-from monitor.sweep.crawl import CrawlParts, crawl
+from monitor.sweep.crawl import crawl
 from monitor.sweep.fallbacks import Fallbacks
 from monitor.sweep.navigate import navigate
 from monitor.sweep.order import rank_items
+from monitor.sweep.parts import CrawlParts
 from monitor.sweep.reader import reason_of
 from monitor.sweep.summarise import Summaries
 from monitor.sweep.window import Window

@@ -49,7 +49,7 @@ class SectionReader:
         self._loader = loader
         self._render = render
         self._store = store
-        self._is_unfinished = memory is not None and memory.is_unfinished
+        self.is_unfinished = memory is not None and memory.is_unfinished
         self._max_pages = max_pages
         self._counted = 0
         self._barren = 0
@@ -106,7 +106,7 @@ class SectionReader:
     def _count(self, added: list[Entry], candidates: Sequence[Candidate]) -> None:
         has_new = any(entry.disposition is None for entry in added)
         in_range = any(entry.is_in_range for one in candidates if (entry := self.ledger.find(one.url)))
-        is_passing = self._is_unfinished and in_range and not has_new
+        is_passing = self.is_unfinished and in_range and not has_new
         self._counted += not is_passing
         self._barren = 0 if has_new or is_passing else self._barren + 1
 

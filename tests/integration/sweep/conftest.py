@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 
 from monitor.app.report import RunReport
 from monitor.app.sweeps import SweepDesk
+from monitor.domain.reading import SectionPlan
 from monitor.domain.tables import CandidateRecord, Source
 from monitor.llm.client import ModelServer
 from monitor.pages.documents import Documents
@@ -18,6 +19,11 @@ from monitor.pages.loader import Loader
 from monitor.ports import ChatModel
 from monitor.settings import LlmSettings, Settings
 from monitor.store import Store
+from monitor.sweep.agent import Agent, AgentResult
+from monitor.sweep.fallbacks import Fallbacks
+from monitor.sweep.parts import CrawlParts, toolbox_for
+from monitor.sweep.summarise import Summaries
+from monitor.sweep.window import window_of
 from monitor.work.steps import DirectSteps
 
 TITLES = (
@@ -132,7 +138,9 @@ async def bureau(site: Any, tmp_path: Path, movable_clock: MovableClock, models:
     )
     async with (
         Store.open(f"sqlite:///{tmp_path / 'monitor.db'}") as store,
-        Loader.from_settings(pages=settings.pages, network=settings.network, clock=movable_clock) as loader,
+        Loader.from_settings(
+            pages=settings.pages, network=settings.network, clock=movable_clock, cache_folder=tmp_path / "cache"
+        ) as loader,
     ):
         await store.check()
 
@@ -204,3 +212,34 @@ async def model(site: Any, reply: Any, models: list[Any], movable_clock: Movable
     models.append(lambda run_id, store: server.for_run(run_id, record=store.usage.add, clock=movable_clock))
     yield canned
     await server.close()
+
+
+@pytest.fixture
+def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[AgentResult]]:
+    """Run the general agent over the bureau's whole site, called as the seed calls it: without prompt and tools."""
+
+    async def run(bureau: Bureau) -> AgentResult:
+        source = await bureau.store.sources.get("site") or await bureau.store.sources.add(
+            Source(name="site", url=bureau.site.url("/"), created_at=bureau.clock.now())
+        )
+        loader = Loader.from_settings(pages=bureau.settings.pages, network=bureau.settings.network, clock=bureau.clock)
+        async with loader:
+            shared = {
+                "store": bureau.store,
+                "loader": loader,
+                "documents": Documents(),
+                "limits": bureau.settings.sweep,
+            }
+            fallbacks = Fallbacks(run_id="r", store=bureau.store, clock=bureau.clock)
+            summaries = Summaries(source=source, model=None, folder=tmp_path, fallbacks=fallbacks, **shared)
+            parts = CrawlParts(
+                model=models[0]("r", bureau.store), clock=bureau.clock, folder=tmp_path, fallbacks=fallbacks,
+                summaries=summaries, **shared,
+            )  # fmt: skip
+            plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
+            window = window_of(today=bureau.clock.today, days=7)
+            toolbox = await toolbox_for(plan, source=source, run_id="r", window=window, parts=parts)
+            agent = Agent(model=parts.model, toolbox=toolbox, limits=parts.limits, place="site")
+            return await agent.run_agent(source)
+
+    return run

@@ -1,7 +1,9 @@
 """The section agent at work, with a model server that says what the test wants said."""
 
 import asyncio
+import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from monitor.errors import MonitorError
 
 OLD = (400, 410, 420, 430, 440, 450)
 CEILING = 20_000
+HOME = f'<h1>首页</h1><p>{"欢迎访问本局网站。" * 20}</p><a href="/files/guide.pdf">填报说明（PDF）</a>'
+FILES = Path(__file__).resolve().parents[3] / "fixtures" / "sites" / "ministry" / "files"
 
 
 def item(bureau: Any, row: Any, **changes: Any) -> dict[str, Any]:
@@ -214,3 +218,50 @@ async def test_a_refused_key_is_one_call_and_the_run_goes_by_rule(bureau: Any, m
     assert bureau.site.paths().count("/v1/chat/completions") == 1
     assert (run.status, len(run.items)) == (RunStatus.DEGRADED, 2)
     assert {one.summary_by for one in run.items} == {SummaryBy.EXTRACT}
+
+
+async def test_the_general_agent_has_all_six_tools_and_really_reads_documents(
+    bureau: Any, model: Any, general: Any, reply: Any
+) -> None:
+    document = (FILES / "zhibiao-jieshi.pdf").read_bytes()
+    bureau.site.on("/files/guide.pdf", reply(document, headers={"content-type": "application/pdf"}))
+    bureau.site.on(
+        "/", f'<h1>首页</h1><p>{"欢迎访问本局网站。" * 20}</p><a href="/files/guide.pdf">填报说明（PDF）</a>'
+    )
+    model.calls(("download_file", {"url": bureau.site.url("/files/guide.pdf")}))
+    model.calls(("browse_page", {"url": bureau.site.url("/")}))
+    model.calls(("download_file", {"url": bureau.site.url("/files/guide.pdf")}))
+    model.calls(("read_document", {"file": "../../../../etc/passwd"}))
+    model.calls(("finish", {"reason": "done"}))
+    result = await general(bureau)
+    assert (result.finished, result.reason, result.turns) == (True, "done", 5)
+    assert [tool["function"]["name"] for tool in model.requests[0]["tools"]] == [
+        "browse_page", "save_results_batch", "save_result", "finish", "download_file", "read_document",
+    ]  # fmt: skip
+    unseen, page, saved, passwd = model.results()
+    assert "stands on no page" in unseen
+    assert "填报说明" in page
+    assert json.loads(saved)["file"].endswith(".pdf")
+    assert "no such file" in passwd
+
+
+async def test_a_downloaded_document_is_read_under_the_name_that_the_answer_gave(
+    bureau: Any, model: Any, general: Any, reply: Any
+) -> None:
+    document = (FILES / "zhibiao-jieshi.pdf").read_bytes()
+    bureau.site.on("/files/guide.pdf", reply(document, headers={"content-type": "application/pdf"}))
+    bureau.site.on(
+        "/", f'<h1>首页</h1><p>{"欢迎访问本局网站。" * 20}</p><a href="/files/guide.pdf">填报说明（PDF）</a>'
+    )
+    name = hashlib.sha256(document).hexdigest()
+    model.calls(("browse_page", {"url": bureau.site.url("/")}))
+    model.calls(("download_file", {"url": bureau.site.url("/files/guide.pdf")}))
+    await general(bureau)
+    kept = json.loads(model.results()[1])["file"]
+    assert name.startswith(kept.partition(".")[0])
+    model.calls(("browse_page", {"url": bureau.site.url("/")}))
+    model.calls(("download_file", {"url": bureau.site.url("/files/guide.pdf")}))
+    model.calls(("read_document", {"file": kept}))
+    model.calls(("finish", {}))
+    await general(bureau)
+    assert "统计" in model.results()[-1]
