@@ -22,7 +22,6 @@ class ItemWire(BaseModel):
     url: str
     date: dt.date | None
     date_source: DateSource
-    date_conflict: dt.date | None = None
     type: ItemType
     summary: str
     summary_by: SummaryBy
@@ -36,6 +35,7 @@ class ItemWire(BaseModel):
     first_seen: dt.datetime
     attachments: list[Attachment] = Field(default_factory=list)
     evidence: list[str] = Field(default_factory=list)
+    date_conflict: dt.date | None = None
 
 
 def item_wire(item: Item) -> ItemWire:

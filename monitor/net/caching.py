@@ -1,5 +1,6 @@
 """What was fetched before, kept on disk: a page that did not change is asked about, and not carried again."""
 
+import logging
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -45,6 +46,8 @@ class CachingTransport(httpx.AsyncBaseTransport):
         max_bytes: int = MAX_BYTES,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
+        # The library logs what it cannot store, with a traceback; a cache that fails costs only the saving.
+        logging.getLogger("hishel").addHandler(logging.NullHandler())
         self._inner = inner
         storage = AsyncSqliteStorage(
             database_path=folder / FILE_NAME,

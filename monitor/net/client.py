@@ -66,6 +66,7 @@ class HttpClient:
                 "accept-encoding": ACCEPTED,
             },
             follow_redirects=False,
+            event_hooks={"response": [_set_location_aside]},
             trust_env=False,
         )
 
@@ -169,7 +170,7 @@ class HttpClient:
             url=hops[0] if hops else question.url,
             final_url=question.url,
             status=answer.status_code,
-            headers={name.lower(): value for name, value in answer.headers.items()},
+            headers={name.lower(): value for name, value in answer.headers.items()} | _location(answer),
             body=body,
             hops=tuple(hops),
             is_from_cache=is_from_cache(answer.extensions),
@@ -235,6 +236,16 @@ def _transport(network: NetworkSettings, guard: Guard) -> httpx.AsyncBaseTranspo
         raise SettingsError(
             f"network.proxy {network.proxy!r} is no proxy ({error}); write http://host:port."
         ) from error
+
+
+async def _set_location_aside(answer: httpx.Response) -> None:
+    """The library reads a redirect's address even when told not to follow it, and fails on an odd one."""
+    if location := answer.headers.pop("location", None):
+        answer.extensions["location"] = location
+
+
+def _location(answer: httpx.Response) -> dict[str, str]:
+    return {"location": answer.extensions["location"]} if "location" in answer.extensions else {}
 
 
 async def _read(answer: httpx.Response, max_bytes: int) -> bytes:

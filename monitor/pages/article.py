@@ -2,7 +2,6 @@
 
 import datetime as dt
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,8 +11,9 @@ from monitor.domain.words import DateSource
 from monitor.pages.articledate import article_date
 from monitor.pages.articletext import main_text
 from monitor.pages.articletitle import article_title
+from monitor.pages.labels import Label, Labelled, labelled_values
 from monitor.pages.metadata import Metadata, read_metadata
-from monitor.pages.outline import Outline, squeeze
+from monitor.pages.outline import Outline
 from monitor.pages.prose import prose_chars
 
 _DOCUMENT_NUMBER = re.compile(
@@ -21,12 +21,10 @@ _DOCUMENT_NUMBER = re.compile(
     r"20)\d\d\s?[〕\]】）)﹞］]\s?(?:第\s?)?\d{1,5}\s?[号號]"
     r"|[\u4e00-\u9fff]{2,14}(?:公告|令|通告)\s?(?:19|20)\d\d\s?年\s?第\s?\d{1,4}\s?[号號]"
 )
-_NUMBER_LABEL = re.compile(r"^(?:发文字号|文\s*号|文件编号|发文文号|公文文号|文件号)\s*[:：]?\s*(.*)$")
-_ISSUER_LABEL = re.compile(
-    r"^[【\[]?\s*(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|制发机关|公开主体|公开责任部门|责任部门|信息来源|文章来源|稿件来源|来源|來源|资料提供|"
-    r"Source)\s*[】\]]?\s*[:：]?\s*(.*)$"
-)
-_IS_SOURCE_ONLY = re.compile(r"^(?:信息来源|文章来源|稿件来源|来源|來源|Source)")
+# What stands in the cell of a document's number without the usual brackets: 2026年第3号, 第12号, AQ-2026-3.
+_WRITTEN_NUMBER = re.compile(r"(?=.{2,40}$)(?=.*\d)[\u4e00-\u9fffA-Za-z\d〔〕\[\]（）()/第号號-]+")
+_LONGEST_NAME = 40
+_LEAST_TITLE, _LONGEST_TITLE = 6, 200
 _STOP = re.compile(
     r"\s*(?:发布时间|发布日期|发文日期|成文日期|时间|日期|作者|编辑|责任编辑|浏览|阅读|点击|字体|字号|字体大小|打印|分享|【|\||(?:19|20)\d\d[-/年.]).*$"
 )
@@ -56,8 +54,9 @@ def read_article(
     """
     metadata = read_metadata(tree)
     is_list = bool(listed) and not metadata.says_article and sum(map(len, listed)) > prose_chars(page)
-    title = article_title(page, metadata, listed=listed if is_list else ())
-    day, source = article_date(page, metadata, title, today, is_list=is_list)
+    labelled = [] if is_list else labelled_values(page)
+    title = article_title(page, metadata, listed=listed if is_list else (), stated=_stated_title(labelled))
+    day, source = article_date(page, metadata, title, today, labelled=labelled, is_list=is_list)
     text = main_text(page, html_text, is_list=is_list)
     return Article(
         title=title,
@@ -65,8 +64,8 @@ def read_article(
         published_on=day,
         date_source=source,
         language=_language(tree, text or page.full_text[:2000]),
-        issuer=_issuer(page, metadata),
-        document_number=_document_number(page, title, text),
+        issuer=_issuer(labelled, metadata),
+        document_number=_document_number(labelled, title, text),
     )
 
 
@@ -97,38 +96,33 @@ def _language_of_script(text: str) -> str | None:
     return "zh" if han > 0.2 * len(letters) else None
 
 
-def _labelled(page: Outline, label: re.Pattern[str]) -> list[tuple[str, str]]:
-    """Labels and their values: behind the label in the same text, or in the next text of the page."""
-    found = []
-    for index, raw in enumerate(page.texts):
-        if len(raw) > 200:
+def _issuer(labelled: Sequence[Labelled], metadata: Metadata) -> str | None:
+    """The office that a document's table names, else the source that meta data or a line under the headline give."""
+    for label in (Label.ISSUER, Label.SOURCE):
+        named = (_STOP.sub("", entry.value).strip(" :：|") for entry in labelled if entry.label is label)
+        issuer = next((value for value in named if 2 <= len(value) <= _LONGEST_NAME), None)
+        if label is Label.SOURCE:
+            issuer = metadata.first("contentsource", "source") or issuer
+        if issuer:
+            return issuer
+    return None
+
+
+def _document_number(labelled: Sequence[Labelled], title: str, text: str) -> str | None:
+    for entry in labelled:
+        if entry.label is not Label.NUMBER:
             continue
-        text = squeeze(unicodedata.normalize("NFKC", raw)) if "：" not in raw else squeeze(raw)
-        match = label.match(text)
-        if not match:
-            continue
-        value = match[1].strip()
-        is_bare = text.rstrip("：: 】]").endswith(match[0].rstrip("：: 】]")) and not value
-        if is_bare and index + 1 < len(page.texts):
-            value = squeeze(page.texts[index + 1])
-        elif value and not re.search(r"[:：\s】\]]", text[: len(text) - len(value)]):
-            continue  # 来源于… is a sentence, no label
-        found.append((text, value))
-    return found
-
-
-def _issuer(page: Outline, metadata: Metadata) -> str | None:
-    named = [(text, _STOP.sub("", value).strip(" :：|")) for text, value in _labelled(page, _ISSUER_LABEL)]
-    named = [(text, value) for text, value in named if 2 <= len(value) <= 40]
-    by_office = [value for text, value in named if not _IS_SOURCE_ONLY.match(text)]
-    if by_office:
-        return by_office[0]
-    return metadata.first("contentsource", "source") or (named[0][1] if named else None)
-
-
-def _document_number(page: Outline, title: str, text: str) -> str | None:
-    for _, value in _labelled(page, _NUMBER_LABEL):
-        if found := _DOCUMENT_NUMBER.search(value):
-            return squeeze(found[0])
+        if found := _DOCUMENT_NUMBER.search(entry.value):
+            return re.sub(r"\s", "", found[0])
+        if _WRITTEN_NUMBER.fullmatch(entry.value):
+            return entry.value
     found = _DOCUMENT_NUMBER.search(title) or _DOCUMENT_NUMBER.search(text[:600])
     return re.sub(r"\s", "", found[0]) if found else None
+
+
+def _stated_title(labelled: Sequence[Labelled]) -> str | None:
+    """The name that the table of a published government document gives it; other tables name other things."""
+    if all(entry.label is not Label.INDEX for entry in labelled):
+        return None
+    names = (entry.value for entry in labelled if entry.label is Label.NAME)
+    return next((name for name in names if _LEAST_TITLE <= len(name) <= _LONGEST_TITLE), None)

@@ -10,7 +10,7 @@ from monitor.pages.metadata import Metadata
 from monitor.pages.outline import Element, Outline, squeeze
 
 _SEPARATORS = re.compile(
-    r"\s+[-–—|·•»«/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|"
+    r"\s+[-–—|·•»«›‹<>/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|"
     r"\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
 )
 _TITLE_NAMES = re.compile(
@@ -26,6 +26,11 @@ _NOT_MAIN = re.compile(
 _DATELINE = re.compile(
     r"^[\s【\[(（]*(?:发布时间|发布日期|发文时间|发文日期|发稿时间|時間|时间|日期|發布日期|發佈日期|来源|信息来源|文章来源)\s*[】\]]?\s*[:：]"
 )
+# A short title that ends so names an office and its site, not a document.
+_OFFICE = re.compile(
+    r"[\u4e00-\u9fff（）()·]{1,14}(?:政府|网站?|網站?|门户|公开|平台|[局厅委]|委员会|办公室|总署|法院|检察院|公开专栏|公开目录|"
+    r"政策文件库?)"
+)
 _KIND_WORTH = {"h1": 1.6, "named": 1.2, "h2": 0.8, "h3": 0.3}
 
 
@@ -37,16 +42,16 @@ class _Heading:
     leads_home: bool
 
 
-def article_title(page: Outline, metadata: Metadata, *, listed: Sequence[str] = ()) -> str:
+def article_title(page: Outline, metadata: Metadata, *, listed: Sequence[str] = (), stated: str | None = None) -> str:
     """The page's headline; the empty string where nothing names it.
 
     Headings, meta data and the `title` element are weighed against each other: a heading that the meta data repeats
     is the headline, one that is only the site's part of the `title` element is its logo.
-    On a list page the titles of its rows (`listed`) are not its own; only its h1 and its meta data are believed.
+    `stated` is what the table of a document gives as its name. On a list page the titles of its rows (`listed`) are
+    not its own; only its h1 and its meta data are believed.
     """
     named = [without_site(metadata.meta[name], metadata, page.url) for name in _TITLE_META if metadata.meta.get(name)]
-    if headline := metadata.linked_text("headline"):
-        named.insert(0, headline)
+    named = [text for text in (stated, metadata.linked_text("headline")) if text] + named
     whole = without_site(metadata.title_element, metadata, page.url)
     worth: dict[str, float] = {}
     headings = _headings(page)[:60]
@@ -112,6 +117,8 @@ def _support(text: str, named: list[str], whole: str, metadata: Metadata, url: s
         score -= 0.6
     if _is_site(text, metadata, url):
         score -= 3.0
+    elif _OFFICE.fullmatch(text):
+        score -= 1.0
     weight = sum(2 if char > "\u2e80" else 1 for char in folded)
     return score - (0.5 if weight < 12 else 0) - (1.0 if weight > 250 else 0)
 

@@ -84,6 +84,8 @@ def _is_list(group: Group, scales: Scales) -> bool:
     is_dated = group.dated >= 0.6 and count >= 4
     if group.score < (_LEAST_DATED_SCORE if is_dated else _LEAST_SCORE):
         return False
+    if count <= 3 and parts["dated"] < 1 and not _are_alike(group):
+        return False
     if not is_dated and (
         parts["inline"] > 0.5
         or parts["boilerplate"] > 0.5
@@ -95,6 +97,15 @@ def _is_list(group: Group, scales: Scales) -> bool:
         return False
     prose = scales.prose_outside(group.records)
     return is_dated or prose < max(600, in_records)
+
+
+def _are_alike(group: Group) -> bool:
+    """Whether the records are elements of one kind, side by side: two or three links need that to be a list."""
+    elements = [record.element for record in group.records]
+    return (
+        len({(element.parent.index if element.parent else 0, element.tag, element.css_class) for element in elements})
+        == 1
+    )
 
 
 def _candidates(page: Outline, group: Group, today: dt.date) -> list[Candidate]:

@@ -3,13 +3,12 @@
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import urljoin
 
 from monitor.domain.page import Page, PageError, PageErrorCode
 from monitor.domain.urls import clean_url
@@ -21,19 +20,18 @@ from monitor.net.client import HttpClient
 from monitor.net.failure import FetchFailed, failed
 from monitor.net.guard import Guard
 from monitor.net.politeness import Politeness
-from monitor.pages.cooldown import CoolDown
 from monitor.pages.drawnfolders import DrawnFolders
 from monitor.pages.fetch import Seen, page_of_failure, seen
 from monitor.pages.filetype import extension_of
 from monitor.pages.render import Renderer
 from monitor.pages.shell import needs_browser
+from monitor.pages.sitemaps import joined, newest_sitemaps
+from monitor.pages.turns import Turns
 from monitor.ports import Clock
 from monitor.settings import NetworkSettings, PagesSettings
 
 _CACHE_PAGES = 200
 _MAX_SIGNPOSTS = 5
-_REST_FACTOR = 10  # a host that turned us away is given so many times the usual pause
-_LONGEST_REST_S = 30.0
 _SHELL_MAX_CHARS = 200
 _SHELL_MAX_LINKS = 5
 
@@ -63,8 +61,7 @@ class Loader:
         self._renderer = renderer
         self._drawn_folders = DrawnFolders() if drawn_folders is None else drawn_folders
         self._loaded: OrderedDict[str, Page] = OrderedDict()
-        self._cool_down = CoolDown()
-        self._notes: dict[str, str] = {}
+        self._turns = Turns(politeness=politeness, delay_s=pages.delay_s)
 
     @classmethod
     def from_settings(
@@ -134,7 +131,7 @@ class Loader:
             address = clean_url(url)
             if address is None:
                 raise await self._refusal(url)
-            async with self._turn(address):
+            async with self._turns.turn(address):
                 response = await self._client.fetch(
                     address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, keep=Keep.REUSE
                 )
@@ -145,7 +142,7 @@ class Loader:
 
     def notes(self) -> Mapping[str, str]:
         """What this run should say about getting there, by url: a robots.txt that could not be read."""
-        return dict(self._notes)
+        return self._turns.notes()
 
     async def _load(self, address: str, mode: Render) -> Page:
         """The page where signposts and frames end."""
@@ -164,8 +161,19 @@ class Loader:
                 break
             loaded = found
             visited.add(loaded.page.final_url)
-        page = _or_shell(loaded)
+        page = await self._joined(loaded.page, mode) if loaded.is_sitemap_index else _or_shell(loaded)
         return page if page.url == address else page.model_copy(update={"url": address})
+
+    async def _joined(self, index: Page, mode: Render) -> Page:
+        """A sitemap index with the entries of its newest sitemaps; what was not read of it is noted."""
+        urls, others = newest_sitemaps(index)
+        sitemaps = [(await self._loaded_once(url, mode)).page for url in urls]
+        for sitemap in sitemaps:
+            if sitemap.error is not None:
+                self._turns.note(sitemap.url, f"The sitemap could not be read: {sitemap.error.message}")
+        if others:
+            self._turns.note(index.url, f"The index names {others} more sitemaps, undated, that were not read.")
+        return joined(index, sitemaps)
 
     async def _unwound(self, address: str, mode: Render, loaded: Seen) -> Seen:
         """Signposts in a circle: a wall that sets a cookie on the way, which a browser may pass."""
@@ -206,7 +214,7 @@ class Loader:
     async def _static(self, address: str) -> Seen:
         at = self._clock.now()
         try:
-            async with self._turn(address):
+            async with self._turns.turn(address):
                 response = await self._client.fetch(
                     address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, keep=Keep.ASK
                 )
@@ -217,30 +225,12 @@ class Loader:
     async def _drawn(self, address: str) -> Seen:
         at = self._clock.now()
         try:
-            async with self._turn(address):
+            async with self._turns.turn(address):
                 response = await self._renderer.render(address)
         except FetchFailed as failure:
             return Seen(page_of_failure(address, failure, at=at, rendered=True))
         drawn = await seen(response, url=address, at=at, rendered=True)
         return replace(drawn, page=_or_shell(drawn))
-
-    @asynccontextmanager
-    async def _turn(self, address: str) -> AsyncIterator[None]:
-        """The host's turn, if it may be asked at all; what it answers is taken down."""
-        if verdict := self._cool_down.verdict(address):
-            raise FetchFailed(verdict)
-        try:
-            async with self._politeness.turn(address):
-                yield
-        except FetchFailed as failure:
-            if self._cool_down.record(address, failure.error):
-                self._politeness.rest(address, min(_REST_FACTOR * self._pages.delay_s, _LONGEST_REST_S))
-            raise
-        else:
-            self._cool_down.record(address, None)
-        finally:
-            if note := self._politeness.robots_note(address):
-                self._notes.setdefault(urljoin(address, "/robots.txt"), note)
 
     async def _refusal(self, url: str) -> FetchFailed:
         """Why a url that has no clean form is not loaded."""

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from monitor.domain.urls import host_of
 from monitor.pages.grouping import url_shape
 from monitor.pages.outline import Anchor, Element, Outline
 from monitor.pages.records import Record
 
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
 _BOILERPLATE_TAGS = frozenset({"nav", "footer", "aside", "select", "menu"})
 _BOILERPLATE = re.compile(
     r"(?:^|[\s_-])(?:nav\w*|menus?|footer|foot|header|head|crumbs?|breadcrumbs?|bread|sidebar|side|related|"
@@ -18,6 +20,11 @@ _BOILERPLATE = re.compile(
     r"pager|pagination|paging|social|share|login|lang\w*|friend\w*|flink|links|copyright|toolbar|topbar|logo|"
     r"search-?(?:box|form|bar)|sitemap|widget\w*|"
     r"utility|subnav|submenu|dropdown|filter\w*|facets?|skip\w*|weizhi|dqwz|banner)(?=$|[\s_-])"
+)
+_HERE = re.compile(
+    r"[\W_]*(?:(?:您?当前|您?的?|你的?|所在|現在)(?:所在)?(?:的)?位置|您现在|現在地|현재\s*위치|you\s+are\s+here|sie\s+(?:sind|befinden\s+sich)\s+hier|"
+    r"vous\s+êtes\s+ici|está\s+(?:usted\s+)?(?:aquí|en))",
+    re.IGNORECASE,
 )
 _DATE_LIKE = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?!\d)|[\[(（]\d\d[-/]\d\d[\])）]|"
@@ -50,6 +57,7 @@ _WEIGHTS = {
     "inline": -2.5,
     "purity": 1.0,
     "siblings": 0.6,
+    "elsewhere": -1.5,
 }
 
 
@@ -81,6 +89,7 @@ class _LinkTraits:
     is_article_like: bool
     is_boilerplate: bool
     is_inline: bool
+    is_elsewhere: bool
 
 
 class Scales:
@@ -104,12 +113,16 @@ class Scales:
             0,
             *accumulate(w if w >= 50 and not is_link else 0 for w, is_link in zip(weights, linked, strict=True)),
         ]
+        self._host = host_of(page.url).removeprefix("www.")
         self._boilerplate: dict[int, bool] = {}
         self._links = [0, *accumulate(anchored)]
         self._traits: dict[int, _LinkTraits] = {}
 
     def prose_outside(self, records: Sequence[Record]) -> int:
         """How much of the page's text is in sentences that are no links and lie in none of these records."""
+        if all(record.element.tag in _HEADINGS for record in records):
+            # Headings lead the paragraphs below them: what stands between the first and the last is theirs.
+            return self._prose[-1] - (self._prose[records[-1].text_end] - self._prose[records[0].text_start])
         return self._prose[-1] - sum(
             self._prose[record.text_end] - self._prose[record.text_start] for record in records
         )
@@ -131,6 +144,7 @@ class Scales:
         parents = Counter([record.element.parent.index if record.element.parent else 0 for record in records])
         dated, beside = self._dated(records)
         swallowed = sum(max(0, self._links_in(record.element) - 3) for record in records) / count
+        repeated = 1 - len({record.link_text for record in records}) / count
         parts = {
             "dated": dated / count,
             "beside": beside / count,
@@ -142,11 +156,12 @@ class Scales:
             "count": math.log2(min(count, 24)),
             "boilerplate": sum(one.is_boilerplate for one in traits) / count,
             "swallowed": min(7.5, swallowed),
-            "repeated": 1 - len({record.link_text for record in records}) / count,
+            "repeated": repeated,
             "few": max(0, 4 - count) / 2,
             "inline": sum(one.is_inline for one in traits) / count,
             "purity": max(shapes.values()) / count,
             "siblings": max(parents.values()) / count,
+            "elsewhere": sum(one.is_elsewhere for one in traits) / count * repeated,
         }
         return Group(records, parts, sum(_WEIGHTS[name] * value for name, value in parts.items()))
 
@@ -178,6 +193,7 @@ class Scales:
                 is_article_like=bool(_ARTICLE_URL.search(_after_host(anchor.url))),
                 is_boilerplate=self._is_boilerplate(anchor.element),
                 is_inline=_is_inline(self.page, anchor.element),
+                is_elsewhere=host_of(anchor.url).removeprefix("www.") != self._host,
             )
         return traits
 
@@ -198,7 +214,11 @@ class Scales:
     def _is_named_so(self, element: Element) -> bool:
         if element.tag in ("body", "html"):
             return False
-        if element.tag not in _BOILERPLATE_TAGS and (element.names == " " or not _BOILERPLATE.search(element.names)):
+        if not (
+            element.tag in _BOILERPLATE_TAGS
+            or (element.names != " " and _BOILERPLATE.search(element.names))
+            or (element.text_start < element.text_end and _HERE.match(self.page.texts[element.text_start]))
+        ):
             return False
         return 2 * (self._lengths[element.text_end] - self._lengths[element.text_start]) <= self._lengths[-1]
 

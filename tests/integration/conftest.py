@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -50,6 +51,13 @@ class LoopbackSite:
     def on(self, path: str, reply: "Reply | Handler | str | bytes") -> str:
         self._replies[path] = Reply(reply) if isinstance(reply, str | bytes) else reply
         return self.url(path)
+
+    def forget(self) -> None:
+        """As new, for the next test of a module that shares one site."""
+        self._replies.clear()
+        self.asked.clear()
+        self.at.clear()
+        self.most_under_way = 0
 
     def paths(self) -> list[str]:
         return [asked.path for asked in self.asked if asked.path != "/favicon.ico"]
@@ -102,8 +110,8 @@ class FixedClock:
         return dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
 
 
-@pytest.fixture
-async def site() -> AsyncIterator[LoopbackSite]:
+@asynccontextmanager
+async def serve_loopback() -> AsyncIterator[LoopbackSite]:
     loopback = LoopbackSite()
     serving: set[asyncio.Task[None]] = set()
 
@@ -122,6 +130,21 @@ async def site() -> AsyncIterator[LoopbackSite]:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
         await server.wait_closed()
+
+
+OpenSite = Callable[[], AbstractAsyncContextManager[LoopbackSite]]
+
+
+@pytest.fixture(scope="session")
+def open_site() -> OpenSite:
+    """For modules whose tests share one site in one event loop."""
+    return serve_loopback
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[LoopbackSite]:
+    async with serve_loopback() as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ WIRE_FIELDS = [
         "rank",
         "tier",
     ),
-    *("by", "late", "document_number", "issuer", "language", "first_seen", "attachments", "evidence"),
+    *("by", "late", "document_number", "issuer", "language", "first_seen", "attachments", "evidence", "date_conflict"),
 ]
 
 
@@ -51,6 +51,15 @@ def briefing(items: list[Item], states: list[SourceState], **more: Any) -> Brief
 
 def html_of(value: Briefing) -> str:
     return render_briefing(value, "html").decode()
+
+
+def test_where_list_and_article_disagree_about_the_date_both_are_shown() -> None:
+    doubtful = item(3, page_date=dt.date(2026, 2, 5))
+    wire = item_wire(doubtful)
+    assert (wire.date, wire.date_conflict) == (dt.date(2026, 2, 3), dt.date(2026, 2, 5))
+    assert item_wire(item(3, page_date=dt.date(2026, 2, 3))).date_conflict is None
+    assert item_wire(item(3, date=None, page_date=dt.date(2026, 2, 3))).date_conflict is None
+    assert "列表 2026-02-03 / 正文 2026-02-05" in html_of(briefing([doubtful], []))
 
 
 def test_an_item_goes_out_in_the_fields_of_the_contract() -> None:

@@ -1,32 +1,19 @@
-"""What the browser is told, and what its complaints mean."""
+"""What the browser's complaints mean."""
 
 from pathlib import Path
 
 from monitor.domain.page import PageErrorCode
 from monitor.net.failure import FetchFailed, failed
 
-# Flags that keep it from doing anything but drawing.
-FLAGS = (
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-default-apps",
-    "--disable-breakpad",
-    "--mute-audio",
+# Where the browser itself does not go: other schemes, ports of mail and the like.
+_REFUSALS = (
+    "ERR_BLOCKED_BY_CLIENT",
+    "ERR_UNSAFE_REDIRECT",
+    "ERR_UNSAFE_PORT",
+    "ERR_UNKNOWN_URL_SCHEME",
+    "ERR_DISALLOWED_URL_SCHEME",
 )
-
-# Resolves once the document has not changed for the given milliseconds.
-UNTIL_QUIET = """quietMs => new Promise(resolve => {
-  let timer;
-  const observer = new MutationObserver(() => wait());
-  const done = () => { observer.disconnect(); resolve(); };
-  const wait = () => { clearTimeout(timer); timer = setTimeout(done, quietMs); };
-  observer.observe(document, {childList: true, subtree: true, characterData: true});
-  wait();
-})"""
-HAS_SCRIPTS = "() => document.scripts.length > 0"
-TEXT_LENGTH = "() => document.body ? document.body.innerText.trim().length : 0"
+_NO_URLS = ("ERR_INVALID_URL", "ERR_INVALID_REDIRECT")
 
 
 def failure_of_complaint(complaint: str) -> FetchFailed:
@@ -34,10 +21,19 @@ def failure_of_complaint(complaint: str) -> FetchFailed:
     message = complaint.splitlines()[0] if complaint else "no reason given"
     if "Download is starting" in message:
         return failed(PageErrorCode.UNSUPPORTED_TYPE, "This is a document to download, not a page.")
-    if "ERR_BLOCKED_BY_CLIENT" in message:
-        return failed(PageErrorCode.FORBIDDEN, "The page leads to an address that is refused.")
+    if any(word in message for word in _REFUSALS):
+        return refused()
+    if any(word in message for word in _NO_URLS):
+        return failed(PageErrorCode.INVALID_URL, "The page leads to what is no url.")
+    if "ERR_TOO_MANY_REDIRECTS" in message:
+        return failed(PageErrorCode.NETWORK, "The site redirects without end.")
     reason = next((word for word in message.split() if word.startswith("net::")), message[:200])
     return failed(PageErrorCode.NETWORK, f"The browser could not load the page: {reason.removeprefix('net::')}.")
+
+
+def refused() -> FetchFailed:
+    """The error of a page that leads to where we do not go."""
+    return failed(PageErrorCode.FORBIDDEN, "The page leads to an address that is refused.")
 
 
 def too_large(max_bytes: int) -> FetchFailed:

@@ -1,0 +1,92 @@
+"""The pages that `monitor bench pages` loads, served by a process of their own.
+
+`/listed/…` are list pages and `/articles/…` articles of the sample ministry; `/drawn/…` is a list that a script fills.
+Anything may follow the first folder: each path is another page to those who remember pages.
+"""
+
+import asyncio
+import datetime as dt
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from urllib.parse import urlsplit
+
+from monitor.demo.serving import HOST, Answer, Request, plain_answer, serving
+from monitor.demo.site import SampleSite
+
+HOSTS = 8
+_START_TIMEOUT_S = 30.0
+_ROWS = 30
+
+
+@asynccontextmanager
+async def served_apart(today: dt.date) -> AsyncIterator[tuple[list[str], int]]:
+    """Serves the pages from another process until the block ends; gives base urls, each another host, and its id."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "monitor.demo.bench_site", today.isoformat(), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        if process.stdout is None:
+            raise RuntimeError("the process that serves the pages has no output")
+        line = await asyncio.wait_for(process.stdout.readline(), _START_TIMEOUT_S)
+        yield [f"http://{HOST}:{port}" for port in line.decode().split()], process.pid
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+class BenchSite:
+    """The answers, made once."""
+
+    def __init__(self, today: dt.date) -> None:
+        site = SampleSite("ministry", today=today)
+        paths = [urlsplit(section["url"]).path for section in site.sections("")]
+        articles = [urlsplit(item.url).path for item in site.expected("")]
+        self._bodies = {
+            "listed": _bodies(site, paths),
+            "articles": _bodies(site, articles),
+            "drawn": [_drawn_page(today).encode()],
+        }
+
+    def respond(self, request: Request) -> Answer:
+        """A page of the folder that is asked for; the same path gives the same page."""
+        _, folder, *rest = f"{request.target}/".split("/")
+        bodies = self._bodies.get(folder)
+        if bodies is None:
+            return plain_answer(404)
+        number = int(rest[0]) if rest and rest[0].isdigit() else 0
+        return Answer(200, "text/html; charset=utf-8", bodies[number % len(bodies)])
+
+
+def _bodies(site: SampleSite, paths: Sequence[str]) -> list[bytes]:
+    answers = [site.respond(Request("GET", path, "")) for path in dict.fromkeys(paths)]
+    pages = [answer for answer in answers if answer.status == 200 and answer.content_type.startswith("text/html")]
+    return [page.body for page in pages if b"<script" not in page.body]  # what scripts fill is measured by itself
+
+
+def _drawn_page(today: dt.date) -> str:
+    days = [today - dt.timedelta(days=number) for number in range(_ROWS)]
+    rows = ",".join(f'["/notices/{day:%Y%m}/t{day:%Y%m%d}_{n}.html","{day}"]' for n, day in enumerate(days))
+    return f"""<!DOCTYPE html><html lang="zh"><head><meta charset="utf-8"><title>通知公告</title></head>
+<body><div id="app"></div><script>
+const list = document.createElement("ul");
+for (const [url, day] of [{rows}]) {{
+  const row = document.createElement("li");
+  row.innerHTML = `<a href="${{url}}">关于开展${{day}}专项检查工作的通知</a><span>${{day}}</span>`;
+  list.append(row);
+}}
+document.getElementById("app").append(list);
+</script></body></html>"""
+
+
+async def _serve(today: dt.date) -> None:
+    site = BenchSite(today)
+    async with AsyncExitStack() as stack:
+        ports = [await stack.enter_async_context(serving(site.respond)) for _ in range(HOSTS)]
+        sys.stdout.write(" ".join(str(port) for port in ports) + "\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(dt.date.fromisoformat(sys.argv[1])))

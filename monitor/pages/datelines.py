@@ -1,0 +1,188 @@
+"""The days that a page shows its readers beside an article: labelled, in `time` elements, near the headline."""
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Iterator
+
+from monitor.pages.dates import Order, dates_in_text
+from monitor.pages.labels import Label
+from monitor.pages.outline import squeeze
+from monitor.pages.sight import Sight, is_not_posted
+
+_POSTED_LABEL = re.compile(
+    r"掲載日|公開日|配信|入力|登録日|作成日|등록일|입력|작성일|게시일|发布于|發布於|"
+    r"\bpublished\b|\bposted\b|\brelease date\b|"
+    r"\bpublication date\b|\bdate issued\b|veröffentlich(?:t|ung)|erstellt|publiée?|publicado|pubblicato|"
+    r"gepubliceerd|publisert|опубликовано|mis en ligne|"
+    r"\b(?:Artikel|Beitrag|Eintrag)\s+wurde\b|\b(?:article|entry|post)\s+was\s+(?:written|filed)\b",
+    re.IGNORECASE,
+)
+_BYLINE = re.compile(
+    r"^\s*(?:von|by|par|por|door|av|af)\s+\S.{0,60}?(?:\b(?:am|on|le|el|op|den)\b|[,|·•–-])", re.IGNORECASE
+)
+_WEAK_LABEL = re.compile(
+    r"(?:^|[\s|【\[])(?:时间|日期|來源|来源|Date|Datum|Fecha|Stand)\s*[】\]]?\s*[:：]", re.IGNORECASE
+)
+_BARE_LABEL = re.compile(r"^\s*(?:Datum|Date|Fecha|Data|Дата|日期|时间|날짜)\s*[:：]?\s*$", re.IGNORECASE)
+_DATE_NAMES = re.compile(
+    r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
+    r"timestamp)\w*(?=$|[\s_-])"
+)
+_NEAR_TEXTS = 14
+_LINE_CHARS = 120
+_TEXTS_OVER = 5
+
+
+def first_date(text: str, today: dt.date, order: Order | None) -> dt.date | None:
+    """The first date that a short text writes with its year."""
+    return next((match.date for match in dates_in_text(text[:80], today, order=order) if match.has_year), None)
+
+
+def day_first_stated(sight: Sight, by_url: dt.date | None) -> dt.date | None:
+    """The day of the strongest statement on the page; the url's day settles which of the dates near the headline."""
+    return (
+        _by_label(sight)
+        or _by_time_element(sight)
+        or next((day for start in sight.starts[:4] if (day := _near_headline(sight, start, by_url))), None)
+        or _by_sentence(sight)
+        or (None if by_url else _only_date_line(sight))
+    )
+
+
+def dates_near(sight: Sight, start: int) -> list[dt.date]:
+    """The days in the short lines after a headline's end at `start`, and in the few before it."""
+    return [day for day, _ in (*_after(sight, start), *_before(sight, start))]
+
+
+def _by_label(sight: Sight) -> dt.date | None:
+    """A date that stands behind 发布时间 and its like; behind 发文日期 only where no label says when it was posted."""
+    anchor = sight.starts[0] if sight.starts else 0
+    texts = sight.page.texts
+    for label in (Label.POSTED, Label.SENT):
+        stated = (
+            (entry.index, day)
+            for entry in sight.labelled
+            if entry.label is label and not sight.is_aside(entry.index)
+            # A value in pieces goes on in the next text.
+            for value in (" ".join([entry.value, *texts[entry.index + 1 : entry.index + 2]]),)
+            if (day := first_date(value, sight.today, sight.order))
+        )
+        if day := _nearest(stated, anchor):
+            return day
+    return _nearest(_behind_words(sight), anchor)
+
+
+def _nearest(found: Iterable[tuple[int, dt.date]], anchor: int) -> dt.date | None:
+    entry = min(found, key=lambda entry: abs(entry[0] - anchor), default=None)
+    return entry[1] if entry else None
+
+
+def _behind_words(sight: Sight) -> Iterator[tuple[int, dt.date]]:
+    """Dates behind "posted" and its like in other languages, in the same text or the next two; or before it."""
+    texts = sight.page.texts
+    has_digit = [any(char.isdigit() for char in text[:400]) for text in texts] + [False, False]
+    for index, text in enumerate(texts):
+        if len(text) > 300 or not any(has_digit[index : index + 3]):
+            continue
+        label = _POSTED_LABEL.search(text) or _BARE_LABEL.match(text)
+        if not label or sight.is_aside(index):
+            continue
+        behind = squeeze(" ".join([text[label.end() :], *texts[index + 1 : index + 3]]))[:60]
+        matches = dates_in_text(behind, sight.today, order=sight.order)
+        matches = [match for match in matches if match.has_year and match.start < 30]
+        if matches:
+            yield index, matches[0].date
+
+
+def _by_time_element(sight: Sight) -> dt.date | None:
+    days: list[tuple[int, dt.date]] = []
+    for element in sight.page.elements:
+        itemprop = (element.attributes.get("itemprop") or "").lower()
+        if element.tag != "time" and itemprop not in ("datepublished", "datecreated"):
+            continue
+        text = sight.page.text_of(element)
+        if sight.is_aside_element(element) or is_not_posted(f"{element.names} {itemprop} {text}"):
+            continue
+        value = element.attributes.get("datetime") or element.attributes.get("content") or text
+        if day := first_date(value, sight.today, sight.order):
+            if itemprop == "datepublished" or element.attributes.get("pubdate") is not None:
+                return day
+            days.append((element.text_start, day))
+    if len({day for _, day in days}) == 1:
+        return days[0][1]
+    if not days or not sight.starts:
+        return None
+    start = sight.starts[0]
+    index, day = min(days, key=lambda entry: abs(entry[0] - start))
+    return day if abs(index - start) <= 2 * _NEAR_TEXTS else None
+
+
+def _near_headline(sight: Sight, start: int, by_url: dt.date | None) -> dt.date | None:
+    """A date in the lines just under (or over) the headline: the url's, else one that is called a date."""
+    after, before = list(_after(sight, start)), list(_before(sight, start))
+    if by_url and any(day == by_url for day, _ in (*after, *before)):
+        return by_url
+    for found in (after, before):
+        named = [day for day, is_named in found if is_named]
+        for days in (named, [day for day, _ in found]):
+            if days:
+                return days[0]
+    return None
+
+
+def _by_sentence(sight: Sight) -> dt.date | None:
+    """The day in a byline (by N. N. on 3 May), or in brackets or before a dash where the text begins."""
+    for index, text in enumerate(sight.page.texts):
+        if _BYLINE.match(text) and sight.may_be_posted(index, 0):
+            day = first_date(squeeze(text), sight.today, sight.order)
+            if day:
+                return day
+    for start in sight.starts[:1]:
+        opening = squeeze(sight.page.texts[start]) if start < len(sight.page.texts) else ""
+        matches = dates_in_text(opening[:60], sight.today, order=sight.order)
+        if matches and matches[0].has_year and re.match(r"\s*[)）\]:–—-]", opening[matches[0].end :]):
+            return matches[0].date
+    return None
+
+
+def _only_date_line(sight: Sight) -> dt.date | None:
+    """The day of the lines that are nothing but a date, where all of them outside asides give the same day."""
+    days: set[dt.date] = set()
+    for index, text in enumerate(sight.page.texts):
+        if len(text) > 200 or not sight.may_be_posted(index, 0):
+            continue
+        line = squeeze(text)
+        for match in dates_in_text(line, sight.today, order=sight.order) if len(line) <= 60 else ():
+            if match.has_year and match.end - match.start > 0.4 * len(line):
+                days.add(match.date)
+    return days.pop() if len(days) == 1 else None
+
+
+def _after(sight: Sight, start: int) -> Iterator[tuple[dt.date, bool]]:
+    return _dates_in(sight, range(start, min(len(sight.page.texts), start + _NEAR_TEXTS)))
+
+
+def _before(sight: Sight, start: int) -> Iterator[tuple[dt.date, bool]]:
+    return _dates_in(sight, range(max(0, start - _TEXTS_OVER), start))
+
+
+def _dates_in(sight: Sight, indexes: range) -> Iterator[tuple[dt.date, bool]]:
+    """Dates of short lines, and whether label or class call them a date."""
+    page = sight.page
+    for index in indexes:
+        if not sight.may_be_posted(index, indexes.start):
+            continue
+        owner = page.elements[page.text_owner[index]]
+        for text in (squeeze(page.texts[index]), _with_next(sight, index)):
+            matches = [match for match in dates_in_text(text, sight.today, order=sight.order) if match.has_year]
+            if matches and len(text) <= _LINE_CHARS:
+                is_named = bool(_WEAK_LABEL.search(text) or _DATE_NAMES.search(owner.names))
+                if is_named or matches[0].end - matches[0].start > 0.3 * len(text):
+                    yield matches[0].date, is_named
+                break
+
+
+def _with_next(sight: Sight, index: int) -> str:
+    """A short text and the next one: the number of a day, and beside it its year and month."""
+    pair = [squeeze(text) for text in sight.page.texts[index : index + 2]]
+    return " ".join(pair) if len(pair) == 2 and all(re.fullmatch(r"[\d年月日./-]{1,8}", text) for text in pair) else ""

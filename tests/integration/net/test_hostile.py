@@ -1,0 +1,499 @@
+"""Hostile addresses, answers and pages, over HTTP and in the browser.
+
+Next to the site that may be asked stands a server that may not: it listens on all addresses of this machine and
+counts who connects. Whatever a site or page tries, nobody may.
+"""
+
+import asyncio
+import gzip
+import ipaddress
+import json
+import socket
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+import brotli
+import pytest
+import pytest_asyncio
+import zstandard
+
+from monitor.domain.page import PageErrorCode as Code
+from monitor.errors import BrowserMissing
+from monitor.net.client import HttpClient
+from monitor.net.failure import FetchFailed
+from monitor.net.guard import Address, Guard
+from monitor.net.response import Response
+from monitor.pages.browser import find_browser
+from monitor.pages.render import Renderer
+from monitor.settings import NetworkSettings, PagesSettings
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MAX_BYTES = 300_000
+TIMEOUT_S = 1.5
+REFUSED = {Code.FORBIDDEN}
+NO_URL = {Code.INVALID_URL, Code.FORBIDDEN, Code.NETWORK}
+
+# "{port}" is the port of the server that must not be reached.
+ADDRESSES = {
+    "loopback": "http://127.0.0.1:{port}/",
+    "loopback elsewhere": "http://127.8.9.1:{port}/",
+    "localhost": "http://localhost:{port}/",
+    "localhost, dotted": "http://localhost.:{port}/",
+    "below localhost": "http://a.localhost:{port}/",
+    "one number": "http://2130706433:{port}/",
+    "hexadecimal": "http://0x7f.1:{port}/",
+    "hexadecimal number": "http://0x7f000001:{port}/",
+    "octal": "http://0177.0.0.1:{port}/",
+    "short": "http://127.1:{port}/",
+    "trailing dot": "http://127.0.0.1.:{port}/",
+    "percent-encoded": "http://127.0.0.%31:{port}/",
+    "full-width digits": "http://１２７.０.０.１:{port}/",
+    "ideographic dots": "http://127。0。0。1:{port}/",
+    "circled digits": "http://①②⑦.⓪.⓪.①:{port}/",
+    "circled letters": "http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ:{port}/",
+    "this network": "http://0.0.0.0:{port}/",
+    "zero": "http://0:{port}/",
+    "IPv6 loopback": "http://[::1]:{port}/",
+    "IPv6 any": "http://[::]:{port}/",
+    "IPv6-mapped": "http://[::ffff:127.0.0.1]:{port}/",
+    "IPv6-mapped, hexadecimal": "http://[::ffff:7f00:1]:{port}/",
+    "IPv6-compatible": "http://[::127.0.0.1]:{port}/",
+    "IPv6 NAT64": "http://[64:ff9b::7f00:1]:{port}/",
+    "IPv6 local NAT64": "http://[64:ff9b:1::7f00:1]:{port}/",
+    "IPv6 6to4": "http://[2002:7f00:1::]:{port}/",
+    "IPv6 link-local": "http://[fe80::1]/",
+    "IPv6 site-local": "http://[fec0::1]/",
+    "IPv6 unique local": "http://[fc00::1]/",
+    "IPv6 metadata": "http://[fd00:ec2::254]/",
+    "IPv6 multicast": "http://[ff02::1]/",
+    "private 10": "http://10.0.0.1/",
+    "private 172": "http://172.16.3.4/",
+    "private 192": "http://192.168.1.1/",
+    "metadata": "http://169.254.169.254/latest/meta-data/",
+    "metadata by https": "https://169.254.169.254/latest/meta-data/",
+    "metadata by name": "http://metadata.google.internal/computeMetadata/v1/",
+    "metadata by short name": "http://metadata/computeMetadata/v1/",
+    "metadata of another cloud": "http://100.100.100.200/",
+    "metadata at a public address": "http://168.63.129.16/",
+    "carrier-grade NAT": "http://100.64.0.1/",
+    "protocol assignments": "http://192.0.0.10/",
+    "benchmarks": "http://198.18.0.1/",
+    "multicast": "http://224.0.0.1/",
+    "reserved": "http://240.0.0.1/",
+    "broadcast": "http://255.255.255.255/",
+    "a name for 10.1.2.3": "http://intranet.example/",
+    "a name for one public and one private": "http://both.example:{port}/",
+    "a name for a mapped address": "http://mapped.example:{port}/",
+    "a name that changes its address": "http://rebinding.example:{port}/",
+    "user before loopback": "http://user:secret@127.0.0.1:{port}/",
+    "public name as user": "http://public.example@127.0.0.1:{port}/",
+    "public name and port as user": "http://public.example:80@127.0.0.1:{port}/",
+    "backslash before at": "http://127.0.0.1:{port}\\@public.example/",
+    "backslash after host": "http://public.example\\@127.0.0.1:{port}/",
+    "hash before at": "http://127.0.0.1:{port}#@public.example/",
+    "tab in host": "http://127.0\t.0.1:{port}/",
+    "line end in host": "http://127.0.0.1\n:{port}/",
+    "tab in scheme": "ht\ttp://127.0.0.1:{port}/",
+    "port 0": "http://public.example:0/",
+    "port 99999": "http://public.example:99999/",
+    "no host": "http:///etc/passwd",
+    "file": "file:///etc/passwd",
+    "data": "data:text/html,<p>hello</p>",
+    "view-source": "view-source:http://127.0.0.1:{port}/",
+    "ftp": "ftp://127.0.0.1:{port}/",
+    "gopher": "gopher://127.0.0.1:{port}/_GET%20/",
+    "javascript": "javascript:fetch('http://127.0.0.1:{port}/')",
+    "blob": "blob:http://127.0.0.1:{port}/0c9f1d2e",
+    "filesystem": "filesystem:http://127.0.0.1:{port}/temporary/a",
+    "chrome": "chrome://version/",
+    "devtools": "devtools://devtools/bundled/inspector.html",
+    "about": "about:blank",
+    "websocket": "ws://127.0.0.1:{port}/",
+}
+# Addresses that the readers of urls split differently, so that each may find another thing wrong with them, or a name
+# that does not exist.
+MAY_BE_NO_URL = {
+    *("percent-encoded", "backslash before at", "backslash after host", "tab in host", "line end in host"),
+    *("tab in scheme", "port 0", "port 99999", "no host", "hash before at"),
+}
+WAYS = ("http, asked", "http, redirected", "browser, asked", "browser, redirected")
+NOT_HOSTILE = {
+    ("no host", "http, redirected"),  # stands for a path of the same site there
+    ("a name that changes its address", "browser, redirected"),  # is looked up but once, and connected to as checked
+}
+NAMES = {
+    "intranet.example": ["10.1.2.3"],
+    "both.example": ["93.184.216.34", "127.0.0.1"],
+    "mapped.example": ["::ffff:127.0.0.1"],
+    "metadata.google.internal": ["169.254.169.254"],
+}
+
+# Each takes the url of a server that must not be reached.
+PAGES = {
+    "frame": "<iframe src='{url}'></iframe>",
+    "frame in a frame": "<iframe srcdoc=\"<iframe src='{url}'></iframe>\"></iframe>",
+    "picture": "<img src='{url}'>",
+    "script": "<script src='{url}'></script>",
+    "module": "<script type=module>import('{url}').catch(() => 0)</script>",
+    "style": "<link rel=stylesheet href='{url}'>",
+    "import of a style": "<style>@import '{url}';</style>",
+    "preload": "<link rel=preload as=script href='{url}'>",
+    "prefetch": "<link rel=prefetch href='{url}'>",
+    "preconnect": "<link rel=preconnect href='{url}'>",
+    "icon": "<link rel=icon href='{url}'>",
+    "manifest": "<link rel=manifest href='{url}'>",
+    "speculation": '<script type=speculationrules>{{"prerender":[{{"urls":["{url}"]}}]}}</script>',
+    "object": "<object data='{url}'></object><embed src='{url}'>",
+    "video": "<video src='{url}' autoplay></video>",
+    "fetch": "<script>fetch('{url}', {{mode: 'no-cors'}}).catch(() => 0)</script>",
+    "fetch that is redirected": "<script>fetch('/hop?to={url}', {{mode: 'no-cors'}}).catch(() => 0)</script>",
+    "script that is redirected": "<script src='/hop?to={url}'></script>",
+    "frame that is redirected": "<iframe src='/hop?to={url}'></iframe>",
+    "request": "<script>var r = new XMLHttpRequest(); r.open('POST', '{url}'); r.send('x')</script>",
+    "events": "<script>new EventSource('{url}')</script>",
+    "socket": "<script>new WebSocket('{url}'.replace('http', 'ws'))</script>",
+    "transport": "<script>new WebTransport('{url}'.replace('http:', 'https:')).ready.catch(() => 0)</script>",
+    "beacon": "<script>navigator.sendBeacon('{url}', 'x')</script>",
+    "worker": "<script>new Worker(URL.createObjectURL(new Blob([\"fetch('{url}', {{mode:'no-cors'}})\"])))</script>",
+    "import of a worker": "<script>new Worker(URL.createObjectURL(new Blob([\"importScripts('{url}')\"])))</script>",
+    "ping": "<a id=a href='#x' ping='{url}'>x</a><script>document.getElementById('a').click()</script>",
+    "form": "<form id=f method=post action='{url}'><input name=a></form><script>f.submit()</script>",
+    "form into a new window": "<form id=f target=_blank action='{url}'></form><script>f.submit()</script>",
+    "refresh": "<meta http-equiv=refresh content='0;url={url}'>",
+    "location": "<script>location.href = '{url}'</script>",
+    "location of a frame": "<iframe id=i></iframe><script>i.contentWindow.location = '{url}'</script>",
+    "popup": "<script>open('{url}')</script>",
+    "popup that is redirected": "<script>open('/hop?to={url}')</script>",
+    "click": "<a id=a href='{url}'>x</a><script>document.getElementById('a').click()</script>",
+    "paint": "<p style=\"background:url('{url}')\">x</p>",
+    "drawing": "<svg><use href='{url}#a'/><image href='{url}'/></svg>",
+    "call": (
+        "<script>var c = new RTCPeerConnection({{iceServers: [{{urls: '{url}'.replace('http://', 'stun:')"
+        ".replace(/[/].*$/, '')}}]}}); c.createDataChannel('x'); c.createOffer().then(o => c.setLocalDescription(o));"
+        "</script>"
+    ),
+}
+
+
+class Neighbour:
+    """A server that must not be reached, over TCP or UDP."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.calls: list[str] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            self.calls.append("tcp")
+            transport.close()
+
+    def datagram_received(self, data: bytes, _address: object) -> None:
+        del data
+        self.calls.append("udp")
+
+    def data_received(self, data: bytes) -> None: ...
+    def eof_received(self) -> None: ...
+    def error_received(self, error: OSError) -> None: ...
+    def connection_lost(self, error: Exception | None) -> None: ...
+
+
+@dataclass
+class World:
+    """What all tests of this module share."""
+
+    site: object
+    neighbour: Neighbour
+    client: HttpClient
+    renderer: Renderer | None
+    asked_names: list[str]
+
+    async def ask(self, way: str, url: str) -> Response:
+        if way == "http":
+            return await self.client.fetch(url, timeout_s=TIMEOUT_S)
+        if self.renderer is None:
+            pytest.skip("there is no browser")
+        return await self.renderer.render(url)
+
+    async def text_or_code(self, way: str, url: str) -> str:
+        try:
+            return "text" if b"text" in (await self.ask(way, url)).body else "nothing"
+        except FetchFailed as failure:
+            return failure.error.code
+
+    async def failure(self, way: str, url: str) -> FetchFailed:
+        with pytest.raises(FetchFailed) as caught:
+            await self.ask(way, url)
+        return caught.value
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shared(open_site) -> AsyncIterator[World]:
+    asked_names: list[str] = []
+
+    async def resolve(host: str, port: int) -> list[Address]:
+        if host == "rebinding.example":
+            # Public for whoever looks first, this machine for whoever connects later.
+            asked_names.append(host)
+            return [ipaddress.ip_address("93.184.216.34" if len(asked_names) == 1 else "127.0.0.1")]
+        if host not in NAMES:
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        return [ipaddress.ip_address(address) for address in NAMES[host]]
+
+    loop = asyncio.get_running_loop()
+    listening = socket.create_server(("", 0))
+    port = listening.getsockname()[1]
+    neighbour = Neighbour(port)
+    server = await loop.create_server(lambda: neighbour, sock=listening)
+    datagrams, _ = await loop.create_datagram_endpoint(lambda: neighbour, local_addr=("0.0.0.0", port))
+    pages = PagesSettings(timeout_s=TIMEOUT_S, max_bytes=MAX_BYTES)
+    async with open_site() as site:
+        network = NetworkSettings(allowed_private_hosts=[site.host])
+        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolve=resolve)
+        renderer: Renderer | None = Renderer(pages=pages, network=network, guard=guard)
+        try:
+            find_browser(pages.browser)
+        except BrowserMissing:
+            renderer = None
+        async with HttpClient(network=network, guard=guard, max_bytes=MAX_BYTES, sleep=no_wait) as client:
+            yield World(site, neighbour, client, renderer, asked_names)
+            if renderer is not None:
+                await renderer.close()
+    datagrams.close()
+    server.close()
+    await server.wait_closed()
+
+
+async def no_wait(seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+@pytest.fixture
+def world(shared: World) -> World:
+    shared.site.forget()
+    shared.neighbour.calls.clear()
+    shared.asked_names.clear()
+    return shared
+
+
+@pytest.fixture
+def site(world: World):
+    return world.site
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [(name, way) for name in ADDRESSES for way in WAYS if (name, way) not in NOT_HOSTILE]
+)
+async def test_a_hostile_address_is_refused_and_nobody_there_hears_of_it(
+    world, site, reply, name: str, way: str
+) -> None:
+    address = ADDRESSES[name].replace("{port}", str(world.neighbour.port))
+    client, _, how = way.partition(", ")
+    url = address
+    if how == "redirected":
+        url = site.on("/start", reply(status=302, headers={"location": address.replace("\n", "\t")}))
+    error = (await world.failure(client, url)).error
+    assert error.code in (NO_URL if name in MAY_BE_NO_URL else REFUSED), error
+    assert world.neighbour.calls == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_what_a_page_asks_for_does_not_reach_the_machines_around_us(world, site, reply, name: str) -> None:
+    def hop(asked):
+        return reply(status=302, headers={"location": asked.path.partition("to=")[2]})
+
+    site.on("/hop", hop)
+    parts = [PAGES[name].format(url=f"http://127.0.0.1:{world.neighbour.port}/{name.replace(' ', '-')}")]
+    parts.append(PAGES[name].format(url="http://169.254.169.254/latest/"))
+    url = site.on("/", f"<html><body><p>text</p>{''.join(parts)}<script>document.title = 'ran'</script></body></html>")
+    assert await world.text_or_code("browser", url) in {"text", *REFUSED}
+    assert world.neighbour.calls == []
+    assert "/" in site.paths()
+    if "redirected" in name:
+        assert any(path.startswith("/hop") for path in site.paths())
+
+
+@pytest.mark.parametrize("name", ["frame", "script", "fetch", "request", "worker", "fetch that is redirected"])
+async def test_the_same_pages_reach_what_they_may(world, site, reply, name: str) -> None:
+    site.on("/hop", lambda asked: reply(status=302, headers={"location": asked.path.partition("to=")[2]}))
+    site.on("/there", "1")
+    page = PAGES[name].format(url=site.url("/there"))
+    await world.ask("browser", site.on("/", f"<html><body><p>text</p>{page}</body></html>"))
+    assert "/there" in site.paths()
+
+
+async def endless(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<html><body>")
+    for _ in range(3_000):
+        writer.write(b"<p>more</p>" * 6_000)
+        await writer.drain()
+
+
+async def slow_body(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9999\r\n\r\n<html>")
+    while True:
+        writer.write(b"<p>x")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def slow_headers(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        writer.write(b"x-a: b\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def silence(writer: asyncio.StreamWriter) -> None:
+    await asyncio.Event().wait()
+
+
+async def huge_header(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nx-a: " + b"a" * 2_000_000 + b"\r\n\r\n<p>x</p>")
+    await writer.drain()
+
+
+async def many_headers(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n" + b"".join(b"x-%d: y\r\n" % i for i in range(100_000)) + b"\r\n<p>x</p>")
+    await writer.drain()
+
+
+async def nothing(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
+async def another_protocol(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"220 mail.example ESMTP\r\n" * 10)
+    await writer.drain()
+
+
+async def too_long_chunk(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + b"f" * 400 + b"\r\nx")
+    await writer.drain()
+
+
+Writer = Callable[[asyncio.StreamWriter], Awaitable[None]]
+SLOW_OR_SILENT: dict[str, Writer] = {"slow body": slow_body, "slow headers": slow_headers, "silence": silence}
+BROKEN: dict[str, Writer] = {
+    "huge header": huge_header,
+    "many headers": many_headers,
+    "nothing": nothing,
+    "another protocol": another_protocol,
+    "a chunk too long to be counted": too_long_chunk,
+}
+ZEROES = b"<html><body>" + b"<p>0</p>\n" * 1_500_000
+BOMBS = {
+    "gzip": gzip.compress(ZEROES),
+    "deflate": zlib.compress(ZEROES),
+    "br": brotli.compress(ZEROES, quality=3),
+    "zstd": zstandard.compress(ZEROES),
+    "gzip, gzip": gzip.compress(gzip.compress(ZEROES)),
+}
+
+
+@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("coding", BOMBS)
+async def test_a_bomb_is_too_large(world, site, reply, coding: str, way: str) -> None:
+    headers = {"content-encoding": coding, "content-type": "text/html"}
+    url = site.on("/bomb", reply(BOMBS[coding], headers=headers))
+    assert (await world.failure(way, url)).error.code is Code.TOO_LARGE
+
+
+@pytest.mark.parametrize("way", ["http", "browser"])
+async def test_an_endless_body_is_too_large(world, site, way: str) -> None:
+    assert (await world.failure(way, site.on("/endless", lambda _: endless))).error.code is Code.TOO_LARGE
+
+
+@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("kind", SLOW_OR_SILENT)
+async def test_who_keeps_us_waiting_is_left(world, site, kind: str, way: str) -> None:
+    url = site.on(f"/{kind.replace(' ', '-')}", lambda _: SLOW_OR_SILENT[kind])
+    assert (await world.failure(way, url)).error.code is Code.TIMEOUT
+
+
+@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("kind", BROKEN)
+async def test_an_answer_that_is_none_is_an_error_of_the_network(world, site, kind: str, way: str) -> None:
+    url = site.on(f"/{kind.replace(' ', '-')}", lambda _: BROKEN[kind])
+    assert (await world.failure(way, url)).error.code is Code.NETWORK
+
+
+@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("locations", [["/0"], ["/1", "/0"], [f"/{i + 1}" for i in range(30)]])
+async def test_redirects_without_end_are_an_error(world, site, reply, locations: list[str], way: str) -> None:
+    for i, location in enumerate(locations):
+        site.on(f"/{i}", reply(status=302, headers={"location": location}))
+    assert (await world.failure(way, site.url("/0"))).error.code is Code.NETWORK
+
+
+HEAVY = {
+    "a script that never ends": "<p>text</p><script>for (;;);</script>",
+    "a script that never ends, later": "<p>text</p><script>setTimeout(() => { for (;;); }, 50)</script>",
+    "a script that eats memory": "<script>const a = []; for (;;) a.push(Array(1e5).fill(Math.random()))</script>",
+    "a document that grows": "<script>for (;;) document.body.append('x'.repeat(1000))</script>",
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+async def test_a_page_that_takes_all_there_is_is_closed(world, site, name: str) -> None:
+    error = (await world.failure("browser", site.on("/heavy", f"<html><body>{HEAVY[name]}</body></html>"))).error
+    assert error.code in {Code.TIMEOUT, Code.NETWORK, Code.TOO_LARGE}
+    assert b"fine" in (await world.ask("browser", site.on("/fine", "<p>fine</p>"))).body
+
+
+ANNOYING = {
+    "dialogs": "<script>alert(1); confirm(2); prompt(3); print()</script>",
+    "a dialog on leaving": "<script>onbeforeunload = e => { e.preventDefault(); return 'stay' }</script>",
+    "many windows": "<script>for (let i = 0; i < 10; i++) open('/other')</script>",
+    "a window that opens another": "<script>open('/opener')</script>",
+    "10,000 nested tags": "<div>" * 10_000,
+    "200 frames": "<iframe></iframe>" * 200,
+    "history": "<script>for (let i = 0; i < 90; i++) history.pushState(0, '', '/p' + i)</script>",
+    "permissions": "<script>navigator.geolocation.getCurrentPosition(close); Notification.requestPermission()</script>",
+}
+
+
+@pytest.mark.parametrize("name", ANNOYING)
+async def test_a_page_that_annoys_is_read_all_the_same(world, site, name: str) -> None:
+    site.on("/other", "<p>other</p>")
+    site.on("/opener", "<script>open('/other'); alert(1)</script>")
+    url = site.on("/", f"<html><body><p>text</p>{ANNOYING[name]}</body></html>")
+    assert b"text" in (await world.ask("browser", url)).body
+    assert b"fine" in (await world.ask("browser", site.on("/fine", "<p>fine</p>"))).body
+
+
+async def test_a_page_cannot_write_scripts_into_our_own(world, site) -> None:
+    """What is run inside the page belongs to the driver's own world, whatever the page makes of the built-in names."""
+    page = (
+        "<script>MutationObserver = undefined; window.setTimeout = undefined; Promise.prototype.then = undefined;"
+        "document.querySelectorAll = undefined; JSON.stringify = () => '{}'</script>"
+    )
+    url = site.on("/", f"<html><body><p>text</p>{page}")
+    assert await world.text_or_code("browser", url) in {"text", Code.NETWORK, Code.TIMEOUT}
+    assert b"fine" in (await world.ask("browser", site.on("/fine", "<p>fine</p>"))).body
+
+
+async def test_the_checked_address_is_the_one_connected_to(open_site, shared: World) -> None:
+    """The name exists for our resolver alone, so whoever reaches the site by it connected to what was checked."""
+
+    async def resolve(host: str, port: int) -> list[Address]:
+        assert host == "named.example"
+        return [ipaddress.ip_address("127.0.0.1")]
+
+    async with open_site() as site:
+        site.on("/", "<p>here</p>")
+        url = f"http://named.example:{site.port}/"
+        network = NetworkSettings(allowed_private_hosts=[f"named.example:{site.port}"])
+        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolve=resolve)
+        async with HttpClient(network=network, guard=guard) as client:
+            assert b"here" in (await client.fetch(url)).body
+        if shared.renderer is None:
+            pytest.skip("there is no browser")
+        renderer = Renderer(pages=PagesSettings(), network=network, guard=guard)
+        try:
+            assert b"here" in (await renderer.render(url)).body
+        finally:
+            await renderer.close()
+    assert json.dumps(sorted(set(site.paths()))) == '["/"]'
