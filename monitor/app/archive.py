@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel
 
 from monitor.app.report import report_of
-from monitor.briefing.compose import Briefing, FallbackWire, Period, SourceState, compose
+from monitor.briefing.compose import Briefing, Period, SourceState, compose
 from monitor.briefing.wire import ItemWire, item_wire
 from monitor.domain.tables import Item, Run, Source
-from monitor.domain.words import ItemType, RunStatus
+from monitor.domain.words import ItemType
 from monitor.errors import UsageError
 from monitor.ports import Clock
 from monitor.ranking import rule_order
@@ -71,16 +71,6 @@ class Archive:
         if not query.strip():
             raise UsageError("There is nothing to search for: give a word that stands in a title, summary or text.")
         return [item_wire(item) for item in await self._store.items.search(query, limit)]
-
-    async def cancel_run(self, run_id: str) -> RunStatus:
-        """Ask a run to stop; a queued one is cancelled at once. `UsageError` where there is none, or it has ended."""
-        run = await self._store.runs.get(run_id)
-        if run is None:
-            raise UsageError(f"There is no run {run_id!r}; `monitor runs list` names them.")
-        if not await self._store.runs.request_cancel(run_id, at=self._clock.now()):
-            raise UsageError(f"The run {run_id} has ended already: {run.status}.")
-        after = await self._store.runs.get(run_id)
-        return (after or run).status
 
     async def briefing(
         self,
@@ -144,7 +134,7 @@ class Archive:
         return state.model_copy(
             update={
                 "status": report.status, "run_id": report.run_id, "last_error": report.error or state.last_error,
-                "fallbacks": [FallbackWire.model_validate(one, from_attributes=True) for one in report.fallbacks],
+                "fallbacks": report.fallbacks,
                 "unseen": coverage.unseen, "over_limit": coverage.over_limit, "left": coverage.left,
                 "refused": coverage.refused,
             }

@@ -4,19 +4,11 @@ import datetime as dt
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.wire import ItemWire, item_wire
+from monitor.briefing.wire import FallbackWire, ItemWire, item_wire
 from monitor.domain.reading import Coverage, Usage
 from monitor.domain.tables import Run
-from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SavedBy, SectionEnd
+from monitor.domain.words import DateSource, Disposition, RunStatus, SavedBy, SectionEnd
 from monitor.store import Store
-
-
-class FallbackWire(BaseModel):
-    """Something that fell back, was cut short or failed."""
-
-    phase: Phase
-    where: str
-    reason: str
 
 
 class SectionWire(BaseModel):

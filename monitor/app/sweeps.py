@@ -113,6 +113,16 @@ class SweepDesk:
             raise UsageError(f"There is no run {run_id!r}; `monitor runs list` names them.")
         return await whole_run(run, self._store)
 
+    async def cancel(self, run_id: str) -> RunStatus:
+        """Ask a run to stop; a queued one is cancelled at once. `UsageError` where there is none, or it has ended."""
+        run = await self._store.runs.get(run_id)
+        if run is None:
+            raise UsageError(f"There is no run {run_id!r}; `monitor runs list` names them.")
+        if not await self._store.runs.request_cancel(run_id, at=self._clock.now()):
+            raise UsageError(f"The run {run_id} has ended already: {run.status}.")
+        after = await self._store.runs.get(run_id)
+        return (after or run).status
+
     async def _run(
         self,
         store: Store,

@@ -9,22 +9,14 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.wire import ItemWire, item_wire
+from monitor.briefing.wire import FallbackWire, ItemWire, item_wire
 from monitor.domain.reading import UnseenPlace
 from monitor.domain.tables import Item
-from monitor.domain.words import Phase, RunStatus, SummaryBy
+from monitor.domain.words import RunStatus, SummaryBy
 
 GapKind = Literal[
     "failed", "cancelled", "degraded", "running", "never_run", "silent", "unseen", "over_limit", "left", "refused"
 ]
-
-
-class FallbackWire(BaseModel):
-    """Something that fell back, was cut short or failed."""
-
-    phase: Phase
-    where: str
-    reason: str
 
 
 class SourceState(BaseModel):

@@ -1,4 +1,4 @@
-"""An item as it leaves the program: the fields of contracts, section 1, in their order."""
+"""An item as it leaves the program, the fields of contracts, section 1, in their order; and what fell back."""
 
 import datetime as dt
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from monitor.domain.page import Attachment
 from monitor.domain.tables import Item
-from monitor.domain.words import DateSource, ItemType, SavedBy, SummaryBy
+from monitor.domain.words import DateSource, ItemType, Phase, SavedBy, SummaryBy
 
 
 class ItemWire(BaseModel):
@@ -36,6 +36,14 @@ class ItemWire(BaseModel):
     attachments: list[Attachment] = Field(default_factory=list)
     evidence: list[str] = Field(default_factory=list)
     date_conflict: dt.date | None = None
+
+
+class FallbackWire(BaseModel):
+    """Something of a run that fell back, was cut short or failed."""
+
+    phase: Phase
+    where: str
+    reason: str
 
 
 def item_wire(item: Item) -> ItemWire:

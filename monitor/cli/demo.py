@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 _TOP = 30
 _NEXT = """\
-Now with real sources:
+Now with real sources{activate}:
   monitor init                          writes config.yaml and the database
   monitor doctor                        says what is missing on this machine
   monitor sources add URL --name NAME --focus TOPIC
@@ -47,7 +49,7 @@ def demo(
     if report.status is RunStatus.FAILED:
         terminal.note(f"monitor: {report.source}: {report.error or 'the run failed'}")
         raise typer.Exit(1)
-    terminal.say(f"\n{_NEXT}")
+    terminal.say("\n" + _NEXT.format(activate=_activate()))
 
 
 async def _swept(terminal: Terminal, folder: Path) -> "tuple[RunReport, Briefing]":
@@ -74,6 +76,15 @@ async def _swept(terminal: Terminal, folder: Path) -> "tuple[RunReport, Briefing
 def _source_of(site: "SampleSite", base_url: str) -> dict[str, object]:
     focus = [area["name"] for area in site.focus_areas]
     return {"name": site.title, "url": f"{base_url}/", "focus_areas": focus}
+
+
+def _activate() -> str:
+    """How this shell comes to know the command, where it does not yet."""
+    script = Path(sys.prefix) / "bin" / "activate"
+    if shutil.which("monitor") or not script.exists():
+        return ""
+    shown = script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else script
+    return f" (type `. {shown}` first, so that the shell finds the command)"
 
 
 def _readable(markdown: str) -> str:

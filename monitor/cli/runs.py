@@ -98,4 +98,4 @@ async def _cancelled(terminal: Terminal, run_id: str) -> RunStatus:
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        return await parts.archive.cancel_run(run_id)
+        return await parts.sweeps.cancel(run_id)

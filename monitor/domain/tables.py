@@ -5,13 +5,12 @@ as their words.
 """
 
 import datetime as dt
-from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Column, DateTime, Dialect, ForeignKey, Index, String, Text, UniqueConstraint
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
+from monitor.domain.columns import instant_field, list_field, word_field
 from monitor.domain.words import (
     DateSource,
     Disposition,
@@ -26,62 +25,6 @@ from monitor.domain.words import (
 )
 
 
-class UtcDateTime(TypeDecorator[dt.datetime]):
-    """An instant: SQLite forgets the zone, so it is stored as UTC and handed back as UTC."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
-        """To UTC; a naive instant is a mistake of ours."""
-        del dialect
-        if value is not None and value.tzinfo is None:
-            raise ValueError(f"an instant without a time zone: {value}")
-        return None if value is None else value.astimezone(dt.UTC)
-
-    def process_result_value(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
-        """With its zone again."""
-        del dialect
-        if value is None:
-            return None
-        return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
-
-
-class Word(TypeDecorator[StrEnum]):
-    """A member of a closed vocabulary, stored as its word."""
-
-    impl = String(32)
-    cache_ok = True
-
-    def __init__(self, vocabulary: type[StrEnum]) -> None:
-        super().__init__()
-        self.vocabulary = vocabulary
-
-    def process_bind_param(self, value: StrEnum | str | None, dialect: Dialect) -> str | None:
-        """To its word."""
-        del dialect
-        return None if value is None else str(self.vocabulary(value))
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:
-        """Back to the member."""
-        del dialect
-        return None if value is None else self.vocabulary(value)
-
-
-def _word(vocabulary: type[StrEnum], default: StrEnum | None = None, *, index: bool = False) -> Any:
-    column: Column[Any] = Column(Word(vocabulary), nullable=default is None, index=index)
-    return Field(default=default, sa_column=column)
-
-
-def _list() -> Any:
-    return Field(default_factory=list, sa_column=Column(JSON, nullable=False))
-
-
-def _instant(*, is_required: bool = False) -> Any:
-    column: Column[Any] = Column(UtcDateTime(), nullable=not is_required)
-    return Field(sa_column=column) if is_required else Field(default=None, sa_column=column)
-
-
 def _run_id(*, index: bool = True) -> Any:
     return Field(sa_column=Column(String(64), ForeignKey("run.id", ondelete="CASCADE"), nullable=False, index=index))
 
@@ -92,26 +35,26 @@ class Source(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(unique=True, max_length=200)
     url: str = Field(sa_column=Column(Text, nullable=False))
-    kind: SourceKind = _word(SourceKind, SourceKind.SITE)
-    focus_areas: list[str] = _list()
+    kind: SourceKind = word_field(SourceKind, SourceKind.SITE)
+    focus_areas: list[str] = list_field()
     rules: str = Field(default="", sa_column=Column(Text, nullable=False))
-    sections: list[dict[str, str]] = _list()
+    sections: list[dict[str, str]] = list_field()
     schedule: str | None = None
     timezone: str | None = None
     window_days: int | None = None
     max_items: int | None = None
-    render: Render | None = _word(Render)
-    keywords_include: list[str] = _list()
-    keywords_exclude: list[str] = _list()
+    render: Render | None = word_field(Render)
+    keywords_include: list[str] = list_field()
+    keywords_exclude: list[str] = list_field()
     allow_other_hosts: bool = True
-    tags: list[str] = _list()
+    tags: list[str] = list_field()
     language: str | None = None
     summary_language: str = "zh"
     enabled: bool = True
-    created_at: dt.datetime = _instant(is_required=True)
-    last_run_at: dt.datetime | None = _instant()
-    last_success_at: dt.datetime | None = _instant()
-    last_new_item_at: dt.datetime | None = _instant()
+    created_at: dt.datetime = instant_field(is_required=True)
+    last_run_at: dt.datetime | None = instant_field()
+    last_success_at: dt.datetime | None = instant_field()
+    last_new_item_at: dt.datetime | None = instant_field()
     consecutive_failures: int = 0
     last_error: str | None = Field(default=None, sa_column=Column(Text))
 
@@ -141,7 +84,7 @@ class Section(SQLModel, table=True):
     last_complete_on: dt.date | None = None
     is_unfinished: bool = False
     tail_date: dt.date | None = None
-    last_read_at: dt.datetime | None = _instant()
+    last_read_at: dt.datetime | None = instant_field()
 
 
 class KnownUrl(SQLModel, table=True):
@@ -151,10 +94,10 @@ class KnownUrl(SQLModel, table=True):
 
     source_id: int = Field(primary_key=True, foreign_key="source.id", ondelete="CASCADE")
     url_key: str = Field(sa_column=Column(Text, primary_key=True))
-    first_seen: dt.datetime = _instant(is_required=True)
+    first_seen: dt.datetime = instant_field(is_required=True)
     is_item: bool = False
     date: dt.date | None = None
-    date_source: DateSource = _word(DateSource, DateSource.UNKNOWN)
+    date_source: DateSource = word_field(DateSource, DateSource.UNKNOWN)
 
 
 class OverLimit(SQLModel, table=True):
@@ -175,10 +118,10 @@ class Run(SQLModel, table=True):
     id: str = Field(primary_key=True, max_length=64)
     source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
     source: str = Field(sa_column=Column(Text, nullable=False))
-    status: RunStatus = _word(RunStatus, RunStatus.QUEUED, index=True)
-    planned_at: dt.datetime = _instant(is_required=True)
-    started_at: dt.datetime | None = _instant()
-    ended_at: dt.datetime | None = _instant()
+    status: RunStatus = word_field(RunStatus, RunStatus.QUEUED, index=True)
+    planned_at: dt.datetime = instant_field(is_required=True)
+    started_at: dt.datetime | None = instant_field()
+    ended_at: dt.datetime | None = instant_field()
     since: dt.date | None = None
     until: dt.date | None = None
     is_baseline: bool = False
@@ -191,10 +134,10 @@ class Fallback(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     run_id: str = _run_id()
-    phase: Phase = _word(Phase, Phase.CRAWL)
+    phase: Phase = word_field(Phase, Phase.CRAWL)
     where: str = Field(sa_column=Column("place", Text, nullable=False))
     reason: str = Field(sa_column=Column(Text, nullable=False))
-    at: dt.datetime = _instant(is_required=True)
+    at: dt.datetime = instant_field(is_required=True)
 
 
 class RunSection(SQLModel, table=True):
@@ -207,8 +150,8 @@ class RunSection(SQLModel, table=True):
     ordinal: int
     name: str = Field(sa_column=Column(Text, nullable=False))
     url: str = Field(sa_column=Column(Text, nullable=False))
-    found_by: SavedBy = _word(SavedBy, SavedBy.RULE)
-    ended: SectionEnd | None = _word(SectionEnd)
+    found_by: SavedBy = word_field(SavedBy, SavedBy.RULE)
+    ended: SectionEnd | None = word_field(SectionEnd)
     pages: int = 0
     candidates: int = 0
     refused_saves: int = 0
@@ -230,8 +173,8 @@ class CandidateRecord(SQLModel, table=True):
     url_key: str = Field(sa_column=Column(Text, nullable=False))
     title: str = Field(sa_column=Column(Text, nullable=False))
     date: dt.date | None = None
-    date_source: DateSource = _word(DateSource, DateSource.UNKNOWN)
-    disposition: Disposition = _word(Disposition, Disposition.LEFT)
+    date_source: DateSource = word_field(DateSource, DateSource.UNKNOWN)
+    disposition: Disposition = word_field(Disposition, Disposition.LEFT)
     reason: str = Field(default="", sa_column=Column(Text, nullable=False))
     item_id: int | None = Field(default=None, foreign_key="item.id", ondelete="SET NULL")
 
@@ -263,21 +206,21 @@ class Item(SQLModel, table=True):
     url_key: str = Field(sa_column=Column(Text, nullable=False))
     title: str = Field(sa_column=Column(Text, nullable=False))
     date: dt.date | None = Field(default=None, index=True)
-    date_source: DateSource = _word(DateSource, DateSource.UNKNOWN)
+    date_source: DateSource = word_field(DateSource, DateSource.UNKNOWN)
     page_date: dt.date | None = None
-    type: ItemType = _word(ItemType, ItemType.OTHER)
+    type: ItemType = word_field(ItemType, ItemType.OTHER)
     summary: str = Field(default="", sa_column=Column(Text, nullable=False))
-    summary_by: SummaryBy = _word(SummaryBy, SummaryBy.NONE)
+    summary_by: SummaryBy = word_field(SummaryBy, SummaryBy.NONE)
     rank: int | None = None
     tier: int | None = None
-    by: SavedBy = _word(SavedBy, SavedBy.RULE)
+    by: SavedBy = word_field(SavedBy, SavedBy.RULE)
     late: bool = False
     is_repost: bool = False
     document_number: str | None = None
     issuer: str | None = None
     language: str | None = None
-    first_seen: dt.datetime = _instant(is_required=True)
-    attachments: list[dict[str, str]] = _list()
+    first_seen: dt.datetime = instant_field(is_required=True)
+    attachments: list[dict[str, str]] = list_field()
 
     @property
     def date_conflict(self) -> dt.date | None:
@@ -301,7 +244,7 @@ class ModelCall(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     run_id: str = Field(max_length=64, index=True)
-    phase: Phase = _word(Phase, Phase.CRAWL)
+    phase: Phase = word_field(Phase, Phase.CRAWL)
     place: str = Field(default="", sa_column=Column(Text, nullable=False))
     model: str
     prompt_tokens: int = 0
@@ -309,4 +252,4 @@ class ModelCall(SQLModel, table=True):
     context_chars: int = 0
     latency_ms: int = 0
     outcome: str = "ok"
-    at: dt.datetime = _instant(is_required=True)
+    at: dt.datetime = instant_field(is_required=True)
