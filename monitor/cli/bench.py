@@ -1,11 +1,19 @@
 """`monitor bench`: the benchmarks."""
 
 import asyncio
+import datetime as dt
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import typer
 
-from monitor.cli.terminal import JsonOption, terminal_of
+from monitor.cli.terminal import JsonOption, Terminal, terminal_of
+
+if TYPE_CHECKING:
+    from monitor.demo.bench_pages import Rate
 
 app = typer.Typer(help="The benchmarks.", rich_markup_mode=None)
 
@@ -18,14 +26,89 @@ def _group() -> None:
 @app.command()
 def tokens(context: typer.Context, as_json: JsonOption = False) -> None:
     """Compare section agents with pruning and one general agent without, on the sample ministry."""
-    from monitor.bootstrap import SystemClock
     from monitor.demo.bench_tokens import measure
-    from monitor.demo.sample_settings import TIMEZONE
 
     terminal = terminal_of(context)
-    figures = asyncio.run(measure(SystemClock().now().astimezone(ZoneInfo(TIMEZONE)).date()))
+    figures = asyncio.run(measure(_today()))
     if as_json:
         terminal.document({"bench": "tokens", "figures": [one.model_dump(mode="json") for one in figures]})
         return
     head = ("way", "calls", "prompt tokens", "completion tokens", "largest context", "items")
     terminal.table(head, [tuple(one.model_dump().values()) for one in figures])
+
+
+@app.command()
+def pages(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Compare the loading of pages with bare httpx and bare Playwright, and watch the memory over 1,000 drawn pages."""
+    from monitor.demo.bench_pages import measure
+
+    terminal = terminal_of(context)
+    figures = asyncio.run(measure(_today(), on_step=_teller(terminal)))
+    if as_json:
+        terminal.document({"bench": "pages", "figures": figures.model_dump(mode="json")})
+        return
+    terminal.say("Pages a second, and in parentheses the part of what the bare library reaches:")
+    for kind, rates in (("static", figures.static), ("rendered", figures.rendered)):
+        terminal.say()
+        _show_rates(terminal, kind, rates)
+    terminal.say()
+    memory = figures.memory
+    if memory is None:
+        terminal.say("This system does not tell how much memory a process holds.")
+        return
+    terminal.say(
+        f"Memory: {memory.after_first_50_mb:.0f} MB after the first 50 drawn pages, {memory.at_end_mb:.0f} MB "
+        f"{memory.pages} pages later ({memory.at_end_mb - memory.after_first_50_mb:+.0f} MB), "
+        f"at most {memory.highest_mb:.0f} MB."
+    )
+
+
+@app.command()
+def extract(
+    context: typer.Context,
+    corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Labelled pages with their score.py.")] = Path(
+        "../shared/corpus"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Compare what is seen in labelled pages, and how fast, with trafilatura, htmldate and gerapy-auto-extractor."""
+    from monitor.demo.bench_extract import FIGURES, measure
+
+    terminal = terminal_of(context)
+    readers = measure(corpus, on_step=_teller(terminal))
+    if as_json:
+        terminal.document({"bench": "extract", "figures": [one.model_dump(mode="json") for one in readers]})
+        return
+    found = [one for one in readers if one.missing is None]
+    facts = ("ms_a_page", "ms_a_list", "ms_an_article", "pages", "failed")
+    rows = [(name, *(one.figures.get(name) for one in found)) for name in FIGURES]
+    rows += [(name, *(getattr(one, name) for one in found)) for name in facts]
+    terminal.table(("", *(one.name for one in found)), rows)
+    for one in readers:
+        if one.missing is not None:
+            terminal.say(f"{one.name}: {one.missing}")
+
+
+def _show_rates(terminal: Terminal, kind: str, rates: "list[Rate]") -> None:
+    counts = sorted({one.at_once for one in rates})
+    cells = {(one.way, one.at_once): f"{one.pages_per_s:.1f} ({one.ratio:.2f})" for one in rates}
+    ways = list(dict.fromkeys(one.way for one in rates))
+    head = (kind, *(f"{count} at once" for count in counts))
+    terminal.table(head, [(way, *(cells[way, count] for count in counts)) for way in ways])
+
+
+def _today() -> dt.date:
+    from monitor.bootstrap import SystemClock
+    from monitor.demo.sample_settings import TIMEZONE
+
+    return SystemClock().now().astimezone(ZoneInfo(TIMEZONE)).date()
+
+
+def _teller(terminal: Terminal) -> Callable[[str], None]:
+    """Says on stderr what is being measured, where somebody watches."""
+
+    def tell(step: str) -> None:
+        if sys.stderr.isatty():
+            terminal.note(step)
+
+    return tell

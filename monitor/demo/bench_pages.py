@@ -1,9 +1,10 @@
 """How fast pages come, and what they cost in memory, against the bare libraries on the same pages in the same run.
 
-What is compared does the same work on both sides. Static: a page is fetched, decoded and parsed to a tree; ours asks
-guard, manners and limits on the way, and in a further row keeps it in the cache. Rendered: a page is drawn with
-images, media and fonts blocked, its scripts run, and its HTML is taken. What the whole page costs, with candidates,
-dates and text read from it, stands in a row of its own, because no bare library does that.
+What is compared does the same work on both sides. Static: a page is fetched and parsed to a tree; ours asks guard,
+manners and limits on the way. Rendered: a page is drawn with images, media and fonts blocked, until what its script
+fetched has come, and its HTML is taken; Playwright's own way to wait for that is `networkidle`. Rows that do more or
+less than that stand beside them and say so: the bare libraries do not keep what they fetched, do not read candidates,
+dates and text from a page, and at the load event do not have the list of a page that fetches it.
 """
 
 import asyncio
@@ -13,16 +14,18 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import httpx
-from playwright.async_api import BrowserContext, Route, async_playwright
+from playwright.async_api import Route, async_playwright
 from pydantic import BaseModel
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.bootstrap import SystemClock
-from monitor.demo.bench_site import served_apart
-from monitor.demo.memory import rss_of_tree
+from monitor.demo.bench_site import DRAWN_ROWS, served_apart
+from monitor.demo.memory import memory_of_tree
 from monitor.domain.words import Render
+from monitor.errors import WorkFailed
 from monitor.net.caching import Keep
 from monitor.net.client import HttpClient
 from monitor.net.guard import Guard
@@ -34,53 +37,65 @@ from monitor.pages.render import Renderer
 from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
 
 AT_ONCE = (1, 2, 4, 8)
-_ROUNDS = 3
+MEMORY_PAGES = 1_000
+# Many short rounds: what else the machine does then meets every way alike.
+_STATIC_PAGES, _STATIC_ROUNDS = 48, 9
+_DRAWN_PAGES, _DRAWN_ROUNDS = 16, 3
 _FIRST_PAGES = 50
-_FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+_MEMORY_AT_ONCE = 4
+_FLAGS = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
 _BLOCKED = frozenset({"image", "media", "font"})
+_ROW = b"<li>"
 
 Load = Callable[[str], Awaitable[None]]
+Hear = Callable[[str], None]
 
 
 class Rate(BaseModel):
-    """Pages a second of one way to load them; `ratio` to the bare library's rate in the same row of the table."""
+    """Pages a second of one way to load them; `ratio` to the first way of its table, with as many at once."""
 
     way: str
     at_once: int
     pages_per_s: float
-    ratio: float | None = None
+    ratio: float
 
 
 class Memory(BaseModel):
-    """Resident memory of this process, the browser and its driver, in MB; None where the system does not tell."""
+    """What this process, the browser and its driver hold in memory, in MB, each shared page counted once."""
 
     pages: int
-    after_first_50_mb: float | None
-    at_end_mb: float | None
-    highest_mb: float | None
+    after_first_50_mb: float
+    at_end_mb: float
+    highest_mb: float
 
 
 class PagesFigures(BaseModel):
-    """What was measured."""
+    """What was measured; the first way of each table is the one that the others are compared with."""
 
     static: list[Rate]
     rendered: list[Rate]
-    memory: Memory
+    memory: Memory | None
 
 
-async def measure(
-    today: dt.date, *, static_pages: int, rendered_pages: int, memory_pages: int, on_step: Callable[[str], None]
-) -> PagesFigures:
-    """All figures; the rates are the best of three rounds, in which the ways take turns. `on_step` hears what runs."""
+async def measure(today: dt.date, *, on_step: Hear) -> PagesFigures:
+    """All figures; the rates are the best of several rounds, in which the ways take turns. `on_step` hears what runs.
+
+    Memory is None where the system does not tell it.
+    """
     async with served_apart(today) as (bases, server):
         bench = _Bench(bases, on_step)
-        static = await bench.static(static_pages)
-        rendered = await bench.rendered(rendered_pages)
-        return PagesFigures(static=static, rendered=rendered, memory=await bench.memory(memory_pages, server))
+        static, rendered = await bench.static(), await bench.rendered()
+        return PagesFigures(static=static, rendered=rendered, memory=await bench.memory(server, MEMORY_PAGES))
+
+
+async def measure_memory(today: dt.date, *, pages: int, on_step: Hear) -> Memory | None:
+    """What drawing so many pages leaves behind in memory."""
+    async with served_apart(today) as (bases, server):
+        return await _Bench(bases, on_step).memory(server, pages)
 
 
 class _Bench:
-    def __init__(self, bases: Sequence[str], on_step: Callable[[str], None]) -> None:
+    def __init__(self, bases: Sequence[str], on_step: Hear) -> None:
         self._bases = bases
         self._on_step = on_step
         self._round = 0
@@ -88,12 +103,12 @@ class _Bench:
         self._pages = PagesSettings(delay_s=0, max_concurrency=max(AT_ONCE))
         self._guard = Guard(allowed_private_hosts=self._network.allowed_private_hosts)
 
-    async def static(self, pages: int) -> list[Rate]:
+    async def static(self) -> list[Rate]:
         with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
             async with (
                 httpx.AsyncClient(trust_env=False) as bare,
                 self._getting(None) as ours,
-                self._getting(Path(folder) / "a") as cached,
+                self._getting(Path(folder) / "a") as keeping,
                 self._loader(Path(folder) / "b") as loader,
             ):
 
@@ -103,57 +118,58 @@ class _Bench:
                 ways = {
                     "bare httpx + lexbor": by_httpx,
                     "ours: fetch + lexbor": ours,
-                    "ours: fetch, cache + lexbor": cached,
-                    "ours: whole page": _whole(loader, Render.NEVER),
+                    "ours: and kept on disk": keeping,
+                    "ours: the whole page read": _whole(loader, Render.NEVER),
                 }
-                return await self._compared(ways, pages, ("listed", "articles"))
+                return await self._compared(ways, _STATIC_PAGES, _STATIC_ROUNDS, ("listed", "articles"))
 
-    async def rendered(self, pages: int) -> list[Rate]:
+    async def rendered(self) -> list[Rate]:
         renderer = Renderer(pages=self._pages, network=self._network, guard=self._guard)
         try:
-            async with _bare_browser() as bare, self._loader(None) as loader:
+            async with (
+                _bare_browser("networkidle") as bare,
+                _bare_browser("load") as without_rows,
+                self._loader(None) as loader,
+            ):
 
                 async def by_renderer(url: str) -> None:
-                    await renderer.render(url)
+                    _check_rows((await renderer.render(url)).body)
 
                 ways = {
                     "bare Playwright": bare,
                     "ours: drawn": by_renderer,
-                    "ours: whole page": _whole(loader, Render.ALWAYS),
+                    "ours: the whole page read": _whole(loader, Render.ALWAYS),
+                    "bare, without the list": without_rows,
                 }
-                return await self._compared(ways, pages, ("drawn",))
+                return await self._compared(ways, _DRAWN_PAGES, _DRAWN_ROUNDS, ("drawn",))
         finally:
             await renderer.close()
 
-    async def memory(self, pages: int, server: int) -> Memory:
+    async def memory(self, server: int, pages: int) -> Memory | None:
         """The browser is started anew every so many pages; both ends are looked at as far from that."""
-        samples: list[float] = []
+        held: list[float] = []
         async with self._loader(None) as loader:
             drawn = _whole(loader, Render.ALWAYS)
             for start in range(0, pages + _FIRST_PAGES, _FIRST_PAGES):
                 self._on_step(f"memory: {start} of {pages + _FIRST_PAGES} pages")
-                await self._passed(drawn, 4, _FIRST_PAGES, ("drawn", "listed"))
-                rss = rss_of_tree(without=server)
-                if rss is not None:
-                    samples.append(rss / 2**20)
-        first, last, highest = (samples[0], samples[-1], max(samples)) if samples else (None, None, None)
-        return Memory(pages=pages, after_first_50_mb=first, at_end_mb=last, highest_mb=highest)
+                await self._passed(drawn, _MEMORY_AT_ONCE, _FIRST_PAGES, ("drawn", "listed"))
+                if (now := memory_of_tree(without=server)) is None:
+                    return None
+                held.append(now / 2**20)
+        return Memory(pages=pages, after_first_50_mb=held[0], at_end_mb=held[-1], highest_mb=max(held))
 
-    async def _compared(self, ways: dict[str, Load], pages: int, folders: Sequence[str]) -> list[Rate]:
+    async def _compared(self, ways: dict[str, Load], pages: int, rounds: int, folders: Sequence[str]) -> list[Rate]:
         rates = []
         for load in ways.values():
             await self._passed(load, len(self._bases), 2 * len(self._bases), folders)
         for at_once in AT_ONCE:
             best = dict.fromkeys(ways, 0.0)
-            for _ in range(_ROUNDS):
+            for number in range(rounds):
+                self._on_step(f"{folders[0]} pages, {at_once} at once, round {number + 1} of {rounds}")
                 for way, load in ways.items():
-                    self._on_step(f"{way}, {at_once} at once")
                     best[way] = max(best[way], await self._passed(load, at_once, pages, folders))
             bare = next(iter(best.values()))
-            rates += [
-                Rate(way=way, at_once=at_once, pages_per_s=rate, ratio=None if rate == bare else rate / bare)
-                for way, rate in best.items()
-            ]
+            rates += [Rate(way=way, at_once=at_once, pages_per_s=rate, ratio=rate / bare) for way, rate in best.items()]
         return rates
 
     async def _passed(self, load: Load, at_once: int, pages: int, folders: Sequence[str]) -> float:
@@ -194,17 +210,17 @@ def _whole(loader: Loader, render: Render) -> Load:
     async def load(url: str) -> None:
         page = await loader.load(url, render=render)
         if page.error is not None:
-            raise RuntimeError(f"{url}: {page.error.message}")
+            raise WorkFailed(f"{url} could not be loaded: {page.error.message}")
 
     return load
 
 
 @asynccontextmanager
-async def _bare_browser() -> AsyncIterator[Load]:
+async def _bare_browser(until: Literal["networkidle", "load"]) -> AsyncIterator[Load]:
     """The same browser with the same blocking, its tabs used again, and nothing of ours around it."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=find_browser(BrowserSettings()), args=_FLAGS)
-        context: BrowserContext = await browser.new_context(service_workers="block")
+        context = await browser.new_context(service_workers="block")
 
         async def gate(route: Route) -> None:
             if route.request.resource_type in _BLOCKED:
@@ -217,9 +233,17 @@ async def _bare_browser() -> AsyncIterator[Load]:
 
         async def draw(url: str) -> None:
             page = free.pop()
-            await page.goto(url, wait_until="domcontentloaded")
-            await page.content()
+            await page.goto(url, wait_until=until)
+            html = await page.content()
+            if until == "networkidle":
+                _check_rows(html.encode())
             free.append(page)
 
         yield draw
         await browser.close()
+
+
+def _check_rows(html: bytes) -> None:
+    """A way that takes a page before its list is there is no faster, it is wrong."""
+    if html.count(_ROW) != DRAWN_ROWS:
+        raise WorkFailed(f"A page was drawn with {html.count(_ROW)} of its {DRAWN_ROWS} rows.")

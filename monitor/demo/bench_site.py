@@ -1,12 +1,14 @@
 """The pages that `monitor bench pages` loads, served by a process of their own.
 
-`/listed/…` are list pages and `/articles/…` articles of the sample ministry; `/drawn/…` is a list that a script fills.
-Anything may follow the first folder: each path is another page to those who remember pages.
+`/listed/…` are list pages and `/articles/…` articles of the sample ministry; `/drawn/…` is a page without a list until
+its script has fetched the rows from `/rows`. Anything may follow the first folder: each path is another page to those
+who remember pages. Every answer has an ETag, as those of most sites do.
 """
 
 import asyncio
 import datetime as dt
 import sys
+import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
@@ -15,8 +17,8 @@ from monitor.demo.serving import HOST, Answer, Request, plain_answer, serving
 from monitor.demo.site import SampleSite
 
 HOSTS = 8
+DRAWN_ROWS = 30
 _START_TIMEOUT_S = 30.0
-_ROWS = 30
 
 
 @asynccontextmanager
@@ -45,7 +47,8 @@ class BenchSite:
         self._bodies = {
             "listed": _bodies(site, paths),
             "articles": _bodies(site, articles),
-            "drawn": [_drawn_page(today).encode()],
+            "drawn": [_DRAWN_PAGE.encode()],
+            "rows": [_rows(today).encode()],
         }
 
     def respond(self, request: Request) -> Answer:
@@ -55,7 +58,8 @@ class BenchSite:
         if bodies is None:
             return plain_answer(404)
         number = int(rest[0]) if rest and rest[0].isdigit() else 0
-        return Answer(200, "text/html; charset=utf-8", bodies[number % len(bodies)])
+        body = bodies[number % len(bodies)]
+        return Answer(200, "text/html; charset=utf-8", body, {"ETag": f'"{len(body)}-{zlib.crc32(body):x}"'})
 
 
 def _bodies(site: SampleSite, paths: Sequence[str]) -> list[bytes]:
@@ -64,19 +68,17 @@ def _bodies(site: SampleSite, paths: Sequence[str]) -> list[bytes]:
     return [page.body for page in pages if b"<script" not in page.body]  # what scripts fill is measured by itself
 
 
-def _drawn_page(today: dt.date) -> str:
-    days = [today - dt.timedelta(days=number) for number in range(_ROWS)]
-    rows = ",".join(f'["/notices/{day:%Y%m}/t{day:%Y%m%d}_{n}.html","{day}"]' for n, day in enumerate(days))
-    return f"""<!DOCTYPE html><html lang="zh"><head><meta charset="utf-8"><title>通知公告</title></head>
-<body><div id="app"></div><script>
-const list = document.createElement("ul");
-for (const [url, day] of [{rows}]) {{
-  const row = document.createElement("li");
-  row.innerHTML = `<a href="${{url}}">关于开展${{day}}专项检查工作的通知</a><span>${{day}}</span>`;
-  list.append(row);
-}}
-document.getElementById("app").append(list);
+_DRAWN_PAGE = """<!DOCTYPE html><html lang="zh"><head><meta charset="utf-8"><title>通知公告</title></head>
+<body><h1>通知公告</h1><ul id="app"></ul><img src="/logo.png" alt=""><script>
+fetch("/rows").then(answer => answer.text()).then(rows => { document.getElementById("app").innerHTML = rows; });
 </script></body></html>"""
+
+
+def _rows(today: dt.date) -> str:
+    days = [today - dt.timedelta(days=number) for number in range(DRAWN_ROWS)]
+    return "".join(
+        f'<li><a href="/t{day:%Y%m%d}.html">关于开展{day}专项检查工作的通知</a><span>{day}</span></li>' for day in days
+    )
 
 
 async def _serve(today: dt.date) -> None:

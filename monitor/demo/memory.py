@@ -1,17 +1,19 @@
-"""Resident memory of a tree of processes, as Linux tells it."""
+"""What a tree of processes holds in memory, as Linux tells it."""
 
 import os
+import re
 from pathlib import Path
 
 _PROC = Path("/proc")
+_PROPORTIONAL_KB = re.compile(r"^Pss:\s+(\d+) kB$", re.MULTILINE)
 
 
-def rss_of_tree(*, without: int | None = None) -> int | None:
-    """Bytes that this process and its descendants hold; None where the system has no /proc.
+def memory_of_tree(*, without: int | None = None) -> int | None:
+    """Bytes that this process and its descendants hold, what several of them share counted once; None if untold.
 
     `without` is a child that is left out together with its own.
     """
-    if not _PROC.is_dir():
+    if _held_by(os.getpid()) == 0:
         return None
     children: dict[int, list[int]] = {}
     for folder in _PROC.iterdir():
@@ -21,7 +23,7 @@ def rss_of_tree(*, without: int | None = None) -> int | None:
     while waiting:
         process = waiting.pop()
         if process != without:
-            total += _rss_of(process)
+            total += _held_by(process)
             waiting += children.get(process, [])
     return total
 
@@ -34,8 +36,10 @@ def _parent_of(folder: Path) -> int | None:
         return None  # it has ended meanwhile
 
 
-def _rss_of(process: int) -> int:
+def _held_by(process: int) -> int:
+    """The process's proportional share of memory; 0 where it has ended meanwhile or may not be looked at."""
     try:
-        return int((_PROC / str(process) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
+        found = _PROPORTIONAL_KB.search((_PROC / str(process) / "smaps_rollup").read_text())
+    except OSError:
         return 0
+    return int(found[1]) * 1024 if found else 0

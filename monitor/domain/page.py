@@ -58,7 +58,10 @@ class Candidate(BaseModel):
 
 
 class Page(BaseModel):
-    """One page. Urls are absolute http(s) without fragments and tracking parameters; candidates stand in page order."""
+    """One page. Urls are absolute http(s) without fragments and tracking parameters; candidates stand in page order.
+
+    `is_cut_short`: the list goes on in this very page, by a button or by scrolling, further than it was asked for.
+    """
 
     url: str
     final_url: str
@@ -74,6 +77,7 @@ class Page(BaseModel):
     links: list[Link] = Field(default_factory=list)
     candidates: list[Candidate] = Field(default_factory=list)
     next_page: str | None = None
+    is_cut_short: bool = False
     attachments: list[Attachment] = Field(default_factory=list)
     issuer: str | None = None
     document_number: str | None = None

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import urljoin, urlsplit
 
 import httpcore
 import httpx
@@ -19,6 +18,7 @@ from monitor.net.caching import CachingTransport, Keep, is_from_cache
 from monitor.net.decompress import ACCEPTED, Garbled, TooMuch, decompress
 from monitor.net.failure import FetchFailed, failed
 from monitor.net.guard import Guard, GuardedBackend
+from monitor.net.question import Question
 from monitor.net.response import Response
 from monitor.net.tls import tls_context
 from monitor.settings import NetworkSettings
@@ -101,7 +101,7 @@ class HttpClient:
         """
         budget_s = timeout_s or self._timeout_s
         limit = max_bytes or self._max_bytes
-        request = _Question(url=url, method=method, headers=dict(headers or {}), content=content, keep=keep)
+        request = Question(url=url, method=method, headers=dict(headers or {}), content=content, keep=keep)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + budget_s
 
@@ -126,7 +126,7 @@ class HttpClient:
         except TimeoutError:
             raise failed(PageErrorCode.TIMEOUT, f"The site did not answer in full within {budget_s:g} s.") from None
 
-    async def _follow(self, question: "_Question", max_bytes: int) -> Response:
+    async def _follow(self, question: Question, max_bytes: int) -> Response:
         hops: list[str] = []
         while True:
             await self.guard.check(question.url, may_be_unresolved=self._has_proxy)
@@ -147,7 +147,7 @@ class HttpClient:
             )
         return response
 
-    async def _exchange(self, question: "_Question", max_bytes: int, hops: list[str]) -> Response:
+    async def _exchange(self, question: Question, max_bytes: int, hops: list[str]) -> Response:
         try:
             request = self._http.build_request(
                 question.method,
@@ -177,39 +177,6 @@ class HttpClient:
         )
 
 
-class _Question:
-    """A request, as it changes from hop to hop."""
-
-    def __init__(
-        self, *, url: str, method: str, headers: dict[str, str], content: bytes | None, keep: Keep | None
-    ) -> None:
-        self.url = url
-        self.method = method
-        self.headers = headers
-        self.content = content
-        self.keep = keep
-
-    def redirected(self, status: int, location: str) -> "_Question":
-        """The next question. Keys and bodies do not travel to another host, nor a body where GET is asked for."""
-        try:
-            url = urljoin(self.url, location).split("#", 1)[0]
-            stays = urlsplit(url).netloc == urlsplit(self.url).netloc
-        except ValueError:
-            raise failed(PageErrorCode.INVALID_URL, f"The site redirects to “{location[:200]}”, no url.") from None
-        keeps_body = status in (307, 308) and stays
-        return _Question(
-            url=url,
-            method=self.method if keeps_body or self.method == "HEAD" else "GET",
-            headers={
-                name: value
-                for name, value in self.headers.items()
-                if stays and (keeps_body or not name.lower().startswith("content-"))
-            },
-            content=self.content if keeps_body else None,
-            keep=self.keep,
-        )
-
-
 class _GuardedTransport(httpx.AsyncHTTPTransport):
     """httpx's own transport, its connections made by the guard's backend."""
 
@@ -233,9 +200,7 @@ def _transport(network: NetworkSettings, guard: Guard) -> httpx.AsyncBaseTranspo
     try:
         return httpx.AsyncHTTPTransport(verify=context, http2=True, proxy=network.proxy)
     except (ValueError, httpx.InvalidURL) as error:
-        raise SettingsError(
-            f"network.proxy {network.proxy!r} is no proxy ({error}); write http://host:port."
-        ) from error
+        raise SettingsError(f"network.proxy is not the url of a proxy ({error}); write http://host:port.") from error
 
 
 async def _set_location_aside(answer: httpx.Response) -> None:

@@ -158,11 +158,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     async def connect_unix_socket(
         self,
         path: str,
-        timeout: float | None = None,  # noqa: ASYNC109  the library's signature
+        timeout: float | None = None,  # noqa: ASYNC109, ARG002  the library's signature
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
     ) -> httpcore.AsyncNetworkStream:
         """Refused: sites do not live in files."""
-        raise failed(PageErrorCode.FORBIDDEN, f"The socket {path} is refused ({timeout=}).")
+        raise failed(PageErrorCode.FORBIDDEN, f"The socket {path} is refused.")
 
     async def sleep(self, seconds: float) -> None:
         """Waits, as the pool asks between attempts."""

@@ -9,6 +9,7 @@ import asyncio
 import base64
 import contextlib
 import hmac
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine
@@ -114,7 +115,10 @@ class GuardedProxy:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        host, port = _split_authority(f"//{request.target.decode()}", default_port=443)
+        authority = request.target.decode()
+        if re.search(r"[/?#@\\]", authority):
+            return
+        host, port = _split_authority(f"//{authority}", default_port=443)
         try:
             streams = await self._connect(host, port, is_tunnel=True)
         except FetchFailed:

@@ -33,7 +33,9 @@ class Upstream:
             self._context = context if is_secure else None
             self._proxy = Proxy.from_url(plain, rdns=True, proxy_ssl=self._context)
         except ValueError as error:
-            raise SettingsError(f"network.proxy {url!r} is no proxy ({error}); write http://host:port.") from error
+            raise SettingsError(
+                f"network.proxy is not the url of a proxy ({error}); write http://host:port."
+            ) from error
         self.forwards = scheme in _PORTS
 
     @property

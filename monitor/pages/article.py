@@ -24,6 +24,8 @@ _DOCUMENT_NUMBER = re.compile(
 # What stands in the cell of a document's number without the usual brackets: 2026年第3号, 第12号, AQ-2026-3.
 _WRITTEN_NUMBER = re.compile(r"(?=.{2,40}$)(?=.*\d)[\u4e00-\u9fffA-Za-z\d〔〕\[\]（）()/第号號-]+")
 _LONGEST_NAME = 40
+_HEAD_CHARS = 600
+_NO_SOURCE = re.compile(r"本[站网]?(?:原创)?|原创|转载|网络|互联网|佚名|未知|不详|无|admin(?:istrator)?", re.IGNORECASE)
 _LEAST_TITLE, _LONGEST_TITLE = 6, 200
 _STOP = re.compile(
     r"\s*(?:发布时间|发布日期|发文日期|成文日期|时间|日期|作者|编辑|责任编辑|浏览|阅读|点击|字体|字号|字体大小|打印|分享|【|\||(?:19|20)\d\d[-/年.]).*$"
@@ -102,8 +104,9 @@ def _issuer(labelled: Sequence[Labelled], metadata: Metadata) -> str | None:
         named = (_STOP.sub("", entry.value).strip(" :：|") for entry in labelled if entry.label is label)
         issuer = next((value for value in named if 2 <= len(value) <= _LONGEST_NAME), None)
         if label is Label.SOURCE:
-            issuer = metadata.first("contentsource", "source") or issuer
-        if issuer:
+            stated = re.sub(r"^\s*(?:信息|文章)?来源\s*[:：]\s*", "", metadata.first("contentsource", "source") or "")
+            issuer = stated or issuer
+        if issuer and not _NO_SOURCE.fullmatch(issuer):
             return issuer
     return None
 
@@ -116,7 +119,9 @@ def _document_number(labelled: Sequence[Labelled], title: str, text: str) -> str
             return re.sub(r"\s", "", found[0])
         if _WRITTEN_NUMBER.fullmatch(entry.value):
             return entry.value
-    found = _DOCUMENT_NUMBER.search(title) or _DOCUMENT_NUMBER.search(text[:600])
+    # In a sentence it is the number of a document that the sentence speaks of.
+    own_lines = (_DOCUMENT_NUMBER.fullmatch(line.strip(" 　()（）")) for line in text[:_HEAD_CHARS].splitlines())
+    found = _DOCUMENT_NUMBER.search(title) or next((line for line in own_lines if line), None)
     return re.sub(r"\s", "", found[0]) if found else None
 
 

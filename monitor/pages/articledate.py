@@ -5,12 +5,14 @@ import re
 from collections.abc import Sequence
 
 from monitor.domain.words import DateSource
+from monitor.pages.calendar import Order
 from monitor.pages.datelines import dates_near, day_first_stated, first_date
-from monitor.pages.dates import Order, date_in_url, numeric_order
+from monitor.pages.dates import numeric_order
 from monitor.pages.labels import Labelled
 from monitor.pages.metadata import Metadata
 from monitor.pages.outline import Outline
 from monitor.pages.sight import Sight
+from monitor.pages.urldates import date_in_url
 
 _META = (
     "pubdate", "article:published_time", "og:article:published_time", "og:published_time", "datepublished",

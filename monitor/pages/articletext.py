@@ -15,16 +15,22 @@ _BODIES = re.compile(
     r"trs_editor_view|news_conent_two_text|article_con|con_con|bt-article|zwxl-article|ewb-article-info|"
     r"detail_content)(?=\s|$)"
 )
+_NEIGHBOUR = re.compile(r"\W*(?:上一?[篇条條则頁页]|下一?[篇条條则頁页]|[前后後]一[篇条條则])\s*[:：]")
 _SHORT_TEXT = 400
 
 
 def main_text(page: Outline, html_text: str, *, is_list: bool = False) -> str:
-    """The page's main text, a line for each paragraph.
+    """The page's main text, a line for each paragraph, without the links to the article before and the one after.
 
     The element that a known system names as the document's body is taken whole, then the one that plainly holds the
     page's sentences; trafilatura decides about the rest, which misses tables and short notices in government markup.
     Of a list page (`is_list`) only its sentences are told: its rows are told as candidates.
     """
+    lines = _text(page, html_text, is_list=is_list).splitlines()
+    return "\n".join(line for line in lines if not _NEIGHBOUR.match(line))
+
+
+def _text(page: Outline, html_text: str, *, is_list: bool) -> str:
     body = _named_body(page)
     if body is not None:
         return block_text(page, body)

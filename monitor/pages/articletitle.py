@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from monitor.pages.labels import label_before
 from monitor.pages.metadata import Metadata
 from monitor.pages.outline import Element, Outline, squeeze
 
@@ -52,9 +53,9 @@ def article_title(page: Outline, metadata: Metadata, *, listed: Sequence[str] = 
     """
     named = [without_site(metadata.meta[name], metadata, page.url) for name in _TITLE_META if metadata.meta.get(name)]
     named = [text for text in (stated, metadata.linked_text("headline")) if text] + named
-    whole = without_site(metadata.title_element, metadata, page.url)
     worth: dict[str, float] = {}
     headings = _headings(page)[:60]
+    whole = _whole(metadata, page.url, headings)
     if listed:
         rows = {fold(title) for title in listed}
         headings = [heading for heading in headings if heading.kind == "h1" and fold(heading.text) not in rows]
@@ -64,6 +65,7 @@ def article_title(page: Outline, metadata: Metadata, *, listed: Sequence[str] = 
         _alike(only_h1[0].text, text) for text in (*named, whole, metadata.title_element)
     )
     is_sure = is_sure and fold(only_h1[0].text) not in fold(metadata.title_element)
+    is_sure = is_sure and all(heading.is_aside or fold(heading.text) != fold(whole) for heading in headings)
     for heading in headings:
         score = _KIND_WORTH[heading.kind] - 2.0 * heading.is_aside - 2.0 * heading.leads_home
         score += 3.0 * (is_sure and heading is only_h1[0])
@@ -81,6 +83,14 @@ def article_title(page: Outline, metadata: Metadata, *, listed: Sequence[str] = 
 def fold(text: str) -> str:
     """The form in which titles are compared: letters and digits only, one width, lower case."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text)).lower()
+
+
+def _whole(metadata: Metadata, url: str, headings: Sequence[_Heading]) -> str:
+    """The title element without the site's name: the part that a heading repeats, else what is not the site's."""
+    shown = {fold(heading.text) for heading in headings if not heading.is_aside and not heading.leads_home}
+    parts = _SEPARATORS.split(metadata.title_element)
+    repeated = [part for part in map(squeeze, parts) if fold(part) in shown and not _is_site(part, metadata, url)]
+    return repeated[0] if len(repeated) == 1 else without_site(metadata.title_element, metadata, url)
 
 
 def without_site(title: str, metadata: Metadata, url: str) -> str:
@@ -161,6 +171,7 @@ def _is_site_like(part: str) -> bool:
 
 def _headings(page: Outline) -> list[_Heading]:
     found = []
+    url_of = {anchor.element.index: anchor.url for anchor in page.anchors}
     for element in page.elements:
         kind = (
             element.tag if element.tag in ("h1", "h2", "h3") else "named" if _TITLE_NAMES.search(element.names) else ""
@@ -169,7 +180,7 @@ def _headings(page: Outline) -> list[_Heading]:
             continue
         text = page.text_of(element)
         if 2 <= len(text) <= 300:
-            found.append(_Heading(text, kind, _is_aside(element), _leads_home(page, element)))
+            found.append(_Heading(text, kind, _is_aside(element), _leads_home(page, element, url_of)))
     return found
 
 
@@ -179,7 +190,8 @@ def _over_dateline(page: Outline) -> str:
     for index, text in enumerate(page.texts[1:], start=1):
         if _DATELINE.search(text) and re.search(r"\d", "".join(page.texts[index : index + 3])):
             above = squeeze(page.texts[index - 1])
-            return above if 8 <= len(above) <= 120 and index - 1 not in linked else ""
+            is_headline = 8 <= len(above) <= 120 and index - 1 not in linked and label_before(page, index - 1) is None
+            return above if is_headline else ""
     return ""
 
 
@@ -192,10 +204,13 @@ def _is_aside(element: Element) -> bool:
     return False
 
 
-def _leads_home(page: Outline, element: Element) -> bool:
-    """Whether the heading is a link to a home page, as logos are."""
+def _leads_home(page: Outline, element: Element, url_of: Mapping[int, str]) -> bool:
+    """Whether the heading is a link to a home page, as logos are, or to the folder that the page lies in."""
     links = [inner for inner in page.inside(element) if inner.tag == "a"]
     if element.parent is not None and element.parent.tag == "a":
         links.append(element.parent)
+    urls = (url_of.get(link.index, "") for link in links)
+    if any(url.endswith("/") and page.url.startswith(url) and url != page.url for url in urls):
+        return True
     hrefs = [(link.attributes.get("href") or "").strip() for link in links]
     return any(re.fullmatch(r"(?:https?://[^/]+)?/?(?:index\.\w+)?|\.{1,2}/?", href) for href in hrefs)

@@ -4,7 +4,8 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Iterator
 
-from monitor.pages.dates import Order, dates_in_text
+from monitor.pages.calendar import Order
+from monitor.pages.dates import dates_in_text
 from monitor.pages.labels import Label
 from monitor.pages.outline import squeeze
 from monitor.pages.sight import Sight, is_not_posted
@@ -26,10 +27,11 @@ _WEAK_LABEL = re.compile(
 _BARE_LABEL = re.compile(r"^\s*(?:Datum|Date|Fecha|Data|Дата|日期|时间|날짜)\s*[:：]?\s*$", re.IGNORECASE)
 _DATE_NAMES = re.compile(
     r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
-    r"timestamp)\w*(?=$|[\s_-])"
+    r"timestamp|shijian)\w*(?=$|[\s_-])"
 )
 _NEAR_TEXTS = 14
 _LINE_CHARS = 120
+_SENTENCE_CHARS = 40
 _TEXTS_OVER = 5
 
 
@@ -96,18 +98,24 @@ def _behind_words(sight: Sight) -> Iterator[tuple[int, dt.date]]:
 
 def _by_time_element(sight: Sight) -> dt.date | None:
     days: list[tuple[int, dt.date]] = []
+    at_foot: set[dt.date] = set()
     for element in sight.page.elements:
         itemprop = (element.attributes.get("itemprop") or "").lower()
         if element.tag != "time" and itemprop not in ("datepublished", "datecreated"):
             continue
         text = sight.page.text_of(element)
-        if sight.is_aside_element(element) or is_not_posted(f"{element.names} {itemprop} {text}"):
+        if is_not_posted(f"{element.names} {itemprop} {text}"):
             continue
         value = element.attributes.get("datetime") or element.attributes.get("content") or text
-        if day := first_date(value, sight.today, sight.order):
+        day = first_date(value, sight.today, sight.order)
+        if day and sight.is_aside_element(element):
+            at_foot.update([day] if sight.is_in_own_article(element) else [])
+        elif day:
             if itemprop == "datepublished" or element.attributes.get("pubdate") is not None:
                 return day
             days.append((element.text_start, day))
+    if not days and len(at_foot) == 1:
+        return at_foot.pop()
     if len({day for _, day in days}) == 1:
         return days[0][1]
     if not days or not sight.starts:
@@ -131,14 +139,15 @@ def _near_headline(sight: Sight, start: int, by_url: dt.date | None) -> dt.date 
 
 
 def _by_sentence(sight: Sight) -> dt.date | None:
-    """The day in a byline (by N. N. on 3 May), or in brackets or before a dash where the text begins."""
+    """The day in a byline (by N. N. on 3 May), or before a bracket or dash where the first sentence begins."""
     for index, text in enumerate(sight.page.texts):
         if _BYLINE.match(text) and sight.may_be_posted(index, 0):
-            day = first_date(squeeze(text), sight.today, sight.order)
+            day = next((day for day, _ in sight.posted_dates(squeeze(text)[:_LINE_CHARS])), None)
             if day:
                 return day
     for start in sight.starts[:1]:
-        opening = squeeze(sight.page.texts[start]) if start < len(sight.page.texts) else ""
+        lines = map(squeeze, sight.page.texts[start : start + _NEAR_TEXTS])
+        opening = next((line for line in lines if len(line) >= _SENTENCE_CHARS), "")
         matches = dates_in_text(opening[:60], sight.today, order=sight.order)
         if matches and matches[0].has_year and re.match(r"\s*[)）\]:–—-]", opening[matches[0].end :]):
             return matches[0].date
@@ -148,13 +157,13 @@ def _by_sentence(sight: Sight) -> dt.date | None:
 def _only_date_line(sight: Sight) -> dt.date | None:
     """The day of the lines that are nothing but a date, where all of them outside asides give the same day."""
     days: set[dt.date] = set()
+    first = max(0, min(sight.starts, default=0) - _NEAR_TEXTS)
     for index, text in enumerate(sight.page.texts):
-        if len(text) > 200 or not sight.may_be_posted(index, 0):
+        if index < first or len(text) > 200 or not sight.may_be_posted(index, 0):
             continue
         line = squeeze(text)
-        for match in dates_in_text(line, sight.today, order=sight.order) if len(line) <= 60 else ():
-            if match.has_year and match.end - match.start > 0.4 * len(line):
-                days.add(match.date)
+        dated = sight.posted_dates(line) if len(line) <= 60 else ()
+        days.update(day for day, length in dated if length > 0.4 * len(line))
     return days.pop() if len(days) == 1 else None
 
 
@@ -163,7 +172,10 @@ def _after(sight: Sight, start: int) -> Iterator[tuple[dt.date, bool]]:
 
 
 def _before(sight: Sight, start: int) -> Iterator[tuple[dt.date, bool]]:
-    return _dates_in(sight, range(max(0, start - _TEXTS_OVER), start))
+    for index in range(max(0, start - _NEAR_TEXTS), start):
+        for day, is_named in _dates_in(sight, range(index, index + 1)):
+            if is_named or index >= start - _TEXTS_OVER:
+                yield day, is_named
 
 
 def _dates_in(sight: Sight, indexes: range) -> Iterator[tuple[dt.date, bool]]:
@@ -174,11 +186,13 @@ def _dates_in(sight: Sight, indexes: range) -> Iterator[tuple[dt.date, bool]]:
             continue
         owner = page.elements[page.text_owner[index]]
         for text in (squeeze(page.texts[index]), _with_next(sight, index)):
-            matches = [match for match in dates_in_text(text, sight.today, order=sight.order) if match.has_year]
-            if matches and len(text) <= _LINE_CHARS:
+            if len(text) > _LINE_CHARS:
+                continue
+            day, length = next(sight.posted_dates(text), (None, 0))
+            if day:
                 is_named = bool(_WEAK_LABEL.search(text) or _DATE_NAMES.search(owner.names))
-                if is_named or matches[0].end - matches[0].start > 0.3 * len(text):
-                    yield matches[0].date, is_named
+                if is_named or length > 0.3 * len(text):
+                    yield day, is_named
                 break
 
 

@@ -3,69 +3,47 @@
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
 
+from monitor.pages.calendar import SPACE, DateMatch, Order, match_of, real_date
+from monitor.pages.eras import era_dates
 from monitor.pages.months import MONTH_BY_NAME, fold_word
 
-Order = Literal["dmy", "mdy"]
-"""Whether the day or the month comes first in 03/02/2026."""
-
-_FIRST_YEAR = 1990
-_SPACE = r"[\s\u00a0\u3000]"
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
-_CJK_DIGIT = dict(zip("〇零○Ｏ一二三四五六七八九正元", (0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 1), strict=True))
-_CJK_NUMBER = "[〇零○Ｏ一二三四五六七八九十廿卅正元]"
-_ERA_START = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911, "R": 2018, "H": 1988}
 _END = r"(?!\d|[-/.]\d|[:：]\d)"
 _START = r"(?<![\d.,$€£¥])(?<!\d[-/:：])"
 
 
-@dataclass(frozen=True, slots=True)
-class DateMatch:
-    """A date read in a text: where it stands, and whether its year was written there or taken from the context."""
-
-    date: dt.date
-    start: int
-    end: int
-    has_year: bool = True
-    is_compact: bool = False
-
-
 _FULL = re.compile(
-    rf"{_START}{_YEAR}(?:{_SPACE}*[年년]{_SPACE}*(?P<m1>\d{{1,2}}){_SPACE}*[月월]{_SPACE}*(?P<d1>\d{{1,2}})(?!\d)"
-    rf"|(?P<sep>{_SPACE}*[-/.．／—–]{_SPACE}*)(?P<m2>\d{{1,2}})(?:(?P=sep)|[-/.])(?P<d2>\d{{1,2}})(?![\d%]|[-/]\d))"
+    rf"{_START}{_YEAR}(?:{SPACE}*[年년]{SPACE}*(?P<m1>\d{{1,2}}){SPACE}*[月월]{SPACE}*(?P<d1>\d{{1,2}})(?!\d)"
+    rf"|(?P<sep>{SPACE}*[-/.．／—–]{SPACE}*)(?P<m2>\d{{1,2}})(?:(?P=sep)|[-/.])(?P<d2>\d{{1,2}})(?![\d%]|[-/]\d))"
 )
 _COMPACT = re.compile(r"(?<![\d.])(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d)")
-_CJK = re.compile(
-    rf"(?P<y>[一二][{''.join(_CJK_DIGIT)}]{{3}})年(?P<m>{_CJK_NUMBER}{{1,3}})月(?P<d>{_CJK_NUMBER}{{1,3}})[日号號]"
-)
-_ERA = re.compile(
-    rf"(?P<era>民國|民国|令和|平成|\b[RH](?=\d))?{_SPACE}*(?<!\d)(?P<y>\d{{1,3}}|元)"
-    rf"(?:{_SPACE}*年{_SPACE}*(?P<m1>\d{{1,2}}){_SPACE}*月{_SPACE}*(?P<d1>\d{{1,2}}){_SPACE}*日|"
-    rf"(?P<sep>[-/.])(?P<m2>\d\d?)(?P=sep)(?P<d2>\d\d?){_END})"
-)
 _NUMERIC = re.compile(
-    rf"{_START}(?P<a>\d{{1,2}})(?P<sep>{_SPACE}?[-/.]{_SPACE}?)(?P<b>\d{{1,2}})(?P=sep)(?P<y>(?:19|20)?\d\d){_END}"
+    rf"(?<![A-Za-z]){_START}(?P<a>\d{{1,2}})(?P<sep>{SPACE}?[-/.]{SPACE}?)(?P<b>\d{{1,2}})(?P=sep)(?P<y>(?:19|20)?\d\d){_END}"
 )
 _WORD = r"(?P<month>[^\W\d_]{3,14})"
 _DAY_WORD = re.compile(
     rf"(?<![\d.,:/])(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|"
-    rf"[ºª.])?(?:{_SPACE}+(?:day{_SPACE}+)?of)?{_SPACE}*[-/,.]?{_SPACE}*(?:de{_SPACE}+|d[’'])?{_WORD}"
-    rf"\.?(?:{_SPACE}*[-/,.]?{_SPACE}*(?:del?{_SPACE}+)?(?P<y>(?:19|20)\d\d|[’'-]\d\d)(?!\d))?"
+    rf"[ºª.])?(?:{SPACE}+(?:day{SPACE}+)?of)?{SPACE}*[-/,.]?{SPACE}*(?:de{SPACE}+|d[’'])?{_WORD}"
+    rf"\.?(?:{SPACE}*[-/,.]?{SPACE}*(?:del?{SPACE}+)?(?P<y>(?:19|20)\d\d|[’'.-]\d\d)(?!\d)"
+    rf"|{SPACE}?(?P<yy>\d\d)(?!{SPACE}*[\w:]))?"
 )
 _WORD_DAY = re.compile(
-    rf"(?<![^\W\d_]){_WORD}\.?{_SPACE}*[-/]?{_SPACE}*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])"
-    rf"(?:{_SPACE}*[,.]?{_SPACE}*[-/]?{_SPACE}*(?P<y>(?:19|20)\d\d)(?!\d))?"
+    rf"(?<![^\W\d_]){_WORD}\.?{SPACE}*[-/]?{SPACE}*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])"
+    rf"(?:{SPACE}*[,.]?{SPACE}*[-/]?{SPACE}*(?P<y>(?:19|20)\d\d)(?!\d))?"
 )
-_MONTH_DAY_CJK = re.compile(rf"(?<![\d年])(?P<m>\d{{1,2}}){_SPACE}*[月월]{_SPACE}*(?P<d>\d{{1,2}}){_SPACE}*[日号號일]")
+_MONTH_DAY_CJK = re.compile(rf"(?<![\d年])(?P<m>\d{{1,2}}){SPACE}*[月월]{SPACE}*(?P<d>\d{{1,2}}){SPACE}*[日号號일]")
 _MONTH_DAY = re.compile(r"^[\s\[(（【]*(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?:\s+\d{1,2}:\d\d(?::\d\d)?)?[\s\])）】]*$")
 _BRACKETED = re.compile(r"[\[(（【](?P<m>[01]?\d)[-/.](?P<d>[0-3]?\d)[\])）】]")
+_VIETNAMESE = re.compile(
+    rf"(?<!\d)(?P<d>\d{{1,2}}){SPACE}+tháng{SPACE}+(?P<m>\d{{1,2}}),?{SPACE}+(?:năm{SPACE}+)?(?P<y>(?:19|20)\d\d)(?!\d)",
+    re.IGNORECASE,
+)
 _SPLIT = (
-    re.compile(rf"(?<![\d.:/-])(?P<d>\d{{1,2}})日?{_SPACE}+{_YEAR}[-/.年]{_SPACE}?(?P<m>\d{{1,2}})(?![\d/.-])"),
-    re.compile(rf"(?<!\d){_YEAR}[-/.年]{_SPACE}?(?P<m>\d{{1,2}})月?{_SPACE}+(?P<d>\d{{1,2}})(?![\d:/.-])"),
-    re.compile(rf"(?<!\d){_YEAR}年?{_SPACE}+(?P<m>\d{{1,2}})[-/.月]{_SPACE}?(?P<d>\d{{1,2}})(?![\d:/.])"),
-    re.compile(rf"(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_SPACE}+{_YEAR}(?![\d:/.-])"),
+    re.compile(rf"(?<![\d.:/-])(?P<d>\d{{1,2}})日?{SPACE}+{_YEAR}[-/.年]{SPACE}?(?P<m>\d{{1,2}})(?![\d/.-])"),
+    re.compile(rf"(?<!\d){_YEAR}[-/.年]{SPACE}?(?P<m>\d{{1,2}})月?{SPACE}+(?P<d>\d{{1,2}})(?![\d:/.-])"),
+    re.compile(rf"(?<!\d){_YEAR}年?{SPACE}+(?P<m>\d{{1,2}})[-/.月]{SPACE}?(?P<d>\d{{1,2}})(?![\d:/.])"),
+    re.compile(rf"(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){SPACE}+{_YEAR}(?![\d:/.-])"),
 )
 _AGO = re.compile(
     r"(?<![\d.])(?P<n>\d{1,4}|\ban?|\bone)\s*(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|"
@@ -81,17 +59,10 @@ _DAY_WORDS = re.compile(
 )
 _DAYS_BACK = {"昨天": 1, "昨日": 1, "前天": 2, "어제": 1, "yesterday": 1, "gestern": 1}
 _DAYS_IN_UNIT = {"天": 1, "日": 1, "일": 1, "day": 1, "周": 7, "週": 7, "星期": 7, "week": 7}
-_HALF_WIDTH = {ord(wide): narrow for wide, narrow in zip("０１２３４５６７８９", "0123456789", strict=True)}
+_AS_DIGIT = {
+    ord(wide): narrow for wide, narrow in zip("０１２３４５６７８９٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", 3 * "0123456789", strict=True)
+}
 _MAYBE = re.compile(r"\d|年|前|天|日|today|yesterday|ago|刚刚|剛剛|어제|오늘|heute|gestern", re.IGNORECASE)
-
-
-def real_date(year: int, month: int, day: int, today: dt.date) -> dt.date | None:
-    """The calendar date, or None for what is no date, lies before 1990 or after tomorrow."""
-    try:
-        date = dt.date(year, month, day)
-    except (ValueError, OverflowError):
-        return None
-    return date if dt.date(_FIRST_YEAR, 1, 1) <= date <= today + dt.timedelta(days=1) else None
 
 
 def numeric_order(text: str) -> Order | None:
@@ -128,11 +99,11 @@ def dates_in_text(
     """
     if not _MAYBE.search(text):
         return []
-    text = text.translate(_HALF_WIDTH)
+    text = text.translate(_AS_DIGIT)
     found: list[DateMatch] = []
     for readings in (
         _full_dates(text, today),
-        _era_dates(text, today),
+        era_dates(text, today),
         _named_months(text, today, year),
         _numeric_dates(text, today, order),
         _split_dates(text, today),
@@ -150,42 +121,15 @@ def _keep_apart(found: list[DateMatch], readings: Iterable[DateMatch]) -> None:
             found.append(reading)
 
 
-def _match(
-    found: re.Match[str], date: dt.date | None, *, has_year: bool = True, is_compact: bool = False
-) -> list[DateMatch]:
-    return [DateMatch(date, found.start(), found.end(), has_year, is_compact)] if date else []
-
-
 def _full_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
     for found in _FULL.finditer(text):
         month, day = found["m1"] or found["m2"], found["d1"] or found["d2"]
-        yield from _match(found, real_date(int(found["y"]), int(month), int(day), today))
+        yield from match_of(found, real_date(int(found["y"]), int(month), int(day), today))
+    for found in _VIETNAMESE.finditer(text):
+        yield from match_of(found, real_date(int(found["y"]), int(found["m"]), int(found["d"]), today))
     for found in _COMPACT.finditer(text):
         date = real_date(int(found["y"]), int(found["m"]), int(found["d"]), today)
-        yield from _match(found, date, is_compact=True)
-
-
-def _era_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
-    for found in _CJK.finditer(text):
-        year = int("".join(str(_CJK_DIGIT[char]) for char in found["y"]))
-        yield from _match(found, real_date(year, _cjk_number(found["m"]), _cjk_number(found["d"]), today))
-    for found in _ERA.finditer(text):
-        month, day = int(found["m1"] or found["m2"]), int(found["d1"] or found["d2"])
-        years = 1 if found["y"] == "元" else int(found["y"])
-        era = found["era"]
-        if era:
-            yield from _match(found, real_date(_ERA_START[era] + years, month, day, today))
-        elif 100 <= years <= today.year - 1911 and (found["d1"] or len(found["m2"]) == 2 == len(found["d2"])):
-            # Three digits and no era: only Taiwan writes that.
-            yield from _match(found, real_date(1911 + years, month, day, today))
-
-
-def _cjk_number(text: str) -> int:
-    text = text.replace("廿", "二十").replace("卅", "三十")
-    if "十" not in text:
-        return int("".join(str(_CJK_DIGIT[char]) for char in text))
-    tens, _, ones = text.partition("十")
-    return _CJK_DIGIT.get(tens, 1) * 10 + _CJK_DIGIT.get(ones, 0)
+        yield from match_of(found, date, is_compact=True)
 
 
 def _named_months(text: str, today: dt.date, year: int | None) -> Iterator[DateMatch]:
@@ -194,12 +138,14 @@ def _named_months(text: str, today: dt.date, year: int | None) -> Iterator[DateM
             month = MONTH_BY_NAME.get(fold_word(found["month"]))
             if month is None:
                 continue
-            if found["y"]:
-                written = int(found["y"].lstrip("’'-"))
-                written += 2000 if written < 100 else 0
-                yield from _match(found, real_date(written, month, int(found["d"]), today))
+            if written_year := found["y"] or found.groupdict().get("yy"):
+                written = int(written_year.lstrip("’'.-"))
+                written += 0 if written > 99 else 2000 if written <= today.year % 100 + 1 else 1900
+                yield from match_of(found, real_date(written, month, int(found["d"]), today))
+            elif pattern is _WORD_DAY and re.search(r"\d[\s./-]?$", text[: found.start()]):
+                continue  # 17 Feb 14, 22Jul14: the day stands before the month, what follows is the year
             elif not re.match(r"\s*,?\s*\d{4}", text[found.end() :]):
-                yield from _match(found, _latest(month, int(found["d"]), today, year), has_year=False)
+                yield from match_of(found, _latest(month, int(found["d"]), today, year), has_year=False)
 
 
 def _numeric_dates(text: str, today: dt.date, order: Order | None) -> Iterator[DateMatch]:
@@ -220,14 +166,14 @@ def _numeric_dates(text: str, today: dt.date, order: Order | None) -> Iterator[D
             here = "dmy"
         if here:
             day, month = (first, second) if here == "dmy" else (second, first)
-            yield from _match(found, real_date(year, month, day, today))
+            yield from match_of(found, real_date(year, month, day, today))
 
 
 def _split_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
     """Cards that show the day apart from year and month."""
     for pattern in _SPLIT:
         for found in pattern.finditer(text):
-            yield from _match(found, real_date(int(found["y"]), int(found["m"]), int(found["d"]), today))
+            yield from match_of(found, real_date(int(found["y"]), int(found["m"]), int(found["d"]), today))
 
 
 def _without_year(text: str, today: dt.date, year: int | None, order: Order | None) -> Iterator[DateMatch]:
@@ -238,7 +184,7 @@ def _without_year(text: str, today: dt.date, year: int | None, order: Order | No
                 continue  # 1.2 is a number
             if order == "dmy" and pattern is not _MONTH_DAY_CJK:
                 month, day = day, month
-            yield from _match(found, _latest(month, day, today, year), has_year=False)
+            yield from match_of(found, _latest(month, day, today, year), has_year=False)
 
 
 def _latest(month: int, day: int, today: dt.date, year: int | None) -> dt.date | None:
@@ -255,49 +201,6 @@ def _relative_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
         if number < 1000 and not (unit in _DAYS_IN_UNIT and _DAYS_IN_UNIT[unit] == 7 and number > 5):
             days = _DAYS_IN_UNIT.get(unit, 0) * number
             days += number // 24 if unit in ("小时", "小時", "hour", "hr", "시간", "時間") else 0
-            yield from _match(found, today - dt.timedelta(days=days))
+            yield from match_of(found, today - dt.timedelta(days=days))
     for found in _DAY_WORDS.finditer(text):
-        yield from _match(found, today - dt.timedelta(days=_DAYS_BACK.get(found["word"].lower(), 0)))
-
-
-_URL_FORMS = (
-    re.compile(r"(?<!\d)/?t(?P<y>20\d\d|19\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>[0-3]\d)_\d+"),
-    re.compile(r"/(?P<y>20\d\d|19\d\d)[-_]?(?P<m>0[1-9]|1[0-2])/(?P<d>0[1-9]|[12]\d|3[01])(?=[/_.-])"),
-    re.compile(r"/(?P<y>20\d\d|19\d\d)/(?P<m>\d{1,2})[/_-](?P<d>\d{1,2})(?=[/_.-]|$)"),
-    re.compile(r"(?<!\d)(?P<y>20\d\d|19\d\d)[-_](?P<m>0?[1-9]|1[0-2])[-_](?P<d>0?[1-9]|[12]\d|3[01])(?!\d)"),
-    re.compile(r"/(?P<y>20\d\d)/(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?=/|[_-]|\.\w)"),
-    re.compile(r"/(?P<y>\d\d)/(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])/\d\d/"),
-    re.compile(r"(?<!\d)(?P<y>20\d\d|199\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d)"),
-    re.compile(
-        r"(?<![\da-f])(?P<y>20\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|"
-        r"3[01])(?=[0-2]\d[0-5]\d(?:[0-5]\d\d{0,6})?(?![\da-f]))"
-    ),
-)
-_URL_WORD = re.compile(r"(?<!\d)(?P<y>20\d\d|19\d\d)[/-](?P<month>[A-Za-z]{3,9})[/-](?P<d>\d{1,2})(?!\d)")
-
-
-def date_in_url(url: str, today: dt.date) -> dt.date | None:
-    """The publication date that a content management system writes into an article's url, if any.
-
-    Understands the forms /20260203/, /2026-01/15/, /art/2026/2/3/ and /202601/t20260115_, those of other common
-    systems (2026/02-03/, 2026-02-03-slug, /26/0203/22/, 20260203101500 in a file's name), never the host. A number
-    that is no calendar date, or lies before 1990 or after tomorrow, is no date; neither are two that differ.
-    """
-    path = re.sub(r"^\w+://[^/]*", "", url)
-    for form in _URL_FORMS:
-        dates = {
-            date
-            for found in form.finditer(path)
-            if (date := real_date(_full_year(found["y"]), int(found["m"]), int(found["d"]), today))
-        }
-        if dates:
-            return dates.pop() if len(dates) == 1 else None
-    for found in _URL_WORD.finditer(path):
-        month = MONTH_BY_NAME.get(fold_word(found["month"]))
-        if month:
-            return real_date(int(found["y"]), month, int(found["d"]), today)
-    return None
-
-
-def _full_year(digits: str) -> int:
-    return int(digits) + (2000 if len(digits) == 2 else 0)
+        yield from match_of(found, today - dt.timedelta(days=_DAYS_BACK.get(found["word"].lower(), 0)))

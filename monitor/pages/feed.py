@@ -11,7 +11,8 @@ from monitor.domain.page import Attachment, Candidate
 from monitor.domain.urls import clean_url
 from monitor.domain.words import DateSource
 from monitor.pages.attachments import document_type
-from monitor.pages.dates import dates_in_text, real_date
+from monitor.pages.calendar import real_date
+from monitor.pages.dates import dates_in_text
 from monitor.pages.outline import squeeze
 from monitor.pages.registrable import same_site
 

@@ -68,6 +68,7 @@ def _parse(response: Response, url: str, at: dt.datetime, rendered: bool) -> See
         fetched_at=at,
         rendered=rendered,
     )
+    page.is_cut_short = page.is_cut_short or response.is_cut_short
     if page.error is None and is_sitemap_index(response.body[:3000].decode("ascii", "replace")):
         return Seen(page, is_sitemap_index=True)
     has_list = any(candidate.date is not None for candidate in page.candidates)

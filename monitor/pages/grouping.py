@@ -6,7 +6,7 @@ groups, and `listing` picks the best group by what it holds.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from urllib.parse import parse_qsl, urlsplit
@@ -19,6 +19,8 @@ _LIST_TAGS = frozenset({"ul", "ol", "table", "dl", "tbody", "section", "main", "
 # Words that tell rows of one list apart, not lists from each other.
 _ROW_WORDS = re.compile(r"\b(odd|even|first|last|active|current|cur|on|alt|alternate|new|hot|top|sticky|clearfix|cf)\b")
 _DIGITS = re.compile(r"\d+")
+# A text that so many links of a group show tells nothing about any of them.
+_REFRAIN = 3
 
 
 def link_groups(page: Outline) -> list[list[Anchor]]:
@@ -32,9 +34,17 @@ def link_groups(page: Outline) -> list[list[Anchor]]:
             groups[key].append(anchor)
     distinct: dict[tuple[int, ...], list[Anchor]] = {}
     for members in groups.values():
-        if len(members) >= 2 and any(anchor.url != members[0].url for anchor in members):
-            distinct.setdefault(tuple(anchor.element.index for anchor in members), members)
+        for part in (members, _without_refrain(members)):
+            if len(part) >= 2 and any(anchor.url != part[0].url for anchor in part):
+                distinct.setdefault(tuple(anchor.element.index for anchor in part), part)
     return list(distinct.values())
+
+
+def _without_refrain(members: list[Anchor]) -> list[Anchor]:
+    """The links whose texts differ, where others say the same in row after row ("Summary", "Download"); else none."""
+    counts = Counter(anchor.text for anchor in members)
+    kept = [anchor for anchor in members if counts[anchor.text] < _REFRAIN]
+    return kept if 0.2 * len(members) <= len(kept) <= 0.8 * len(members) else []
 
 
 def _pager_links(page: Outline) -> set[int]:

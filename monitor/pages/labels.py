@@ -116,7 +116,8 @@ def _standing_alone(page: Outline, index: int, label: Label, *, ends_open: bool)
     if cell is None or cell.tag not in ("td", "th"):
         return _behind(page, index, label)
     if ends_open and (under := _cell_under(page, cell)) is not None:
-        return Labelled(label, page.text_of(under), under.text_start)
+        value = page.text_of(under)
+        return Labelled(label, value, under.text_start if value else index)
     if cell.text_end > index + 1:
         return _behind(page, index, label)
     beside = next((e for e in page.elements[cell.end :] if e.parent is cell.parent), None)
@@ -128,7 +129,7 @@ def _standing_alone(page: Outline, index: int, label: Label, *, ends_open: bool)
 def _behind(page: Outline, index: int, label: Label) -> Labelled:
     """The value in the next text."""
     text = page.texts[index + 1] if index + 1 < len(page.texts) else ""
-    if len(text) > _LONGEST_LINE or _ALONE.match(text) or _WITH_COLON.match(text.strip()):
+    if not text or len(text) > _LONGEST_LINE or _ALONE.match(text) or _WITH_COLON.match(text.strip()):
         return Labelled(label, "", index)
     return Labelled(label, _tidy(text), index + 1)
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from monitor.domain.words import DateSource
-from monitor.pages.dates import DateMatch, Order, date_in_url, dates_in_text, numeric_order
+from monitor.pages.calendar import DateMatch, Order
+from monitor.pages.dates import dates_in_text, numeric_order
 from monitor.pages.outline import Element, Outline, squeeze
 from monitor.pages.records import Record
+from monitor.pages.urldates import date_in_url
 
 _POSTED = re.compile(
     r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|掲載|公開|게시|등록|작성|\bposted\b|"

@@ -1,6 +1,7 @@
 """The list of a list page: which of its links are records of one list, by structure, on any site."""
 
 import datetime as dt
+from dataclasses import replace
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -8,7 +9,7 @@ from monitor.domain.page import Candidate
 from monitor.pages.grouping import link_groups
 from monitor.pages.listdates import date_records
 from monitor.pages.outline import Outline, outline
-from monitor.pages.records import attachments_inside, prefer_pages, records_of
+from monitor.pages.records import Record, attachments_inside, prefer_pages, records_of
 from monitor.pages.registrable import same_site
 from monitor.pages.sidelists import is_side_list, only_row
 from monitor.pages.titles import record_title
@@ -16,6 +17,7 @@ from monitor.pages.weighing import LONG_RECORD, Group, Scales
 
 _LEAST_SCORE = 7.0
 _LEAST_DATED_SCORE = 5.5
+_LEAST_DATED = 0.6
 _LEAST_FURTHER_SCORE = 7.0
 _LEAST_FURTHER_DATED = 0.8
 
@@ -49,13 +51,50 @@ def _lists(page: Outline, scales: Scales) -> list[Group]:
     groups.sort(key=lambda group: group.score, reverse=True)
     if not groups or not _is_list(groups[0], scales):
         return []
-    chosen = [groups[0]]
+    chosen = [_widened(groups[0], groups, scales)]
     for group in groups[1:]:
         if group.score < _LEAST_FURTHER_SCORE:
             break
         if all(_stand_apart(group, other) for other in chosen) and _is_further_list(group, scales):
             chosen.append(group)
-    return chosen
+    return [_without_strays(group, scales) for group in chosen]
+
+
+def _widened(best: Group, groups: list[Group], scales: Scales) -> Group:
+    """The group that adds to the best one the rows between its own; the best one where there is none such.
+
+    Rows whose links lead elsewhere, or which are named "first" and "last", are rows of the list all the same.
+    """
+    urls = {record.url for record in best.records}
+    kinds = {_kind(record) for record in best.records}
+    first, last = best.records[0].element.index, best.records[-1].element.index
+    for group in sorted(groups, key=lambda group: len(group.records), reverse=True):
+        further = [record for record in group.records if record.url not in urls]
+        between = sum(first < record.element.index < last for record in further)
+        if (
+            2 * between > len(further)
+            and len(group.records) - len(further) == len(urls)
+            and group.dated >= max(best.dated, _LEAST_DATED)
+            and kinds == {_kind(record) for record in further}
+            and _is_list(group, scales)
+        ):
+            return group
+    return best
+
+
+def _kind(record: Record) -> tuple[str, int]:
+    return record.element.tag, record.element.depth
+
+
+def _without_strays(group: Group, scales: Scales) -> Group:
+    """The group without undated links before and behind its dated rows, outside the element that holds these."""
+    dated = [record for record in group.records if scales.is_dated(record)]
+    if len(dated) < _LEAST_FURTHER_DATED * len(group.records):
+        return group
+    whole = dated[0].element
+    while whole.parent is not None and not whole.holds(dated[-1].element):
+        whole = whole.parent
+    return replace(group, records=[record for record in group.records if whole.holds(record.element)])
 
 
 def _stand_apart(group: Group, other: Group) -> bool:
@@ -81,7 +120,7 @@ def _is_further_list(group: Group, scales: Scales) -> bool:
 def _is_list(group: Group, scales: Scales) -> bool:
     """Whether the best group is a list at all: menus are not, nor are the links in an article's text or beside it."""
     parts, count = group.parts, len(group.records)
-    is_dated = group.dated >= 0.6 and count >= 4
+    is_dated = group.dated >= _LEAST_DATED and count >= 4
     if group.score < (_LEAST_DATED_SCORE if is_dated else _LEAST_SCORE):
         return False
     if count <= 3 and parts["dated"] < 1 and not _are_alike(group):

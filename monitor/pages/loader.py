@@ -1,47 +1,41 @@
-"""The page loader: without a browser first, with one where the page needs it, and each page once in a run."""
+"""The page loader: what one run asks for, wherever it is led, and each page once."""
 
 import asyncio
 import hashlib
-from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from monitor.domain.page import Page, PageError, PageErrorCode
+from monitor.domain.page import Page, PageErrorCode
 from monitor.domain.urls import clean_url
 from monitor.domain.words import Render
-from monitor.errors import BrowserMissing, WorkFailed
-from monitor.net.blocks import SCRIPT_COOKIE
+from monitor.errors import WorkFailed
 from monitor.net.caching import Keep
 from monitor.net.client import HttpClient
 from monitor.net.failure import FetchFailed, failed
 from monitor.net.guard import Guard
 from monitor.net.politeness import Politeness
 from monitor.pages.drawnfolders import DrawnFolders
-from monitor.pages.fetch import Seen, page_of_failure, seen
+from monitor.pages.fetch import Seen, page_of_failure
 from monitor.pages.filetype import extension_of
+from monitor.pages.remembered import Remembered
 from monitor.pages.render import Renderer
-from monitor.pages.shell import needs_browser
 from monitor.pages.sitemaps import joined, newest_sitemaps
 from monitor.pages.turns import Turns
+from monitor.pages.ways import Ways, page_or_shell
 from monitor.ports import Clock
 from monitor.settings import NetworkSettings, PagesSettings
 
-_CACHE_PAGES = 200
 _MAX_SIGNPOSTS = 5
-_SHELL_MAX_CHARS = 200
-_SHELL_MAX_LINKS = 5
 
 
 class Loader:
     """Loads pages and documents (`ports.PageLoader`).
 
     The parts (client, manners, browser, and the folders that were found to need the browser) serve the whole process;
-    the pages that were loaded are remembered by each loader, so one loader is one run: `for_run` gives the next.
-    Closing the first loader closes the parts.
+    what was loaded, and what the sites said to that, each loader has for itself, so one loader is one run: `for_run`
+    gives the next. Closing the first loader closes the parts.
     """
 
     def __init__(
@@ -52,16 +46,19 @@ class Loader:
         client: HttpClient,
         politeness: Politeness,
         renderer: Renderer,
-        drawn_folders: DrawnFolders | None = None,
+        drawn_folders: DrawnFolders,
     ) -> None:
         self._pages = pages
         self._clock = clock
         self._client = client
         self._politeness = politeness
         self._renderer = renderer
-        self._drawn_folders = DrawnFolders() if drawn_folders is None else drawn_folders
-        self._loaded: OrderedDict[str, Page] = OrderedDict()
+        self._drawn_folders = drawn_folders
+        self._remembered = Remembered()
         self._turns = Turns(politeness=politeness, delay_s=pages.delay_s)
+        self._ways = Ways(
+            pages=pages, clock=clock, client=client, renderer=renderer, turns=self._turns, drawn_folders=drawn_folders
+        )
 
     @classmethod
     def from_settings(
@@ -114,10 +111,12 @@ class Loader:
         if address is None:
             return page_of_failure(url, await self._refusal(url), at=self._clock.now())
         mode = Render(self._pages.render) if render is Render.AUTO else render
-        page = self._remembered(address, mode)
+        page = self._remembered.find(address, mode)
         if page is None:
-            page = await self._load(address, mode)
-            self._remember(page)
+            loaded = await self._followed(address, mode)
+            page = await self._joined(loaded.page, mode) if loaded.is_sitemap_index else page_or_shell(loaded)
+            page = page.model_copy(update={"url": address})
+            self._remembered.add(page)
         return page
 
     async def download(self, url: str, folder: Path) -> Path:
@@ -144,93 +143,37 @@ class Loader:
         """What this run should say about getting there, by url: a robots.txt that could not be read."""
         return self._turns.notes()
 
-    async def _load(self, address: str, mode: Render) -> Page:
-        """The page where signposts and frames end."""
-        loaded = await self._loaded_once(address, mode)
+    async def _followed(self, address: str, mode: Render) -> Seen:
+        """What stands where signposts and frames end."""
+        loaded = await self._ways.take(address, mode)
         visited = {address, loaded.page.final_url}
         for _ in range(_MAX_SIGNPOSTS):
             target = loaded.leads_to or loaded.frame
             if loaded.page.error is not None or target is None:
                 break
             if target in visited:
-                loaded = await self._unwound(address, mode, loaded)
+                # Signposts in a circle: a wall that sets a cookie on the way, which a browser may pass.
+                if mode is Render.AUTO and not loaded.page.rendered:
+                    loaded = await self._ways.drawn_if_possible(address) or loaded
                 break
             visited.add(target)
-            found = await self._loaded_once(target, mode)
+            found = await self._ways.take(target, mode)
             if loaded.leads_to is None and not _says_more(found.page, loaded.page):
                 break
             loaded = found
             visited.add(loaded.page.final_url)
-        page = await self._joined(loaded.page, mode) if loaded.is_sitemap_index else _or_shell(loaded)
-        return page if page.url == address else page.model_copy(update={"url": address})
+        return loaded
 
     async def _joined(self, index: Page, mode: Render) -> Page:
         """A sitemap index with the entries of its newest sitemaps; what was not read of it is noted."""
         urls, others = newest_sitemaps(index)
-        sitemaps = [(await self._loaded_once(url, mode)).page for url in urls]
+        sitemaps = [(await self._ways.take(url, mode)).page for url in urls]
         for sitemap in sitemaps:
             if sitemap.error is not None:
                 self._turns.note(sitemap.url, f"The sitemap could not be read: {sitemap.error.message}")
         if others:
             self._turns.note(index.url, f"The index names {others} more sitemaps, undated, that were not read.")
         return joined(index, sitemaps)
-
-    async def _unwound(self, address: str, mode: Render, loaded: Seen) -> Seen:
-        """Signposts in a circle: a wall that sets a cookie on the way, which a browser may pass."""
-        if mode is not Render.AUTO or loaded.page.rendered or not self._renderer.is_available():
-            return loaded
-        try:
-            return await self._drawn(address)
-        except BrowserMissing:
-            return loaded
-
-    async def _loaded_once(self, address: str, mode: Render) -> Seen:
-        if mode is Render.ALWAYS:
-            return await self._drawn(address)
-        if mode is Render.NEVER:
-            return await self._static(address)
-        if self._drawn_folders.holds(address, self._clock.now().date()) and self._renderer.is_available():
-            with suppress(BrowserMissing):
-                return await self._drawn(address)
-            return await self._static(address)
-        return await self._static_then_drawn(address)
-
-    async def _static_then_drawn(self, address: str) -> Seen:
-        static = await self._static(address)
-        if static.leads_to or not _wants_browser(static):
-            return static
-        try:
-            drawn = await self._drawn(address) if self._renderer.is_available() else None
-        except BrowserMissing:
-            drawn = None
-        if drawn is None:
-            return static
-        if drawn.page.error is None:
-            self._drawn_folders.add(address, self._clock.now().date())
-            return drawn
-        # A page that says something without its scripts is better than none with them.
-        return drawn if static.page.error or _is_shell(static) else static
-
-    async def _static(self, address: str) -> Seen:
-        at = self._clock.now()
-        try:
-            async with self._turns.turn(address):
-                response = await self._client.fetch(
-                    address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, keep=Keep.ASK
-                )
-        except FetchFailed as failure:
-            return Seen(page_of_failure(address, failure, at=at))
-        return await seen(response, url=address, at=at)
-
-    async def _drawn(self, address: str) -> Seen:
-        at = self._clock.now()
-        try:
-            async with self._turns.turn(address):
-                response = await self._renderer.render(address)
-        except FetchFailed as failure:
-            return Seen(page_of_failure(address, failure, at=at, rendered=True))
-        drawn = await seen(response, url=address, at=at, rendered=True)
-        return replace(drawn, page=_or_shell(drawn))
 
     async def _refusal(self, url: str) -> FetchFailed:
         """Why a url that has no clean form is not loaded."""
@@ -240,55 +183,12 @@ class Loader:
             return failure
         return failed(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.")
 
-    def _remembered(self, address: str, mode: Render) -> Page | None:
-        page = self._loaded.get(address)
-        if page is None or (mode is Render.ALWAYS and not page.rendered):
-            return None
-        self._loaded.move_to_end(address)
-        return page if page.url == address else page.model_copy(update={"url": address})
-
-    def _remember(self, page: Page) -> None:
-        if page.error is not None:
-            return
-        for address in (page.final_url, page.url):
-            self._loaded[address] = page
-            self._loaded.move_to_end(address)
-        while len(self._loaded) > _CACHE_PAGES:
-            self._loaded.popitem(last=False)
-
 
 def _says_more(framed: Page, around: Page) -> bool:
     """Whether a frame holds what its page is about."""
     if framed.error is not None:
         return False
     return len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
-
-
-def _wants_browser(static: Seen) -> bool:
-    """Whether a second try in the browser is called for: scripts draw the page, or let only browsers in."""
-    if static.page.error is not None:
-        return static.page.error.detail_code == SCRIPT_COOKIE
-    return needs_browser(static.page, static.html)
-
-
-def _is_shell(loaded: Seen) -> bool:
-    """Whether there is nothing to read, and by its structure there should be; a drawn page may be short and whole."""
-    page = loaded.page
-    if page.candidates or len(page.text) >= _SHELL_MAX_CHARS or (page.rendered and len(page.links) >= _SHELL_MAX_LINKS):
-        return False
-    return needs_browser(page.model_copy(update={"rendered": False}), loaded.html)
-
-
-def _or_shell(loaded: Seen) -> Page:
-    """The page, or the error that it is an empty shell: an empty list must not look like a quiet week."""
-    if loaded.page.error is not None or not _is_shell(loaded):
-        return loaded.page
-    error = PageError(
-        code=PageErrorCode.WEB_BLOCKED,
-        detail_code="empty_shell",
-        message="The page is an empty shell that its scripts did not fill.",
-    )
-    return loaded.page.model_copy(update={"error": error})
 
 
 def _keep(folder: Path, name: str, body: bytes) -> Path:

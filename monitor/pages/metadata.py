@@ -36,9 +36,9 @@ class Metadata:
     def says_article(self) -> bool:
         """Whether the page calls itself an article."""
         kinds = {str(thing.get("@type")).lower() for thing in self.linked}
-        return self.meta.get("og:type", "").lower() == "article" or any(
-            "article" in kind or "post" in kind for kind in kinds
-        )
+        if self.meta.get("og:type", "").lower() == "article" or self.first("article:published_time", "articletitle"):
+            return True
+        return any("article" in kind or "post" in kind for kind in kinds)
 
     def first(self, *names: str) -> str | None:
         """The first of these meta elements that is there and not empty."""

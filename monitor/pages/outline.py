@@ -176,7 +176,16 @@ def _fill(page: Outline, root: LexborNode) -> None:
         by_node[node.mem_id] = element
         page.elements.append(element)
         open_elements.append(element)
+        if tag == "input" and (label := _button_label(element.attributes)):
+            page.texts.append(label)
+            page.text_owner.append(element.index)
     _close(page, open_elements, None)
+
+
+def _button_label(attributes: dict[str, str | None]) -> str:
+    """What a form's button says: a text like any other on the page, written in an attribute."""
+    is_button = (attributes.get("type") or "").lower() in ("button", "submit")
+    return (attributes.get("value") or "").strip() if is_button else ""
 
 
 def _close(page: Outline, open_elements: list[Element], until: Element | None) -> None:

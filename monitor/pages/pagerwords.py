@@ -24,6 +24,15 @@ _EDGE = r"[\s\[\]()（）【】<>«»‹›→←»…|:：.&;▶►▸⟩-]*"
 NEXT_WORD = re.compile(rf"^{_EDGE}(?:{_NEXT}){_EDGE}$", re.IGNORECASE)
 """A link text that says nothing but "next page"."""
 
+MORE_WORDS = (
+    r"(?:点击|點擊|上拉|下拉|滑动|滑動|滚动|滾動)?(?:加载|加載|载入|載入|查看|显示|顯示|展开|展開|浏览|瀏覽)(?:更多|下一?[页頁])"
+    r"(?:内容|內容|信息|资讯|新闻|新聞|文章|结果|結果|数据|公告|通知)?"
+    r"|点击更多|點擊更多|もっと(?:見る|読む|表示)(?:する)?|さらに(?:表示|読み込む)|더\s?보기|mehr (?:laden|anzeigen)"
+    r"|afficher plus|charger plus|cargar más|ver más|mostrar más|carregar mais"
+    r"|(?:load|show|view|see) more(?: [a-z]+)?"
+)
+"""What a button says that shows more of a list in the same page: a pattern for Python and JavaScript alike."""
+
 NEXT_SIGNS = ("›", ">", "→", "»", ">>", "＞", "▶", "►", "&gt;", "❯", "⟩")
 """Signs that mean "next" where a pager shows no word; the doubled ones may also mean "last"."""
 

@@ -12,6 +12,7 @@ from monitor.pages.article import read_article
 from monitor.pages.attachments import find_attachments
 from monitor.pages.encoding import decode
 from monitor.pages.feed import is_feed, read_feed
+from monitor.pages.growing import grows_when_asked
 from monitor.pages.listing import list_candidates
 from monitor.pages.outline import Outline, outline
 from monitor.pages.paging import next_page_of
@@ -30,6 +31,14 @@ _BINARY_STARTS = (
     b"\x1f\x8b",
     b"7z\xbc\xaf",
     b"ID3",
+)
+# Characters, and references to them, that are no text: a terminal obeys them, and they turn the order of what is read.
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+    # 128 to 159 are left: browsers read them as the dashes and quotes of Windows.
+    r"|&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01]|127|823[4-8]|829[4-7])(?!\d)"
+    r"|x0*(?:[0-8bef]|1[0-9a-f]|7f|202[a-e]|206[6-9])(?![0-9a-f]));?",
+    re.IGNORECASE,
 )
 _LOOKS_LIKE_HTML = re.compile(
     r"<\s*(?:!doctype|html|head|body|div|table|ul|p|a|title|meta|script|frameset|h1)\b", re.IGNORECASE
@@ -67,7 +76,7 @@ def parse_page(
         )
         return page
     text, page.encoding = decode(body, content_type)
-    text = text.replace("\x00", "")
+    text = _CONTROLS.sub("", text)
     today = fetched_at.date()
     try:
         if is_feed(text):
@@ -113,7 +122,9 @@ def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
     page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number
     page.links = _links(seen)
     page.attachments = find_attachments(seen)
-    page.next_page = next_page_of(seen, tree, text) if page.candidates else None
+    if page.candidates:
+        page.next_page = next_page_of(seen, tree, text)
+        page.is_cut_short = page.next_page is None and not page.rendered and grows_when_asked(tree)
 
 
 def _links(page: Outline) -> list[Link]:

@@ -2,13 +2,16 @@
 
 import sys
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from monitor.domain.page import Attachment
 from monitor.domain.urls import host_of
 from monitor.pages.attachments import document_type
 from monitor.pages.outline import Anchor, Element, Outline, squeeze
+
+_MOST = 0.9
 
 
 @dataclass(slots=True, eq=False)
@@ -21,7 +24,6 @@ class Record:
     anchor: Anchor
     anchors: list[Anchor]
     element: Element
-    last: Element
     link_text: str = ""
 
     def __post_init__(self) -> None:
@@ -41,14 +43,13 @@ class Record:
     @property
     def text_end(self) -> int:
         """Where the record's text ends."""
-        return self.last.text_end
+        return self.element.text_end
 
 
 def records_of(anchors: list[Anchor]) -> list[Record]:
     """The records of a group of links, in page order, one for each url.
 
-    A url that the group holds twice, far apart, is one record: that of its first link. Where rows are flat (a heading
-    with its link, then paragraphs, then the next heading), the siblings up to the next row belong to the record.
+    A url that the group holds twice, far apart, is one record: that of its first link.
     """
     by_url: dict[str, list[tuple[int, Anchor]]] = defaultdict(list)
     for position, anchor in enumerate(anchors):
@@ -65,9 +66,35 @@ def records_of(anchors: list[Anchor]) -> list[Record]:
             element = parent
         inside = [anchor for _, anchor in links if element.holds(anchor.element)]
         best = max(inside, key=lambda anchor: len(anchor.text)) if len(inside) > 1 else inside[0]
-        records.append(Record(best, inside, element, element))
+        records.append(Record(best, inside, element))
     records.sort(key=lambda record: record.element.index)
+    _level(records)
     return records
+
+
+def _level(records: list[Record]) -> None:
+    """Makes the records elements of one kind, where the markup has one: the row, not what else stands around it.
+
+    The first row below a heading is alone with that heading in its parent as far as links go, but no more than a row.
+    """
+    if len({(record.element.tag, record.element.depth) for record in records}) == 1:
+        return
+    ways = [list(_way_up(record)) for record in records]
+    counts = Counter((element.tag, element.depth) for way in ways for element in way)
+    shared = [kind for kind, count in counts.items() if count >= _MOST * len(records) and kind[0] != "a"]
+    if shared:
+        row = min(shared, key=lambda kind: kind[1])
+        for record, way in zip(records, ways, strict=True):
+            record.element = next((one for one in way if (one.tag, one.depth) == row), record.element)
+
+
+def _way_up(record: Record) -> Iterator[Element]:
+    """The elements from a record's link up to the record itself."""
+    element = record.anchor.element
+    yield element
+    while element is not record.element and element.parent is not None:
+        element = element.parent
+        yield element
 
 
 def links_inside(page: Outline, record: Record) -> list[Anchor]:
@@ -115,4 +142,4 @@ def _page_link(page: Outline, record: Record) -> Anchor | None:
 
 
 def _led_by(record: Record, anchor: Anchor | None) -> Record:
-    return Record(anchor, [anchor], record.element, record.last) if anchor else record
+    return Record(anchor, [anchor], record.element) if anchor else record

@@ -54,7 +54,7 @@ def _row_of(page: Outline, anchor: Anchor) -> Record | None:
         row = row.parent
     if row is None or any(row.holds(other.element) for other in page.anchors if other.url != anchor.url):
         return None
-    return Record(anchor, [anchor], row, row) if len(page.text_of(row)) <= _LONGEST_ROW else None
+    return Record(anchor, [anchor], row) if len(page.text_of(row)) <= _LONGEST_ROW else None
 
 
 def _has_pager(page: Outline) -> bool:

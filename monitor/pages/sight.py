@@ -2,12 +2,13 @@
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from monitor.pages.articletitle import fold
-from monitor.pages.dates import Order
+from monitor.pages.calendar import Order
+from monitor.pages.dates import dates_in_text
 from monitor.pages.labels import Label, Labelled, label_before
 from monitor.pages.outline import Element, Outline
 
@@ -16,14 +17,22 @@ _ASIDE = re.compile(
     r"widget|teaser|trending|more)(?=$|[\s_-])"
 )
 # The foot of the article itself, where blogs say who wrote it and when.
-_OWN_FOOT = re.compile(r"(?:^|[\s_-])(?:post|entry|article|asset|story|content)[_-]?footer(?=$|[\s_-])")
+_OWN_FOOT = re.compile(r"(?:^|[\s_-])(?:post|entry|article|asset|story|content|single)[_-]?footer(?=$|[\s_-])")
 _HEADLINE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "div", "p", "td", "span", "strong"})
 _NOT_POSTED = re.compile(
-    r"updated|modified|成文|生效|截止|aktualisier|mis à jour|actualizad|изменено|更新日|수정|last edit|"
-    r"^\W*comments?\b|(?:latest|last) comment",
+    r"updated|modified|last edit|^\W*comments?\b|(?:latest|last) comment|成文|生效|截止|更新|수정|업데이트|"
+    r"aktualisier|aktualiz|mis[e]? à jour|actualis|actualiz|atualizad|aggiornat|bijgewerkt|gewijzigd|oppdatert|"
+    r"opdateret|uppdaterad|uppfært|päivitetty|muokattu|frissít|módosít|изменен|обновлен|оновлен|güncelle|ενημερώ|"
+    r"cập nhật|diperbarui|อัปเดต|แก้ไข|تحديث|עודכן",
     re.IGNORECASE,
 )
+# The clock that many sites show over every page.
+_TODAY = re.compile(
+    r"今天是?|今日是|现在是|当前(?:时间|日期)|오늘은?|today(?: is)?|heute ist|aujourd.hui|сегодня", re.IGNORECASE
+)
+_CLOCK = re.compile(r"[\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE)
 _SENTENCE_CHARS = 40
+_LONGEST_WORD = 20
 # A day alone in its line, in words: at the end of a Chinese document it is the day on which it was signed.
 _SIGNED = re.compile(
     r"[\s（(]*(?:20\d\d|二[〇○零Ｏ0]..)\s*年\s*[\d一二三四五六七八九十]{1,3}\s*月\s*[\d一二三四五六七八九十]{1,3}\s*日[\s）)]*"
@@ -58,19 +67,49 @@ class Sight:
         return self._aside[element.index]
 
     def may_be_posted(self, index: int, start: int) -> bool:
-        """Whether a text holds a number and nothing speaks against its being the day of posting.
+        """Whether a text holds a number and its place does not speak against its being the day of posting.
 
-        What stands beside the article, is called the day of a change or of making, or is the signature under
-        sentences (between `start` and it) is not.
+        What stands beside the article, is labelled as the day of making, or is the signature under sentences (between
+        `start` and it) is not.
         """
         text = self.page.texts[index]
-        if not any(char.isdigit() or char == "二" for char in text[:300]) or _NOT_POSTED.search(text[:300]):
+        if not any(char.isdigit() or char == "二" for char in text[:300]):
             return False
-        if self.is_aside(index) or label_before(self.page, index) is Label.MADE:
+        if self.is_aside(index) or label_before(self.page, index) is Label.MADE or self._is_changed(index):
             return False
         if not _SIGNED.fullmatch(text):
             return True
         return all(len(above) < _SENTENCE_CHARS for above in self.page.texts[start:index])
+
+    def _is_changed(self, index: int) -> bool:
+        """Whether the text before is nothing but a word for a change, as `Updated:`."""
+        before = self.page.texts[index - 1].strip() if index else ""
+        return len(before) <= _LONGEST_WORD and _NOT_POSTED.search(before) is not None
+
+    def posted_dates(self, text: str) -> Iterator[tuple[dt.date, int]]:
+        """The dates of a text that are written with their year and not called the day of a change or of making.
+
+        With each goes how many characters it takes, its time of day included.
+        """
+        end = 0
+        for match in dates_in_text(text, self.today, order=self.order):
+            clock = _CLOCK.match(text, match.end)
+            before, end = text[end : match.start], clock.end() if clock else match.end
+            if not match.has_year or _NOT_POSTED.search(before) or _NOT_POSTED.match(text[end:].lstrip(" (（,")):
+                continue
+            if match.date < self.today or not _TODAY.search(before):
+                yield match.date, end - match.start
+
+    def is_in_own_article(self, element: Element) -> bool:
+        """Whether an element lies in the `article` element that holds the headline, and in no comment there."""
+        node = element.parent
+        while node is not None and node.tag != "article" and "comment" not in node.names:
+            node = node.parent
+        return (
+            node is not None
+            and node.tag == "article"
+            and any(node.text_start < start <= node.text_end for start in self.starts)
+        )
 
     @cached_property
     def _headlines(self) -> list[Element]:
@@ -82,12 +121,12 @@ class Sight:
     def _aside(self) -> list[bool]:
         """For each element whether it lies beside the article.
 
-        What holds a third of the page's texts is no aside, whatever its name; neither is what holds the headline, if
-        the headline stands nowhere else.
+        What holds the headline is no aside, if the headline stands nowhere else; where no headline is seen, neither
+        is what holds a third of the page's texts, whatever its name.
         """
-        flags = _asides(self.page, frozenset())
+        flags = _asides(self.page, frozenset(), is_share_told=not self._headlines)
         if self._headlines and all(flags[element.index] for element in self._headlines):
-            flags = _asides(self.page, _ancestors(self._headlines))
+            flags = _asides(self.page, _ancestors(self._headlines), is_share_told=True)
         return flags
 
 
@@ -119,12 +158,12 @@ def _ancestors(elements: Sequence[Element]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _asides(page: Outline, own: frozenset[int]) -> list[bool]:
+def _asides(page: Outline, own: frozenset[int], *, is_share_told: bool) -> list[bool]:
     """The flags, the parent's before the child's; the elements `own` belong to the article."""
     flags: list[bool] = []
     for element in page.elements:
         parent = element.parent
-        if element.index in own or 3 * (element.text_end - element.text_start) >= len(page.texts):
+        if element.index in own or (is_share_told and 3 * (element.text_end - element.text_start) >= len(page.texts)):
             flags.append(False)
         else:
             flags.append((parent is not None and flags[parent.index]) or _is_beside(element))
@@ -132,8 +171,17 @@ def _asides(page: Outline, own: frozenset[int]) -> list[bool]:
 
 
 def _is_beside(element: Element) -> bool:
-    if element.tag in ("nav", "footer", "aside"):
-        return element.tag != "footer" or element.parent is None or element.parent.tag != "article"
+    if element.tag == "footer":
+        return not (_OWN_FOOT.search(element.names) or _is_in_article(element))
+    if element.tag in ("nav", "aside", "blockquote"):
+        return True
     if element.tag == "body" or len(element.names) < 2:
         return False
     return _ASIDE.search(_OWN_FOOT.sub(" ", element.names)) is not None
+
+
+def _is_in_article(element: Element) -> bool:
+    node = element.parent
+    while node is not None and node.tag != "article":
+        node = node.parent
+    return node is not None

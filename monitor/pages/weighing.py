@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from monitor.domain.urls import host_of
 from monitor.pages.grouping import url_shape
@@ -27,7 +27,7 @@ _HERE = re.compile(
     re.IGNORECASE,
 )
 _DATE_LIKE = re.compile(
-    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?!\d)|[\[(（]\d\d[-/]\d\d[\])）]|"
+    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}(?!\d{2})|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?!\d)|[\[(（]\d\d[-/]\d\d[\])）]|"
     r"^\s*\d\d-\d\d\s*$|\d{1,2}月\d{1,2}日"
     r"|\b(?:jan|feb|mar|mär|apr|may|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*\.?\s+\d{1,2}\b|"
     r"\b\d{1,2}\.?\s+(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
@@ -63,6 +63,8 @@ _WEIGHTS = {
 
 LONG_RECORD = 600
 """Longer records (in the weight of their text) are no rows of a list but articles."""
+_NEAR_TEXTS = 6
+_LONGEST_DATE = 30
 _MAYBE_DATE = re.compile(r"\d|昨天")
 _WIDE = re.compile(r"[^\u0000-\u2e80]+")
 
@@ -87,7 +89,6 @@ class _LinkTraits:
 
     length: int
     is_article_like: bool
-    is_boilerplate: bool
     is_inline: bool
     is_elsewhere: bool
 
@@ -120,12 +121,19 @@ class Scales:
 
     def prose_outside(self, records: Sequence[Record]) -> int:
         """How much of the page's text is in sentences that are no links and lie in none of these records."""
-        if all(record.element.tag in _HEADINGS for record in records):
-            # Headings lead the paragraphs below them: what stands between the first and the last is theirs.
-            return self._prose[-1] - (self._prose[records[-1].text_end] - self._prose[records[0].text_start])
+        if self._lead_teasers(records):
+            last = records[-1].element.parent or records[-1].element
+            return self._prose[-1] - (self._prose[last.text_end] - self._prose[records[0].text_start])
         return self._prose[-1] - sum(
             self._prose[record.text_end] - self._prose[record.text_start] for record in records
         )
+
+    def _lead_teasers(self, records: Sequence[Record]) -> bool:
+        """Whether the paragraphs between the records belong to them: below headings, or with a "read more" each."""
+        if all(record.element.tag in _HEADINGS for record in records):
+            return True
+        gaps = [self._links[after.element.index] - self._links[one.element.end] for one, after in pairwise(records)]
+        return sum(0 < links <= 3 for links in gaps) >= 0.8 * len(gaps)
 
     def text(self, record: Record) -> int:
         """The weight of a record's text."""
@@ -144,7 +152,7 @@ class Scales:
         parents = Counter([record.element.parent.index if record.element.parent else 0 for record in records])
         dated, beside = self._dated(records)
         swallowed = sum(max(0, self._links_in(record.element) - 3) for record in records) / count
-        repeated = 1 - len({record.link_text for record in records}) / count
+        repeated = 1 - len({record.link_text or self.page.text_of(record.element) for record in records}) / count
         parts = {
             "dated": dated / count,
             "beside": beside / count,
@@ -154,7 +162,7 @@ class Scales:
             "short": sum(length < 10 for length in lengths) / count,
             "article_like": sum(one.is_article_like for one in traits) / count,
             "count": math.log2(min(count, 24)),
-            "boilerplate": sum(one.is_boilerplate for one in traits) / count,
+            "boilerplate": sum(self._is_boilerplate(record.element) for record in records) / count,
             "swallowed": min(7.5, swallowed),
             "repeated": repeated,
             "few": max(0, 4 - count) / 2,
@@ -169,21 +177,34 @@ class Scales:
         """Whether a row that stands alone has a date outside its link, and is no part of navigation or footer."""
         dates, link = self._dates, record.anchor.element
         outside = dates[record.text_end] - dates[link.text_end] + dates[link.text_start] - dates[record.text_start]
-        return outside > 0 and not self._traits_of(record.anchor).is_boilerplate
+        return outside > 0 and not self._is_boilerplate(record.element)
+
+    def is_dated(self, record: Record) -> bool:
+        """Whether a text in a record looks like a date."""
+        return self._dates[record.text_end] > self._dates[record.text_start]
 
     def _dated(self, records: list[Record]) -> tuple[int, int]:
-        """How many records have a date in them, and how many of the others one close behind them."""
+        """How many records have a date in them, and how many of the others one close behind them or as a heading."""
         dates = self._dates
-        inside = beside = 0
+        inside = behind = headings = headed = 0
         last = len(dates) - 1
+        before = max(0, records[0].text_start - _NEAR_TEXTS)
         for position, record in enumerate(records):
             end = record.text_end
+            headings += any(self._is_date_line(index) for index in range(before, record.text_start))
+            headed += headings > 0
+            before = end
             if dates[end] > dates[record.text_start]:
                 inside += 1
                 continue
             following = records[position + 1].text_start if position + 1 < len(records) else last
-            beside += dates[max(end, min(following, end + 6, last))] > dates[end]
-        return inside, beside
+            behind += dates[max(end, min(following, end + _NEAR_TEXTS, last))] > dates[end]
+        is_headed = not inside and 2 <= headings <= 0.5 * len(records)
+        return inside, max(behind, headed) if is_headed else behind
+
+    def _is_date_line(self, index: int) -> bool:
+        """Whether a text is hardly more than a date, as the heading over the rows of one day is."""
+        return self._dates[index + 1] > self._dates[index] and len(self.page.texts[index].strip()) <= _LONGEST_DATE
 
     def _traits_of(self, anchor: Anchor) -> _LinkTraits:
         traits = self._traits.get(anchor.element.index)
@@ -191,7 +212,6 @@ class Scales:
             traits = self._traits[anchor.element.index] = _LinkTraits(
                 length=text_weight(anchor.text),
                 is_article_like=bool(_ARTICLE_URL.search(_after_host(anchor.url))),
-                is_boilerplate=self._is_boilerplate(anchor.element),
                 is_inline=_is_inline(self.page, anchor.element),
                 is_elsewhere=host_of(anchor.url).removeprefix("www.") != self._host,
             )

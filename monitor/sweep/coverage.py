@@ -18,6 +18,7 @@ from monitor.sweep.window import LATE_DAYS, Window
 
 UNDATED = "undated"
 NOT_OPENED = "undated_not_opened"
+ROBOTS = "undated_robots"
 OTHER_HOST = "other_host"
 EXCLUDED = "keyword_excluded"
 NOT_INCLUDED = "no_keyword"
@@ -88,12 +89,12 @@ class Ledger:
         *,
         page_url: str,
         known: Mapping[str, KnownCandidate],
-        unopened: frozenset[str] = frozenset(),
+        unopened: Mapping[str, str] | None = None,
     ) -> list[Entry]:
         """Enter a page's candidates; a url that an earlier page of the section had is passed over.
 
-        `known` maps url keys to what earlier runs and sections know; `unopened` are keys of undated candidates whose
-        articles were not looked into. Answers the new entries.
+        `known` maps url keys to what earlier runs and sections know; `unopened`, by url key, why the articles of
+        undated candidates were not looked into. Answers the new entries.
         """
         last_seen = max((i for i, one in enumerate(candidates) if url_key(one.url) in known), default=-1)
         added = []
@@ -102,7 +103,7 @@ class Ledger:
             if key in self._entries:
                 continue
             entry = Entry(candidate=candidate, page_url=page_url, position=len(self._entries))
-            self._judge(entry, known.get(key), is_above_seen=index < last_seen, is_opened=key not in unopened)
+            self._judge(entry, known.get(key), is_above_seen=index < last_seen, unopened=(unopened or {}).get(key))
             self._entries[key] = entry
             added.append(entry)
         return added
@@ -129,7 +130,7 @@ class Ledger:
         """The date that the list ends with as far as it was read."""
         return next((entry.candidate.date for entry in reversed(list(self)) if entry.candidate.date), None)
 
-    def _judge(self, entry: Entry, known: KnownCandidate | None, *, is_above_seen: bool, is_opened: bool) -> None:
+    def _judge(self, entry: Entry, known: KnownCandidate | None, *, is_above_seen: bool, unopened: str | None) -> None:
         day = entry.candidate.date
         entry.is_in_range = day is not None and day in self.window
         if not entry.candidate.title.strip():
@@ -140,17 +141,17 @@ class Ledger:
         elif reason := self._filtered(entry.candidate):
             entry.settle(Disposition.FILTERED, reason)
         elif day is None:
-            self._judge_undated(entry, is_new=known is None, is_opened=is_opened)
+            self._judge_undated(entry, is_new=known is None, unopened=unopened)
         elif day not in self.window:
             entry.is_late = entry.is_in_range = known is None and self._is_late(day, is_above_seen=is_above_seen)
             if not entry.is_late:
                 entry.settle(Disposition.OUT_OF_RANGE)
 
-    def _judge_undated(self, entry: Entry, *, is_new: bool, is_opened: bool) -> None:
+    def _judge_undated(self, entry: Entry, *, is_new: bool, unopened: str | None) -> None:
         if is_new and self._memory is not None and self._memory.last_complete_on is not None:
             entry.is_in_range = True
             return
-        entry.settle(Disposition.LEFT, UNDATED if is_opened else NOT_OPENED)
+        entry.settle(Disposition.LEFT, unopened or UNDATED)
 
     def _is_late(self, day: dt.date, *, is_above_seen: bool) -> bool:
         """A new url with an old date is late only where earlier runs have read past its place.

@@ -122,8 +122,9 @@ class _Section:
     def _reading(self, ended: SectionEnd) -> SectionReading:
         entries: list[LedgerEntry] = self._ledger.close()
         unseen = [*self._reader.unseen, *self._reader.unread_articles]
-        if ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS) and self._reader.next_url:
-            unseen.append(UnseenPlace(section=self._plan.name, url=self._reader.next_url, reason=str(ended)))
+        rest = self._reader.next_url or self._reader.cut_short_at
+        if ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS) and rest:
+            unseen.append(UnseenPlace(section=self._plan.name, url=rest, reason=str(ended)))
         return SectionReading(
             plan=self._plan, ended=ended, pages=self._reader.list_pages, entries=entries, unseen=unseen,
             tail_date=self._ledger.tail_date(), refused_saves=self._desk.refused_saves,

@@ -12,11 +12,12 @@ from monitor.domain.urls import url_key
 from monitor.domain.words import DateSource, Render, SectionEnd
 from monitor.ports import PageLoader
 from monitor.store import Store
-from monitor.sweep.coverage import Entry, Ledger
+from monitor.sweep.coverage import NOT_OPENED, ROBOTS, Entry, Ledger
 
 MAX_ARTICLE_FETCHES = 20
 BARREN_PAGES = 2
 UNFINISHED_FACTOR = 4
+_TAIL = 3
 
 
 class SectionReader:
@@ -24,6 +25,9 @@ class SectionReader:
 
     A section whose latest run did not reach everything is read past what is known: there, pages on which all is
     known neither count against the limit of pages nor as barren, up to four times the limit.
+
+    `next_url` is the page that would follow; `cut_short_at` one whose list goes on in the page itself, by a button or
+    by scrolling, further than the browser asked for it.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class SectionReader:
         self.unseen: list[UnseenPlace] = []
         self.unread_articles: list[UnseenPlace] = []
         self.next_url: str | None = None
+        self.cut_short_at: str | None = None
         self.pages: dict[str, Page] = {}
         self.list_pages = 0
         self._source_id = source_id
@@ -54,6 +59,7 @@ class SectionReader:
         self._counted = 0
         self._barren = 0
         self._fetches = 0
+        self._refused: set[str] = set()
 
     async def open(self, url: str) -> Page:
         """The page at `url`; a list page is entered into the ledger, its undated candidates dated where possible.
@@ -75,6 +81,7 @@ class SectionReader:
         if is_in_turn:
             is_turned = page.next_page is not None and url_key(page.next_page) not in self.pages
             self.next_url = page.next_page if is_turned and not self.plan.is_home else None
+            self.cut_short_at = url if page.is_cut_short and self._ends_in_range(page) else None
         return page
 
     def ended(self) -> SectionEnd | None:
@@ -84,7 +91,7 @@ class SectionReader:
         if not self.ledger.has_room:
             return SectionEnd.MAX_ITEMS if self._has_more() else SectionEnd.END
         if self.next_url is None:
-            return SectionEnd.END
+            return SectionEnd.MAX_PAGES if self.cut_short_at else SectionEnd.END
         if self._barren >= BARREN_PAGES:
             return SectionEnd.EARLY
         if self._counted >= self._max_pages or self.list_pages >= UNFINISHED_FACTOR * self._max_pages:
@@ -112,8 +119,9 @@ class SectionReader:
 
     async def _dated(
         self, candidates: Sequence[Candidate], known: dict[str, KnownCandidate]
-    ) -> tuple[list[Candidate], frozenset[str]]:
-        dated, unopened = [], set()
+    ) -> tuple[list[Candidate], dict[str, str]]:
+        dated: list[Candidate] = []
+        unopened: dict[str, str] = {}
         for candidate in candidates:
             key = url_key(candidate.url)
             if candidate.date is not None or self.ledger.find(candidate.url) is not None:
@@ -123,9 +131,11 @@ class SectionReader:
                 dated.append(candidate.model_copy(update={"date": memory.date, "date_source": memory.date_source}))
             else:
                 if self._fetches >= MAX_ARTICLE_FETCHES:
-                    unopened.add(key)
+                    unopened[key] = NOT_OPENED
                 dated.append(await self.dated(candidate))
-        return dated, frozenset(unopened)
+                if key in self._refused:
+                    unopened[key] = ROBOTS
+        return dated, unopened
 
     async def dated(self, candidate: Candidate) -> Candidate:
         """The candidate with the date of its article, while articles may still be opened for this section's dates."""
@@ -135,6 +145,8 @@ class SectionReader:
         article = await self._loader.load(candidate.url, render=self._render)
         if article.error is not None:
             self._take_down(article)
+            if is_refusal(article):
+                self._refused.add(url_key(candidate.url))
             return candidate
         if article.published_on is None:
             return candidate
@@ -148,7 +160,13 @@ class SectionReader:
             self.unread_articles.append(place)
 
     def _has_more(self) -> bool:
-        return self.next_url is not None or bool(self.ledger.open_entries())
+        return self.next_url is not None or self.cut_short_at is not None or bool(self.ledger.open_entries())
+
+    def _ends_in_range(self, page: Page) -> bool:
+        """Whether more of a list, shown in the same page, could be in range: by its last candidates as far as read."""
+        tail = [self.ledger.find(candidate.url) for candidate in page.candidates[-_TAIL:]]
+        in_range = any(entry is None or entry.is_in_range or entry.candidate.date is None for entry in tail)
+        return in_range and not self.plan.is_home
 
 
 def is_refusal(page: Page) -> bool:

@@ -14,8 +14,9 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Response as Answer
 
 from monitor.net.response import Response
-from monitor.pages.render.complaints import refused, too_large
-from monitor.pages.render.scripts import HAS_SCRIPTS, LOAD_MORE, TEXT_LENGTH, UNTIL_QUIET
+from monitor.pages.render.complaints import failure_of_complaint, refused, too_large
+from monitor.pages.render.scripts import GOES_ON, HAS_SCRIPTS, IS_NEARLY_EMPTY, PRESS_MORE, UNTIL_QUIET
+from monitor.pages.render.world import World
 
 _NEVER_AWAITED = frozenset({"eventsource", "websocket", "ping", "beacon"})
 _QUIET_S = 0.25
@@ -23,17 +24,9 @@ _PATIENT_QUIET_S = 1.0
 _SETTLE_S = 8.0  # a page that never rests is taken as it stands then
 _CLOSE_S = 5.0
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_FEW_CHARS = 200
-_MAX_ROUNDS = 5  # of scrolling and of pressing "load more"
+_MAX_ROUNDS = 5  # of scrolling, and of pressing a button for more
+_MOVED_ON = "net::ERR_ABORTED"  # what the browser says of a page that was left before it had come in whole
 _MAX_PAGES_BYTES = 4  # all that a page loads may weigh this many times as much as one page
-
-
-@dataclass(slots=True)
-class _Growth:
-    """How often a list was made to show more of itself, and how many links it had before the last time."""
-
-    rounds: int = 0
-    seen: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +45,17 @@ class Tab:
     `failed_url` is the address at which the last navigation ended without an answer.
     """
 
-    def __init__(self, page: Page, network: CDPSession, *, max_bytes: int) -> None:
+    def __init__(self, page: Page, network: CDPSession, world: World, *, max_bytes: int) -> None:
         self._page = page
+        self._world = world
         self._max_bytes = max_bytes
         self._pending: set[Request] = set()
         self._idle = asyncio.Event()
         self._main: Answer | None = None
-        self._growth = _Growth()
+        self._led_to = ""
+        self._navigation = ""
+        self._breaks_off = asyncio.Event()
+        self._complaint = ""
         self._received: Counter[str] = Counter()
         self._closing: asyncio.Task[None] | None = None
         self.is_dead = False
@@ -71,12 +68,13 @@ class Tab:
         page.on("crash", self._on_crash)
         page.on("popup", _close_popup)
         network.on("Network.dataReceived", self._on_data)
+        network.on("Network.requestWillBeSent", self._on_sent)
+        network.on("Network.responseReceivedExtraInfo", self._on_headers)
 
     @property
     def is_sent_elsewhere(self) -> bool:
-        """Whether the last answer is a redirect out of the web, to a file or a script; browsers stop there silently."""
-        location = self._main.headers.get("location", "") if self._main else ""
-        return _OTHER_SCHEME.match(location) is not None
+        """Whether the page redirects out of the web, to a file or a script; browsers stop there silently."""
+        return _OTHER_SCHEME.match(self._led_to) is not None
 
     @classmethod
     async def open(cls, context: BrowserContext, *, max_bytes: int) -> "Tab":
@@ -84,20 +82,22 @@ class Tab:
         page = await context.new_page()
         network = await context.new_cdp_session(page)
         await network.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
-        return cls(page, network, max_bytes=max_bytes)
+        return cls(page, network, await World.open(network), max_bytes=max_bytes)
 
     async def draw(self, url: str, *, timeout_s: float) -> Response:
         """The page once it has come to rest, and a list once it shows no more by scrolling or its button."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
+        is_cut_short = False
         self._forget()
-        await self._page.goto(url, wait_until="domcontentloaded", timeout=timeout_s * 1000)
+        await self._go(url, timeout_s=timeout_s)
         self._refuse_too_large()
         if await self._may_change():
             await self._settle(_QUIET_S, min(deadline, loop.time() + _SETTLE_S))
             if await self._is_nearly_empty():
                 await self._settle(_PATIENT_QUIET_S, min(deadline, loop.time() + _SETTLE_S))
             view = await self._grown(min(deadline, loop.time() + _SETTLE_S))
+            is_cut_short = await self._says(GOES_ON, if_moving=False)
         else:
             view = await self._view()
         # The byte order mark settles the encoding, whatever the document says that it was written in.
@@ -111,6 +111,7 @@ class Tab:
             headers={**view.main.headers, "content-type": "text/html; charset=utf-8"},
             body=body,
             hops=_hops(view.main.request),
+            is_cut_short=is_cut_short,
         )
 
     async def clear(self) -> None:
@@ -121,6 +122,20 @@ class Tab:
     async def close(self) -> None:
         """Closes the tab, whatever its page is doing."""
         await self._page.close()
+
+    async def _go(self, url: str, *, timeout_s: float) -> None:
+        """Opens the page. The browser waits without end for one whose body breaks off, so that is watched for."""
+        going = asyncio.ensure_future(self._page.goto(url, wait_until="domcontentloaded", timeout=timeout_s * 1000))
+        breaking = asyncio.ensure_future(self._breaks_off.wait())
+        try:
+            await asyncio.wait({going, breaking}, return_when=asyncio.FIRST_COMPLETED)
+            if not going.done():
+                raise failure_of_complaint(self._complaint)
+            await going
+        finally:
+            going.cancel()
+            breaking.cancel()
+            await asyncio.gather(going, breaking, return_exceptions=True)
 
     async def _view(self) -> _View:
         html, url = await self._page.content(), self._page.url
@@ -133,19 +148,16 @@ class Tab:
 
         A button that leads to another document was none; the list is then as it was before.
         """
-        links = -1
-        before: _View | None = None
-        while self._growth.rounds < _MAX_ROUNDS and asyncio.get_running_loop().time() < deadline:
-            view = await self._view()
-            links = await self._ask(LOAD_MORE, {"seen": links}, if_moving=-1)
-            if links < 0:
-                return view
-            before = view
-            self._growth.rounds += 1
+        loop = asyncio.get_running_loop()
+        view = await self._view()
+        for _ in range(_MAX_ROUNDS):
+            if loop.time() >= deadline or not await self._says(PRESS_MORE, if_moving=False):
+                break
             await self._settle(_QUIET_S, deadline)
-            if self._main is not before.main:
-                return before
-        return await self._view()
+            if self._main is not view.main:
+                break
+            view = await self._view()
+        return view
 
     async def _settle(self, quiet_s: float, deadline: float) -> None:
         """Waits until the page asks for nothing and changes nothing for `quiet_s`, but no longer than `deadline`."""
@@ -154,43 +166,36 @@ class Tab:
                 while True:
                     await self._idle.wait()
                     try:
-                        await self._rest(quiet_s)
+                        await self._world.ask(UNTIL_QUIET, {"quietMs": quiet_s * 1000, "most": _MAX_ROUNDS})
                     except PlaywrightError:
                         # The page moved on, as script redirects and cookie walls do: the next one is waited for.
-                        if self.is_dead or self._page.is_closed():
+                        if self._is_gone:
                             raise
-                        self._growth = _Growth()
                         await self._page.wait_for_load_state("domcontentloaded")
                         continue
                     if not self._pending:
                         return
 
-    async def _rest(self, quiet_s: float) -> None:
-        growth = self._growth
-        state = {
-            "quietMs": quiet_s * 1000,
-            "rounds": growth.rounds,
-            "seen": growth.seen,
-            "maxRounds": _MAX_ROUNDS,
-        }
-        growth.rounds, growth.seen = await self._page.evaluate(UNTIL_QUIET, state)
-
     async def _may_change(self) -> bool:
-        return bool(await self._ask(HAS_SCRIPTS, if_moving=True))
+        return await self._says(HAS_SCRIPTS, if_moving=True)
 
     async def _is_nearly_empty(self) -> bool:
         if self._main is None or self._main.status != 200:
             return await self._may_change()
-        return bool(await self._ask(TEXT_LENGTH, if_moving=0) < _FEW_CHARS)
+        return await self._says(IS_NEARLY_EMPTY, if_moving=True)
 
-    async def _ask(self, script: str, given: dict[str, int] | None = None, *, if_moving: int) -> int:
-        """A script's answer, or `if_moving` where the page was leaving for the next one and could not answer."""
+    async def _says(self, script: str, *, if_moving: bool) -> bool:
+        """Whether the page says so, or `if_moving` where it was leaving for the next one and could not answer."""
         try:
-            return int(await self._page.evaluate(script, given))
+            return await self._world.ask(script) is True
         except PlaywrightError:
-            if self.is_dead or self._page.is_closed():
+            if self._is_gone:
                 raise
             return if_moving
+
+    @property
+    def _is_gone(self) -> bool:
+        return self.is_dead or self._page.is_closed()
 
     def _refuse_too_large(self) -> None:
         length = self._main.headers.get("content-length", "") if self._main else ""
@@ -199,7 +204,9 @@ class Tab:
 
     def _forget(self) -> None:
         self._main = None
-        self._growth = _Growth()
+        self._led_to = ""
+        self._breaks_off.clear()
+        self._complaint = ""
         self.failed_url = None
         self._received.clear()
         self._pending.clear()
@@ -220,6 +227,9 @@ class Tab:
     def _on_failure(self, request: Request) -> None:
         if self._is_main(request):
             self.failed_url = request.url
+            self._complaint = request.failure or ""
+            if self._main is not None and self._main.request == request and self._complaint != _MOVED_ON:
+                self._breaks_off.set()
         self._on_end(request)
 
     def _on_response(self, answer: Answer) -> None:
@@ -228,6 +238,16 @@ class Tab:
 
     def _is_main(self, request: Request) -> bool:
         return request.is_navigation_request() and request.frame == self._page.main_frame
+
+    def _on_sent(self, event: dict[str, Any]) -> None:
+        if event.get("type") == "Document" and event.get("frameId") == self._world.frame_id:
+            self._navigation, self._led_to = event["requestId"], event["request"]["url"]
+
+    def _on_headers(self, event: dict[str, Any]) -> None:
+        """The driver tells of a redirect only when the browser follows it; the protocol tells of each."""
+        if event["requestId"] == self._navigation and 300 <= event.get("statusCode", 0) < 400:
+            headers = {name.lower(): value for name, value in event["headers"].items()}
+            self._led_to = headers.get("location", "").strip()
 
     def _on_crash(self, _page: Page) -> None:
         self.is_dead = True

@@ -1,7 +1,9 @@
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from monitor.domain.page import PageErrorCode
 from monitor.errors import BrowserMissing
@@ -10,6 +12,8 @@ from monitor.net.guard import Guard
 from monitor.pages.browser import find_browser
 from monitor.pages.render import Renderer
 from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DRAWN_LATE = """<html><head><title>Late</title></head><body><div id="app"></div><script>
 fetch('/data').then(r => r.json()).then(rows => {
@@ -20,15 +24,31 @@ setTimeout(() => { document.getElementById('app').textContent = 'drawn in the en
 COOKIE_WALL = "<html><body><script>document.cookie='pass=1'; location.reload();</script></body></html>"
 
 
-@pytest.fixture
-async def renderer(pages: PagesSettings, network: NetworkSettings) -> AsyncIterator[Renderer]:
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shared(open_site) -> AsyncIterator[tuple[Any, Renderer]]:
+    """One browser for all tests that do not need one of their own: starting it costs more than most of them."""
+    pages = PagesSettings(timeout_s=20)
     try:
         find_browser(pages.browser)
     except BrowserMissing as missing:
         pytest.skip(str(missing))
-    opened = open_renderer(pages, network)
-    yield opened
-    await opened.close()
+    async with open_site() as site:
+        opened = open_renderer(pages, NetworkSettings(allowed_private_hosts=[site.host]))
+        yield site, opened
+        await opened.close()
+
+
+@pytest.fixture
+def site(shared) -> Any:
+    site, _ = shared
+    site.forget()
+    return site
+
+
+@pytest.fixture
+def renderer(shared) -> Renderer:
+    _, renderer = shared
+    return renderer
 
 
 def open_renderer(pages: PagesSettings, network: NetworkSettings) -> Renderer:
@@ -54,7 +74,7 @@ async def test_a_page_that_is_still_empty_is_given_more_time(renderer, site) -> 
 
 async def test_a_page_that_never_rests_is_taken_as_it_stands(site, network) -> None:
     busy = "<html><body><p id=p>%s</p><script>setInterval(() => p.append('.'), 20)</script>"
-    renderer = open_renderer(PagesSettings(timeout_s=2), network)
+    renderer = open_renderer(PagesSettings(timeout_s=4), network)
     try:
         assert b"stands" in (await renderer.render(site.on("/", busy % ("it stands here " * 30)))).body
     finally:
@@ -144,7 +164,7 @@ async def test_a_site_that_does_not_answer_ends_as_a_timeout(site, network) -> N
     async def silence(writer: asyncio.StreamWriter) -> None:
         await asyncio.Event().wait()
 
-    renderer = open_renderer(PagesSettings(timeout_s=0.7), network)
+    renderer = open_renderer(PagesSettings(timeout_s=2), network)
     try:
         assert (await failure(renderer, site.on("/", lambda _: silence))).error.code is PageErrorCode.TIMEOUT
         assert b"fine" in (await renderer.render(site.on("/fine", "<p>fine</p>"))).body
@@ -160,12 +180,12 @@ async def test_a_dialog_or_a_popup_stops_nothing(renderer, site) -> None:
 async def test_pages_are_drawn_at_once_up_to_the_limit_and_the_browser_is_recycled(site, network) -> None:
     settings = PagesSettings(max_concurrency=2, browser=BrowserSettings(recycle_after=3))
     renderer = open_renderer(settings, network)
-    urls = [site.on(f"/{i}", f"<p>page {i}</p>") for i in range(8)]
+    urls = [site.on(f"/{i}", f"<p>page {i}</p>") for i in range(5)]
     try:
         first = await renderer.render(urls[0])
         session = renderer._session
         answers = await asyncio.gather(*(renderer.render(url) for url in urls))
-        assert [b"page %d" % i in answer.body for i, answer in enumerate(answers)] == [True] * 8
+        assert [b"page %d" % i in answer.body for i, answer in enumerate(answers)] == [True] * 5
         assert b"page 0" in first.body
         assert renderer._session is not session
         assert session is not None

@@ -1,30 +1,39 @@
 """What happens between a run and a site: the cache, robots, blocks, signposts, feeds, and dates that disagree."""
 
+import asyncio
 import datetime as dt
 import gzip
+from collections.abc import Callable
 from typing import Any
 
+import brotli
 import pytest
+import zstandard
 
-from monitor.domain.words import DateSource, RunStatus, SectionEnd, SourceKind
+from monitor.domain.words import DateSource, Disposition, RunStatus, SectionEnd, SourceKind
 
 OLD = (400, 410, 420, 430, 440, 450)
 
 
-def tagged(site: Any, reply: Any) -> list[int]:
-    """Puts an ETag on all that the site serves, and counts the bytes of the bodies that it sends from now on."""
+LONG_AGO = "Tue, 03 Feb 2026 08:00:00 GMT"
+
+
+def tagged(site: Any, reply: Any, *, by_date: bool = False) -> list[int]:
+    """Puts an ETag or a date on all that the site serves, and counts the bytes that it sends from now on."""
     sent: list[int] = []
     served = dict(site._replies)
 
     def answer(path: str) -> Any:
         whole = served[path]
         body = whole.body.encode() if isinstance(whole.body, str) else whole.body
-        tag = f'"{hash(body)}"'
+        name, asked_by, tag = ("last-modified", "if-modified-since", LONG_AGO) if by_date else (
+            "etag", "if-none-match", f'"{hash(body)}"'
+        )  # fmt: skip
 
         def answered(asked: Any) -> Any:
-            is_known = asked.headers.get("if-none-match") == tag
+            is_known = asked.headers.get(asked_by) == tag
             sent.append(0 if is_known else len(body))
-            return reply("", 304, {"etag": tag}) if is_known else reply(body, 200, {**whole.headers, "etag": tag})
+            return reply("", 304, {name: tag}) if is_known else reply(body, 200, {**whole.headers, name: tag})
 
         return answered
 
@@ -37,10 +46,11 @@ def saved(run: Any) -> set[str]:
     return {item.url.rpartition("/")[2] for item in run.items}
 
 
-async def test_an_unchanged_site_is_carried_once(bureau: Any, reply: Any) -> None:
+@pytest.mark.parametrize("by_date", [False, True])
+async def test_an_unchanged_site_is_carried_once(bureau: Any, reply: Any, by_date: bool) -> None:
     rows = bureau.rows(0, 1, 2, *OLD)
     bureau.show(rows)
-    sent = tagged(bureau.site, reply)
+    sent = tagged(bureau.site, reply, by_date=by_date)
     first = await bureau.sweep()
     assert (len(first.items), sum(sent) > 0) == (3, True)
     sent.clear()
@@ -81,6 +91,9 @@ async def test_an_article_that_robots_refuses_is_unseen_and_a_fallback(bureau: A
     assert (fallback.where, "WebBlocked/robots" in fallback.reason) == (unseen.url, True)
     assert saved(run) == ({"100.html", "101.html", "102.html"} if shown else {"100.html", "102.html"})
     assert "/news/detail/101.html" not in bureau.site.paths()
+    record = (await bureau.ledger(run))[101]
+    expected = (Disposition.SAVED, "rule") if shown else (Disposition.LEFT, "undated_robots")
+    assert (record.disposition, record.reason) == expected
 
 
 async def test_a_robots_txt_that_could_not_be_read_is_noted_once(bureau: Any, reply: Any) -> None:
@@ -93,15 +106,87 @@ async def test_a_robots_txt_that_could_not_be_read_is_noted_once(bureau: Any, re
     ]
 
 
+async def test_a_host_is_asked_one_at_a_time_however_many_summaries_are_written(bureau: Any) -> None:
+    bureau.show(bureau.rows(*range(6), *OLD))
+    served = dict(bureau.site._replies)
+
+    def takes_its_time(path: str) -> Any:
+        async def write(writer: asyncio.StreamWriter) -> None:
+            for _ in range(50):  # long enough for another question to come in between
+                await asyncio.sleep(0)
+            body = served[path].body.encode()
+            head = f"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {len(body)}\r\n"
+            writer.write(f"{head}connection: close\r\n\r\n".encode() + body)
+            await writer.drain()
+
+        return lambda _asked: write
+
+    for path in served:
+        bureau.site.on(path, takes_its_time(path))
+    assert len((await bureau.sweep()).items) == 6
+    assert bureau.site.most_under_way == 1
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "br": brotli.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+}
+
+
+@pytest.mark.parametrize("coding", PACKED)
+async def test_what_comes_packed_is_unpacked(bureau: Any, reply: Any, coding: str) -> None:
+    bureau.show(bureau.rows(0, 1, *OLD))
+    body = bureau.site._replies["/news/"].body.encode()
+    bureau.site.on("/news/", reply(PACKED[coding](body), headers={"content-encoding": coding}))
+    run = await bureau.sweep()
+    assert (run.status, len(run.items)) == (RunStatus.SUCCEEDED, 2)
+    asked = next(one for one in bureau.site.asked if one.path == "/news/")
+    assert coding in asked.headers["accept-encoding"]
+
+
+async def test_only_what_may_pass_is_asked_again(bureau: Any, reply: Any) -> None:
+    bureau.show(bureau.rows(0, 1, *OLD))
+    answers = [reply("busy", 503), bureau.site._replies["/news/"]]
+    bureau.site.on("/news/", lambda _asked: answers.pop(0))
+    bureau.site.on("/broken/", reply("out of order", 500))
+    sections = [{"name": name, "url": bureau.site.url(f"/{name}/")} for name in ("news", "broken")]
+    bureau.options = {"sections": sections}
+    run = await bureau.sweep()
+    assert [(one.ended, one.candidates) for one in run.sections] == [(SectionEnd.END, 8), (SectionEnd.ERROR, 0)]
+    assert (bureau.site.paths().count("/news/"), bureau.site.paths().count("/broken/")) == (2, 1)
+
+
+CAPTCHA = "<html><body><form id='challenge-form' action='/captcha'><input name='challenge'></form></body></html>"
+SHELL = "<html><body><div id='app'></div><script src='/app.js'></script></body></html>"
+ANSWERS = {
+    "captcha": (200, CAPTCHA, "WebBlocked/captcha_required"),
+    "refused": (403, "<html><body>Forbidden</body></html>", "WebBlocked/http_403"),
+    "script": (412, "<script>document.cookie='a=1'</script>", "WebBlocked/http_412"),
+    "script202": (202, "<html><script>document.cookie='a=1'</script></html>", "WebBlocked/http_412"),
+    "often": (429, "slowly", "WebBlocked/http_429"),
+    "shell": (200, SHELL, "WebBlocked/empty_shell"),
+    "gone": (404, "no such page", "NotFound"),
+    "broken": (500, "out of order", "BadGateway"),
+}
+
+
+async def test_blocks_are_named_by_kind_and_told_apart_from_failures(bureau: Any, reply: Any) -> None:
+    bureau.options = {"sections": []}
+    for name, (status, body, _) in ANSWERS.items():
+        url = bureau.site.on(f"/{name}/", reply(body, status))
+        bureau.options["sections"].append({"name": name, "url": url})
+    run = await bureau.sweep()
+    told = {place.section: place.reason.partition(": ")[0] for place in run.coverage.unseen}
+    assert told == {name: reason for name, (_, _, reason) in ANSWERS.items()}
+    assert run.status is RunStatus.FAILED
+
+
 @pytest.mark.parametrize(("status", "detail"), [(429, "http_429"), (200, "captcha_required")])
 async def test_a_site_that_turns_us_away_three_times_is_left_alone(
     bureau: Any, reply: Any, status: int, detail: str
 ) -> None:
-    wall = (
-        "slowly"
-        if status == 429
-        else "<html><body><form id='challenge-form' action='/captcha'><input name='challenge'></form></body></html>"
-    )
+    wall = "slowly" if status == 429 else CAPTCHA
     names = ["a", "b", "c", "d", "e"]
     for name in names:
         bureau.site.on(f"/{name}/", reply(wall, status))

@@ -18,7 +18,7 @@ def raw_deflate(data: bytes) -> bytes:
 PACKERS = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
-    "br": brotli.compress,
+    "br": lambda data: brotli.compress(data, quality=3),
     "zstd": zstandard.compress,
 }
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.pages.dates import date_in_url, dates_in_text, numeric_order, parse_date
+from monitor.pages.dates import dates_in_text, numeric_order, parse_date
+from monitor.pages.urldates import date_in_url
 
 TODAY = dt.date(2026, 11, 21)
 FEBRUARY_3 = dt.date(2026, 2, 3)
@@ -50,6 +51,23 @@ FEBRUARY_3 = dt.date(2026, 2, 3)
         "2月3日",
         "3 Feb",
         "3.2.2026",
+        "令和八年二月三日",
+        "2026年二月三日",
+        "3 febbraio 2026",
+        "3 de fevereiro de 2026",
+        "3 februari 2026",
+        "3 lutego 2026",
+        "3. helmikuuta 2026",
+        "3. února 2026",
+        "3 Şubat 2026",
+        "3 лютого 2026",
+        "3 فبراير 2026",
+        "٣ فبراير ٢٠٢٦",
+        "ngày 3 tháng 2 năm 2026",
+        "3 Februari 2026",
+        "3 กุมภาพันธ์ 2569",
+        "3 ก.พ. 2569",
+        "03.Feb.26",
     ],
 )
 def test_a_date_is_read_in_every_form_that_sites_use(text: str) -> None:
@@ -121,6 +139,7 @@ def test_relative_words_count_only_where_they_are_asked_for() -> None:
         ("https://a.com/blog/2026-02-03-title", FEBRUARY_3),
         ("https://a.com/files/20260203101500_12.pdf", FEBRUARY_3),
         ("https://a.com/2026/feb/03/title", FEBRUARY_3),
+        ("https://a.com/2026/POLITICS/02/03/title/index.html", FEBRUARY_3),
         ("https://a.com/2026-02-31/a.html", None),
         ("https://20260203.com/a.html", None),
         ("https://a.com/20270203/a.html", None),

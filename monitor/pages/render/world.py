@@ -1,0 +1,42 @@
+"""Our own scripts inside a page, in a world of their own: what the page makes of the built-in names is not there."""
+
+from playwright.async_api import CDPSession
+
+_NAME = "monitor"
+
+
+class World:
+    """Asks the document in the main frame of a tab.
+
+    It sees the page's elements, not its scripts, and what it keeps in `globalThis` lasts as long as the document. The
+    elements may still be bent (`<img name=links>` stands in the way of `document.links`): an answer is only as good
+    as its check. `frame_id` is the frame as the DevTools protocol names it, the same for page after page.
+    """
+
+    def __init__(self, session: CDPSession, frame_id: str) -> None:
+        self._session = session
+        self.frame_id = frame_id
+
+    @classmethod
+    async def open(cls, session: CDPSession) -> "World":
+        """The world of the tab that `session` belongs to."""
+        tree = await session.send("Page.getFrameTree")
+        return cls(session, tree["frameTree"]["frame"]["id"])
+
+    async def ask(self, script: str, given: dict[str, float] | None = None) -> object:
+        """What the function in `script` answers; None where it failed.
+
+        Playwright's error where the page left for another one meanwhile, or is closed.
+        """
+        world = await self._session.send("Page.createIsolatedWorld", {"frameId": self.frame_id, "worldName": _NAME})
+        answer = await self._session.send(
+            "Runtime.callFunctionOn",
+            {
+                "functionDeclaration": script,
+                "executionContextId": world["executionContextId"],
+                "arguments": [{"value": given or {}}],
+                "awaitPromise": True,
+                "returnByValue": True,
+            },
+        )
+        return None if "exceptionDetails" in answer else answer["result"].get("value")
