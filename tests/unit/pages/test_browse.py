@@ -158,7 +158,7 @@ pages = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(page=pages, max_chars=st.integers(1000, 4000), offset=st.integers(-1, 50))
 def test_the_length_holds_and_the_array_is_always_a_run_of_the_candidates(page, max_chars, offset) -> None:
     text = page_text(page, max_chars=max_chars, offset=offset)

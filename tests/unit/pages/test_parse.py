@@ -28,7 +28,7 @@ def check(page: Page) -> None:
         assert day is None or dt.date(1990, 1, 1) <= day <= dt.date(2026, 11, 22)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.binary(max_size=400),
     st.sampled_from([None, "text/html", "text/html; charset=gbk", "application/xml", "text/plain"]),
@@ -73,7 +73,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(FRAGMENTS, max_size=30))
 def test_no_markup_crashes_the_parsers(fragments: list[str]) -> None:
     check(page_of("".join(fragments).encode("utf-8", "replace"), "text/html"))

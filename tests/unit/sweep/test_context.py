@@ -62,7 +62,7 @@ def test_without_pruning_nothing_is_shortened() -> None:
     assert sum(m.size_chars for m in book.for_call()) > 60_000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["browse", "save", "talk"]), st.integers(0, 60_000)), max_size=20))
 def test_whatever_happens_a_call_stays_within_the_ceiling_and_every_answer_has_its_question(
     turns: list[tuple[str, int]],
