@@ -9,6 +9,7 @@ dates and text from a page, and at the load event do not have the list of a page
 
 import asyncio
 import datetime as dt
+import statistics
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -37,7 +38,7 @@ from monitor.pages.render import Renderer
 from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
 
 AT_ONCE = (1, 2, 4, 8)
-MEMORY_PAGES = 1_000
+_MEMORY_PAGES = 1_000
 # Many short rounds: what else the machine does then meets every way alike.
 _STATIC_PAGES, _STATIC_ROUNDS = 48, 9
 _DRAWN_PAGES, _DRAWN_ROUNDS = 16, 3
@@ -52,7 +53,11 @@ Hear = Callable[[str], None]
 
 
 class Rate(BaseModel):
-    """Pages a second of one way to load them; `ratio` to the first way of its table, with as many at once."""
+    """Pages a second of one way to load them, in its best round.
+
+    `ratio` is the part of what the first way of the table reached beside it: the median over the rounds, because a
+    machine that is busy with other things slows down now one way, now the other.
+    """
 
     way: str
     at_once: int
@@ -78,20 +83,14 @@ class PagesFigures(BaseModel):
 
 
 async def measure(today: dt.date, *, on_step: Hear) -> PagesFigures:
-    """All figures; the rates are the best of several rounds, in which the ways take turns. `on_step` hears what runs.
+    """All figures; the ways to load pages take turns in short rounds. `on_step` hears what is being measured.
 
     Memory is None where the system does not tell it.
     """
     async with served_apart(today) as (bases, server):
         bench = _Bench(bases, on_step)
         static, rendered = await bench.static(), await bench.rendered()
-        return PagesFigures(static=static, rendered=rendered, memory=await bench.memory(server, MEMORY_PAGES))
-
-
-async def measure_memory(today: dt.date, *, pages: int, on_step: Hear) -> Memory | None:
-    """What drawing so many pages leaves behind in memory."""
-    async with served_apart(today) as (bases, server):
-        return await _Bench(bases, on_step).memory(server, pages)
+        return PagesFigures(static=static, rendered=rendered, memory=await bench.memory(server))
 
 
 class _Bench:
@@ -145,31 +144,30 @@ class _Bench:
         finally:
             await renderer.close()
 
-    async def memory(self, server: int, pages: int) -> Memory | None:
+    async def memory(self, server: int) -> Memory | None:
         """The browser is started anew every so many pages; both ends are looked at as far from that."""
         held: list[float] = []
         async with self._loader(None) as loader:
             drawn = _whole(loader, Render.ALWAYS)
-            for start in range(0, pages + _FIRST_PAGES, _FIRST_PAGES):
-                self._on_step(f"memory: {start} of {pages + _FIRST_PAGES} pages")
+            for start in range(0, _MEMORY_PAGES + _FIRST_PAGES, _FIRST_PAGES):
+                self._on_step(f"memory: {start} of {_MEMORY_PAGES + _FIRST_PAGES} pages")
                 await self._passed(drawn, _MEMORY_AT_ONCE, _FIRST_PAGES, ("drawn", "listed"))
                 if (now := memory_of_tree(without=server)) is None:
                     return None
                 held.append(now / 2**20)
-        return Memory(pages=pages, after_first_50_mb=held[0], at_end_mb=held[-1], highest_mb=max(held))
+        return Memory(pages=_MEMORY_PAGES, after_first_50_mb=held[0], at_end_mb=held[-1], highest_mb=max(held))
 
     async def _compared(self, ways: dict[str, Load], pages: int, rounds: int, folders: Sequence[str]) -> list[Rate]:
         rates = []
         for load in ways.values():
             await self._passed(load, len(self._bases), 2 * len(self._bases), folders)
         for at_once in AT_ONCE:
-            best = dict.fromkeys(ways, 0.0)
+            reached: dict[str, list[float]] = {way: [] for way in ways}
             for number in range(rounds):
                 self._on_step(f"{folders[0]} pages, {at_once} at once, round {number + 1} of {rounds}")
                 for way, load in ways.items():
-                    best[way] = max(best[way], await self._passed(load, at_once, pages, folders))
-            bare = next(iter(best.values()))
-            rates += [Rate(way=way, at_once=at_once, pages_per_s=rate, ratio=rate / bare) for way, rate in best.items()]
+                    reached[way].append(await self._passed(load, at_once, pages, folders))
+            rates += [_rate(way, at_once, own, next(iter(reached.values()))) for way, own in reached.items()]
         return rates
 
     async def _passed(self, load: Load, at_once: int, pages: int, folders: Sequence[str]) -> float:
@@ -204,6 +202,11 @@ class _Bench:
             pages=self._pages, network=self._network, clock=SystemClock(), cache_folder=cache_folder
         ) as loader:
             yield loader
+
+
+def _rate(way: str, at_once: int, reached: Sequence[float], bare: Sequence[float]) -> Rate:
+    ratio = statistics.median(own / other for own, other in zip(reached, bare, strict=True))
+    return Rate(way=way, at_once=at_once, pages_per_s=max(reached), ratio=ratio)
 
 
 def _whole(loader: Loader, render: Render) -> Load:

@@ -1,13 +1,14 @@
 """What was fetched before, kept on disk: a page that did not change is asked about, and not carried again."""
 
 import logging
+import uuid
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import httpx
-from hishel import AsyncSqliteStorage, CacheOptions
+from hishel import AsyncSqliteStorage, CacheOptions, Entry, Request, Response
 from hishel.httpx import AsyncCacheTransport
 
 # The library refuses a file that another of its versions laid out, so the layout stands in the name.
@@ -49,7 +50,7 @@ class CachingTransport(httpx.AsyncBaseTransport):
         # The library logs what it cannot store, with a traceback; a cache that fails costs only the saving.
         logging.getLogger("hishel").addHandler(logging.NullHandler())
         self._inner = inner
-        storage = AsyncSqliteStorage(
+        storage = _Storage(
             database_path=folder / FILE_NAME,
             max_size=max_bytes,
             max_stream_size=max_body_bytes,
@@ -75,3 +76,15 @@ def is_from_cache(extensions: Mapping[str, Any]) -> bool:
     """Whether an answer's body came from the file, asked about or not; `extensions` are the answer's."""
     status = extensions.get("caching")
     return isinstance(status, dict) and bool(status.get("from_cache"))
+
+
+class _Storage(AsyncSqliteStorage):
+    """Keeps no page that its site could not be asked about, because it would only push out others."""
+
+    async def create_entry(
+        self, request: Request, response: Response, key: str, *, ttl: float | None = None, tti: float | None = None
+    ) -> Entry:
+        has_validator = "etag" in response.headers or "last-modified" in response.headers
+        if request.headers.get("cache-control") == "no-cache" and not has_validator:
+            return Entry(id=uuid.uuid4(), request=request, response=response)
+        return await super().create_entry(request, response, key, ttl=ttl, tti=tti)

@@ -241,8 +241,10 @@ def _failure_of(error: httpx.HTTPError) -> FetchFailed:
         return failed(PageErrorCode.TIMEOUT, "The site did not accept a connection in time.", may_retry=True)
     if isinstance(error, httpx.TimeoutException):
         return failed(PageErrorCode.TIMEOUT, "The site did not answer in time.")
-    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    if "SSL" in reason or "certificate" in reason.lower():
+    # A server that hangs up in the middle of the handshake leaves the library without words.
+    hung_up = "the site hung up" if isinstance(error, httpx.ConnectError) else ""
+    reason = " ".join(str(error).split()).rstrip(".") or hung_up or type(error).__name__
+    if reason == hung_up or "SSL" in reason or "certificate" in reason.lower():
         message = (
             f"No secure connection could be made ({reason}); "
             "network.ca_bundle adds certificates, network.allow_legacy_tls admits old servers."

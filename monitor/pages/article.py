@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
 
+from monitor.domain.page import Candidate
 from monitor.domain.words import DateSource
 from monitor.pages.articledate import article_date
 from monitor.pages.articletext import main_text
@@ -14,7 +15,7 @@ from monitor.pages.articletitle import article_title
 from monitor.pages.labels import Label, Labelled, labelled_values
 from monitor.pages.metadata import Metadata, read_metadata
 from monitor.pages.outline import Outline
-from monitor.pages.prose import prose_chars
+from monitor.pages.pagekind import is_list_page
 
 _DOCUMENT_NUMBER = re.compile(
     r"(?<![\u4e00-\u9fff])[\u4e00-\u9fffA-Za-z]{1,16}\s?[〔\[【（(﹝［]\s?(?:19|"
@@ -46,18 +47,24 @@ class Article:
 
 
 def read_article(
-    page: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date, *, listed: Sequence[str] = ()
+    page: Outline,
+    tree: LexborHTMLParser,
+    html_text: str,
+    today: dt.date,
+    *,
+    candidates: Sequence[Candidate] = (),
 ) -> Article:
     """Reads a page as an article; dates after tomorrow, seen from `today`, are no dates.
 
     A page's own statements (meta data, labelled lines) come before what a library guesses, and a guess that nothing
-    supports is left out. `listed` are the titles of the list that the page holds: where they outweigh its sentences,
-    the page is a list, and what stands in its rows is not said of the page.
+    supports is left out. `candidates` is the list that the page holds: where it is a list page, what stands in the rows
+    is not said of the page.
     """
     metadata = read_metadata(tree)
-    is_list = bool(listed) and not metadata.says_article and sum(map(len, listed)) > prose_chars(page)
+    is_list = is_list_page(page, metadata, candidates)
+    listed = [candidate.title for candidate in candidates] if is_list else []
     labelled = [] if is_list else labelled_values(page)
-    title = article_title(page, metadata, listed=listed if is_list else (), stated=_stated_title(labelled))
+    title = article_title(page, metadata, listed=listed, stated=_stated_title(labelled))
     day, source = article_date(page, metadata, title, today, labelled=labelled, is_list=is_list)
     text = main_text(page, html_text, is_list=is_list)
     return Article(

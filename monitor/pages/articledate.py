@@ -24,7 +24,7 @@ _META = (
     "article:published", "artpublished", "datecreated",
 )  # fmt: skip
 # Names that some systems fill with the day of the page's making or of a printed issue: believed after JSON-LD.
-_VAGUE_META = ("dc.date", "dcterms.date", "date", "created", "dc.date.created", "dcterms.created")
+_VAGUE_META = ("dc.date", "dcterms.date", "date", "created", "dc.date.created", "dcterms.created", "createdate")
 _LINKED = ("datePublished", "dateCreated", "uploadDate")
 _MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dateModified")
 # An instant in UTC, or a bare day: neither says what day it was where the page is read.

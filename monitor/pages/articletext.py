@@ -1,12 +1,16 @@
 """The main text of a page."""
 
+import logging
 import re
 
 import trafilatura
 from lxml import etree
 
 from monitor.pages.outline import Element, Outline, squeeze
-from monitor.pages.prose import BLOCKS, prose_chars, sentences, sure_text
+from monitor.pages.prose import BLOCKS, sentences, sure_text
+
+# It warns of every page that is no article; such pages are our daily bread.
+logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
 # Where Chinese government systems put the text of a document, by the names that the systems themselves give it.
 _BODIES = re.compile(
@@ -16,18 +20,26 @@ _BODIES = re.compile(
     r"detail_content)(?=\s|$)"
 )
 _NEIGHBOUR = re.compile(r"\W*(?:上一?[篇条條则頁页]|下一?[篇条條则頁页]|[前后後]一[篇条條则])\s*[:：]")
-_SHORT_TEXT = 400
+_EDITOR = re.compile(r"\W*(?:本文)?(?:责任编辑|責任編輯|责编|責編)\W*[:：].{0,20}$")
+_LARGEST_TAIL = 0.25
+_HARDLY_ANY_TEXT = 80
+_LEAST_SHARE = 0.6
 
 
 def main_text(page: Outline, html_text: str, *, is_list: bool = False) -> str:
-    """The page's main text, a line for each paragraph, without the links to the article before and the one after.
+    """The page's main text, a line for each paragraph, up to the editor's name where one ends it.
+
+    The titles of the article before and the one after are left out.
 
     The element that a known system names as the document's body is taken whole, then the one that plainly holds the
     page's sentences; trafilatura decides about the rest, which misses tables and short notices in government markup.
     Of a list page (`is_list`) only its sentences are told: its rows are told as candidates.
     """
     lines = _text(page, html_text, is_list=is_list).splitlines()
-    return "\n".join(line for line in lines if not _NEIGHBOUR.match(line))
+    lines = [line for line in lines if not _NEIGHBOUR.match(line)]
+    last = max((place for place, line in enumerate(lines, start=1) if _EDITOR.match(line)), default=len(lines))
+    chars = sum(map(len, lines))
+    return "\n".join(lines[:last] if sum(map(len, lines[last:])) < _LARGEST_TAIL * chars else lines)
 
 
 def _text(page: Outline, html_text: str, *, is_list: bool) -> str:
@@ -39,7 +51,7 @@ def _text(page: Outline, html_text: str, *, is_list: bool) -> str:
     if (sure := sure_text(page)) is not None:
         return sure
     text = _extracted(html_text, is_fast=True)
-    if len(text) < max(_SHORT_TEXT, 0.6 * prose_chars(page)):
+    if len(text) < _HARDLY_ANY_TEXT or len(text) < _LEAST_SHARE * len(sentences(page)):
         # Its slower way compares other extractors' answers; it is worth its time where the first one left much out.
         text = _extracted(html_text, is_fast=False) or text
     return text

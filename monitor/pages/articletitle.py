@@ -14,6 +14,11 @@ _SEPARATORS = re.compile(
     r"\s+[-–—|·•»«›‹<>/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|"
     r"\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
 )
+# What some put into the headline's element behind the headline.
+_TAIL = re.compile(
+    r"\s+(?:(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}\D|(?:发布时间|发布日期|来源|作者)\s*[:：]).*$"
+)
+_HIDDEN_QUOTES, _AS_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
 _TITLE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:title|headline|tit|biaoti|bt|h-?title|article-?title|entry-title|post-?title|arti_title|"
     r"maintitle|news_?title|content_?title)(?=$|[\s_-])"
@@ -88,14 +93,21 @@ def fold(text: str) -> str:
 def _whole(metadata: Metadata, url: str, headings: Sequence[_Heading]) -> str:
     """The title element without the site's name: the part that a heading repeats, else what is not the site's."""
     shown = {fold(heading.text) for heading in headings if not heading.is_aside and not heading.leads_home}
-    parts = _SEPARATORS.split(metadata.title_element)
+    parts = _parts(metadata.title_element)
     repeated = [part for part in map(squeeze, parts) if fold(part) in shown and not _is_site(part, metadata, url)]
     return repeated[0] if len(repeated) == 1 else without_site(metadata.title_element, metadata, url)
 
 
+def _parts(title: str) -> list[str]:
+    """The title's parts between separators; quotation marks that open and close are none."""
+    if "«" not in title:
+        return _SEPARATORS.split(title)
+    return [part.translate(_AS_QUOTES) for part in _SEPARATORS.split(title.translate(_HIDDEN_QUOTES))]
+
+
 def without_site(title: str, metadata: Metadata, url: str) -> str:
     """A title element's text without the site's name: of its parts that are not the site's, the longest."""
-    parts = [part for part in (piece.strip() for piece in _SEPARATORS.split(title)) if part]
+    parts = [part for part in (piece.strip() for piece in _parts(title)) if part]
     if len(parts) < 2:
         return squeeze(title).strip(" -_|–—»·")
     kept = [part for part in parts if not _is_site(part, metadata, url)]
@@ -178,7 +190,7 @@ def _headings(page: Outline) -> list[_Heading]:
         )
         if not kind or element.text_end - element.text_start > 12:
             continue
-        text = page.text_of(element)
+        text = _TAIL.sub("", page.text_of(element))
         if 2 <= len(text) <= 300:
             found.append(_Heading(text, kind, _is_aside(element), _leads_home(page, element, url_of)))
     return found

@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Order = Literal["dmy", "mdy"]
-"""Whether the day or the month comes first in 03/02/2026."""
+Order = Literal["dmy", "mdy", "ymd"]
+"""Whether the day or the month comes first in 03/02/2026; or the year, in 26-02-03, where that is the custom."""
 
 SPACE = r"[\s\u00a0\u3000]"
 _FIRST_YEAR = 1990

@@ -29,9 +29,11 @@ _DATE_NAMES = re.compile(
     r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
     r"timestamp|shijian)\w*(?=$|[\s_-])"
 )
+_BLOCKS = frozenset({"p", "div", "li", "tr", "dd"})
 _NEAR_TEXTS = 14
 _LINE_CHARS = 120
 _SENTENCE_CHARS = 40
+_MOST_SENTENCES = 3
 _TEXTS_OVER = 5
 
 
@@ -161,6 +163,8 @@ def _only_date_line(sight: Sight) -> dt.date | None:
     for index, text in enumerate(sight.page.texts):
         if index < first or len(text) > 200 or not sight.may_be_posted(index, 0):
             continue
+        if sight.is_of_link(index, _BLOCKS):
+            continue
         line = squeeze(text)
         dated = sight.posted_dates(line) if len(line) <= 60 else ()
         days.update(day for day, length in dated if length > 0.4 * len(line))
@@ -168,7 +172,10 @@ def _only_date_line(sight: Sight) -> dt.date | None:
 
 
 def _after(sight: Sight, start: int) -> Iterator[tuple[dt.date, bool]]:
-    return _dates_in(sight, range(start, min(len(sight.page.texts), start + _NEAR_TEXTS)))
+    near = range(start, min(len(sight.page.texts), start + _NEAR_TEXTS))
+    sentences = [index for index in near if len(sight.page.texts[index]) >= _SENTENCE_CHARS]
+    end = sentences[_MOST_SENTENCES] if len(sentences) > _MOST_SENTENCES else near.stop
+    return _dates_in(sight, range(start, end))
 
 
 def _before(sight: Sight, start: int) -> Iterator[tuple[dt.date, bool]]:

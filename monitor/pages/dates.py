@@ -152,7 +152,9 @@ def _numeric_dates(text: str, today: dt.date, order: Order | None) -> Iterator[D
     for found in _NUMERIC.finditer(text):
         first, second, year = int(found["a"]), int(found["b"]), int(found["y"])
         here: Order | None = order
-        if first > 12 >= second:
+        if order == "ymd":
+            here = None
+        elif first > 12 >= second:
             here = "dmy"
         elif second > 12 >= first:
             here = "mdy"

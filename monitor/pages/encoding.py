@@ -35,8 +35,18 @@ _BY_LABEL = {
         ("windows-1252", "cp1252"),
     ),
     **dict.fromkeys(("iso-8859-9", "latin5", "windows-1254", "cp1254"), ("windows-1254", "cp1254")),
-    **dict.fromkeys(("windows-874", "tis-620", "iso-8859-11"), ("windows-874", "cp874")),
+    **dict.fromkeys(("ibm866", "cp866", "866"), ("ibm866", "cp866")),
+    **dict.fromkeys(("windows-874", "tis-620", "iso-8859-11", "cp874"), ("windows-874", "cp874")),
 }
+# What a page without a usable declaration is in, by the language that it names.
+_BY_LANGUAGE = {
+    **dict.fromkeys(("pl", "cs", "sk", "hu", "sl", "hr", "ro"), "windows-1250"),
+    **dict.fromkeys(("ru", "uk", "bg", "be", "sr", "mk"), "windows-1251"),
+    **{"el": "windows-1253", "tr": "windows-1254", "he": "windows-1255", "ar": "windows-1256", "fa": "windows-1256"},
+    **{"et": "windows-1257", "lv": "windows-1257", "lt": "windows-1257", "vi": "windows-1258", "th": "windows-874"},
+}
+_LANGUAGE = re.compile(rb"<html[^>]{0,400}?\slang\s*=\s*[\"']?([a-z]{2})", re.IGNORECASE)
+_JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")
 _SINGLE_BYTE = re.compile(r"^(windows-125\d|windows-874|iso-8859-\d+|koi8-[ru]|mac-\w+|ibm866)$")
 _META = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w:.-]+)", re.IGNORECASE)
@@ -60,7 +70,7 @@ def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace"), name
     declared = list(_declared(body, content_type))
-    if "iso-2022-jp" in declared and b"\x1b" in body:
+    if _JAPANESE_ESCAPE.search(body):
         return body.decode("iso2022_jp", "replace"), "iso-2022-jp"
     # A text with non-ASCII bytes that is valid UTF-8 is UTF-8: no other encoding gives that by chance.
     if _is_valid(body, "utf-8"):
@@ -71,6 +81,9 @@ def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
 
 def _settle(body: bytes, declared: list[str]) -> str:
     sample = body[:_SAMPLE_BYTES]
+    # Nobody writes these by mistake, as many write iso-8859-1.
+    if declared and _SINGLE_BYTE.match(declared[0]) and declared[0] != "windows-1252":
+        return declared[0]
     multibyte = [name for name in declared if not _SINGLE_BYTE.match(name)]
     for name in multibyte:
         if name != "utf-8" and _is_valid(body, name) and _commonness(sample, name) > 0.5:
@@ -81,6 +94,9 @@ def _settle(body: bytes, declared: list[str]) -> str:
     best = max(guesses, key=lambda name: round(_commonness(sample, name), 2))
     if _commonness(sample, best) > 0.7:
         return best
+    named = _LANGUAGE.search(sample)
+    if named and (by_language := _BY_LANGUAGE.get(named[1].decode().lower())):
+        return by_language
     for name in declared:
         if name != "utf-8":
             return name

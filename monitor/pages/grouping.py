@@ -7,15 +7,13 @@ groups, and `listing` picks the best group by what it holds.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import lru_cache
-from urllib.parse import parse_qsl, urlsplit
 
 from monitor.pages.attachments import document_type
 from monitor.pages.outline import Anchor, Element, Outline
 from monitor.pages.pagerwords import is_pager_text
 
-_LIST_TAGS = frozenset({"ul", "ol", "table", "dl", "tbody", "section", "main", "article"})
 # Words that tell rows of one list apart, not lists from each other.
 _ROW_WORDS = re.compile(r"\b(odd|even|first|last|active|current|cur|on|alt|alternate|new|hot|top|sticky|clearfix|cf)\b")
 _DIGITS = re.compile(r"\d+")
@@ -33,18 +31,31 @@ def link_groups(page: Outline) -> list[list[Anchor]]:
         for key in _keys(anchor, names):
             groups[key].append(anchor)
     distinct: dict[tuple[int, ...], list[Anchor]] = {}
-    for members in groups.values():
-        for part in (members, _without_refrain(members)):
-            if len(part) >= 2 and any(anchor.url != part[0].url for anchor in part):
-                distinct.setdefault(tuple(anchor.element.index for anchor in part), part)
+    _add(distinct, groups.values())
+    _add(distinct, [part for members in distinct.values() for part in _parted_by_refrain(members)])
     return list(distinct.values())
 
 
-def _without_refrain(members: list[Anchor]) -> list[Anchor]:
-    """The links whose texts differ, where others say the same in row after row ("Summary", "Download"); else none."""
-    counts = Counter(anchor.text for anchor in members)
+def _add(distinct: dict[tuple[int, ...], list[Anchor]], groups: Iterable[list[Anchor]]) -> None:
+    for members in groups:
+        if len(members) >= 2 and any(anchor.url != members[0].url for anchor in members):
+            distinct.setdefault(tuple([anchor.element.index for anchor in members]), members)
+
+
+def _parted_by_refrain(members: list[Anchor]) -> list[list[Anchor]]:
+    """The links whose texts differ, where others say the same in row after row ("Summary", "Download").
+
+    Where hardly any differ (a "Decision" and a "Summary" in each row), those that say the same.
+    """
+    counts = Counter([anchor.text for anchor in members])
+    if len(counts) in (1, len(members)):
+        return []
     kept = [anchor for anchor in members if counts[anchor.text] < _REFRAIN]
-    return kept if 0.2 * len(members) <= len(kept) <= 0.8 * len(members) else []
+    if len(kept) >= 0.2 * len(members):
+        return [kept] if len(kept) <= 0.8 * len(members) else []
+    return [
+        [anchor for anchor in members if anchor.text == text] for text, count in counts.items() if count >= _REFRAIN
+    ]
 
 
 def _pager_links(page: Outline) -> set[int]:
@@ -75,55 +86,39 @@ def _is_blank(page: Outline, anchor: Anchor) -> bool:
 
 
 def _keys(anchor: Anchor, names: "_PathNames") -> Iterator[Hashable]:
-    element = anchor.element
-    index = element.index
+    index = anchor.element.index
     shape = url_shape(anchor.url)
-    plain, classes, columns = names.plain[index], names.classes[index], names.columns[index]
-    tail, container, ancestor = names.tail(element), names.container(element), names.list_ancestor(element)
-    yield 1, plain
-    yield 2, plain, shape
-    yield 3, classes
-    yield 4, classes, shape
-    yield 5, columns
-    yield 6, columns, shape
-    yield 7, tail
-    yield 8, tail, shape
-    yield 9, container
-    yield 10, container, shape
-    yield 11, container[0], names.column_tail(element)
-    yield 12, shape
-    yield 13, ancestor, shape
+    yield "columns", names.columns[index]
+    yield "columns", names.columns[index], shape
+    yield "classes", names.classes[index]
+    yield "tail", names.tail(anchor.element)
+    yield "container", names.container(anchor.element), shape
+    yield "shape", shape
 
 
 @lru_cache(maxsize=4096)
 def url_shape(url: str) -> Hashable:
     """What the urls of one list have in common: host, first two directories, extension, names of query fields."""
-    parts = urlsplit(url)
-    segments = parts.path.split("/")
-    directories = tuple(_DIGITS.sub("#", segment) for segment in segments[1:-1][:2])
-    extension = segments[-1].rsplit(".", 1)[-1].lower() if "." in segments[-1] else ""
-    return parts.netloc, directories, extension[:6], tuple(sorted({key for key, _ in parse_qsl(parts.query)}))
+    address, _, query = url.partition("?")
+    _, _, host, *segments = address.split("/")
+    directories = tuple([_DIGITS.sub("#", segment) for segment in segments[:-1][:2]])
+    extension = segments[-1].rpartition(".")[2].lower()[:6] if segments and "." in segments[-1] else ""
+    return host, directories, extension, tuple(sorted({field.partition("=")[0] for field in query.split("&")}))
 
 
 class _PathNames:
     """Names of the ways from the page's top to its links, each a number, for they are compared thousands of times."""
 
     def __init__(self, ends: list[Element]) -> None:
-        self.plain: dict[int, int] = {-1: 0}
         self.classes: dict[int, int] = {-1: 0}
         self.columns: dict[int, int] = {-1: 0}
         self._step: dict[int, str] = {}
-        self._class_step: dict[int, str] = {}
         self._numbers: dict[Hashable, int] = {}
         for element in _with_parents(ends):
             above = element.parent.index if element.parent else -1
             index, tag = element.index, element.tag
-            step = tag
-            if tag in ("td", "th"):
-                step = f"cell{element.position}"
-            self._step[index] = step
-            self._class_step[index] = class_step = f"{tag}.{_class_name(element.css_class)}"
-            self.plain[index] = self._number(("plain", self.plain[above], tag))
+            step = f"cell{element.position}" if tag in ("td", "th") else tag
+            self._step[index] = class_step = f"{tag}.{_class_name(element.css_class)}"
             self.classes[index] = self._number(("classes", self.classes[above], class_step))
             self.columns[index] = self._number(("columns", self.columns[above], step))
 
@@ -132,18 +127,10 @@ class _PathNames:
 
     def tail(self, element: Element) -> Hashable:
         """The last three steps, with their classes."""
-        return self._last(self._class_step, element, 3)
-
-    def column_tail(self, element: Element) -> Hashable:
-        """The last four steps, with the number of the cell in its row."""
-        return self._last(self._step, element, 4)
-
-    @staticmethod
-    def _last(steps: dict[int, str], element: Element, count: int) -> tuple[str, ...]:
         found: list[str] = []
         node: Element | None = element
-        while node is not None and len(found) < count:
-            found.append(steps[node.index])
+        while node is not None and len(found) < 3:
+            found.append(self._step[node.index])
             node = node.parent
         return tuple(found)
 
@@ -155,13 +142,6 @@ class _PathNames:
             node = node.parent
             way.append(node.tag)
         return node.parent.index if node.parent else 0, tuple(way)
-
-    def list_ancestor(self, element: Element) -> int:
-        """The nearest element above that holds lists or parts of a page."""
-        node: Element | None = element
-        while node is not None and node.tag not in _LIST_TAGS:
-            node = node.parent
-        return node.index if node else 0
 
 
 def _with_parents(ends: list[Element]) -> list[Element]:

@@ -3,41 +3,34 @@
 import datetime as dt
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from monitor.domain.words import DateSource
-from monitor.pages.calendar import DateMatch, Order
-from monitor.pages.dates import dates_in_text, numeric_order
-from monitor.pages.outline import Element, Outline, squeeze
+from monitor.pages.calendar import Order
+from monitor.pages.dates import numeric_order
+from monitor.pages.dateslots import DateReader, PlacedDate, SlotKey
+from monitor.pages.outline import Outline, squeeze
 from monitor.pages.records import Record
 from monitor.pages.urldates import date_in_url
 
 _POSTED = re.compile(
-    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|掲載|公開|게시|등록|작성|\bposted\b|"
-    r"publish|release|\bfiled\b|filing|\bissued?\b|"
-    r"date added|uploaded",
+    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|掲載|公開|게시|등록|작성|\bpost(?:ed|ing)\b|"
+    r"publish|release|date added|uploaded",
     re.IGNORECASE,
 )
+_FILED = re.compile(r"\bfiled\b|filing|\bissued?\b", re.IGNORECASE)
 _NOT_POSTED = re.compile(
     r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|decided|decision date|argued|effective|"
     r"deadline|expire|closing|hearing|due|"
     r"updated|modified|next|trial",
     re.IGNORECASE,
 )
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt"})
-_ANNOUNCES = re.compile(
-    r"as follows|handed down|posted on|released on|published on|issued on|filed on|如下|发布如下", re.IGNORECASE
-)
 _ROWS = frozenset({"tr", "li", "dd", "article"})
 _YEAR_HEADING = re.compile(r"^\D{0,12}((?:19|20)\d\d)\D{0,12}$")
 _YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
 _NEAR_TEXTS = 12
-_HAS_DIGIT = re.compile(r"\d")
-_LONGEST_PIECE = 40
-
-SlotKey = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,150 +39,6 @@ class RecordDate:
 
     date: dt.date | None = None
     source: DateSource = DateSource.UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A date in or beside a record: the slot is its place, the same from row to row."""
-
-    match: DateMatch
-    slot: SlotKey
-    is_in_title: bool
-    label: str
-    is_heading: bool = False
-
-
-class _Reader:
-    """Reads dates out of stretches of the page's texts, with what the whole page says about their order and year."""
-
-    def __init__(self, page: Outline, today: dt.date, order: Order | None) -> None:
-        self.page = page
-        self.today = today
-        self.order = order
-        self.columns = _cell_numbers(page)
-        self._known: dict[tuple[str, int | None], list[DateMatch]] = {}
-        self._headers: dict[tuple[int, int], str] = {}
-
-    def read(
-        self, zone: str, start: int, end: int, top: Element | None, record: Record, year: int | None
-    ) -> list[_Found]:
-        """The dates in the texts from `start` to `end`: text by text first, then those that lie over several."""
-        spans: list[tuple[int, int, int]] = []
-        parts: list[str] = []
-        matches: list[DateMatch] = []
-        offset = 0
-        for index in range(start, end):
-            text = squeeze(self.page.texts[index])
-            spans.append((offset, offset + len(text), index))
-            parts.append(text)
-            matches.extend(_moved(match, offset) for match in self._in_text(text, year))
-            offset += len(text) + 1
-        if not any(map(_HAS_DIGIT.search, parts)) and not matches:
-            return []
-        joined = " ".join(parts)
-        for left, right in _runs(spans, parts, matches):
-            for match in dates_in_text(joined[left:right], self.today, order=self.order, year=year):
-                moved = _moved(match, left)
-                if all(moved.end <= other.start or moved.start >= other.end for other in matches):
-                    matches.append(moved)
-        matches.sort(key=lambda match: match.start)
-        return self._placed(zone, matches, spans, joined, top, record) if matches else []
-
-    def _in_text(self, text: str, year: int | None) -> list[DateMatch]:
-        """The dates of one text, remembered: rows are read for themselves and as the neighbours of others."""
-        key = text, year
-        if key not in self._known:
-            self._known[key] = dates_in_text(text, self.today, order=self.order, year=year, relative=len(text) < 40)
-        return self._known[key]
-
-    def _placed(
-        self,
-        zone: str,
-        matches: list[DateMatch],
-        spans: list[tuple[int, int, int]],
-        joined: str,
-        top: Element | None,
-        record: Record,
-    ) -> list[_Found]:
-        counts: dict[SlotKey, int] = defaultdict(int)
-        found = []
-        for match in matches:
-            index = next((i for left, right, i in spans if left <= match.start <= right), None)
-            if index is None:
-                continue
-            owner = self.page.elements[self.page.text_owner[index]]
-            path, column = self._path(owner, top)
-            key = (zone, *path, "compact" if match.is_compact else "")
-            counts[key] += 1
-            is_in_title = any(anchor.element.holds(owner) for anchor in record.anchors) and (
-                match.end - match.start < 0.6 * len(squeeze(self.page.texts[index]))
-            )
-            before = joined[max(0, match.start - 24) : match.start]
-            before = re.sub(r"^.*\d", "", before)
-            label = f"{before} {self._header(owner, column)} {owner.css_class}"
-            around = joined[max(0, match.start - 48) : match.end + 24]
-            is_heading = owner.tag in _HEADINGS or bool(_ANNOUNCES.search(around))
-            found.append(_Found(match, (*key, str(counts[key])), is_in_title, label, is_heading))
-        return found
-
-    def _path(self, owner: Element, top: Element | None) -> tuple[list[str], int | None]:
-        path, column = [], None
-        node: Element | None = owner
-        while node is not None and node is not top:
-            name = node.tag
-            if node.index in self.columns:
-                name = f"cell{self.columns[node.index]}"
-                column = self.columns[node.index] if column is None else column
-            path.append(name)
-            node = node.parent
-        return path[::-1], column
-
-    def _header(self, owner: Element, column: int | None) -> str:
-        if column is None:
-            return ""
-        table = owner
-        while table.parent is not None and table.tag != "table":
-            table = table.parent
-        key = table.index, column
-        if key not in self._headers:
-            self._headers[key] = self._header_of(table, column, owner)
-        return self._headers[key]
-
-    def _header_of(self, table: Element, column: int, owner: Element) -> str:
-        for element in self.page.inside(table)[:60]:
-            if element.index >= owner.index:
-                break
-            if self.columns.get(element.index) == column and (
-                element.tag == "th" or not re.search(r"\d", self.page.text_of(element))
-            ):
-                return self.page.text_of(element)[:40]
-        return ""
-
-
-def _moved(match: DateMatch, offset: int) -> DateMatch:
-    return replace(match, start=match.start + offset, end=match.end + offset) if offset else match
-
-
-def _runs(
-    spans: list[tuple[int, int, int]], parts: list[str], matches: Sequence[DateMatch]
-) -> Iterator[tuple[int, int]]:
-    """Stretches of short texts that may hold a date between them: cards show the day apart from year and month."""
-    dated = {match.start for match in matches}
-    run: list[int] = []
-    for position in range(len(parts) + 1):
-        if position < len(parts) and len(parts[position]) <= _LONGEST_PIECE:
-            run.append(position)
-            continue
-        if len(run) >= 2 and any(
-            _HAS_DIGIT.search(parts[one]) and not any(spans[one][0] <= start < spans[one][1] for start in dated)
-            for one in run
-        ):
-            yield spans[run[0]][0], spans[run[-1]][1]
-        run = []
-
-
-def _cell_numbers(page: Outline) -> dict[int, int]:
-    return {element.index: element.position for element in page.elements if element.tag in ("td", "th")}
 
 
 def date_records(page: Outline, records: Sequence[Record], today: dt.date) -> list[RecordDate]:
@@ -220,7 +69,7 @@ def _date_in_likelier_order(page: Outline, records: Sequence[Record], today: dt.
 
 
 def _date_in_order(page: Outline, records: Sequence[Record], today: dt.date, order: Order | None) -> list[RecordDate]:
-    reader = _Reader(page, today, order)
+    reader = DateReader(page, today, order)
     years = _heading_years(page, records)
     inside = [
         reader.read("in", record.text_start, record.text_end, record.element, record, year)
@@ -229,21 +78,24 @@ def _date_in_order(page: Outline, records: Sequence[Record], today: dt.date, ord
     chosen = _choose(inside)
     if any(chosen):
         chosen = [found or _in_shared_row(reader, record) for found, record in zip(chosen, records, strict=True)]
-    if sum(day is not None for day in chosen) < 0.5 * len(records):
+    filled = sum(day is not None for day in chosen) / max(1, len(records))
+    if filled < 0.5:
         beside = _beside(reader, records, years)
-        chosen = [day or other for day, other in zip(chosen, beside, strict=True)]
+        # Where a row in ten holds a date, it is that of a change or a hearing, not what the rows are listed by.
+        first, second = (beside, chosen) if filled < 0.2 else (chosen, beside)
+        chosen = [day or other for day, other in zip(first, second, strict=True)]
     days = _with_years(chosen, years)
     return [RecordDate(day, DateSource.LISTED) if day else RecordDate() for day in days]
 
 
-def _choose(rows: list[list[_Found]]) -> list[_Found | None]:
+def _choose(rows: list[list[PlacedDate]]) -> list[PlacedDate | None]:
     """For each row, its date in the slot that most rows fill and that runs by date."""
-    slots: dict[SlotKey, list[_Found]] = defaultdict(list)
+    slots: dict[SlotKey, list[PlacedDate]] = defaultdict(list)
     for row in rows:
         for found in row:
             slots[found.slot].append(found)
     ranked = sorted(slots, key=lambda slot: _slot_rank(slots[slot], len(rows)), reverse=True)
-    chosen: list[_Found | None] = []
+    chosen: list[PlacedDate | None] = []
     for row in rows:
         by_slot = {found.slot: found for found in row}
         pick = next((by_slot[slot] for slot in ranked if slot in by_slot and not by_slot[slot].is_in_title), None)
@@ -253,7 +105,7 @@ def _choose(rows: list[list[_Found]]) -> list[_Found | None]:
     return chosen
 
 
-def _in_shared_row(reader: _Reader, record: Record) -> _Found | None:
+def _in_shared_row(reader: DateReader, record: Record) -> PlacedDate | None:
     """The date of a row that holds several records, in front of them: one case, two documents of the same day."""
     row = record.element.parent
     while row is not None and row.tag not in _ROWS:
@@ -264,11 +116,12 @@ def _in_shared_row(reader: _Reader, record: Record) -> _Found | None:
     return found[0] if len({one.match.date for one in found}) == 1 else None
 
 
-def _slot_rank(found: list[_Found], rows: int) -> float:
+def _slot_rank(found: list[PlacedDate], rows: int) -> float:
     days = [one.match.date for one in found]
     labels = " ".join({one.label for one in found})
     rank = 2.0 * len(found) / rows + 0.6 * _monotony(days) + 0.2 * (len(set(days)) > 1)
     rank += 0.8 * bool(_POSTED.search(labels)) - 0.8 * bool(_NOT_POSTED.search(labels))
+    rank += 0.4 * bool(_FILED.search(labels))
     rank -= 1.0 * (sum(one.is_in_title for one in found) / len(found))
     rank -= 0.5 * (sum(one.match.is_compact for one in found) / len(found))
     return rank - 0.3 * (not found[0].match.has_year)
@@ -284,20 +137,20 @@ def _monotony(days: Sequence[dt.date]) -> float:
     return max(falling, rising) / len(pairs)
 
 
-def _beside(reader: _Reader, records: Sequence[Record], years: Sequence[int | None]) -> list[_Found | None]:
+def _beside(reader: DateReader, records: Sequence[Record], years: Sequence[int | None]) -> list[PlacedDate | None]:
     """Dates between the rows: just before each, just after each, or a heading that holds for the rows below it."""
-    before: list[_Found | None] = []
-    after: list[_Found | None] = []
+    before: list[PlacedDate | None] = []
+    after: list[PlacedDate | None] = []
     bounds = [record.text_end for record in records]
     for position, (record, year) in enumerate(zip(records, years, strict=True)):
         floor = bounds[position - 1] if position else max(0, record.text_start - _NEAR_TEXTS)
-        above = reader.read(
-            "before", max(floor, record.text_start - 4 * _NEAR_TEXTS), record.text_start, None, record, year
-        )
+        start = max(floor, record.text_start - 4 * _NEAR_TEXTS)
+        above = reader.read("before", start, record.text_start, None, record, year)
         before.append(above[-1] if above else None)
         ceiling = records[position + 1].text_start if position + 1 < len(records) else record.text_end + _NEAR_TEXTS
         below = reader.read("after", record.text_end, min(ceiling, len(reader.page.texts)), None, record, year)
         after.append(below[0] if below else None)
+    before, after = _without_tales(before), _without_tales(after)
     count_before = sum(found is not None for found in before)
     count_after = sum(found is not None for found in after)
     if count_after > count_before or (
@@ -310,9 +163,16 @@ def _beside(reader: _Reader, records: Sequence[Record], years: Sequence[int | No
     return before if count_before >= 0.6 * len(records) else [None] * len(records)
 
 
-def _carried(headings: list[_Found | None]) -> list[_Found | None]:
-    carried: list[_Found | None] = []
-    last: _Found | None = None
+def _without_tales(found: list[PlacedDate | None]) -> list[PlacedDate | None]:
+    """The dates without those in sentences, which tell what happened some day, unless one label announces them all."""
+    if len({one.label for one in found if one and one.is_in_sentence}) <= 1:
+        return found
+    return [None if one and one.is_in_sentence else one for one in found]
+
+
+def _carried(headings: list[PlacedDate | None]) -> list[PlacedDate | None]:
+    carried: list[PlacedDate | None] = []
+    last: PlacedDate | None = None
     for found in headings:
         last = found or last
         carried.append(last)
@@ -335,7 +195,7 @@ def _heading_years(page: Outline, records: Sequence[Record]) -> list[int | None]
     return years
 
 
-def _with_years(chosen: list[_Found | None], years: Sequence[int | None]) -> list[dt.date | None]:
+def _with_years(chosen: list[PlacedDate | None], years: Sequence[int | None]) -> list[dt.date | None]:
     """The days; where rows show no year, those below a step from January up to December lie a year back."""
     days: list[dt.date | None] = []
     years_back = 0

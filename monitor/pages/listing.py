@@ -18,6 +18,7 @@ from monitor.pages.weighing import LONG_RECORD, Group, Scales
 _LEAST_SCORE = 7.0
 _LEAST_DATED_SCORE = 5.5
 _LEAST_DATED = 0.6
+_ROWS = frozenset({"tr", "li", "dd", "article"})
 _LEAST_FURTHER_SCORE = 7.0
 _LEAST_FURTHER_DATED = 0.8
 
@@ -63,19 +64,22 @@ def _lists(page: Outline, scales: Scales) -> list[Group]:
 def _widened(best: Group, groups: list[Group], scales: Scales) -> Group:
     """The group that adds to the best one the rows between its own; the best one where there is none such.
 
-    Rows whose links lead elsewhere, or which are named "first" and "last", are rows of the list all the same.
+    Rows whose links lead elsewhere, or which are named "first" and "last", are rows of the list all the same; so are
+    those that the best group's records swallow where it has one link of each day.
     """
     urls = {record.url for record in best.records}
-    kinds = {_kind(record) for record in best.records}
+    kind = _kind(best.records[0])
     first, last = best.records[0].element.index, best.records[-1].element.index
     for group in sorted(groups, key=lambda group: len(group.records), reverse=True):
         further = [record for record in group.records if record.url not in urls]
         between = sum(first < record.element.index < last for record in further)
+        kinds = {_kind(record) for record in group.records}
         if (
             2 * between > len(further)
             and len(group.records) - len(further) == len(urls)
             and group.dated >= max(best.dated, _LEAST_DATED)
-            and kinds == {_kind(record) for record in further}
+            and len(kinds) == 1
+            and (kind in kinds or group.records[0].element.tag in _ROWS)
             and _is_list(group, scales)
         ):
             return group
@@ -127,7 +131,7 @@ def _is_list(group: Group, scales: Scales) -> bool:
         return False
     if not is_dated and (
         parts["inline"] > 0.5
-        or parts["boilerplate"] > 0.5
+        or parts["boilerplate"] >= 0.5
         or (parts["article_like"] < 0.4 and parts["link_length"] < 0.7)
     ):
         return False

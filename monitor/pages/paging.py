@@ -20,8 +20,9 @@ _NUMBER = re.compile(r"^[\s\[(第]*(\d{1,4})[\s\])页頁]*$")
 def find_next_page(tree: LexborHTMLParser, html_text: str, url: str) -> str | None:
     """The absolute url of the page after this one, None where the page names none.
 
-    What a pager says in words or by `rel=next` is believed first, then numbers and signs, last the calls by which
-    Chinese content management systems draw their pagers in scripts.
+    What `rel=next` says is believed first, then the number after this page's own: "next" may lead to the next ten
+    pages. Then come words and signs, last the calls by which Chinese content management systems draw their pagers in
+    scripts.
     """
     return next_page_of(outline(tree, url), tree, html_text)
 
@@ -30,8 +31,8 @@ def next_page_of(page: Outline, tree: LexborHTMLParser, html_text: str) -> str |
     """As `find_next_page`, for a page whose outline is known already."""
     for found in (
         _by_rel(page, tree),
-        _by_word(page),
         _by_number(page),
+        _by_word(page),
         _by_sign(page),
         next_of_script(html_text, page.base),
     ):

@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 from monitor.domain.page import Link, Page, PageError, PageErrorCode
 from monitor.pages.article import read_article
 from monitor.pages.attachments import find_attachments
+from monitor.pages.datastore import with_stored_records
 from monitor.pages.encoding import decode
 from monitor.pages.feed import is_feed, read_feed
 from monitor.pages.growing import grows_when_asked
@@ -111,12 +112,10 @@ def _fill_from_feed(page: Page, text: str, today: dt.date) -> None:
 
 
 def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
-    tree = LexborHTMLParser(text)
+    tree = LexborHTMLParser(with_stored_records(text))
     seen = outline(tree, page.final_url)
     page.candidates = list_candidates(seen, today)
-    is_dated = 2 * sum(candidate.date is not None for candidate in page.candidates) >= len(page.candidates)
-    listed = [candidate.title for candidate in page.candidates] if is_dated else []
-    article = read_article(seen, tree, text, today, listed=listed)
+    article = read_article(seen, tree, text, today, candidates=page.candidates)
     page.title, page.text = article.title, article.text
     page.published_on, page.date_source = article.published_on, article.date_source
     page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number

@@ -31,10 +31,11 @@ _BESIDE = re.compile(
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
+_SENTENCE_CHARS = 40
 _SENTENCE_WEIGHT = 80
-_LEAST_PROSE = 600
+_LEAST_PROSE = 450
 _MAIN_SHARE = 0.9
-_RIVAL_SHARE = 0.6
+_RIVAL_SHARE = 0.5
 _LARGEST_LINK_SHARE = 0.25
 _LINKED_LINE_SHARE = 0.8
 _LEAST_PROSE_SHARE = 0.7
@@ -99,10 +100,13 @@ def sentences(page: Outline) -> str:
     return "\n".join(dict.fromkeys(line.text for line in _lines(page) if line.is_prose))
 
 
-def prose_chars(page: Outline) -> int:
-    """Characters of the page's sentences that are no links."""
+def prose_weights(page: Outline) -> list[int]:
+    """For each text of the page its length, if it is a sentence and no link, else 0."""
     linked = _linked_texts(page)
-    return sum(len(text) for index, text in enumerate(page.texts) if len(text) >= 40 and index not in linked)
+    return [
+        len(text) if len(text) >= _SENTENCE_CHARS and index not in linked else 0
+        for index, text in enumerate(page.texts)
+    ]
 
 
 def _prose_in_elements(lines: list[_Line]) -> dict[int, list[int]]:

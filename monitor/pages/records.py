@@ -2,7 +2,7 @@
 
 import sys
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from monitor.domain.urls import host_of
 from monitor.pages.attachments import document_type
 from monitor.pages.outline import Anchor, Element, Outline, squeeze
 
-_MOST = 0.9
+_MOST = 0.8
 
 
 @dataclass(slots=True, eq=False)
@@ -24,11 +24,11 @@ class Record:
     anchor: Anchor
     anchors: list[Anchor]
     element: Element
-    link_text: str = ""
 
-    def __post_init__(self) -> None:
-        """The longest text among the record's links is what its link says."""
-        self.link_text = max((anchor.text for anchor in self.anchors), key=len)
+    @property
+    def link_text(self) -> str:
+        """What the record's link says: the longest text among its links."""
+        return self.anchor.text
 
     @property
     def url(self) -> str:
@@ -51,23 +51,31 @@ def records_of(anchors: list[Anchor]) -> list[Record]:
 
     A url that the group holds twice, far apart, is one record: that of its first link.
     """
-    by_url: dict[str, list[tuple[int, Anchor]]] = defaultdict(list)
+    by_url: dict[str, list[Anchor]] = {}
+    starts: list[int] = []
     for position, anchor in enumerate(anchors):
-        by_url[anchor.url].append((position, anchor))
+        if anchor.url in by_url:
+            by_url[anchor.url].append(anchor)
+        else:
+            by_url[anchor.url] = [anchor]
+            starts.append(position)
     records = []
-    for links in by_url.values():
-        first, link = links[0]
+    for first in starts:
+        link = anchors[first]
         # The nearest links of other records on either side: what holds one of them is more than this record.
         before = anchors[first - 1].element.index if first else -1
-        after = next((other for other in anchors[first + 1 :] if other.url != link.url), None)
-        end = after.element.index if after else sys.maxsize
+        after = first + 1
+        while after < len(anchors) and anchors[after].url == link.url:
+            after += 1
+        end = anchors[after].element.index if after < len(anchors) else sys.maxsize
         element = link.element
         while (parent := element.parent) is not None and before < parent.index and parent.end <= end:
             element = parent
-        inside = [anchor for _, anchor in links if element.holds(anchor.element)]
-        best = max(inside, key=lambda anchor: len(anchor.text)) if len(inside) > 1 else inside[0]
-        records.append(Record(best, inside, element))
-    records.sort(key=lambda record: record.element.index)
+        inside = by_url[link.url]
+        if len(inside) > 1:
+            inside = [anchor for anchor in inside if element.holds(anchor.element)]
+            link = max(inside, key=lambda anchor: len(anchor.text))
+        records.append(Record(link, inside, element))
     _level(records)
     return records
 

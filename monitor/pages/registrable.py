@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-# Names under which people register: gov.cn is nobody's, nea.gov.cn is. The full list has thousands of entries that
+# Names under which people register: gov.cn is nobody's, sample.gov.cn is. The full list has thousands of entries that
 # change; these second-level words cover the sites of governments and companies.
 _SHARED = frozenset(
     {"com", "net", "org", "gov", "edu", "ac", "co", "or", "go", "ne", "gob", "gouv", "gv", "mil", "govt", "gc"}
@@ -10,7 +10,7 @@ _SHARED = frozenset(
 
 
 def registrable_host(url: str) -> str:
-    """The registrable part of a url's host: `nea.gov.cn` for `zfxxgk.nea.gov.cn`; an address stands for itself."""
+    """The registrable part of a host: `sample.gov.cn` for `zfxxgk.sample.gov.cn`; an address stands for itself."""
     host = (urlsplit(url).hostname or "").lower()
     labels = host.split(".")
     if ":" in host or all(label.isdigit() for label in labels) or len(labels) <= 2:

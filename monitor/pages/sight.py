@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,19 +21,32 @@ _ASIDE = re.compile(
 _OWN_FOOT = re.compile(r"(?:^|[\s_-])(?:post|entry|article|asset|story|content|single)[_-]?footer(?=$|[\s_-])")
 _HEADLINE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "div", "p", "td", "span", "strong"})
 _NOT_POSTED = re.compile(
+    r"copyright|©|版权|版權|备案|"
     r"updated|modified|last edit|^\W*comments?\b|(?:latest|last) comment|成文|生效|截止|更新|수정|업데이트|"
     r"aktualisier|aktualiz|mis[e]? à jour|actualis|actualiz|atualizad|aggiornat|bijgewerkt|gewijzigd|oppdatert|"
     r"opdateret|uppdaterad|uppfært|päivitetty|muokattu|frissít|módosít|изменен|обновлен|оновлен|güncelle|ενημερώ|"
     r"cập nhật|diperbarui|อัปเดต|แก้ไข|تحديث|עודכן",
     re.IGNORECASE,
 )
+# 会议时间：, 公示期： and the like, but not what names the posting in other words.
+_OTHER_DAY = re.compile(r"([\u4e00-\u9fff]{2,8})(?:时间|時間|日期|期限?)\s*[:：]\s*$")
+_POSTING = re.compile(
+    r"发布|發布|發佈|发表|發表|发文|发稿|公开|公開|公布|公告|刊|登载|录入|添加|上传|上網|上网|信息|创建|建立|编辑|提交|张贴|張貼|文章|新闻|稿件"
+)
+_UNTIL = re.compile(r"[日号號일]?\s*(?:至|到|[-–—~～]+|to|until|bis|au|al?)\s*", re.IGNORECASE)
 # The clock that many sites show over every page.
 _TODAY = re.compile(
     r"今天是?|今日是|现在是|当前(?:时间|日期)|오늘은?|today(?: is)?|heute ist|aujourd.hui|сегодня", re.IGNORECASE
 )
-_CLOCK = re.compile(r"[\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE)
+_CLOCK = re.compile(r"[日일\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE)
 _SENTENCE_CHARS = 40
 _LONGEST_WORD = 20
+_LEAST_TITLE = 20
+_MOST_TEXTS_IN_ROW = 12
+_ROWS = frozenset({"li", "tr", "dd"})
+_WEEKDAY = re.compile(
+    r"星期|周[一二三四五六日]|曜日|요일|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE
+)
 # A day alone in its line, in words: at the end of a Chinese document it is the day on which it was signed.
 _SIGNED = re.compile(
     r"[\s（(]*(?:20\d\d|二[〇○零Ｏ0]..)\s*年\s*[\d一二三四五六七八九十]{1,3}\s*月\s*[\d一二三四五六七八九十]{1,3}\s*日[\s）)]*"
@@ -77,9 +91,38 @@ class Sight:
             return False
         if self.is_aside(index) or label_before(self.page, index) is Label.MADE or self._is_changed(index):
             return False
+        if self.is_of_link(index, _ROWS) or self._is_clock(index):
+            return False
         if not _SIGNED.fullmatch(text):
             return True
         return all(len(above) < _SENTENCE_CHARS for above in self.page.texts[start:index])
+
+    def is_of_link(self, index: int, blocks: frozenset[str]) -> bool:
+        """Whether a text stands in one of these blocks with the link to another article, and so is that one's."""
+        block: Element | None = self.page.elements[self.page.text_owner[index]]
+        while block is not None and block.tag not in blocks:
+            block = block.parent
+        if block is None or block.text_end - block.text_start > _MOST_TEXTS_IN_ROW:
+            return False
+        first, last = (bisect_left(self._titles, place) for place in (block.index, block.end))
+        return first < last
+
+    @cached_property
+    def _titles(self) -> list[int]:
+        """The indexes of the elements that link to other articles by their titles."""
+        title = fold(self.title)
+        return [
+            anchor.element.index
+            for anchor in self.page.anchors
+            if _weight(anchor.text) >= _LEAST_TITLE and fold(anchor.text) != title
+        ]
+
+    def _is_clock(self, index: int) -> bool:
+        """Whether a text over the headline is the day of reading, with its weekday."""
+        if index >= min(self.starts, default=0) or not _WEEKDAY.search(self.page.texts[index]):
+            return False
+        matches = dates_in_text(self.page.texts[index], self.today, order=self.order)
+        return any(abs(match.date - self.today) <= dt.timedelta(days=1) for match in matches)
 
     def _is_changed(self, index: int) -> bool:
         """Whether the text before is nothing but a word for a change, as `Updated:`."""
@@ -91,13 +134,17 @@ class Sight:
 
         With each goes how many characters it takes, its time of day included.
         """
-        end = 0
-        for match in dates_in_text(text, self.today, order=self.order):
+        matches = dates_in_text(text, self.today, order=self.order)
+        starts = [*(match.start for match in matches), len(text)][1:]
+        end, is_range = 0, False
+        for match, following in zip(matches, starts, strict=True):
             clock = _CLOCK.match(text, match.end)
             before, end = text[end : match.start], clock.end() if clock else match.end
-            if not match.has_year or _NOT_POSTED.search(before) or _NOT_POSTED.match(text[end:].lstrip(" (（,")):
+            after, was_range = text[end:following], is_range
+            is_range = following < len(text) and _UNTIL.fullmatch(after) is not None
+            if not match.has_year or is_range or was_range or _TODAY.search(before) or _is_of_something_else(before):
                 continue
-            if match.date < self.today or not _TODAY.search(before):
+            if not _NOT_POSTED.search(before) and not _NOT_POSTED.match(after.lstrip(" (（,")):
                 yield match.date, end - match.start
 
     def is_in_own_article(self, element: Element) -> bool:
@@ -128,6 +175,17 @@ class Sight:
         if self._headlines and all(flags[element.index] for element in self._headlines):
             flags = _asides(self.page, _ancestors(self._headlines), is_share_told=True)
         return flags
+
+
+def _weight(text: str) -> int:
+    """The length of a text in letters; a character of Chinese, Japanese or Korean says as much as two."""
+    return len(text) + sum(char >= "\u2e80" for char in text)
+
+
+def _is_of_something_else(before: str) -> bool:
+    """Whether the words just before a date say that it is the day of a meeting, a deadline or the like."""
+    label = _OTHER_DAY.search(before)
+    return label is not None and _POSTING.search(label[1]) is None
 
 
 def is_not_posted(text: str) -> bool:

@@ -14,9 +14,11 @@ _SAYS_NOTHING = re.compile(
     r"order|decision|agenda|minutes|pdf|html?|docx?|text|"
     r"story|article|the|full|this|document|file|mp3|listen|audio|transcript|»|›|>|\.|…|查看|"
     r"查看更多|查看详情|查看全文|更多|详情|"
-    r"详细|阅读全文|阅读|全文|下载|附件|点击|点击查看|详见|もっと見る|詳細|자세히|more|mehr|"
-    r"weiterlesen|lire la suite|leer más|les mer)"
-    r"(?:[\s»›>.…:]|read|more|here|details?|pdf|full|story|article|the|text|opinion)*[\])>）】\s]*$",
+    r"详细|阅读全文|阅读|全文|下载|附件|点击|点击查看|详见|もっと見る|続きを読む|詳細|자세히(?:\s보기)?|더\s?보기|mehr(?:\serfahren)?|"
+    r"weiterlesen|lire la suite|en savoir plus|leer más|ver más|continuar leyendo|leia mais|saiba mais|"
+    r"leggi tutto|les mer|подробнее|читать далее)"
+    r"(?:[\s»›>.…:]|read|more|here|details?|pdf|full|story|article|the|text|opinion)*"
+    r"(?:\(\s*[\d.,]+\s*[KMG]i?B\s*\))?[\])>）】\s]*$",
     re.IGNORECASE,
 )
 _DATE_TAIL = re.compile(

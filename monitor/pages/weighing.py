@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from monitor.domain.urls import host_of
 from monitor.pages.grouping import url_shape
 from monitor.pages.outline import Anchor, Element, Outline
 from monitor.pages.records import Record
@@ -47,7 +46,6 @@ _WEIGHTS = {
     "text_share": 4.0,
     "link_length": 1.0,
     "record_length": 0.4,
-    "short": -0.3,
     "article_like": 2.2,
     "count": 0.6,
     "boilerplate": -3.0,
@@ -57,7 +55,6 @@ _WEIGHTS = {
     "inline": -2.5,
     "purity": 1.0,
     "siblings": 0.6,
-    "elsewhere": -1.5,
 }
 
 
@@ -90,7 +87,6 @@ class _LinkTraits:
     length: int
     is_article_like: bool
     is_inline: bool
-    is_elsewhere: bool
 
 
 class Scales:
@@ -114,7 +110,6 @@ class Scales:
             0,
             *accumulate(w if w >= 50 and not is_link else 0 for w, is_link in zip(weights, linked, strict=True)),
         ]
-        self._host = host_of(page.url).removeprefix("www.")
         self._boilerplate: dict[int, bool] = {}
         self._links = [0, *accumulate(anchored)]
         self._traits: dict[int, _LinkTraits] = {}
@@ -129,11 +124,14 @@ class Scales:
         )
 
     def _lead_teasers(self, records: Sequence[Record]) -> bool:
-        """Whether the paragraphs between the records belong to them: below headings, or with a "read more" each."""
+        """Whether the paragraphs between the records are theirs: below headings, or with the same "read more" each."""
         if all(record.element.tag in _HEADINGS for record in records):
             return True
-        gaps = [self._links[after.element.index] - self._links[one.element.end] for one, after in pairwise(records)]
-        return sum(0 < links <= 3 for links in gaps) >= 0.8 * len(gaps)
+        said: Counter[str] = Counter()
+        for one, after in pairwise(records):
+            between = range(self._links[one.element.end], self._links[after.element.index])
+            said.update({self.page.anchors[position].text for position in between})
+        return max(said.values(), default=0) >= 0.8 * (len(records) - 1)
 
     def text(self, record: Record) -> int:
         """The weight of a record's text."""
@@ -152,24 +150,21 @@ class Scales:
         parents = Counter([record.element.parent.index if record.element.parent else 0 for record in records])
         dated, beside = self._dated(records)
         swallowed = sum(max(0, self._links_in(record.element) - 3) for record in records) / count
-        repeated = 1 - len({record.link_text or self.page.text_of(record.element) for record in records}) / count
         parts = {
             "dated": dated / count,
             "beside": beside / count,
             "text_share": sum(min(LONG_RECORD, text) for text in texts) / max(1, self._lengths[-1]),
             "link_length": sum(min(60, length) for length in lengths) / count / 20,
             "record_length": sum(min(160, text) for text in texts) / count / 40,
-            "short": sum(length < 10 for length in lengths) / count,
             "article_like": sum(one.is_article_like for one in traits) / count,
             "count": math.log2(min(count, 24)),
             "boilerplate": sum(self._is_boilerplate(record.element) for record in records) / count,
             "swallowed": min(7.5, swallowed),
-            "repeated": repeated,
+            "repeated": 1 - len({one.link_text or self.page.text_of(one.element) for one in records}) / count,
             "few": max(0, 4 - count) / 2,
             "inline": sum(one.is_inline for one in traits) / count,
             "purity": max(shapes.values()) / count,
             "siblings": max(parents.values()) / count,
-            "elsewhere": sum(one.is_elsewhere for one in traits) / count * repeated,
         }
         return Group(records, parts, sum(_WEIGHTS[name] * value for name, value in parts.items()))
 
@@ -199,8 +194,8 @@ class Scales:
                 continue
             following = records[position + 1].text_start if position + 1 < len(records) else last
             behind += dates[max(end, min(following, end + _NEAR_TEXTS, last))] > dates[end]
-        is_headed = not inside and 2 <= headings <= 0.5 * len(records)
-        return inside, max(behind, headed) if is_headed else behind
+        is_headed = inside <= 0.1 * len(records) and 2 <= headings <= 0.5 * len(records)
+        return inside, max(behind, headed - inside) if is_headed else behind
 
     def _is_date_line(self, index: int) -> bool:
         """Whether a text is hardly more than a date, as the heading over the rows of one day is."""
@@ -213,7 +208,6 @@ class Scales:
                 length=text_weight(anchor.text),
                 is_article_like=bool(_ARTICLE_URL.search(_after_host(anchor.url))),
                 is_inline=_is_inline(self.page, anchor.element),
-                is_elsewhere=host_of(anchor.url).removeprefix("www.") != self._host,
             )
         return traits
 

@@ -9,7 +9,7 @@ from monitor.domain.page import Candidate, Page, PageErrorCode
 from monitor.domain.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.domain.tables import Section
 from monitor.domain.urls import url_key
-from monitor.domain.words import DateSource, Render, SectionEnd
+from monitor.domain.words import DateSource, Disposition, Render, SectionEnd
 from monitor.ports import PageLoader
 from monitor.store import Store
 from monitor.sweep.coverage import NOT_OPENED, ROBOTS, Entry, Ledger
@@ -163,10 +163,13 @@ class SectionReader:
         return self.next_url is not None or self.cut_short_at is not None or bool(self.ledger.open_entries())
 
     def _ends_in_range(self, page: Page) -> bool:
-        """Whether more of a list, shown in the same page, could be in range: by its last candidates as far as read."""
-        tail = [self.ledger.find(candidate.url) for candidate in page.candidates[-_TAIL:]]
-        in_range = any(entry is None or entry.is_in_range or entry.candidate.date is None for entry in tail)
-        return in_range and not self.plan.is_home
+        """Whether more of a list, shown in the same page, could be new and in range: one of its last candidates is."""
+        tail = [entry for one in page.candidates[-_TAIL:] if (entry := self.ledger.find(one.url))]
+        return not self.plan.is_home and any(
+            (entry.is_in_range or entry.candidate.date is None)
+            and (self.is_unfinished or entry.disposition is not Disposition.KNOWN)
+            for entry in tail
+        )
 
 
 def is_refusal(page: Page) -> bool:

@@ -91,22 +91,27 @@ class Renderer:
                 response = await tab.draw(url, timeout_s=timeout_s)
                 for hop in response.hops:
                     await self._guard.check(hop, may_be_unresolved=self._network.proxy is not None)
-        except BaseException as error:
-            is_dead = session.is_dead() or tab is None or tab.is_dead
+        except (PlaywrightError, TimeoutError, FetchFailed) as error:
+            failure = self._failure_of(error, session, tab)
             if tab is not None:
                 await quietly(tab.close)
-            if tab is not None and tab.is_flooded:
-                raise too_large(self._pages.max_bytes) from error
-            if isinstance(error, PlaywrightError) and is_dead and not isinstance(error, PlaywrightTimeout):
-                raise _BrowserDied from error
-            if isinstance(error, PlaywrightError | TimeoutError | FetchFailed):
-                raise self._failure_of(error, tab) from error
+            raise failure from error
+        except BaseException:
+            if tab is not None:
+                await quietly(tab.close)
             raise
         await session.give_back(tab)
         return response
 
-    def _failure_of(self, error: PlaywrightError | TimeoutError | FetchFailed, tab: Tab | None) -> FetchFailed:
+    def _failure_of(
+        self, error: PlaywrightError | TimeoutError | FetchFailed, session: Session, tab: Tab | None
+    ) -> "FetchFailed | _BrowserDied":
         """The page's error: what the way out has to say about it, before what the browser makes of that."""
+        if tab is not None and tab.is_flooded:
+            return too_large(self._pages.max_bytes)
+        is_dead = session.is_dead() or tab is None or tab.is_dead
+        if isinstance(error, PlaywrightError) and is_dead and not isinstance(error, PlaywrightTimeout):
+            return _BrowserDied()
         refusal = self._proxy.failure_of(tab.failed_url) if self._proxy and tab and tab.failed_url else None
         if refusal is not None:
             return refusal

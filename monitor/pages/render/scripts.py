@@ -77,24 +77,22 @@ A list longer than the window is scrolled to its end at once, and again each tim
 last time, at most `most` times. A page that does not grow loses no time by this.
 """
 
-PRESS_MORE = f"""() => {{
+PRESSED = "pressed"
+GOES_ON = "goes on"
+
+SHOW_MORE = f"""({{most}}) => {{
   {_LIST}
-  const links = document.links.length;
-  if (!(links > asked.linksBefore) || !isList()) return false;
-  const button = buttonForMore();
-  if (button === null) return false;
+  if (!isList()) return '';
+  const links = document.links.length, button = buttonForMore();
+  if (button === null) return asked.scrolls > 0 && links > asked.linksThen ? '{GOES_ON}' : '';
+  if (!(links > asked.linksBefore)) return '';
+  if (asked.presses >= most) return '{GOES_ON}';
   asked.presses += 1;
   asked.linksBefore = links;
   button.click();
-  return true;
+  return '{PRESSED}';
 }}"""
-"""Presses the button that shows more of a list, if there is one and the last time brought something."""
+"""Presses the button that shows more of a list, at most `most` times, if the last time brought something.
 
-GOES_ON = f"""() => {{
-  {_LIST}
-  const links = document.links.length;
-  if (!isList()) return false;
-  if (buttonForMore()) return asked.presses > 0 && links > asked.linksBefore;
-  return asked.scrolls > 0 && links > asked.linksThen;
-}}"""
-"""Whether the list, when it was last asked, showed more of itself and could be asked again."""
+`PRESSED` says that it was; `GOES_ON` that the list, by its button or as it was scrolled, could be asked for more.
+"""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import BrowserContext, CDPSession, Page, Request
+from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Request
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Response as Answer
 
 from monitor.net.response import Response
 from monitor.pages.render.complaints import failure_of_complaint, refused, too_large
-from monitor.pages.render.scripts import GOES_ON, HAS_SCRIPTS, IS_NEARLY_EMPTY, PRESS_MORE, UNTIL_QUIET
+from monitor.pages.render.scripts import GOES_ON, HAS_SCRIPTS, IS_NEARLY_EMPTY, PRESSED, SHOW_MORE, UNTIL_QUIET
 from monitor.pages.render.world import World
 
 _NEVER_AWAITED = frozenset({"eventsource", "websocket", "ping", "beacon"})
@@ -26,7 +26,7 @@ _CLOSE_S = 5.0
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _MAX_ROUNDS = 5  # of scrolling, and of pressing a button for more
 _MOVED_ON = "net::ERR_ABORTED"  # what the browser says of a page that was left before it had come in whole
-_MAX_PAGES_BYTES = 4  # all that a page loads may weigh this many times as much as one page
+_MAX_PAGES = 4  # all that a page loads may weigh as much as so many pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class Tab:
         page.on("response", self._on_response)
         page.on("crash", self._on_crash)
         page.on("popup", _close_popup)
+        page.on("framenavigated", self._on_navigated)
         network.on("Network.dataReceived", self._on_data)
         network.on("Network.requestWillBeSent", self._on_sent)
         network.on("Network.responseReceivedExtraInfo", self._on_headers)
@@ -88,7 +89,6 @@ class Tab:
         """The page once it has come to rest, and a list once it shows no more by scrolling or its button."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
-        is_cut_short = False
         self._forget()
         await self._go(url, timeout_s=timeout_s)
         self._refuse_too_large()
@@ -96,10 +96,9 @@ class Tab:
             await self._settle(_QUIET_S, min(deadline, loop.time() + _SETTLE_S))
             if await self._is_nearly_empty():
                 await self._settle(_PATIENT_QUIET_S, min(deadline, loop.time() + _SETTLE_S))
-            view = await self._grown(min(deadline, loop.time() + _SETTLE_S))
-            is_cut_short = await self._says(GOES_ON, if_moving=False)
+            view, is_cut_short = await self._grown(min(deadline, loop.time() + _SETTLE_S))
         else:
-            view = await self._view()
+            view, is_cut_short = await self._view(), False
         # The byte order mark settles the encoding, whatever the document says that it was written in.
         body = b"\xef\xbb\xbf" + view.html.encode("utf-8", "replace")
         if len(body) > self._max_bytes:
@@ -143,21 +142,20 @@ class Tab:
             raise refused()
         return _View(self._main, url, html)
 
-    async def _grown(self, deadline: float) -> _View:
-        """The document after its button for more was pressed as long as that brought new links.
+    async def _grown(self, deadline: float) -> tuple[_View, bool]:
+        """The document after its button for more was pressed as long as that brought new links, and if it goes on.
 
         A button that leads to another document was none; the list is then as it was before.
         """
-        loop = asyncio.get_running_loop()
-        view = await self._view()
-        for _ in range(_MAX_ROUNDS):
-            if loop.time() >= deadline or not await self._says(PRESS_MORE, if_moving=False):
-                break
+        while True:
+            view = await self._view()
+            most = _MAX_ROUNDS if asyncio.get_running_loop().time() < deadline else 0
+            answer = await self._ask(SHOW_MORE, {"most": most}, if_moving="")
+            if answer != PRESSED:
+                return view, answer == GOES_ON
             await self._settle(_QUIET_S, deadline)
             if self._main is not view.main:
-                break
-            view = await self._view()
-        return view
+                return view, False
 
     async def _settle(self, quiet_s: float, deadline: float) -> None:
         """Waits until the page asks for nothing and changes nothing for `quiet_s`, but no longer than `deadline`."""
@@ -177,17 +175,17 @@ class Tab:
                         return
 
     async def _may_change(self) -> bool:
-        return await self._says(HAS_SCRIPTS, if_moving=True)
+        return await self._ask(HAS_SCRIPTS, if_moving=True) is True
 
     async def _is_nearly_empty(self) -> bool:
         if self._main is None or self._main.status != 200:
             return await self._may_change()
-        return await self._says(IS_NEARLY_EMPTY, if_moving=True)
+        return await self._ask(IS_NEARLY_EMPTY, if_moving=True) is True
 
-    async def _says(self, script: str, *, if_moving: bool) -> bool:
-        """Whether the page says so, or `if_moving` where it was leaving for the next one and could not answer."""
+    async def _ask(self, script: str, given: dict[str, float] | None = None, *, if_moving: object) -> object:
+        """The page's answer, or `if_moving` where it was leaving for the next one and could give none."""
         try:
-            return await self._world.ask(script) is True
+            return await self._world.ask(script, given)
         except PlaywrightError:
             if self._is_gone:
                 raise
@@ -249,6 +247,10 @@ class Tab:
             headers = {name.lower(): value for name, value in event["headers"].items()}
             self._led_to = headers.get("location", "").strip()
 
+    def _on_navigated(self, frame: Frame) -> None:
+        if frame == self._page.main_frame:
+            self._world.forget()
+
     def _on_crash(self, _page: Page) -> None:
         self.is_dead = True
 
@@ -256,7 +258,7 @@ class Tab:
         name, length = event["requestId"], event["dataLength"]
         self._received[name] += length
         is_much = self._received[name] > self._max_bytes
-        if (is_much or self._received.total() > _MAX_PAGES_BYTES * self._max_bytes) and not self.is_flooded:
+        if (is_much or self._received.total() > _MAX_PAGES * self._max_bytes) and not self.is_flooded:
             self.is_flooded = True
             self._closing = asyncio.ensure_future(quietly(self.close))
 

@@ -1,6 +1,8 @@
 """The HTTP cache: asked about each time, carried once, and no way around guard and limits."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -81,6 +83,22 @@ async def test_what_may_not_be_stored_and_what_nobody_asked_to_keep_is_not_kept(
             await client.fetch(forbidden, keep=Keep.ASK)
             await client.fetch(plain)
     assert not any("if-none-match" in asked.headers for asked in site.asked)
+
+
+async def test_a_page_that_its_site_could_not_be_asked_about_takes_no_room(new_client, site, reply, tmp_path) -> None:
+    fresh = {"cache-control": "max-age=3600"}
+    site.on("/page", reply(BODY, headers=fresh))
+    site.on("/document", reply(BODY, headers=fresh))
+    async with new_client() as client:
+        for _ in range(2):
+            answers = [
+                await client.fetch(site.url("/page"), keep=Keep.ASK),
+                await client.fetch(site.url("/document"), keep=Keep.REUSE),
+            ]
+    assert [answer.is_from_cache for answer in answers] == [False, True]
+    assert [answer.body for answer in answers] == [BODY.encode()] * 2
+    with closing(sqlite3.connect(tmp_path / "cache" / FILE_NAME)) as kept:
+        assert kept.execute("SELECT count(*) FROM entries").fetchone() == (1,)
 
 
 async def test_a_kept_page_is_still_behind_guard_and_limit(new_client, network, site, reply, tmp_path) -> None:

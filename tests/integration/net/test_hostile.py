@@ -124,10 +124,23 @@ MAY_BE_NO_URL = {
     *("tab in scheme", "port 0", "port 99999", "no host", "hash before at"),
 }
 WAYS = ("http, asked", "http, redirected", "browser, asked", "browser, redirected")
+# Addresses in plain writing that only their range sets apart: the guard tells them so on every way, and one such
+# redirect stands for all where each costs the browser a process.
+PLAIN_RANGES = {
+    *("IPv6 link-local", "IPv6 site-local", "IPv6 unique local", "IPv6 multicast", "private 172", "private 192"),
+    *("carrier-grade NAT", "protocol assignments", "benchmarks", "multicast", "reserved", "broadcast"),
+    *("metadata of another cloud", "metadata at a public address"),
+}
 NOT_HOSTILE = {
     ("no host", "http, redirected"),  # stands for a path of the same site there
     ("a name that changes its address", "browser, redirected"),  # is looked up but once, and connected to as checked
 }
+CASES = [
+    (name, way)
+    for name in ADDRESSES
+    for way in WAYS
+    if (name, way) not in NOT_HOSTILE and not (name in PLAIN_RANGES and way == "browser, redirected")
+]
 NAMES = {
     "intranet.example": ["10.1.2.3"],
     "both.example": ["93.184.216.34", "127.0.0.1"],
@@ -294,9 +307,7 @@ def site(world: World):
     return world.site
 
 
-@pytest.mark.parametrize(
-    ("name", "way"), [(name, way) for name in ADDRESSES for way in WAYS if (name, way) not in NOT_HOSTILE]
-)
+@pytest.mark.parametrize(("name", "way"), CASES)
 async def test_a_hostile_address_is_refused_and_nobody_there_hears_of_it(
     world, site, reply, name: str, way: str
 ) -> None:
@@ -444,7 +455,7 @@ async def test_redirects_without_end_are_an_error(world, site, reply, locations:
 HEAVY = {
     "a script that never ends": "<script>for (;;);</script>",
     "a script that never ends, later": "<script>setTimeout(() => { for (;;); }, 50)</script>",
-    "a script that eats memory": "<script>const a = []; for (;;) a.push(Array(1e5).fill(Math.random()))</script>",
+    "a script that eats memory": "<script>const a = []; for (;;) a.push(Array(4e6).fill(0.5))</script>",
     "a document that grows": "<script>for (;;) document.body.append('x'.repeat(1000))</script>",
 }
 
@@ -507,7 +518,7 @@ async def test_a_title_is_text_whatever_it_holds(world, site, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["http", "browser"])
-@pytest.mark.parametrize("tag", ["div", "b", "table", "ul", "font", "span"])
+@pytest.mark.parametrize("tag", ["div", "b", "table"])
 async def test_ten_thousand_nested_tags_are_a_page(world, site, tag: str, way: str) -> None:
     body = f"{TEXT}{f'<{tag}>' * 10_000}<a href='/deep'>deep</a>"
     response = await world.ask(way, site.on("/", f"<html><body>{body}"))

@@ -56,3 +56,12 @@ async def test_a_list_that_goes_on_unread_before_the_window_is_whole(bureau: Any
     show_growing(bureau, bureau.rows(0, 0, 1, 1, 2, *OLD))
     run = await bureau.sweep()
     assert (run.sections[0].ended, run.status, run.coverage.unseen) == (SectionEnd.END, RunStatus.SUCCEEDED, [])
+
+
+async def test_a_list_that_goes_on_with_what_is_known_is_whole(bureau: Any) -> None:
+    known = bureau.rows(0, 0, 1, 1, 2, *OLD)
+    show_growing(bureau, known)
+    await bureau.sweep()
+    show_growing(bureau, [*bureau.rows(0, 0, first=200), *known[:4]])
+    second = await bureau.sweep()
+    assert (second.sections[0].ended, second.status, second.coverage.saved) == (SectionEnd.END, RunStatus.SUCCEEDED, 2)

@@ -121,3 +121,10 @@ def test_documents_on_the_page_are_its_attachments() -> None:
         '<a href="/down?file=b.docx" title="附表">下载</a> <a href="/x.html">x</a></p>',
     )
     assert [(found.title, found.type) for found in page.attachments] == [("1.管理规范.pdf", "pdf"), ("附表", "docx")]
+
+
+def test_a_page_that_is_no_article_is_not_reported_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING"):
+        read("", "<div>x</div>")
+        read("", "<form><input></form>")
+    assert caplog.records == []

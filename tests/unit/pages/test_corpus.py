@@ -1,15 +1,23 @@
-"""The Chinese list pages of the corpus whose gold is dated, read by the rules that read every page."""
+"""The real list pages of the corpus, read by the rules that read every page."""
 
 import csv
 import datetime as dt
+import importlib.util
 import json
+import zlib
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.page import Page
+from monitor.pages.encoding import decode
+from monitor.pages.listing import list_candidates
+from monitor.pages.outline import outline
+from monitor.pages.paging import next_page_of
 from monitor.pages.parse import parse_page
+from monitor.pages.registrable import registrable_host
 
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
 DATED_LISTS = ("ge-163roll", "ge-dfa66", "ge-hrfund", "kyz-gz", "kyz-mee", "kyz-nea", "kyz-tangshan")
@@ -59,3 +67,47 @@ def test_the_next_page_of_a_real_list_is_the_one_that_its_pager_names(name: str)
     assert (folded(page.next_page) if page.next_page else None) == (
         folded(gold["next_page"]) if gold.get("next_page") else None
     )
+
+
+@pytest.fixture(scope="module")
+def scores_by_half() -> dict[str, dict[str, float]]:
+    """What the lists of the corpus score in each of two halves, cut by site: rules that fit one only would show."""
+    if not (CORPUS / "score.py").exists():
+        pytest.skip("the corpus of real pages is not beside this repository")
+    spec = importlib.util.spec_from_file_location("score", CORPUS / "score.py")
+    assert spec is not None
+    assert spec.loader is not None
+    score = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(score)
+    results: dict[str, list] = {"first": [], "second": []}
+    with (CORPUS / "manifest.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["kind"] == "list"]
+    for row in rows:
+        gold = json.loads((CORPUS / row["gold"]).read_text(encoding="utf-8"))
+        seen_there = list_seen((CORPUS / row["page"]).read_bytes(), gold.get("base_url") or row["url"])
+        half = "first" if zlib.crc32(registrable_host(row["url"]).encode()) % 2 else "second"
+        results[half].append((row, score.score_list(gold, seen_there)))
+    return {half: score.summary(scored) for half, scored in results.items()}
+
+
+def list_seen(body: bytes, url: str) -> dict:
+    text = decode(body, "text/html")[0].replace("\x00", "")
+    tree = LexborHTMLParser(text)
+    page = outline(tree, url)
+    candidates = list_candidates(page, FETCHED_AT.date())
+    return {
+        "candidates": [{"url": found.url, "date": str(found.date or "")} for found in candidates],
+        "next_page": next_page_of(page, tree, text) if candidates else None,
+    }
+
+
+@pytest.mark.parametrize("half", ["first", "second"])
+def test_each_half_of_the_real_lists_is_seen_as_well_as_the_whole(
+    half: str, scores_by_half: dict[str, dict[str, float]]
+) -> None:
+    scores = scores_by_half[half]
+    assert scores["list_pages"] >= 30
+    assert scores["list_f1"] >= 0.995
+    assert scores["list_date_exact"] >= 0.98
+    assert scores["list_date_wrong"] <= 0.001
+    assert scores["next_page"] == 1

@@ -27,6 +27,11 @@ def page(text: str, charset: str | None) -> str:
         (KOREAN, "euc_kr", "euc-kr", "euc-kr"),
         ("Žluťoučký kůň úpěl", "cp1250", "windows-1250", "windows-1250"),
         ("Ελληνικά νέα", "iso8859_7", "iso-8859-7", "iso-8859-7"),
+        ("Министерство опубликовало новые правила", "koi8_r", "koi8-r", "koi8-r"),
+        ("Министерство опубликовало новые правила", "cp866", "cp866", "ibm866"),
+        ("กระทรวงเผยแพร่กฎใหม่", "cp874", "tis-620", "windows-874"),
+        ("نشرت الوزارة قواعد جديدة", "cp1256", "windows-1256", "windows-1256"),
+        (JAPANESE, "iso2022_jp", "iso-2022-jp", "iso-2022-jp"),
     ],
 )
 def test_a_declared_encoding_that_fits_is_believed(text: str, codec: str, declared: str, name: str) -> None:
@@ -70,3 +75,24 @@ def test_one_broken_byte_does_not_change_the_encoding_of_a_page() -> None:
     text, name = decode(CHINESE.encode() + b"\xff" + CHINESE.encode(), None)
     assert name == "utf-8"
     assert text.count("\ufffd") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "codec", "name"),
+    [
+        ("Urząd ogłosił nowe zasady dla przedsiębiorców", "pl", "cp1250", "windows-1250"),
+        ("Η κυβέρνηση δημοσίευσε νέους κανόνες", "el", "cp1253", "windows-1253"),
+        ("Министерство опубликовало новые правила", "ru", "cp1251", "windows-1251"),
+        ("نشرت الوزارة قواعد جديدة للشركات", "ar", "cp1256", "windows-1256"),
+    ],
+)
+@pytest.mark.parametrize("declared", [None, "utf-8", "iso-8859-1"])
+def test_the_language_settles_a_wrong_or_missing_declaration(
+    text: str, language: str, codec: str, name: str, declared: str | None
+) -> None:
+    html = page(text, declared).replace("<html>", f'<html lang="{language}">')
+    assert decode(html.encode(codec), None) == (html, name)
+
+
+def test_japanese_in_seven_bits_is_known_by_its_escapes() -> None:
+    assert decode(page(JAPANESE, None).encode("iso2022_jp"), None) == (page(JAPANESE, None), "iso-2022-jp")

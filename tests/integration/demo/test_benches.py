@@ -1,0 +1,105 @@
+"""The benchmarks as they are run, with small inputs; at full length in `make soak`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.cli.main import main
+from monitor.demo import bench_extract
+from monitor.errors import UsageError
+from monitor.pages.browser import find_browser
+from monitor.settings import BrowserSettings
+
+LIST = "".join(
+    f"<li><a href='/art/{n}.html'>关于做好第{n}批项目申报工作的通知</a><span>2026-11-{n:02}</span></li>"
+    for n in range(1, 11)
+)
+# A scorer in the place of the corpus's own: same way to call it, figures that a test can tell apart.
+SCORER = """
+import csv, json, sys
+from pathlib import Path
+root = Path(__file__).parent
+rows = list(csv.DictReader(open(root / "manifest.csv", encoding="utf-8")))
+if sys.argv[1] == "tasks":
+    for row in rows:
+        print(json.dumps({"id": row["id"], "path": str(root / row["page"]), "url": row["url"]}))
+else:
+    answers = {one["id"]: one for one in map(json.loads, open(sys.argv[2], encoding="utf-8"))}
+    text, items = answers.get("b", {}).get("text") or "", answers.get("a", {}).get("candidates") or []
+    print(json.dumps({"all": {"list_f1": float(len(items)), "text_f1": float("申报" in text)}}))
+"""
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    (tmp_path / "score.py").write_text(SCORER, encoding="utf-8")
+    rows = (
+        "id,kind,url,page\na,list,https://bureau.example/list/,a.html\nb,article,https://bureau.example/b.html,b.html\n"
+    )
+    (tmp_path / "manifest.csv").write_text(rows, encoding="utf-8")
+    (tmp_path / "a.html").write_text(f"<html><body><ul>{LIST}</ul></body></html>", encoding="utf-8")
+    text = "各单位请于月底前报送项目申报材料，逾期不再受理，并做好后续工作的安排。" * 6
+    (tmp_path / "b.html").write_text(f"<html><body><h1>通知</h1><p>{text}</p></body></html>", encoding="utf-8")
+    return tmp_path
+
+
+def test_all_tools_read_the_same_pages_and_the_corpus_scores_them(corpus: Path) -> None:
+    heard: list[str] = []
+    ours, *peers = bench_extract.measure(corpus, on_step=heard.append)
+    assert (ours.name, ours.pages, ours.failed, ours.figures) == ("monitor", 2, 0, {"list_f1": 10.0, "text_f1": 1.0})
+    assert ours.ms_a_page is not None
+    by_name = {one.name: one for one in peers}
+    assert list(by_name) == heard[1:] == ["trafilatura", "htmldate", "gerapy-auto-extractor"]
+    # What a tool does not claim to see is not held against it.
+    assert (by_name["trafilatura"].pages, by_name["trafilatura"].figures) == (1, {"text_f1": 1.0})
+    assert by_name["htmldate"].figures == {}
+    apart = by_name["gerapy-auto-extractor"]
+    assert apart.missing in (None, "not installed: pip install gerapy-auto-extractor")
+
+
+def test_a_folder_without_a_corpus_is_said_to_have_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no corpus at .*--corpus DIR"):
+        bench_extract.measure(tmp_path, on_step=print)
+
+
+def test_the_command_prints_the_figures_of_each_tool(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["bench", "extract", "--corpus", str(corpus)])
+    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert left.value.code == 0
+    assert told[0][:3] == ["monitor", "trafilatura", "htmldate"]
+    assert next(row for row in told if row and row[0] == "list_f1")[1:4] == ["10.0", "-", "-"]
+    assert next(row for row in told if row and row[0] == "pages")[1:4] == ["2", "1", "1"]
+
+
+@pytest.fixture(scope="module")
+def figures() -> Any:
+    """What `monitor bench pages --json` prints; it takes minutes."""
+    find_browser(BrowserSettings())
+    command = [sys.executable, "-m", "monitor", "bench", "pages", "--json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["figures"]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_drawing_a_thousand_pages_leaves_little_behind(figures: Any) -> None:
+    memory = figures["memory"]
+    if memory is None:
+        pytest.skip("this system does not tell how much memory a process holds")
+    assert memory["pages"] == 1000
+    assert memory["at_end_mb"] - memory["after_first_50_mb"] <= 50, memory
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("kind", "way", "least"), [("static", "ours: fetch + lexbor", 0.6), ("rendered", "ours: drawn", 0.85)]
+)
+def test_pages_come_nearly_as_fast_as_from_the_bare_libraries(figures: Any, kind: str, way: str, least: float) -> None:
+    ratios = {one["at_once"]: one["ratio"] for one in figures[kind] if one["way"] == way}
+    assert set(ratios) == {1, 2, 4, 8}
+    assert min(ratios.values()) >= least, ratios

@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from monitor.domain.page import PageErrorCode as Code
+from monitor.pages.render.complaints import failure_of_complaint, why_not_started
+
+
+@pytest.mark.parametrize(
+    ("complaint", "code"),
+    [
+        ("Page.goto: net::ERR_BLOCKED_BY_CLIENT at http://10.0.0.1/\nCall log:\n  - navigating", Code.FORBIDDEN),
+        ("Page.goto: net::ERR_UNSAFE_REDIRECT at http://a.example/", Code.FORBIDDEN),
+        ("Page.goto: net::ERR_INVALID_REDIRECT at http://a.example/", Code.INVALID_URL),
+        ("Page.goto: Download is starting", Code.UNSUPPORTED_TYPE),
+        ("Page.goto: net::ERR_TOO_MANY_REDIRECTS at http://a.example/", Code.NETWORK),
+        ("net::ERR_INVALID_CHUNKED_ENCODING", Code.NETWORK),
+        ("", Code.NETWORK),
+    ],
+)
+def test_a_complaint_of_the_browser_is_an_error_of_the_page(complaint: str, code: Code) -> None:
+    assert failure_of_complaint(complaint).error.code is code
+
+
+def test_the_reason_is_one_short_sentence() -> None:
+    message = failure_of_complaint("Page.goto: net::ERR_CONNECTION_RESET at http://a.example/\nCall log:").error.message
+    assert message == "The browser could not load the page: ERR_CONNECTION_RESET."
+    assert len(failure_of_complaint("x" * 5_000).error.message) < 300
+
+
+def test_a_browser_that_does_not_start_names_the_setting_to_mend() -> None:
+    assert "pages.browser.path" in why_not_started("exit code 3\nlog", Path("/opt/chrome"), None)
+    assert "pages.browser.endpoint" in why_not_started("refused", None, "http://10.0.0.1:9222")

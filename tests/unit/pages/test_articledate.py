@@ -1,0 +1,157 @@
+"""Which of the days on a page is the one of publication; where none is, none is given."""
+
+import datetime as dt
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.pages.parse import parse_page
+
+FETCHED_AT = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
+TITLE = "关于做好全市防汛抗旱工作的通知"
+BODY = "".join(
+    f"<p>{text}</p>"
+    for text in (
+        "为切实做好今年的防汛抗旱工作，保障人民群众生命财产安全，根据防洪法和抗旱条例的有关规定，现就有关事项通知如下。",
+        "一、各县区要逐级落实防汛抗旱责任制，将水库、堤防、蓄滞洪区的责任人在当地主要媒体上公布，接受社会监督。",
+        "二、各有关部门要加强监测预报预警，强化会商研判，严格执行二十四小时值班和领导带班制度，确保信息畅通。",
+        "三、汛期结束以后，各县区应当将工作总结报送市防汛抗旱指挥部办公室，由办公室汇总后向全市通报。",
+    )
+)
+
+
+def day_of(body: str, head: str = "", url: str = "https://www.sample.gov.cn/a/1.html") -> str | None:
+    html = f"<html><head><title>{TITLE}</title>{head}</head><body>{body}</body></html>"
+    page = parse_page(
+        html.encode(),
+        url=url,
+        final_url=url,
+        status=200,
+        content_type="text/html; charset=utf-8",
+        fetched_at=FETCHED_AT,
+    )
+    assert page.error is None
+    return str(page.published_on) if page.published_on else None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-03-04",
+        "2026-03-04 10:11:12 来源：市水务局 作者： 点击：33",
+        "日期：2026/03/04 | 字体：大 中 小 | 阅读：2026",
+        "发布于 2026年3月4日",
+        "【信息时间：2026-03-04  阅读次数：12】【我要打印】【关闭】",
+        "录入时间：2026-03-04",
+        "更新时间：2026-05-01</p><p>发布时间：2026-03-04",
+        "开标时间：2026年3月20日9:30</p><p>发布时间：2026-03-04",
+        "会议时间：2026年3月20日</p><p>2026-03-04",
+        "Posted on: 4 March 2026</p><p>Last updated: 9 March 2026",
+        "Updated 9 March 2026</p><p>Published 4 March 2026",
+        "For Immediate Release: March 04, 2026",
+        "Pressemitteilung vom 04.03.2026",
+        "Publié le 4 mars 2026 - Mis à jour le 9 mars 2026",
+        "Publicado em 04/03/2026 10h15</p><p>Atualizado em 25/03/2026",
+        "掲載日：2026年3月4日 更新日：2026年3月9日",
+        "입력 2026.03.04 10:11 | 수정 2026.03.09 11:00",
+        "2026年3月4日 01時28分 (3月4日 01時40分更新)",
+        "Thứ Tư, 04/03/2026, 10:15 (GMT+7)</p><p>25/12/2025",
+        "4 марта 2026, 10:15",
+        "4 مارس 2026",
+    ],
+)
+def test_the_line_under_the_headline_gives_the_day_of_posting(line: str) -> None:
+    assert day_of(f"<h1>{TITLE}</h1><p>{line}</p>{BODY}") == "2026-03-04"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "公示期：2026年3月4日至2026年3月10日",
+        "公示时间：2026-03-04 至 2026-03-10",
+        "会议时间：2026年3月4日",
+        "实施日期：2026-03-04",
+        "报名截止时间：2026-03-04",
+        "03/04/2026",
+        "Updated 9 March 2026",
+        "更新日：2026年3月9日",
+    ],
+)
+def test_a_day_of_something_else_or_a_doubtful_one_is_none(line: str) -> None:
+    assert day_of(f"<h1>{TITLE}</h1><p>{line}</p>{BODY}") is None
+
+
+ROW = '<li><a href="/b/{0}.html">关于强化水利工程安全管理的意见</a><span>2026-06-0{0}</span></li>'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<div>今天是2026年11月21日 星期六</div>", ""),
+        ("<div>2026年11月21日 星期六 天气晴</div>", ""),
+        ("<div>当前日期：2026年11月21日</div>", ""),
+        ("", f"<div><ul>{ROW.format(7)}{ROW.format(5)}{ROW.format(1)}</ul></div>"),
+        ("", '<div><p>下一篇：<a href="/b/2.html">关于强化水利工程安全管理的意见</a> 2026-06-07</p></div>'),
+        ("", "<p align=right>某某市人民政府</p><p align=right>2026年3月4日</p>"),
+        ("", "<p>Copyright 2026-01-01 某公司</p>"),
+        ("", "<div class=comments><p>市民甲 2026-10-02 12:11</p><p>说得很好</p></div>"),
+        ("", "<blockquote>— @someone <a href=/x>March 4, 2026</a></blockquote>"),
+    ],
+)
+def test_a_day_beside_the_article_is_not_its_own(before: str, after: str) -> None:
+    assert day_of(f"{before}<div><h1>{TITLE}</h1><p>来源：市水务局</p>{BODY}</div>{after}") is None
+
+
+@pytest.mark.parametrize(
+    ("head", "day"),
+    [
+        ('<meta name="PubDate" content="20260304">', "2026-03-04"),
+        ('<meta name="createDate" content="2026-03-04">', "2026-03-04"),
+        ('<meta name="others" content="页面生成时间 2026-11-20 10:00:00">', None),
+        ('<meta name="generated-time" content="2026-11-20">', None),
+    ],
+)
+def test_meta_data_count_where_they_speak_of_publication(head: str, day: str | None) -> None:
+    assert day_of(f"<h1>{TITLE}</h1>{BODY}", head) == day
+
+
+def test_a_dateline_at_the_beginning_of_the_text_is_read() -> None:
+    opening = "<p>March 4, 2026 — The agency today announced charges against an adviser for defrauding its clients.</p>"
+    assert day_of(f"<h1>{TITLE}</h1>{opening}{BODY}") == "2026-03-04"
+
+
+def test_the_foot_of_the_article_itself_may_give_the_day() -> None:
+    foot = '<aside><p>Jane Doe — <time datetime="2026-03-04">4 March</time></p></aside>'
+    assert day_of(f"<article><h1>{TITLE}</h1>{BODY}{foot}</article>") == "2026-03-04"
+    assert day_of(f"<article><h1>{TITLE}</h1>{BODY}</article><article class=comment>{foot}</article>") is None
+
+
+PIECES = st.sampled_from(
+    [
+        f"<h1>{TITLE}</h1>",
+        "<p>发布时间：",
+        "2026-02-30",
+        "2099年1月1日",
+        "二〇二六年三月四日",
+        "民國115年3月4日",
+        "</p><p>",
+        '<time datetime="2031-01-01">',
+        "</time>",
+        '<meta name="pubdate" content="2044-01-01">',
+        "<li><a href=/1>关于强化水利工程安全管理的意见</a> 2026-03-04</li>",
+        "至",
+        "Updated ",
+        "March 4, 2026",
+        "<footer>",
+        "<article>",
+        BODY[:200],
+    ]
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(PIECES, max_size=20))
+def test_the_day_is_real_and_not_in_the_future(pieces: list[str]) -> None:
+    day = day_of("".join(pieces))
+    assert day is None or "1990-01-01" <= day <= "2026-11-22"
