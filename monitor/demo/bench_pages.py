@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.bootstrap import SystemClock
-from monitor.demo.bench_site import DRAWN_ROWS, served_apart
+from monitor.demo.bench_site import DRAWN_ROWS, HOSTS, served_apart
 from monitor.demo.memory import memory_of_tree
 from monitor.domain.words import Render
 from monitor.errors import WorkFailed
@@ -232,7 +232,7 @@ async def _bare_browser(until: Literal["networkidle", "load"]) -> AsyncIterator[
                 await route.continue_()
 
         await context.route("**/*", gate)
-        free = [await context.new_page() for _ in range(max(AT_ONCE))]
+        free = [await context.new_page() for _ in range(HOSTS)]
 
         async def draw(url: str) -> None:
             page = free.pop()
@@ -242,8 +242,11 @@ async def _bare_browser(until: Literal["networkidle", "load"]) -> AsyncIterator[
                 _check_rows(html.encode())
             free.append(page)
 
-        yield draw
-        await browser.close()
+        try:
+            yield draw
+        finally:
+            await context.unroute_all(behavior="ignoreErrors")
+            await browser.close()
 
 
 def _check_rows(html: bytes) -> None:

@@ -7,26 +7,23 @@ from collections.abc import Sequence
 from monitor.domain.words import DateSource
 from monitor.pages.calendar import Order
 from monitor.pages.datelines import dates_near, day_first_stated, first_date
-from monitor.pages.dates import numeric_order
-from monitor.pages.labels import Labelled
+from monitor.pages.dates import dates_in_text, numeric_order
+from monitor.pages.labels import Label, Labelled
 from monitor.pages.metadata import Metadata
 from monitor.pages.outline import Outline
 from monitor.pages.sight import Sight
 from monitor.pages.urldates import date_in_url
 
 _META = (
-    "pubdate", "article:published_time", "og:article:published_time", "og:published_time", "datepublished",
-    "publishdate", "publish_date", "publish-date", "dc.date.issued", "dcterms.issued",
-    "citation_publication_date", "citation_online_date", "parsely-pub-date", "sailthru.date",
-    "cxenseparse:recs:publishtime", "article.published", "published_date", "publication_date", "pub_date",
-    "published-date", "firstpublished", "weibo:article:create_at", "bt:pubdate", "displaydate",
-    "originalpublicationdate", "ptime", "_pubtime", "analyticsattributes.articledate", "rnews:datepublished",
-    "article:published", "artpublished", "datecreated",
+    "datepublished", "dc.date.issued", "dcterms.issued", "citation_online_date", "sailthru.date",
+    "article.published", "firstpublished", "weibo:article:create_at", "displaydate", "ptime",
+    "analyticsattributes.articledate", "rnews:datepublished", "article:published", "artpublished", "datecreated",
 )  # fmt: skip
+_NAMED_PUBLISHED = re.compile(r"pub(?:lish(?:ed)?|lication)?[:._-]?(?:date|time)$")
 # Names that some systems fill with the day of the page's making or of a printed issue: believed after JSON-LD.
 _VAGUE_META = ("dc.date", "dcterms.date", "date", "created", "dc.date.created", "dcterms.created", "createdate")
 _LINKED = ("datePublished", "dateCreated", "uploadDate")
-_MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dateModified")
+_MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dateModified", "dateupdate")
 # An instant in UTC, or a bare day: neither says what day it was where the page is read.
 _WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
 _ONE_DAY = dt.timedelta(days=1)
@@ -46,22 +43,29 @@ def article_date(
     In this order: meta elements, JSON-LD, labelled lines (发布时间：), `time` elements, a date near the headline,
     the url. A sidebar's or a comment's date is never the article's, nor is a row's on a list page (`is_list`).
     """
-    order = numeric_order(page.full_text[:20_000])
+    order = _custom(page.full_text[:2_000]) or numeric_order(page.full_text[:20_000])
     by_url = date_in_url(page.url, today)
     hidden, written = _hidden_day(metadata, today, order)
     if is_list:
         return (hidden, DateSource.PAGE) if hidden else (None, DateSource.UNKNOWN)
     sight = Sight(page, title, today, order, labelled)
     day = _as_readers_see_it(hidden, written, metadata, sight, by_url) if hidden else day_first_stated(sight, by_url)
+    day = day or (None if by_url else _year_from_change(sight, metadata))
     if day:
         return day, DateSource.PAGE
     return (by_url, DateSource.URL) if by_url else (None, DateSource.UNKNOWN)
 
 
+def _custom(text: str) -> Order | None:
+    """In East Asia the year comes first, with two digits too."""
+    return "ymd" if 5 * sum(char >= "\u2e80" for char in text) > len(text) else None
+
+
 def _hidden_day(metadata: Metadata, today: dt.date, order: Order | None) -> tuple[dt.date | None, str]:
     """The day that meta elements or JSON-LD give, and what they write."""
+    published = (name for name in metadata.meta if _NAMED_PUBLISHED.search(name))
     stated = (
-        *((metadata.meta.get(name), order) for name in _META),
+        *((metadata.meta.get(name), order) for name in (*published, *_META)),
         *((metadata.linked_text(key), None) for key in _LINKED),
         *((metadata.meta.get(name), order) for name in _VAGUE_META),
     )
@@ -80,8 +84,24 @@ def _as_readers_see_it(
     """
     if not _WITHOUT_ZONE.search(written):
         return hidden
-    changed = (metadata.meta.get(name) or metadata.linked_text(name) or "" for name in _MODIFIED)
-    others = {first_date(value, sight.today, sight.order) for value in changed}
+    others = _changes(sight, metadata)
     shown: set[dt.date | None] = {*(day for start in sight.starts[:1] for day in dates_near(sight, start))} or {by_url}
     beside = [day for day in (hidden - _ONE_DAY, hidden + _ONE_DAY) if day in shown and day not in others]
     return beside[0] if len(beside) == 1 and hidden not in shown else hidden
+
+
+def _changes(sight: Sight, metadata: Metadata) -> set[dt.date | None]:
+    """The days that the page's hidden statements call those of a change."""
+    changed = (metadata.meta.get(name) or metadata.linked_text(name) or "" for name in _MODIFIED)
+    return {first_date(value, sight.today, sight.order) for value in changed}
+
+
+def _year_from_change(sight: Sight, metadata: Metadata) -> dt.date | None:
+    """The day that a labelled line writes without its year, where the page was changed on such a day."""
+    changes = {(day.month, day.day): day for day in _changes(sight, metadata) if day}
+    for entry in sight.labelled if changes else ():
+        if entry.label is Label.POSTED:
+            for match in dates_in_text(entry.value[:20], sight.today):
+                if not match.has_year and (match.date.month, match.date.day) in changes:
+                    return changes[match.date.month, match.date.day]
+    return None

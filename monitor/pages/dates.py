@@ -151,10 +151,11 @@ def _named_months(text: str, today: dt.date, year: int | None) -> Iterator[DateM
 def _numeric_dates(text: str, today: dt.date, order: Order | None) -> Iterator[DateMatch]:
     for found in _NUMERIC.finditer(text):
         first, second, year = int(found["a"]), int(found["b"]), int(found["y"])
-        here: Order | None = order
-        if order == "ymd":
-            here = None
-        elif first > 12 >= second:
+        if order == "ymd" and year < 100:
+            yield from match_of(found, real_date(2000 + first, second, year, today))
+            continue
+        here: Order | None = None if order == "ymd" else order
+        if first > 12 >= second:
             here = "dmy"
         elif second > 12 >= first:
             here = "mdy"

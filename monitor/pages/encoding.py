@@ -42,8 +42,16 @@ _BY_LABEL = {
 _BY_LANGUAGE = {
     **dict.fromkeys(("pl", "cs", "sk", "hu", "sl", "hr", "ro"), "windows-1250"),
     **dict.fromkeys(("ru", "uk", "bg", "be", "sr", "mk"), "windows-1251"),
-    **{"el": "windows-1253", "tr": "windows-1254", "he": "windows-1255", "ar": "windows-1256", "fa": "windows-1256"},
-    **{"et": "windows-1257", "lv": "windows-1257", "lt": "windows-1257", "vi": "windows-1258", "th": "windows-874"},
+    "el": "windows-1253",
+    "tr": "windows-1254",
+    "he": "windows-1255",
+    "ar": "windows-1256",
+    "fa": "windows-1256",
+    "et": "windows-1257",
+    "lv": "windows-1257",
+    "lt": "windows-1257",
+    "vi": "windows-1258",
+    "th": "windows-874",
 }
 _LANGUAGE = re.compile(rb"<html[^>]{0,400}?\slang\s*=\s*[\"']?([a-z]{2})", re.IGNORECASE)
 _JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")

@@ -21,6 +21,12 @@ _LONGEST_URL = 2048
 _SPACES = re.compile(r"[\s\u00a0\u3000\u200b\ufeff]+")
 
 
+# An address without a query, a dot segment or a character that an url must not hold.
+_PLAIN = re.compile(
+    r"(?:(?P<site>https?://(?:[a-z\d-]+\.)+[a-z]{2,12}/)|(?P<root>/(?!/))|(?:\./)?)"
+    r"(?P<path>(?:[\w~-][\w.~-]*/)*(?:[\w~-][\w.~-]*)?)",
+    re.ASCII,
+)
 _NO_DOCUMENT = re.compile(r"#|(?:javascript|mailto|tel|data|about):", re.IGNORECASE)
 
 
@@ -96,18 +102,36 @@ class Outline:
         """
         here = clean_url(self.url)
         urls: dict[str, str | None] = {}
+        links = _Links(self.base)
         found: list[Anchor] = []
         for element in self.elements:
             href = written_address(element.tag, element.attributes)
             if not href or _NO_DOCUMENT.match(href):
                 continue
-            # Some systems escape an url twice; no field of a query is called "amp;page".
             if href not in urls:
-                urls[href] = clean_url(href.replace("&amp;", "&"), self.base)
+                urls[href] = links.absolute(href)
             url = urls[href]
             if url and url != here and len(url) <= _LONGEST_URL:
                 found.append(Anchor(element, url, self.text_of(element)))
         return _innermost(found)
+
+
+class _Links:
+    """Makes a page's links absolute; those written plainly, which most are, without taking them apart."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._site = (clean_url("/", base) or "").removesuffix("/")
+        self._folder = clean_url("./", base) or ""
+
+    def absolute(self, href: str) -> str | None:
+        """What `clean_url` makes of a link of this page."""
+        if self._site and href and (plain := _PLAIN.fullmatch(href)):
+            if plain["site"]:
+                return href
+            return f"{self._site}{href}" if plain["root"] else f"{self._folder}{plain['path']}"
+        # Some systems escape an url twice; no field of a query is called "amp;page".
+        return clean_url(href.replace("&amp;", "&"), self._base)
 
 
 def _innermost(anchors: list[Anchor]) -> list[Anchor]:

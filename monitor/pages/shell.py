@@ -19,6 +19,8 @@ _NOTICE = re.compile(
     r"needs?\s+javascript|without\s+javascript|启用\s*javascript|开启\s*javascript|javascript\s*(?:を有効|aktivier))",
     re.IGNORECASE | re.DOTALL,
 )
+_EMPTY_ELEMENT = re.compile(r"<(div|main|section)\b[^>]*\bid=[^>]*>\s*</\1\s*>", re.IGNORECASE)
+_LOADED_SCRIPT = re.compile(r"<script\b[^>]*\bsrc\s*=", re.IGNORECASE)
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
 _FILLS_LIST = re.compile(
     r"\$\.(?:ajax|get|post|getJSON)\s*\(|XMLHttpRequest|\bfetch\s*\(|axios|\.innerHTML\s*\+?=|v-for=|ng-repeat=|"
@@ -55,6 +57,7 @@ def needs_browser(page: Page, html: str) -> bool:
             or _NOTICE.search(html)
             or _FILLS_LIST.search(html)
             or _COOKIE_CHALLENGE.search(html)
+            or (_EMPTY_ELEMENT.search(html) and _LOADED_SCRIPT.search(html))
         ) or (len(html) > 2_000 and len(_SCRIPT.findall(html)) >= 2)
     if visible < _LITTLE_TEXT and (_ROOT.search(html) or _APP.search(html) or _NOTICE.search(html)):
         return True

@@ -38,7 +38,9 @@ _UNTIL = re.compile(r"[日号號일]?\s*(?:至|到|[-–—~～]+|to|until|bis|a
 _TODAY = re.compile(
     r"今天是?|今日是|现在是|当前(?:时间|日期)|오늘은?|today(?: is)?|heute ist|aujourd.hui|сегодня", re.IGNORECASE
 )
-_CLOCK = re.compile(r"[日일\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"[日일\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE
+)
 _SENTENCE_CHARS = 40
 _LONGEST_WORD = 20
 _LEAST_TITLE = 20

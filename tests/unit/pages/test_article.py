@@ -79,6 +79,21 @@ def test_the_title_is_the_headline_without_the_name_of_the_site() -> None:
         assert read(head, body + BODY).title == TITLE
 
 
+def test_quotation_marks_and_a_dateline_are_no_part_of_what_separates_a_title() -> None:
+    french = "Le ministre «assume» et «revendique» sa méthode"
+    assert read(f"<title>{french} - Le Journal</title>", f"<h1>{french}</h1>{BODY}").title == french
+    in_one = f"<div class=title>{TITLE} <span>2026-02-03 12:11</span> <span>来源：证券报</span></div>"
+    assert read(f"<title>{TITLE}_证券报网</title>", in_one + BODY).title == TITLE
+
+
+def test_the_headline_is_the_heading_that_the_title_element_repeats() -> None:
+    section = "<h1>Allergies Health Centre</h1><h2>Babies who eat peanuts early may avoid allergy</h2>"
+    page = read("<title>Babies who eat peanuts early may avoid allergy</title>", section + BODY)
+    assert page.title == "Babies who eat peanuts early may avoid allergy"
+    blog = '<h1><a href="/a/">The Film Gang</a></h1><h2><a href="/a/b.html">Stand Up Guys</a></h2>'
+    assert read("<title>The Film Gang » Blog Archive » Stand Up Guys</title>", blog + BODY).title == "Stand Up Guys"
+
+
 def test_issuer_and_document_number_are_read_from_the_table_of_a_government_document() -> None:
     table = """<table><tr><td>索引号</td><td>000019705/2026-00012</td><td>发文机关</td><td>国家能源局</td></tr>
     <tr><td>发文字号</td><td>国能发科技规〔2026〕3号</td><td>发布日期</td><td>2026-02-03</td></tr></table>"""

@@ -44,6 +44,7 @@ def day_of(body: str, head: str = "", url: str = "https://www.sample.gov.cn/a/1.
         "发布于 2026年3月4日",
         "【信息时间：2026-03-04  阅读次数：12】【我要打印】【关闭】",
         "录入时间：2026-03-04",
+        "发布时间：26-03-04 23:16",
         "更新时间：2026-05-01</p><p>发布时间：2026-03-04",
         "开标时间：2026年3月20日9:30</p><p>发布时间：2026-03-04",
         "会议时间：2026年3月20日</p><p>2026-03-04",
@@ -52,11 +53,9 @@ def day_of(body: str, head: str = "", url: str = "https://www.sample.gov.cn/a/1.
         "For Immediate Release: March 04, 2026",
         "Pressemitteilung vom 04.03.2026",
         "Publié le 4 mars 2026 - Mis à jour le 9 mars 2026",
-        "Publicado em 04/03/2026 10h15</p><p>Atualizado em 25/03/2026",
         "掲載日：2026年3月4日 更新日：2026年3月9日",
         "입력 2026.03.04 10:11 | 수정 2026.03.09 11:00",
         "2026年3月4日 01時28分 (3月4日 01時40分更新)",
-        "Thứ Tư, 04/03/2026, 10:15 (GMT+7)</p><p>25/12/2025",
         "4 марта 2026, 10:15",
         "4 مارس 2026",
     ],
@@ -107,6 +106,7 @@ def test_a_day_beside_the_article_is_not_its_own(before: str, after: str) -> Non
     ("head", "day"),
     [
         ('<meta name="PubDate" content="20260304">', "2026-03-04"),
+        ('<meta itemprop="apub:time" content="2026-3-4 21:30:50">', "2026-03-04"),
         ('<meta name="createDate" content="2026-03-04">', "2026-03-04"),
         ('<meta name="others" content="页面生成时间 2026-11-20 10:00:00">', None),
         ('<meta name="generated-time" content="2026-11-20">', None),
@@ -114,6 +114,24 @@ def test_a_day_beside_the_article_is_not_its_own(before: str, after: str) -> Non
 )
 def test_meta_data_count_where_they_speak_of_publication(head: str, day: str | None) -> None:
     assert day_of(f"<h1>{TITLE}</h1>{BODY}", head) == day
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Publicado em 04/03/2026 10h15</p><p>Atualizado em 25/03/2026",
+        "Thứ Tư, 04/03/2026, 10:15 (GMT+7)</p><p>25/12/2025",
+    ],
+)
+def test_another_date_of_the_page_settles_whether_day_or_month_comes_first(line: str) -> None:
+    text = "<p>The agency has published its guidance for residents of the lower valley and asks all to read it.</p>"
+    assert day_of(f"<h1>Flood notice for the lower valley</h1><p>{line}</p>{text * 8}") == "2026-03-04"
+
+
+def test_a_labelled_day_without_its_year_takes_it_from_the_day_of_change() -> None:
+    line = f"<h1>{TITLE}</h1><p><span>发布时间：09-30</span><span>22:46</span></p>{BODY}"
+    assert day_of(line, '<meta itemprop="dateUpdate" content="2019-09-30 22:46:13">') == "2019-09-30"
+    assert day_of(line) is None
 
 
 def test_a_dateline_at_the_beginning_of_the_text_is_read() -> None:

@@ -3,11 +3,14 @@
 import datetime as dt
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.page import Candidate
 from monitor.domain.words import DateSource
 from monitor.pages.listing import find_candidates
+from monitor.pages.outline import outline
 
 TODAY = dt.date(2026, 11, 21)
 URL = "https://www.sample.gov.cn/xwzx/tzgg/"
@@ -176,3 +179,33 @@ WITHOUT_LIST = {
 @pytest.mark.parametrize("kind", WITHOUT_LIST)
 def test_a_page_without_a_list_gives_no_candidates(kind: str) -> None:
     assert candidates(WITHOUT_LIST[kind]) == []
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["li", "tr", "p", "div", "dd", "article"]),
+        st.sampled_from(
+            ["/a{i}.html", "https://b.org/{i}?id={i}", "//c.org/{i}.pdf", "javascript:go({i})", "#{i}", ""]
+        ),
+        st.sampled_from([*TITLES, "Summary", "PDF", "", "2026-02-03", "17 Feb 25"]),
+        st.sampled_from(["", "2026-02-03", "[11-18]", "17 Feb 25", "31/12/2099", "<h3>November 2026</h3>", "昨天"]),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(ROWS)
+def test_whatever_the_rows_candidates_are_links_of_the_page_with_days_that_have_been(
+    rows_drawn: list[tuple[str, str, str, str]],
+) -> None:
+    body = "".join(
+        f'<{tag}>{day} <a href="{href.format(i=index)}">{title}</a></{tag}>'
+        for index, (tag, href, title, day) in enumerate(rows_drawn)
+    )
+    tree = LexborHTMLParser(f"<html><body>{NAVIGATION}<div>{body}</div>{FOOTER}</body></html>")
+    found = find_candidates(tree, URL, TODAY)
+    links = {anchor.url for anchor in outline(tree, URL).anchors}
+    assert {candidate.url for candidate in found} <= links
+    assert all(candidate.url.startswith(("http://", "https://")) for candidate in found)
+    assert all(candidate.date is None or candidate.date <= TODAY for candidate in found)

@@ -24,6 +24,8 @@ def asks_for_browser(html: str) -> bool:
         '<html><body><div id="app"></div><script src="/app.js"></script></body></html>',
         "<noscript>Please enable JavaScript.</noscript><div id=root></div><script src=/m.js></script>",
         '<html><head><script>document.cookie="a=1";location.reload();</script></head><body></body></html>',
+        '<html><body><div id="svelte"></div><script type="module" src="/a.js"></script></body></html>',
+        '<html><body><div class="wrap" id="main"></div><script src=/chunk-vendors.js></script></body></html>',
         '<h2>通知公告</h2><ul id="news-list"></ul><script>$.getJSON("/api/list", function (d) {});</script>',
     ],
 )
@@ -42,6 +44,7 @@ ROWS = "".join(
     [
         f'<html><body><div id="app"><ul>{ROWS}</ul></div><script src="/app.js"></script></body></html>',
         "<html><body><p>您访问的页面不存在。</p></body></html>",
+        '<html><body><div id="m"><p>您访问的页面不存在。</p></div><script src="/stat.js"></script></body></html>',
         f"<html><body><h1>通知</h1><p>{'各单位：请按照要求执行。' * 40}</p><script>var a = 1;</script></body></html>",
     ],
 )
