@@ -24,6 +24,7 @@ _DOCUMENT_NUMBER = re.compile(
 )
 # What stands in the cell of a document's number without the usual brackets: 2026年第3号, 第12号, AQ-2026-3.
 _WRITTEN_NUMBER = re.compile(r"(?=.{2,40}$)(?=.*\d)[\u4e00-\u9fffA-Za-z\d〔〕\[\]（）()/第号號-]+")
+_KANA, _HANGUL, _HAN = map(re.compile, ("[\u3040-\u30ff]+", "[\uac00-\ud7a3]+", "[\u4e00-\u9fff]+"))
 _LONGEST_NAME = 40
 _HEAD_CHARS = 600
 _NO_SOURCE = re.compile(r"本[站网]?(?:原创)?|原创|转载|网络|互联网|佚名|未知|不详|无|admin(?:istrator)?", re.IGNORECASE)
@@ -92,12 +93,10 @@ def _language(tree: LexborHTMLParser, text: str) -> str | None:
 
 
 def _language_of_script(text: str) -> str | None:
-    letters = [char for char in text if char.isalpha()]
-    if not letters:
+    if text.isascii():
         return None
-    kana = sum("\u3040" <= char <= "\u30ff" for char in letters)
-    hangul = sum("\uac00" <= char <= "\ud7a3" for char in letters)
-    han = sum("\u4e00" <= char <= "\u9fff" for char in letters)
+    letters = "".join(filter(str.isalpha, text))
+    kana, hangul, han = (sum(map(len, script.findall(letters))) for script in (_KANA, _HANGUL, _HAN))
     if hangul > 0.2 * len(letters):
         return "ko"
     if kana > 0.1 * len(letters):

@@ -10,7 +10,7 @@ from monitor.pages.datelines import dates_near, day_first_stated, first_date
 from monitor.pages.dates import dates_in_text, numeric_order
 from monitor.pages.labels import Label, Labelled
 from monitor.pages.metadata import Metadata
-from monitor.pages.outline import Outline
+from monitor.pages.outline import Outline, wide_chars
 from monitor.pages.sight import Sight
 from monitor.pages.urldates import date_in_url
 
@@ -58,7 +58,7 @@ def article_date(
 
 def _custom(text: str) -> Order | None:
     """In East Asia the year comes first, with two digits too."""
-    return "ymd" if 5 * sum(char >= "\u2e80" for char in text) > len(text) else None
+    return "ymd" if 5 * wide_chars(text) > len(text) else None
 
 
 def _hidden_day(metadata: Metadata, today: dt.date, order: Order | None) -> tuple[dt.date | None, str]:

@@ -37,6 +37,7 @@ _OFFICE = re.compile(
     r"[\u4e00-\u9fff（）()·]{1,14}(?:政府|网站?|網站?|门户|公开|平台|[局厅委]|委员会|办公室|总署|法院|检察院|公开专栏|公开目录|"
     r"政策文件库?)"
 )
+_NO_LETTERS = re.compile(r"[\W_]+")
 _KIND_WORTH = {"h1": 1.6, "named": 1.2, "h2": 0.8, "h3": 0.3}
 
 
@@ -87,7 +88,7 @@ def article_title(page: Outline, metadata: Metadata, *, listed: Sequence[str] = 
 
 def fold(text: str) -> str:
     """The form in which titles are compared: letters and digits only, one width, lower case."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text)).lower()
+    return _NO_LETTERS.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
 def _whole(metadata: Metadata, url: str, headings: Sequence[_Heading]) -> str:
@@ -185,10 +186,12 @@ def _headings(page: Outline) -> list[_Heading]:
     found = []
     url_of = {anchor.element.index: anchor.url for anchor in page.anchors}
     for element in page.elements:
-        kind = (
-            element.tag if element.tag in ("h1", "h2", "h3") else "named" if _TITLE_NAMES.search(element.names) else ""
-        )
-        if not kind or element.text_end - element.text_start > 12:
+        kind = element.tag if element.tag in ("h1", "h2", "h3") else ""
+        if not 0 < element.text_end - element.text_start <= 12:
+            continue
+        if not kind and len(element.names) > 1 and _TITLE_NAMES.search(element.names):
+            kind = "named"
+        if not kind:
             continue
         text = _TAIL.sub("", page.text_of(element))
         if 2 <= len(text) <= 300:

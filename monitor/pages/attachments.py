@@ -14,6 +14,9 @@ DOCUMENT_TYPES = frozenset(
     }
 )
 _AMBIGUOUS = frozenset({"xml", "txt", "mp3", "mp4", "gz", "tar"})
+# Most links name no document; those that cannot are told from their letters, without taking them apart.
+_MAY_NAME_ONE = re.compile(rf"%|\.[+\s]*(?:{'|'.join(sorted(DOCUMENT_TYPES))})", re.IGNORECASE)
+_DOWNLOADS = re.compile(r"download|attach|file|upload|/doc|fujian", re.IGNORECASE)
 _IN_TEXT = re.compile(
     r"\.(pdf|docx?|xlsx?|pptx?|zip|rar|ofd|wps|csv)\b|[\[(（]\s*(pdf|docx?|xlsx?|word|excel)\b", re.IGNORECASE
 )
@@ -28,6 +31,8 @@ def document_type(url: str) -> str | None:
 
     Download scripts name the file in a query field (`?file=a.pdf`, `filename=b.docx`).
     """
+    if not _MAY_NAME_ONE.search(url):
+        return None
     parts = urlsplit(url)
     names = [unquote(parts.path).rsplit("/", 1)[-1], *(value for _, value in parse_qsl(parts.query))]
     for name in names:
@@ -57,10 +62,8 @@ def find_attachments(page: Outline) -> list[Attachment]:
 
 def _type_in_text(text: str, url: str) -> str | None:
     """The type that the link's text names, for download scripts whose urls name none."""
-    if not re.search(r"download|attach|file|upload|/doc|fujian", url, re.IGNORECASE):
-        return None
     found = _IN_TEXT.search(text)
-    if not found:
+    if not found or not _DOWNLOADS.search(url):
         return None
     word = (found[1] or found[2]).lower()
     return _BY_WORD.get(word, word)

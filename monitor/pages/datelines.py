@@ -29,6 +29,7 @@ _DATE_NAMES = re.compile(
     r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
     r"timestamp|shijian)\w*(?=$|[\s_-])"
 )
+_HAS_DIGIT = re.compile(r"\d")
 _BLOCKS = frozenset({"p", "div", "li", "tr", "dd"})
 _NEAR_TEXTS = 14
 _LINE_CHARS = 120
@@ -84,7 +85,7 @@ def _nearest(found: Iterable[tuple[int, dt.date]], anchor: int) -> dt.date | Non
 def _behind_words(sight: Sight) -> Iterator[tuple[int, dt.date]]:
     """Dates behind "posted" and its like in other languages, in the same text or the next two; or before it."""
     texts = sight.page.texts
-    has_digit = [any(char.isdigit() for char in text[:400]) for text in texts] + [False, False]
+    has_digit = [*(bool(_HAS_DIGIT.search(text, 0, 400)) for text in texts), False, False]
     for index, text in enumerate(texts):
         if len(text) > 300 or not any(has_digit[index : index + 3]):
             continue

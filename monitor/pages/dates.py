@@ -29,7 +29,7 @@ _DAY_WORD = re.compile(
     rf"|{SPACE}?(?P<yy>\d\d)(?!{SPACE}*[\w:]))?"
 )
 _WORD_DAY = re.compile(
-    rf"(?<![^\W\d_]){_WORD}\.?{SPACE}*[-/]?{SPACE}*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])"
+    rf"(?<![^\W\d_]){_WORD}\.?{SPACE}*[-/]?{SPACE}*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:\d)"
     rf"(?:{SPACE}*[,.]?{SPACE}*[-/]?{SPACE}*(?P<y>(?:19|20)\d\d)(?!\d))?"
 )
 _MONTH_DAY_CJK = re.compile(rf"(?<![\d年])(?P<m>\d{{1,2}}){SPACE}*[月월]{SPACE}*(?P<d>\d{{1,2}}){SPACE}*[日号號일]")
@@ -39,11 +39,12 @@ _VIETNAMESE = re.compile(
     rf"(?<!\d)(?P<d>\d{{1,2}}){SPACE}+tháng{SPACE}+(?P<m>\d{{1,2}}),?{SPACE}+(?:năm{SPACE}+)?(?P<y>(?:19|20)\d\d)(?!\d)",
     re.IGNORECASE,
 )
+_ABOVE_YEAR = re.compile(rf"(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){SPACE}+{_YEAR}(?![\d:/.-])")
 _SPLIT = (
     re.compile(rf"(?<![\d.:/-])(?P<d>\d{{1,2}})日?{SPACE}+{_YEAR}[-/.年]{SPACE}?(?P<m>\d{{1,2}})(?![\d/.-])"),
     re.compile(rf"(?<!\d){_YEAR}[-/.年]{SPACE}?(?P<m>\d{{1,2}})月?{SPACE}+(?P<d>\d{{1,2}})(?![\d:/.-])"),
     re.compile(rf"(?<!\d){_YEAR}年?{SPACE}+(?P<m>\d{{1,2}})[-/.月]{SPACE}?(?P<d>\d{{1,2}})(?![\d:/.])"),
-    re.compile(rf"(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){SPACE}+{_YEAR}(?![\d:/.-])"),
+    _ABOVE_YEAR,
 )
 _AGO = re.compile(
     r"(?<![\d.])(?P<n>\d{1,4}|\ban?|\bone)\s*(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|"
@@ -71,8 +72,9 @@ def numeric_order(text: str) -> Order | None:
     None where no date settles it, or where two contradict each other.
     """
     days_first = months_first = 0
-    for match in _NUMERIC.finditer(text):
-        first, second = int(match["a"]), int(match["b"])
+    pairs = [(match["a"], match["b"]) for match in _NUMERIC.finditer(text)]
+    pairs += [(match["m"], match["d"]) for match in _ABOVE_YEAR.finditer(text)]
+    for first, second in ((int(one), int(other)) for one, other in pairs):
         days_first += first > 12 >= second > 0 and first <= 31
         months_first += second > 12 >= first > 0 and second <= 31
     if bool(days_first) == bool(months_first):
@@ -106,7 +108,7 @@ def dates_in_text(
         era_dates(text, today),
         _named_months(text, today, year),
         _numeric_dates(text, today, order),
-        _split_dates(text, today),
+        _split_dates(text, today, order),
         _without_year(text, today, year, order),
         _relative_dates(text, today) if relative else (),
     ):
@@ -172,11 +174,14 @@ def _numeric_dates(text: str, today: dt.date, order: Order | None) -> Iterator[D
             yield from match_of(found, real_date(year, month, day, today))
 
 
-def _split_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
-    """Cards that show the day apart from year and month."""
+def _split_dates(text: str, today: dt.date, order: Order | None) -> Iterator[DateMatch]:
+    """Cards that show the day apart from year and month, or both above the year."""
     for pattern in _SPLIT:
         for found in pattern.finditer(text):
-            yield from match_of(found, real_date(int(found["y"]), int(found["m"]), int(found["d"]), today))
+            month, day = int(found["m"]), int(found["d"])
+            if pattern is _ABOVE_YEAR and order == "dmy":
+                month, day = day, month
+            yield from match_of(found, real_date(int(found["y"]), month, day, today))
 
 
 def _without_year(text: str, today: dt.date, year: int | None, order: Order | None) -> Iterator[DateMatch]:

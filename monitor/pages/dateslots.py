@@ -11,12 +11,15 @@ from monitor.pages.dates import dates_in_text
 from monitor.pages.outline import Element, Outline, squeeze
 from monitor.pages.records import Record
 
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt"})
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt"})
+"""Elements that head what stands below them."""
 _ANNOUNCES = re.compile(
     r"as follows|handed down|posted on|released on|published on|issued on|filed on|如下|发布如下", re.IGNORECASE
 )
 _HAS_DIGIT = re.compile(r"\d")
+_ISO = re.compile(r"\s*(?:19|20)\d\d-\d{1,2}-\d{1,2}(?!\d)")
 _LONGEST_PIECE = 40
+_LONGEST_DATE_LINE = 30
 _LONGEST_LINE = 100
 
 SlotKey = tuple[str, ...]
@@ -24,13 +27,15 @@ SlotKey = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class PlacedDate:
-    """A date in or beside a record: the slot is its place, the same from row to row."""
+    """A date in or beside a record: the slot is its place, the same from row to row; the owner holds its text."""
 
     match: DateMatch
     slot: SlotKey
+    owner: Element
     is_in_title: bool
     label: str
     is_heading: bool = False
+    is_line: bool = False
     is_in_sentence: bool = False
 
 
@@ -56,7 +61,11 @@ class DateReader:
             text = squeeze(self.page.texts[index])
             spans.append((offset, offset + len(text), index))
             parts.append(text)
-            matches.extend(_moved(match, offset) for match in self._in_text(text, year))
+            stated = self._stated(index)
+            if stated is None:
+                matches.extend(_moved(match, offset) for match in self._in_text(text, year))
+            else:
+                matches.append(DateMatch(stated, offset, offset + len(text)))
             offset += len(text) + 1
         if not any(map(_HAS_DIGIT.search, parts)) and not matches:
             return []
@@ -68,6 +77,17 @@ class DateReader:
                     matches.append(moved)
         matches.sort(key=lambda match: match.start)
         return self._placed(zone, matches, spans, joined, top, record) if matches else []
+
+    def _stated(self, index: int) -> dt.date | None:
+        """The date that markup gives for machines ("3 days ago", "Nov 12"), where what a text shows is no full date."""
+        owner = self.page.elements[self.page.text_owner[index]]
+        for element in (owner, owner.parent, owner.parent and owner.parent.parent):
+            if element is None or not (value := _machine_date(element)):
+                continue
+            shown = dates_in_text(self.page.text_of(element), self.today, order=self.order)
+            found = dates_in_text(value, self.today)
+            return found[0].date if found and not any(match.has_year for match in shown) else None
+        return None
 
     def _in_text(self, text: str, year: int | None) -> list[DateMatch]:
         """The dates of one text, remembered: rows are read for themselves and as the neighbours of others."""
@@ -102,9 +122,20 @@ class DateReader:
             before = re.sub(r"^.*\d", "", before)
             label = f"{before} {self._header(owner, column)} {owner.css_class}"
             around = joined[max(0, match.start - 48) : match.end + 24]
-            is_heading = owner.tag in _HEADINGS or bool(_ANNOUNCES.search(around))
-            is_in_sentence = len(self.page.texts[index]) > _LONGEST_LINE and not is_heading
-            found.append(PlacedDate(match, (*key, str(counts[key])), is_in_title, label, is_heading, is_in_sentence))
+            is_heading = _is_in_heading(owner) or bool(_ANNOUNCES.search(around))
+            length = len(self.page.texts[index].strip())
+            found.append(
+                PlacedDate(
+                    match,
+                    (*key, str(counts[key])),
+                    owner,
+                    is_in_title,
+                    label,
+                    is_heading,
+                    is_line=length <= _LONGEST_DATE_LINE,
+                    is_in_sentence=length > _LONGEST_LINE and not is_heading,
+                )
+            )
         return found
 
     def _path(self, owner: Element, top: Element | None) -> tuple[list[str], int | None]:
@@ -141,6 +172,18 @@ class DateReader:
             ):
                 return self.page.text_of(element)[:40]
         return ""
+
+
+def _machine_date(element: Element) -> str | None:
+    if element.tag == "time":
+        return element.attributes.get("datetime")
+    title = element.attributes.get("title")
+    return title if title and element.tag in ("abbr", "span", "em") and _ISO.match(title) else None
+
+
+def _is_in_heading(element: Element) -> bool:
+    parent = element.parent
+    return element.tag in HEADINGS or (parent is not None and parent.tag in HEADINGS)
 
 
 def _moved(match: DateMatch, offset: int) -> DateMatch:

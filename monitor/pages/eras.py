@@ -8,7 +8,9 @@ from monitor.pages.calendar import SPACE, DateMatch, match_of, real_date
 
 _DIGIT = dict(zip("〇零○Ｏ一二三四五六七八九正元", (0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 1), strict=True))
 _NUMBER = "[〇零○Ｏ一二三四五六七八九十廿卅正元]"
-_ERA_START = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911, "R": 2018, "H": 1988}
+ERA_START = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911, "R": 2018, "H": 1988}
+"""The year before the first of each era."""
+
 _BUDDHIST = 543
 _END = r"(?!\d|[-/.]\d|[:：]\d)"
 
@@ -40,13 +42,13 @@ def era_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
         year = int("".join(str(_DIGIT.get(char, char)) for char in found["y"]))
         yield from match_of(found, real_date(year, _number(found["m"]), _number(found["d"]), today))
     for found in _ERA_IN_CHARACTERS.finditer(text):
-        year = _ERA_START[found["era"]] + _number(found["y"])
+        year = ERA_START[found["era"]] + _number(found["y"])
         yield from match_of(found, real_date(year, _number(found["m"]), _number(found["d"]), today))
     for found in _ERA.finditer(text):
         month, day = int(found["m1"] or found["m2"]), int(found["d1"] or found["d2"])
         years = 1 if found["y"] == "元" else int(found["y"])
         if found["era"]:
-            yield from match_of(found, real_date(_ERA_START[found["era"]] + years, month, day, today))
+            yield from match_of(found, real_date(ERA_START[found["era"]] + years, month, day, today))
         elif 100 <= years <= today.year - 1911 and (found["d1"] or len(found["m2"]) == 2 == len(found["d2"])):
             # Three digits and no era: only Taiwan writes that.
             yield from match_of(found, real_date(1911 + years, month, day, today))

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from functools import lru_cache
 
-from monitor.pages.attachments import document_type
 from monitor.pages.outline import Anchor, Element, Outline
 from monitor.pages.pagerwords import is_pager_text
 
@@ -50,9 +49,9 @@ def _parted_by_refrain(members: list[Anchor]) -> list[list[Anchor]]:
     counts = Counter([anchor.text for anchor in members])
     if len(counts) in (1, len(members)):
         return []
-    kept = [anchor for anchor in members if counts[anchor.text] < _REFRAIN]
+    kept = [anchor for anchor in members if anchor.text and counts[anchor.text] < _REFRAIN]
     if len(kept) >= 0.2 * len(members):
-        return [kept] if len(kept) <= 0.8 * len(members) else []
+        return [kept] if len(kept) <= 0.8 * len(members) or counts[""] else []
     return [
         [anchor for anchor in members if anchor.text == text] for text, count in counts.items() if count >= _REFRAIN
     ]
@@ -81,8 +80,8 @@ def _pager_links(page: Outline) -> set[int]:
 
 
 def _is_blank(page: Outline, anchor: Anchor) -> bool:
-    """A link that nobody could see: no text, nothing in it, and no document behind it."""
-    return not (anchor.text or page.inside(anchor.element) or document_type(anchor.url))
+    """A link that nobody could see: no text, nothing in it, and no name by which a style could draw a sign."""
+    return not (anchor.text or page.inside(anchor.element) or anchor.element.css_class)
 
 
 def _keys(anchor: Anchor, names: "_PathNames") -> Iterator[Hashable]:

@@ -9,8 +9,10 @@ from itertools import pairwise
 
 from monitor.domain.words import DateSource
 from monitor.pages.calendar import Order
+from monitor.pages.dateorder import customary_order
 from monitor.pages.dates import numeric_order
-from monitor.pages.dateslots import DateReader, PlacedDate, SlotKey
+from monitor.pages.dateslots import HEADINGS, DateReader, PlacedDate, SlotKey
+from monitor.pages.eras import ERA_START
 from monitor.pages.outline import Outline, squeeze
 from monitor.pages.records import Record
 from monitor.pages.urldates import date_in_url
@@ -28,7 +30,12 @@ _NOT_POSTED = re.compile(
     re.IGNORECASE,
 )
 _ROWS = frozenset({"tr", "li", "dd", "article"})
-_YEAR_HEADING = re.compile(r"^\D{0,12}((?:19|20)\d\d)\D{0,12}$")
+_YEAR_HEADING = re.compile(
+    r"^(?!.*(?:©|copyright|版权))\D{0,12}(?:(?P<y>(?:19|20)\d\d)|(?P<era>令和|平成|民國|民国)\s?(?P<of_era>\d{1,3}))"
+    r"(?!年度)(?:\s?[-/.年]\s?\d{1,2}\s?月?)?(?P<rest>\D{0,40})$",
+    re.IGNORECASE,
+)
+_LONGEST_REST = 12
 _YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
 _NEAR_TEXTS = 12
 
@@ -44,10 +51,10 @@ class RecordDate:
 def date_records(page: Outline, records: Sequence[Record], today: dt.date) -> list[RecordDate]:
     """One date for each record, from the best place: in the row, beside it, a heading above it, last its url.
 
-    Numeric dates whose order nothing on the page settles by a number above 12 are read in the one order in which
-    the rows run by date; where both orders do, they are no dates.
+    Numeric dates whose order nothing on the page settles by a number above 12 are read as the host's country writes
+    them, else in the one order in which the rows run by date; where both orders do, they are no dates.
     """
-    order = numeric_order(page.full_text)
+    order = numeric_order(page.full_text) or customary_order(page.url)
     dated = _date_in_order(page, records, today, order)
     if order is None and not any(entry.source is DateSource.LISTED for entry in dated):
         dated = _date_in_likelier_order(page, records, today) or dated
@@ -158,9 +165,27 @@ def _beside(reader: DateReader, records: Sequence[Record], years: Sequence[int |
     ):
         return after if count_after >= 0.6 * len(records) else [None] * len(records)
     first = before[0] if before else None
-    if first is not None and (count_before >= 2 or (first.is_heading and first.match.date != reader.today)):
+    if count_before >= 2 if first else _are_headings(before):
+        return _carried(before)
+    if first is not None and _holds_for_all(first, records, reader.today):
         return _carried(before)
     return before if count_before >= 0.6 * len(records) else [None] * len(records)
+
+
+def _are_headings(before: list[PlacedDate | None]) -> bool:
+    """Whether dates above later rows are headings of one kind, so that the few rows above the first have none."""
+    undated = next((position for position, one in enumerate(before) if one), len(before))
+    found = [one for one in before if one]
+    return len(found) >= 2 and undated <= 0.2 * len(before) and len({(one.slot, one.label) for one in found}) == 1
+
+
+def _holds_for_all(first: PlacedDate, records: Sequence[Record], today: dt.date) -> bool:
+    """Whether the one date above the rows is theirs: a heading, or a line of its own within the list."""
+    whole = records[0].element.parent
+    while whole is not None and not whole.holds(records[-1].element):
+        whole = whole.parent
+    is_within = first.is_line and whole is not None and whole.tag != "body" and whole.holds(first.owner)
+    return (first.is_heading or is_within) and first.match.date != today
 
 
 def _without_tales(found: list[PlacedDate | None]) -> list[PlacedDate | None]:
@@ -187,12 +212,24 @@ def _heading_years(page: Outline, records: Sequence[Record]) -> list[int | None]
     floor = max(0, records[0].text_start - _NEAR_TEXTS) if records else 0
     for record in records:
         for index in range(max(floor, record.text_start - 3), record.text_start):
-            found = _YEAR_HEADING.match(squeeze(page.texts[index]))
-            if found:
-                year = int(found[1])
+            told = _year_told(page, index)
+            # Several years in a row are a menu.
+            if told and not (_year_told(page, index - 1) or _year_told(page, index + 1)):
+                year = told
         years.append(year)
         floor = record.text_end
     return years
+
+
+def _year_told(page: Outline, index: int) -> int | None:
+    """The year that one text tells, as a heading does: 2023, 2023年11月, 令和5年, in a heading 2023 News Releases."""
+    if not 0 <= index < len(page.texts):
+        return None
+    found = _YEAR_HEADING.match(squeeze(page.texts[index]))
+    owner = page.elements[page.text_owner[index]]
+    if found is None or owner.tag == "option" or (len(found["rest"]) > _LONGEST_REST and owner.tag not in HEADINGS):
+        return None
+    return int(found["y"]) if found["y"] else ERA_START[found["era"]] + int(found["of_era"])
 
 
 def _with_years(chosen: list[PlacedDate | None], years: Sequence[int | None]) -> list[dt.date | None]:

@@ -13,7 +13,7 @@ from monitor.pages.records import Record, attachments_inside, prefer_pages, reco
 from monitor.pages.registrable import same_site
 from monitor.pages.sidelists import is_side_list, only_row
 from monitor.pages.titles import record_title
-from monitor.pages.weighing import LONG_RECORD, Group, Scales
+from monitor.pages.weighing import LONG_RECORD, Group, Scales, is_within_sentence
 
 _LEAST_SCORE = 7.0
 _LEAST_DATED_SCORE = 5.5
@@ -49,6 +49,7 @@ def list_candidates(page: Outline, today: dt.date) -> list[Candidate]:
 def _lists(page: Outline, scales: Scales) -> list[Group]:
     """The page's best group, where it is a list, and the other lists that stand apart from it."""
     groups = [scales.weigh(records) for anchors in link_groups(page) if len(records := records_of(anchors)) >= 2]
+    groups = [group for group in groups if not scales.are_day_headings(group.records)]
     groups.sort(key=lambda group: group.score, reverse=True)
     if not groups or not _is_list(groups[0], scales):
         return []
@@ -124,10 +125,13 @@ def _is_further_list(group: Group, scales: Scales) -> bool:
 def _is_list(group: Group, scales: Scales) -> bool:
     """Whether the best group is a list at all: menus are not, nor are the links in an article's text or beside it."""
     parts, count = group.parts, len(group.records)
-    is_dated = group.dated >= _LEAST_DATED and count >= 4
+    is_table = all(scales.is_table_row(record.element) for record in group.records)
+    is_dated = group.dated >= _LEAST_DATED and (count >= 4 or is_table)
     if group.score < (_LEAST_DATED_SCORE if is_dated else _LEAST_SCORE):
         return False
     if count <= 3 and parts["dated"] < 1 and not _are_alike(group):
+        return False
+    if 2 * sum(is_within_sentence(scales.page, record.anchor.element) for record in group.records) > count:
         return False
     if not is_dated and (
         parts["inline"] > 0.5

@@ -18,7 +18,8 @@ _UNSEEN = frozenset({"script", "style", "noscript", "template", "head", "svg", "
 _DEEPEST = 200
 # Longer "urls" are data, and hostile to every pattern that looks at them.
 _LONGEST_URL = 2048
-_SPACES = re.compile(r"[\s\u00a0\u3000\u200b\ufeff]+")
+_ZERO_WIDTH = ("\u200b", "\ufeff")
+_WIDE = re.compile("[\u2e80-\U0010ffff]+")
 
 
 # An address without a query, a dot segment or a character that an url must not hold.
@@ -32,7 +33,15 @@ _NO_DOCUMENT = re.compile(r"#|(?:javascript|mailto|tel|data|about):", re.IGNOREC
 
 def squeeze(text: str) -> str:
     """The text with every run of spaces, of whatever kind, made one."""
-    return _SPACES.sub(" ", text).strip()
+    for invisible in _ZERO_WIDTH:
+        if invisible in text:
+            text = text.replace(invisible, " ")
+    return " ".join(text.split())
+
+
+def wide_chars(text: str) -> int:
+    """How many characters of a text are Chinese, Japanese or Korean: each says as much as two letters."""
+    return 0 if text.isascii() else sum(map(len, _WIDE.findall(text)))
 
 
 @dataclass(slots=True, eq=False)
@@ -112,8 +121,12 @@ class Outline:
                 urls[href] = links.absolute(href)
             url = urls[href]
             if url and url != here and len(url) <= _LONGEST_URL:
-                found.append(Anchor(element, url, self.text_of(element)))
+                found.append(Anchor(element, url, self.text_of(element) or self._title_written(element)))
         return _innermost(found)
+
+    def _title_written(self, link: Element) -> str:
+        """What the markup calls a link with nothing in it: a script writes its text, or it lies over a card."""
+        return "" if self.inside(link) else squeeze(link.attributes.get("title") or "")
 
 
 class _Links:
@@ -158,17 +171,16 @@ def outline(tree: LexborHTMLParser, url: str) -> Outline:
 
 
 def _fill(page: Outline, root: LexborNode) -> None:
-    """Walks the tree in page order, with a stack of its own: pages may nest deeper than Python's calls may."""
-    by_node: dict[int, Element] = {}
-    skipped: set[int] = set()
+    """Walks the tree in page order, with a stack of its own: pages may nest deeper than Python's calls may.
+
+    On the stack lie nodes that come later, each with the element it is in; a node's next sibling waits below its child.
+    """
     open_elements: list[Element] = []
-    for node in root.traverse(include_text=True):
-        parent_node = node.parent
-        parent_id = parent_node.mem_id if parent_node is not None else 0
-        if parent_id in skipped:
-            skipped.add(node.mem_id)
-            continue
-        parent = by_node.get(parent_id)
+    waiting: list[tuple[LexborNode, Element | None]] = [(root, None)]
+    while waiting:
+        node, parent = waiting.pop()
+        if parent is not None and (sibling := node.next) is not None:
+            waiting.append((sibling, parent))
         if node.is_text_node:
             text = node.text_content
             if text and not text.isspace() and parent is not None:
@@ -180,10 +192,11 @@ def _fill(page: Outline, root: LexborNode) -> None:
             continue
         tag = node.tag or ""
         if tag in _UNSEEN:
-            skipped.add(node.mem_id)
             continue
+        child = node.first_child
         if parent is not None and parent.depth >= _DEEPEST and tag != "a":
-            by_node[node.mem_id] = parent
+            if child is not None:
+                waiting.append((child, parent))
             continue
         if parent is not None:
             _close(page, open_elements, parent)
@@ -197,7 +210,8 @@ def _fill(page: Outline, root: LexborNode) -> None:
             position=parent.child_count if parent else 1,
             text_start=len(page.texts),
         )
-        by_node[node.mem_id] = element
+        if child is not None:
+            waiting.append((child, element))
         page.elements.append(element)
         open_elements.append(element)
         if tag == "input" and (label := _button_label(element.attributes)):

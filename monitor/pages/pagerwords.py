@@ -2,18 +2,26 @@
 
 import re
 
+_PAGE = (
+    r"(?:page|seite|p[áa]gina|pagina|strona|str[áa]nka|strana|stran|stranica|oldal|sivu|sida|side|sayfa|halaman|trang|"
+    r"страница|сторінка|σελίδα|الصفحة|صفحه|صفحة|หน้า|पृष्ठ|পাতা|পৃষ্ঠা|lehek[üu]lg|lapa|puslapis|faqe|бет)"
+)
 _NEXT = (
     r"下\s*一?\s*[页頁]|后\s*一?\s*页|後\s*一?\s*頁|次へ|次の?ページ|次の\d+件|次|"
-    r"다음(?:\s?페이지)?|next(?:\s+(?:page|results?|\d+))?|"
+    r"다음(?:\s?페이지)?|(?:show\s+|view\s+)?next(?:\s+(?:page|results?|\d+))?|more\s+results|"
     r"older(?:\s+(?:posts?|entries))?"
-    r"|n[äa]chste(?:\s+seite)?|weiter|suivante?(?:\s+page)?|page\s+suivante|siguientes?|pr[óo]xim[ao]|"
-    r"p[áa]gina\s+siguiente|successiva?|avanti|volgende|neste|nästa"
-    r"|næste|следующая|вперед|далее|наступна|επόμενη|επομενη|następna|další|sonraki|seuraava|următoarea"
+    rf"|(?:{_PAGE}\s*)?(?:n[äa]chste|weiter|vorwärts|suivante?s?|siguientes?|seguintes?|següent|pr[óo]xim[ao]|"
+    r"successiv[aoe]?|avanti|volgende|neste|nästa|næste|seuraavat?|następn[aey]|další|ďalš(?:ia|í|ie)|sljedeć[aei]|"
+    r"naslednj[aei]|sonraki|următoarea|következő|hurrengoa|järgmine|nākam[āa]|kitas|tjetra|"
+    r"следующ(?:ая|ие)|вперед|далее|наступн[аі]|следващ[аи]|следна|επόμεν[ηοα]|επομενη|келесі|keyingi|"
+    r"selanjutnya|berikutnya|seterusnya|sau|tiếp(?:\s+theo)?|التالية?|بعدی?|הבא|ถัดไป|अगला|পরবর্তী)"
+    rf"(?:\s*{_PAGE})?"
 )
 _PREVIOUS = (
-    r"上\s*一?\s*[页頁]|前\s*一?\s*[页頁]|前へ|이전|prev(?:ious)?(?:\s+page)?|newer(?:\s+posts?)?|zurück|vorherige|"
-    r"précédente?|anterior|vorige|forrige"
-    r"|föregående|предыдущая|назад|προηγούμενη"
+    r"上\s*一?\s*[页頁]|前\s*一?\s*[页頁]|前へ|이전|prev(?:ious)?(?:\s+page)?|newer(?:\s+posts?)?|"
+    rf"(?:{_PAGE}\s*)?(?:zurück|vorherige|précédente?|anterior|vorige|forrige|föregående|edellinen|poprzednia|"
+    r"předchozí|önceki|előző|предыдущая|назад|попередня|предишна|προηγούμεν[ηο]|sebelumnya|trước|السابقة?|قبلی|הקודם|"
+    rf"ก่อนหน้า|पिछला|পূর্ববর্তী)(?:\s*{_PAGE})?"
 )
 _ENDS = (
     r"首\s*[页頁]|第一[页頁]|尾\s*[页頁]|末\s*[页頁]|最后一?页|最後一?頁|first(?:\s+page)?|last(?:\s+page)?|erste|letzte"

@@ -52,13 +52,15 @@ def _by_rel(page: Outline, tree: LexborHTMLParser) -> str | None:
 
 
 def _by_word(page: Outline) -> str | None:
-    named = [anchor for anchor in page.anchors if _says_next(anchor) and not _is_carousel(anchor)]
+    named = [anchor for anchor in page.anchors if _says_next(page, anchor) and not _is_carousel(anchor)]
     return _likeliest(page, named)
 
 
-def _says_next(anchor: Anchor) -> bool:
+def _says_next(page: Outline, anchor: Anchor) -> bool:
     attributes = anchor.element.attributes
     written = [anchor.text, squeeze(attributes.get("title") or ""), squeeze(attributes.get("aria-label") or "")]
+    if not anchor.text:
+        written += [squeeze(one.attributes.get("alt") or "") for one in page.inside(anchor.element) if one.tag == "img"]
     return any(text and len(text) <= 40 and NEXT_WORD.match(text) for text in written) or bool(
         len(anchor.text) <= 3 and _NEXT_CLASS.search(anchor.element.names)
     )

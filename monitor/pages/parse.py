@@ -34,10 +34,10 @@ _BINARY_STARTS = (
     b"ID3",
 )
 # Characters, and references to them, that are no text: a terminal obeys them, and they turn the order of what is read.
-_CONTROLS = re.compile(
-    r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_WRITTEN_CONTROLS = re.compile(
     # 128 to 159 are left: browsers read them as the dashes and quotes of Windows.
-    r"|&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01]|127|823[4-8]|829[4-7])(?!\d)"
+    r"&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01]|127|823[4-8]|829[4-7])(?!\d)"
     r"|x0*(?:[0-8bef]|1[0-9a-f]|7f|202[a-e]|206[6-9])(?![0-9a-f]));?",
     re.IGNORECASE,
 )
@@ -77,7 +77,7 @@ def parse_page(
         )
         return page
     text, page.encoding = decode(body, content_type)
-    text = _CONTROLS.sub("", text)
+    text = _WRITTEN_CONTROLS.sub("", _CONTROLS.sub("", text))
     today = fetched_at.date()
     try:
         if is_feed(text):

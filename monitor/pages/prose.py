@@ -7,7 +7,7 @@ millisecond; the library that weighs every kind of page takes twelve, and is ask
 import re
 from dataclasses import dataclass
 
-from monitor.pages.outline import Element, Outline, squeeze
+from monitor.pages.outline import Element, Outline, squeeze, wide_chars
 
 BLOCKS = frozenset(
     {
@@ -42,7 +42,7 @@ _LEAST_PROSE_SHARE = 0.7
 
 
 @dataclass(slots=True)
-class _Line:
+class Line:
     """The text of one block, or of a part of it between line breaks."""
 
     block: Element
@@ -52,12 +52,17 @@ class _Line:
 
     @property
     def is_prose(self) -> bool:
+        """Whether it says a sentence outside of links."""
         return self.weight - self.linked >= _SENTENCE_WEIGHT
 
+    @property
+    def is_link(self) -> bool:
+        """Whether it is hardly more than links."""
+        return self.linked >= _LINKED_LINE_SHARE * self.weight
 
-def sure_text(page: Outline) -> str | None:
+
+def sure_text(page: Outline, lines: list[Line]) -> str | None:
     """The main text where one element plainly holds nearly all the page's sentences; None where that is not so."""
-    lines = _lines(page)
     least = _MAIN_SHARE * sum(line.weight for line in lines if line.is_prose)
     if least < _MAIN_SHARE * _LEAST_PROSE:
         return None
@@ -75,7 +80,7 @@ def sure_text(page: Outline) -> str | None:
     return "\n".join(dict.fromkeys(line.text for line in inside))
 
 
-def _from_first_to_last(lines: list[_Line]) -> list[_Line]:
+def _from_first_to_last(lines: list[Line]) -> list[Line]:
     """The lines from the first paragraph to the last, and the short ones of the same make just before and after.
 
     Those are the salutation of a circular, the last article of a law, the signature.
@@ -86,18 +91,23 @@ def _from_first_to_last(lines: list[_Line]) -> list[_Line]:
         first -= 1
     while last + 1 < len(lines) and _are_alike(lines[last + 1], lines[last]):
         last += 1
-    return [line for line in lines[first : last + 1] if line.linked < _LINKED_LINE_SHARE * line.weight]
+    return [line for line in lines[first : last + 1] if not line.is_link]
 
 
-def _are_alike(line: _Line, other: _Line) -> bool:
+def _are_alike(line: Line, other: Line) -> bool:
     return line.linked == 0 and (
         line.block is other.block or (line.block.tag == other.block.tag and line.block.parent is other.block.parent)
     )
 
 
-def sentences(page: Outline) -> str:
+def sentences(lines: list[Line]) -> str:
     """The paragraphs of a page that is no article, wherever they stand in it, without links and what lies beside."""
-    return "\n".join(dict.fromkeys(line.text for line in _lines(page) if line.is_prose))
+    return "\n".join(dict.fromkeys(line.text for line in lines if line.is_prose))
+
+
+def unlinked(lines: list[Line]) -> str:
+    """The lines that are more than links, each once."""
+    return "\n".join(dict.fromkeys(line.text for line in lines if not line.is_link))
 
 
 def prose_weights(page: Outline) -> list[int]:
@@ -109,7 +119,7 @@ def prose_weights(page: Outline) -> list[int]:
     ]
 
 
-def _prose_in_elements(lines: list[_Line]) -> dict[int, list[int]]:
+def _prose_in_elements(lines: list[Line]) -> dict[int, list[int]]:
     """For each element that holds prose, by its index, the weights of its paragraphs."""
     found: dict[int, list[int]] = {}
     for line in lines:
@@ -134,7 +144,7 @@ def _linked_texts(page: Outline) -> set[int]:
     return {index for link in page.elements if link.tag == "a" for index in range(link.text_start, link.text_end)}
 
 
-def _lines(page: Outline) -> list[_Line]:
+def content_lines(page: Outline) -> list[Line]:
     """The page's lines outside of what lies beside its content."""
     block_of: list[Element] = []
     beside: list[bool] = []
@@ -147,7 +157,7 @@ def _lines(page: Outline) -> list[_Line]:
         )
     linked = _linked_texts(page)
     breaks = {element.text_start for element in page.elements if element.tag == "br"}
-    lines: list[_Line] = []
+    lines: list[Line] = []
     for index, text in enumerate(page.texts):
         owner = page.text_owner[index]
         if beside[owner]:
@@ -159,7 +169,7 @@ def _lines(page: Outline) -> list[_Line]:
             lines[-1].weight += weight
             lines[-1].linked += weight if index in linked else 0
         else:
-            lines.append(_Line(block, text, weight, weight if index in linked else 0))
+            lines.append(Line(block, text, weight, weight if index in linked else 0))
     for line in lines:
         line.text = squeeze(line.text)
     return [line for line in lines if line.text]
@@ -175,6 +185,6 @@ def _is_beside(element: Element) -> bool:
 
 
 def _weight(text: str) -> int:
-    """The length of a text in letters; a character of Chinese, Japanese or Korean says as much as two."""
+    """The length of a text in letters, its wide characters counted twice."""
     text = text.strip()
-    return len(text) if text.isascii() else len(text) + sum(char >= "\u2e80" for char in text)
+    return len(text) + wide_chars(text)

@@ -11,7 +11,7 @@ from monitor.pages.articletitle import fold
 from monitor.pages.calendar import Order
 from monitor.pages.dates import dates_in_text
 from monitor.pages.labels import Label, Labelled, label_before
-from monitor.pages.outline import Element, Outline
+from monitor.pages.outline import Element, Outline, wide_chars
 
 _ASIDE = re.compile(
     r"(?:^|[\s_-])(?:related|sidebar|side|comments?|footer|nav|menu|recommend\w*|hot|rank\w*|latest|popular|"
@@ -41,6 +41,7 @@ _TODAY = re.compile(
 _CLOCK = re.compile(
     r"[日일\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE
 )
+_NUMBER = re.compile(r"[\d二]")
 _SENTENCE_CHARS = 40
 _LONGEST_WORD = 20
 _LEAST_TITLE = 20
@@ -89,7 +90,7 @@ class Sight:
         `start` and it) is not.
         """
         text = self.page.texts[index]
-        if not any(char.isdigit() or char == "二" for char in text[:300]):
+        if not _NUMBER.search(text, 0, 300):
             return False
         if self.is_aside(index) or label_before(self.page, index) is Label.MADE or self._is_changed(index):
             return False
@@ -180,8 +181,8 @@ class Sight:
 
 
 def _weight(text: str) -> int:
-    """The length of a text in letters; a character of Chinese, Japanese or Korean says as much as two."""
-    return len(text) + sum(char >= "\u2e80" for char in text)
+    """The length of a text in letters, its wide characters counted twice."""
+    return len(text) + wide_chars(text)
 
 
 def _is_of_something_else(before: str) -> bool:

@@ -62,7 +62,7 @@ def anchor_title(page: Outline, anchor: Anchor) -> str:
 
 def _heading_in(page: Outline, element: Element) -> str:
     headings = [page.text_of(inner) for inner in page.inside(element) if inner.tag in _HEADINGS]
-    return max(headings, key=len, default="")
+    return max([heading for heading in headings if not _SAYS_NOTHING.match(heading)], key=len, default="")
 
 
 def _longest_text(page: Outline, record: Record) -> str:

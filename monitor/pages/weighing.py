@@ -61,7 +61,9 @@ _WEIGHTS = {
 LONG_RECORD = 600
 """Longer records (in the weight of their text) are no rows of a list but articles."""
 _NEAR_TEXTS = 6
+_SENTENCE = 24
 _LONGEST_DATE = 30
+_MOST_BEFORE_COLUMNS = 40
 _MAYBE_DATE = re.compile(r"\d|昨天")
 _WIDE = re.compile(r"[^\u0000-\u2e80]+")
 
@@ -111,6 +113,7 @@ class Scales:
             *accumulate(w if w >= 50 and not is_link else 0 for w, is_link in zip(weights, linked, strict=True)),
         ]
         self._boilerplate: dict[int, bool] = {}
+        self._named_columns: dict[int, bool] = {}
         self._links = [0, *accumulate(anchored)]
         self._traits: dict[int, _LinkTraits] = {}
 
@@ -174,6 +177,29 @@ class Scales:
         outside = dates[record.text_end] - dates[link.text_end] + dates[link.text_start] - dates[record.text_start]
         return outside > 0 and not self._is_boilerplate(record.element)
 
+    def is_table_row(self, element: Element) -> bool:
+        """Whether an element is a row of a table whose columns are named."""
+        table: Element | None = element if element.tag == "tr" else None
+        while table is not None and table.tag != "table":
+            table = table.parent
+        if table is None:
+            return False
+        if table.index not in self._named_columns:
+            inside = self.page.inside(table)[:_MOST_BEFORE_COLUMNS]
+            self._named_columns[table.index] = sum(one.tag == "th" for one in inside) >= 2
+        return self._named_columns[table.index]
+
+    def are_day_headings(self, records: Sequence[Record]) -> bool:
+        """Whether records are headings that say a day each, with other links below them: those are the rows."""
+        headings = [
+            record.element.tag in _HEADINGS
+            and len(self.page.text_of(record.element)) <= _LONGEST_DATE
+            and self.is_dated(record)
+            and self._links[record.element.end] < self._links[after.element.index]
+            for record, after in pairwise(records)
+        ]
+        return 2 * sum(headings) > len(headings)
+
     def is_dated(self, record: Record) -> bool:
         """Whether a text in a record looks like a date."""
         return self._dates[record.text_end] > self._dates[record.text_start]
@@ -214,8 +240,11 @@ class Scales:
     def _is_boilerplate(self, element: Element) -> bool:
         """Whether an element lies in what its author calls navigation, footer, sidebar and the like.
 
-        What holds half of the page's text is the page, whatever words its name is made of.
+        What holds half of the page's text is the page, whatever words its name is made of; and a row of a table with
+        named columns is data wherever it lies.
         """
+        if self.is_table_row(element):
+            return False
         node: Element | None = element
         seen = []
         while node is not None and node.index not in self._boilerplate and not self._is_named_so(node):
@@ -247,16 +276,33 @@ def text_weight(text: str) -> int:
 
 
 def _is_inline(page: Outline, link: Element) -> bool:
-    """Whether a link stands within a sentence: words of the same element go before it."""
-    index = link.text_start - 1
-    if link.parent is None or index < 0 or page.text_owner[index] != link.parent.index:
+    """Whether words go before a link: so many of the same element that it stands in a sentence, or at its end."""
+    if link.parent is None or not _follows_text(page, link, link.parent):
         return False
     for element in reversed(page.elements[link.parent.index + 1 : link.index]):
         if element.text_start < link.text_start:
             break
         if element.tag in ("br", "hr"):
             return False
-    return text_weight(page.texts[index]) >= 24
+    return text_weight(page.texts[link.text_start - 1]) >= _SENTENCE or is_within_sentence(page, link)
+
+
+def is_within_sentence(page: Outline, link: Element) -> bool:
+    """Whether the sentence in which a link stands begins with a word before it and goes on behind it."""
+    after = link.text_end
+    if (
+        link.parent is None
+        or not _follows_text(page, link, link.parent)
+        or after >= len(page.texts)
+        or page.text_owner[after] != link.parent.index
+    ):
+        return False
+    word, rest = page.texts[link.text_start - 1].rstrip()[-1:], page.texts[after].lstrip()
+    return word.isalpha() and (rest[:1].islower() or rest[:1] in "，、") and text_weight(rest) >= _SENTENCE
+
+
+def _follows_text(page: Outline, link: Element, parent: Element) -> bool:
+    return link.text_start > 0 and page.text_owner[link.text_start - 1] == parent.index
 
 
 def _after_host(url: str) -> str:

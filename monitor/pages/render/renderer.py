@@ -83,11 +83,19 @@ class Renderer:
         raise failed(PageErrorCode.NETWORK, f"The browser stopped {_TRIES} times while it drew this page.")
 
     async def _draw(self, session: Session, url: str) -> Response:
+        try:
+            return await self._attempt(session, url, in_empty_tab=False)
+        except _MaybeDisturbed:
+            return await self._attempt(session, url, in_empty_tab=True)
+
+    async def _attempt(self, session: Session, url: str, *, in_empty_tab: bool) -> Response:
         timeout_s = self._pages.timeout_s
         tab: Tab | None = None
+        is_over_another = False
         try:
             async with asyncio.timeout(timeout_s + _GRACE_S):
-                tab = await session.take_tab()
+                tab = await session.take_tab(is_empty=in_empty_tab)
+                is_over_another = tab.is_at_rest
                 response = await tab.draw(url, timeout_s=timeout_s)
                 for hop in response.hops:
                     await self._guard.check(hop, may_be_unresolved=self._network.proxy is not None)
@@ -95,6 +103,9 @@ class Renderer:
             failure = self._failure_of(error, session, tab)
             if tab is not None:
                 await quietly(tab.close)
+            is_quick = isinstance(failure, FetchFailed) and failure.error.code is not PageErrorCode.TIMEOUT
+            if is_over_another and is_quick:
+                raise _MaybeDisturbed from error
             raise failure from error
         except BaseException:
             if tab is not None:
@@ -159,6 +170,10 @@ class Renderer:
                 await self._proxy.close()
                 self._proxy = None
             raise
+
+
+class _MaybeDisturbed(Exception):
+    """A page was not drawn, perhaps because of the one that it was opened over."""
 
 
 class _BrowserDied(Exception):

@@ -19,6 +19,7 @@ from monitor.pages.render.tab import Tab, quietly
 from monitor.settings import NetworkSettings, PagesSettings
 
 _CLOSE_S = 5.0
+_AT_ONCE_S = 0.1
 _FLAGS = (
     # Nothing but drawing.
     "--disable-background-networking",
@@ -42,13 +43,15 @@ class Session:
     """A running browser and its free tabs; `is_retired` once it is to take no further page."""
 
     def __init__(
-        self, stack: contextlib.AsyncExitStack, browser: Browser, context: BrowserContext, *, max_bytes: int
+        self, stack: contextlib.AsyncExitStack, browser: Browser, context: BrowserContext, *, pages: PagesSettings
     ) -> None:
         self._stack = stack
         self._browser = browser
         self._context = context
-        self._max_bytes = max_bytes
+        self._max_bytes, self._most_tabs = pages.max_bytes, pages.max_concurrency
         self._free: list[Tab] = []
+        self._left: dict[Tab, asyncio.TimerHandle] = {}
+        self._emptying: set[asyncio.Task[None]] = set()
         self.in_use = 0
         self.drawn = 0
         self.is_retired = False
@@ -81,25 +84,49 @@ class Session:
             if isinstance(error, PlaywrightError):
                 raise BrowserMissing(why_not_started(error.message, path, pages.browser.endpoint)) from error
             raise
-        return cls(stack, browser, context, max_bytes=pages.max_bytes)
+        return cls(stack, browser, context, pages=pages)
 
     def is_dead(self) -> bool:
         """Whether the browser is gone."""
         return not self._browser.is_connected()
 
-    async def take_tab(self) -> Tab:
-        """A free tab, or a new one."""
+    async def take_tab(self, *, is_empty: bool) -> Tab:
+        """A tab, new if need be; where it need not be empty, a page may still be in it, at rest."""
+        if self._left and not is_empty:
+            tab, timer = self._left.popitem()
+            timer.cancel()
+            return tab
         return self._free.pop() if self._free else await Tab.open(self._context, max_bytes=self._max_bytes)
 
     async def give_back(self, tab: Tab) -> None:
-        """Empties the tab and keeps it for the next page; one that cannot be emptied is closed."""
+        """Keeps the tab for the next page.
+
+        That page is opened over one that rests, if it comes at once: to empty the tab costs as much as another page.
+        Otherwise the tab is emptied, so that nothing of its page goes on.
+        """
+        if tab.is_at_rest:
+            self._left[tab] = asyncio.get_running_loop().call_later(_AT_ONCE_S, self._leave, tab)
+        else:
+            await self._empty(tab)
+
+    def _leave(self, tab: Tab) -> None:
+        del self._left[tab]
+        task = asyncio.ensure_future(self._empty(tab))
+        self._emptying.add(task)
+        task.add_done_callback(self._emptying.discard)
+
+    async def _empty(self, tab: Tab) -> None:
+        """A tab that cannot be emptied is closed, and one more than are needed."""
         try:
             async with asyncio.timeout(_CLOSE_S):
                 await tab.clear()
         except (PlaywrightError, TimeoutError):
             await quietly(tab.close)
-        else:
+            return
+        if len(self._free) < self._most_tabs:
             self._free.append(tab)
+        else:
+            await quietly(tab.close)
 
     async def close_if_done(self) -> None:
         """Stops a retired browser that draws nothing any more."""
@@ -109,6 +136,11 @@ class Session:
     async def close(self) -> None:
         """Stops the browser, or lets go of the one that runs elsewhere."""
         self.is_retired = True
+        while self._left:
+            self._left.popitem()[1].cancel()
+        for task in self._emptying:
+            task.cancel()
+        await asyncio.gather(*self._emptying, return_exceptions=True)
         await self._stack.aclose()
 
 

@@ -58,6 +58,7 @@ class Tab:
         self._complaint = ""
         self._received: Counter[str] = Counter()
         self._closing: asyncio.Task[None] | None = None
+        self._is_quiet = False
         self.is_dead = False
         self.is_flooded = False
         self.failed_url: str | None = None
@@ -71,6 +72,11 @@ class Tab:
         network.on("Network.dataReceived", self._on_data)
         network.on("Network.requestWillBeSent", self._on_sent)
         network.on("Network.responseReceivedExtraInfo", self._on_headers)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the page that was drawn last had come to rest, so that the next one may be opened over it."""
+        return self._is_quiet and not self._pending
 
     @property
     def is_sent_elsewhere(self) -> bool:
@@ -99,6 +105,7 @@ class Tab:
             view, is_cut_short = await self._grown(min(deadline, loop.time() + _SETTLE_S))
         else:
             view, is_cut_short = await self._view(), False
+            self._is_quiet = True
         # The byte order mark settles the encoding, whatever the document says that it was written in.
         body = b"\xef\xbb\xbf" + view.html.encode("utf-8", "replace")
         if len(body) > self._max_bytes:
@@ -159,6 +166,7 @@ class Tab:
 
     async def _settle(self, quiet_s: float, deadline: float) -> None:
         """Waits until the page asks for nothing and changes nothing for `quiet_s`, but no longer than `deadline`."""
+        self._is_quiet = False
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 while True:
@@ -172,6 +180,7 @@ class Tab:
                         await self._page.wait_for_load_state("domcontentloaded")
                         continue
                     if not self._pending:
+                        self._is_quiet = True
                         return
 
     async def _may_change(self) -> bool:
@@ -201,6 +210,7 @@ class Tab:
             raise too_large(self._max_bytes)
 
     def _forget(self) -> None:
+        self._is_quiet = False
         self._main = None
         self._led_to = ""
         self._breaks_off.clear()
@@ -211,6 +221,8 @@ class Tab:
         self._idle.set()
 
     def _on_request(self, request: Request) -> None:
+        if self._is_main(request):
+            self.failed_url, self._complaint = None, ""
         if request.resource_type not in _NEVER_AWAITED:
             self._pending.add(request)
             self._idle.clear()
@@ -233,6 +245,7 @@ class Tab:
     def _on_response(self, answer: Answer) -> None:
         if self._is_main(answer.request):
             self._main = answer
+            self._pending &= {answer.request}  # what was asked for before belongs to the page that is left
 
     def _is_main(self, request: Request) -> bool:
         return request.is_navigation_request() and request.frame == self._page.main_frame

@@ -194,6 +194,57 @@ async def test_pages_are_drawn_at_once_up_to_the_limit_and_the_browser_is_recycl
         await renderer.close()
 
 
+async def test_a_page_that_goes_on_while_the_next_one_is_loaded_does_not_reach_it(renderer, site, reply) -> None:
+    """It fetches, and wants to lead the tab elsewhere, between the next page's request and its answer."""
+    next_is_asked, has_gone_on = asyncio.Event(), asyncio.Event()
+
+    async def call_when_the_next_is_asked(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        await next_is_asked.wait()
+        writer.write(b"data: x\n\n")
+        await writer.drain()
+        await asyncio.Event().wait()
+
+    async def answer_when_the_first_has_gone_on(writer: asyncio.StreamWriter) -> None:
+        next_is_asked.set()
+        await has_gone_on.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<p>second</p>")
+        await writer.drain()
+
+    def note(asked):
+        has_gone_on.set()
+        return reply("fine")
+
+    site.on("/calls", lambda _: call_when_the_next_is_asked)
+    site.on("/gone-on", note)
+    site.on("/elsewhere", "<p>elsewhere</p>")
+    script = (
+        "new EventSource('/calls').onmessage = () => { document.body.append('late');"
+        "fetch('/gone-on'); fetch('/never', {keepalive: true}); location.href = '/elsewhere' }"
+    )
+    first = site.on("/first", f"<html><body><p>{'first ' * 60}</p><script>{script}</script></body></html>")
+    second = site.on("/second", lambda _: answer_when_the_first_has_gone_on)
+    assert b"first" in (await renderer.render(first)).body
+    response = await renderer.render(second)
+    assert (response.final_url, response.hops) == (second, (second,))
+    assert b"<p>second</p>" in response.body
+    assert b"late" not in response.body
+
+
+async def test_a_page_that_no_other_follows_is_left(renderer, site, reply) -> None:
+    is_left = asyncio.Event()
+
+    def note(asked):
+        is_left.set()
+        return reply("fine")
+
+    site.on("/left", note)
+    script = "addEventListener('pagehide', () => fetch('/left', {keepalive: true}))"
+    await renderer.render(site.on("/", f"<html><body><p>{'text ' * 60}</p><script>{script}</script></body></html>"))
+    async with asyncio.timeout(20):
+        await is_left.wait()
+
+
 async def test_a_browser_that_dies_is_started_again(renderer, site) -> None:
     url = site.on("/", "<p>fine</p>")
     await renderer.render(url)

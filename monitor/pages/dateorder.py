@@ -1,0 +1,22 @@
+"""Which of day and month comes first in numeric dates, by the custom of the country whose host it is."""
+
+from urllib.parse import urlsplit
+
+from monitor.pages.calendar import Order
+
+# Names that only the United States hand out.
+_MONTH_FIRST = frozenset({"gov", "mil", "edu", "us"})
+# Countries of one custom. Canada, the Philippines and others write both ways; .co, .io, .tv and the like are sold to all.
+_DAY_FIRST = frozenset(
+    {"ar", "at", "au", "be", "bg", "br", "ch", "cl", "cz", "de", "es", "fi", "fr", "gr", "hr", "id", "ie", "il", "in"}
+    | {"it", "ke", "lu", "mx", "my", "ng", "nl", "no", "nz", "pe", "pl", "pt", "ro", "rs", "ru", "sg", "sk", "th", "tr"}
+    | {"ua", "uk", "uy", "vn", "za"}
+)
+
+
+def customary_order(url: str) -> Order | None:
+    """The order in which the country of a host writes its dates; None where the host's name tells no country."""
+    country = (urlsplit(url).hostname or "").rpartition(".")[2]
+    if country in _MONTH_FIRST:
+        return "mdy"
+    return "dmy" if country in _DAY_FIRST else None
