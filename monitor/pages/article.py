@@ -66,7 +66,7 @@ def read_article(
     listed = [candidate.title for candidate in candidates] if is_list else []
     labelled = [] if is_list else labelled_values(page)
     title = article_title(page, metadata, listed=listed, stated=_stated_title(labelled))
-    day, source = article_date(page, metadata, title, today, labelled=labelled, is_list=is_list)
+    day, source = article_date(page, metadata, title, today, labelled=labelled, is_list=is_list, html_text=html_text)
     text = main_text(page, html_text, is_list=is_list)
     return Article(
         title=title,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from monitor.domain.words import DateSource
 from monitor.pages.calendar import Order
 from monitor.pages.datelines import dates_near, day_first_stated, first_date
+from monitor.pages.dateorder import customary_order
 from monitor.pages.dates import dates_in_text, numeric_order
 from monitor.pages.labels import Label, Labelled
 from monitor.pages.metadata import Metadata
@@ -18,12 +19,29 @@ _META = (
     "datepublished", "dc.date.issued", "dcterms.issued", "citation_online_date", "sailthru.date",
     "article.published", "firstpublished", "weibo:article:create_at", "displaydate", "ptime",
     "analyticsattributes.articledate", "rnews:datepublished", "article:published", "artpublished", "datecreated",
+    "dc.issued", "dcterms:issued", "date.available", "regdate", "og:regdate",
 )  # fmt: skip
-_NAMED_PUBLISHED = re.compile(r"pub(?:lish(?:ed)?|lication)?[:._-]?(?:date|time)$")
+_NAMED_PUBLISHED = re.compile(r"pub(?:lish(?:ed)?|lication)?[:._-]?(?:date|time|at|on)$")
 # Names that some systems fill with the day of the page's making or of a printed issue: believed after JSON-LD.
-_VAGUE_META = ("dc.date", "dcterms.date", "date", "created", "dc.date.created", "dcterms.created", "createdate")
+_VAGUE_META = (
+    "dc.date",
+    "dcterms.date",
+    "date",
+    "created",
+    "dc.date.created",
+    "dcterms.created",
+    "createdate",
+    "dc:created",
+)
 _LINKED = ("datePublished", "dateCreated", "uploadDate")
 _MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dateModified", "dateupdate")
+# What the scripts of a page drawn by them write of it.
+_SCRIPTED = re.compile(
+    r"\\?\"(?:date_?published|date_?created|(?:first_?)?publish(?:ed)?_?(?:at|on|date|time)|pub_?(?:date|time))\\?\""
+    r"\s*:\s*\\?\"([^\"\\]{8,40})\\?\"",
+    re.IGNORECASE,
+)
+_SCRIPT_REACH, _LEAST_TITLE = 3_000, 20
 # An instant in UTC, or a bare day: neither says what day it was where the page is read.
 _WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
 _ONE_DAY = dt.timedelta(days=1)
@@ -37,23 +55,44 @@ def article_date(
     *,
     labelled: Sequence[Labelled] = (),
     is_list: bool = False,
+    html_text: str = "",
 ) -> tuple[dt.date | None, DateSource]:
     """The publication day and where it was read; (None, unknown) where the page states none.
 
     In this order: meta elements, JSON-LD, labelled lines (发布时间：), `time` elements, a date near the headline,
-    the url. A sidebar's or a comment's date is never the article's, nor is a row's on a list page (`is_list`).
+    the url, what a script in `html_text` writes beside the title. A sidebar's or a comment's date is never the
+    article's, nor is a row's on a list page (`is_list`).
     """
     order = _custom(page.full_text[:2_000]) or numeric_order(page.full_text[:20_000])
-    by_url = date_in_url(page.url, today)
+    by_url = date_in_url(page.url, today) or date_in_url(metadata.first("og:url") or "", today)
     hidden, written = _hidden_day(metadata, today, order)
     if is_list:
         return (hidden, DateSource.PAGE) if hidden else (None, DateSource.UNKNOWN)
-    sight = Sight(page, title, today, order, labelled)
+    # What is written for readers follows the custom of their country; machines may write as their makers do.
+    sight = Sight(page, title, today, order or customary_order(page.url), labelled)
     day = _as_readers_see_it(hidden, written, metadata, sight, by_url) if hidden else day_first_stated(sight, by_url)
     day = day or (None if by_url else _year_from_change(sight, metadata))
     if day:
         return day, DateSource.PAGE
-    return (by_url, DateSource.URL) if by_url else (None, DateSource.UNKNOWN)
+    if by_url:
+        return by_url, DateSource.URL
+    day = _in_script(html_text, title, today)
+    return (day, DateSource.PAGE) if day else (None, DateSource.UNKNOWN)
+
+
+def _in_script(html_text: str, title: str, today: dt.date) -> dt.date | None:
+    """The one day of publication that the page's scripts write near its title; those of other articles are not its."""
+    if len(title) + wide_chars(title) < _LEAST_TITLE:
+        return None
+    near = (match[1] for match in _SCRIPTED.finditer(html_text) if title in _script_around(html_text, match))
+    days = {first_date(value, today, None) for value in near}
+    return days.pop() if len(days) == 1 else None
+
+
+def _script_around(html_text: str, match: re.Match[str]) -> str:
+    """What stands before and behind the match in the same script, as far as an object of it may reach."""
+    before = html_text[max(0, match.start() - _SCRIPT_REACH) : match.start()].rpartition("<script")[2]
+    return before + html_text[match.end() : match.end() + _SCRIPT_REACH].partition("</script")[0]
 
 
 def _custom(text: str) -> Order | None:

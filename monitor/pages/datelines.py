@@ -15,6 +15,9 @@ _POSTED_LABEL = re.compile(
     r"\bpublished\b|\bposted\b|\brelease date\b|"
     r"\bpublication date\b|\bdate issued\b|veröffentlich(?:t|ung)|erstellt|publiée?|publicado|pubblicato|"
     r"gepubliceerd|publisert|опубликовано|mis en ligne|"
+    r"yay[ıi][mn]la(?:n|ma)|eklenme tarihi|opublikowan|data publikacji|publikováno|zveřejněno|publicerad|"
+    r"offentliggjort|julkaistu|közzét[eé]|δημοσιε[ύυ]|опубліковано|objavljen|publicat|diterbitkan|"
+    r"dipublikasikan|ngày đăng|xuất bản|تاريخ النشر|نشر في|نشر بتاريخ|פורסם|เผยแพร่|"
     r"\b(?:Artikel|Beitrag|Eintrag)\s+wurde\b|\b(?:article|entry|post)\s+was\s+(?:written|filed)\b",
     re.IGNORECASE,
 )
@@ -27,8 +30,9 @@ _WEAK_LABEL = re.compile(
 _BARE_LABEL = re.compile(r"^\s*(?:Datum|Date|Fecha|Data|Дата|日期|时间|날짜)\s*[:：]?\s*$", re.IGNORECASE)
 _DATE_NAMES = re.compile(
     r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
-    r"timestamp|shijian)\w*(?=$|[\s_-])"
+    r"timestamp|shijian|tarih)\w*(?=$|[\s_-])"
 )
+_STAMP = re.compile(r"\d{12}(?:\d\d)?")
 _HAS_DIGIT = re.compile(r"\d")
 _BLOCKS = frozenset({"p", "div", "li", "tr", "dd"})
 _NEAR_TEXTS = 14
@@ -36,10 +40,13 @@ _LINE_CHARS = 120
 _SENTENCE_CHARS = 40
 _MOST_SENTENCES = 3
 _TEXTS_OVER = 5
+_DATE_TEXTS = 4
 
 
 def first_date(text: str, today: dt.date, order: Order | None) -> dt.date | None:
-    """The first date that a short text writes with its year."""
+    """The first date that a short text writes with its year; 20260203081530 is one with its time."""
+    if _STAMP.fullmatch(text):
+        text = text[:8]
     return next((match.date for match in dates_in_text(text[:80], today, order=order) if match.has_year), None)
 
 
@@ -104,12 +111,16 @@ def _by_time_element(sight: Sight) -> dt.date | None:
     at_foot: set[dt.date] = set()
     for element in sight.page.elements:
         itemprop = (element.attributes.get("itemprop") or "").lower()
-        if element.tag != "time" and itemprop not in ("datepublished", "datecreated"):
+        # The microformat of older blogs: <abbr class="published" title="2012-05-03T10:00">.
+        is_entry = "published" in element.css_class.split() and element.text_end - element.text_start <= _DATE_TEXTS
+        if element.tag != "time" and itemprop not in ("datepublished", "datecreated") and not is_entry:
             continue
         text = sight.page.text_of(element)
-        if is_not_posted(f"{element.names} {itemprop} {text}"):
+        if is_not_posted(f"{'' if is_entry else element.names} {itemprop} {text}"):
             continue
         value = element.attributes.get("datetime") or element.attributes.get("content") or text
+        if is_entry:
+            value = f"{element.attributes.get('title') or ''} {value}"
         day = first_date(value, sight.today, sight.order)
         if day and sight.is_aside_element(element):
             at_foot.update([day] if sight.is_in_own_article(element) else [])

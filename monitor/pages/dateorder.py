@@ -6,7 +6,7 @@ from monitor.pages.calendar import Order
 
 # Names that only the United States hand out.
 _MONTH_FIRST = frozenset({"gov", "mil", "edu", "us"})
-# Countries of one custom. Canada, the Philippines and others write both ways; .co, .io, .tv and the like are sold to all.
+# Countries of one custom: Canada and others write both ways, and .co, .io or .tv are sold to everybody.
 _DAY_FIRST = frozenset(
     {"ar", "at", "au", "be", "bg", "br", "ch", "cl", "cz", "de", "es", "fi", "fr", "gr", "hr", "id", "ie", "il", "in"}
     | {"it", "ke", "lu", "mx", "my", "ng", "nl", "no", "nz", "pe", "pl", "pt", "ro", "rs", "ru", "sg", "sk", "th", "tr"}

@@ -80,7 +80,7 @@ def _widened(best: Group, groups: list[Group], scales: Scales) -> Group:
             and len(group.records) - len(further) == len(urls)
             and group.dated >= max(best.dated, _LEAST_DATED)
             and len(kinds) == 1
-            and (kind in kinds or group.records[0].element.tag in _ROWS)
+            and (kind in kinds or group.records[0].element.tag in _ROWS or group.parts["dated"] == 1)
             and _is_list(group, scales)
         ):
             return group
@@ -140,7 +140,7 @@ def _is_list(group: Group, scales: Scales) -> bool:
     ):
         return False
     in_records = sum(scales.text(record) for record in group.records)
-    if count <= 6 and in_records > count * 1.2 * LONG_RECORD:
+    if count <= 6 and not is_dated and in_records > count * 1.2 * LONG_RECORD:
         return False
     prose = scales.prose_outside(group.records)
     return is_dated or prose < max(600, in_records)

@@ -19,6 +19,14 @@ _ARTICLE_TYPES = (
     "scholarlyarticle",
     "governmentpublication",
     "legislation",
+    "claimreview",
+    "analysisnewsarticle",
+    "opinionnewsarticle",
+    "backgroundnewsarticle",
+    "reviewnewsarticle",
+    "liveblogposting",
+    "techarticle",
+    "socialmediaposting",
 )
 
 _LONGEST = 2000
@@ -96,5 +104,5 @@ def _things(content: object, depth: int = 0) -> Iterator[dict[str, Any]]:
 
 def _rank(thing: dict[str, Any]) -> int:
     kinds = thing.get("@type")
-    names = [str(kind).lower() for kind in (kinds if isinstance(kinds, list) else [kinds])]
+    names = [str(kind).lower().rpartition("/")[2] for kind in (kinds if isinstance(kinds, list) else [kinds])]
     return min((_ARTICLE_TYPES.index(name) for name in names if name in _ARTICLE_TYPES), default=len(_ARTICLE_TYPES))

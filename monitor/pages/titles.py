@@ -28,7 +28,8 @@ _DATE_TAIL = re.compile(
 _DATE_HEAD = re.compile(
     r"^[\s\[(（【]*(?:19|20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】]*[\s|·:：]+"
 )
-_BULLET = re.compile(r"^[\s·•▪■□◆◇●○>›»]+(?=\S)")
+_BULLET = re.compile(r"^[\s·•▪■□◆◇●○>›»)]+(?=\S)")
+_DATE_LABEL = re.compile(r"^[^:：]{0,20}(?:\bdate[ds]?|日期|时间)\s*[:：]", re.IGNORECASE)
 
 
 def record_title(page: Outline, record: Record) -> str:
@@ -69,7 +70,9 @@ def _longest_text(page: Outline, record: Record) -> str:
     """The longest run of text beside the link that is no date."""
     texts = [squeeze(text) for text in page.texts[record.text_start : record.text_end]]
     texts = [
-        _BULLET.sub("", text) for text in texts if not _DATE_HEAD.match(text + " ") and not _SAYS_NOTHING.match(text)
+        _BULLET.sub("", text)
+        for text in texts
+        if not (_DATE_HEAD.match(text + " ") or _DATE_LABEL.match(text) or _SAYS_NOTHING.match(text))
     ]
     longest = max(texts, key=len, default="")
     return longest if len(longest) >= 4 else ""

@@ -62,7 +62,7 @@ LONG_RECORD = 600
 """Longer records (in the weight of their text) are no rows of a list but articles."""
 _NEAR_TEXTS = 6
 _SENTENCE = 24
-_LONGEST_DATE = 30
+_LONGEST_DATE = 40
 _MOST_BEFORE_COLUMNS = 40
 _MAYBE_DATE = re.compile(r"\d|昨天")
 _WIDE = re.compile(r"[^\u0000-\u2e80]+")

@@ -173,3 +173,66 @@ PIECES = st.sampled_from(
 def test_the_day_is_real_and_not_in_the_future(pieces: list[str]) -> None:
     day = day_of("".join(pieces))
     assert day is None or "1990-01-01" <= day <= "2026-11-22"
+
+
+NEWS = "Stadtrat beschließt neues Konzept für den Radverkehr"
+PROSE = (
+    "<p>" + "Der Rat hat am Dienstag nach langer Aussprache ein Konzept für den Radverkehr beschlossen. " * 8 + "</p>"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "day"),
+    [
+        ('<abbr class="published" title="2016-11-12T10:00">am 12.11.16</abbr>', "2016-11-12"),
+        ('<span class="published">12 November 2016</span>', "2016-11-12"),
+        ("<p>Yayımlanma tarihi: 14.05.2020</p>", "2020-05-14"),
+        ("<p>Opublikowano: 14 maja 2020</p>", "2020-05-14"),
+        ("<p>Ngày đăng: 14/05/2020</p>", "2020-05-14"),
+        ("<p>تاريخ النشر: 14 مايو 2020</p>", "2020-05-14"),
+        ('<ul class="smallList"><li><strong>Datum</strong> 14.05.2020</li></ul>', "2020-05-14"),
+        ('<div class="lineinfo">Do 14.05.20 | 13:47 Uhr</div>', "2020-05-14"),
+        ('<div class="author-row">Jana Ruh <span class="tarih">14.05.2020 10:11</span></div>', "2020-05-14"),
+    ],
+)
+def test_the_day_is_read_in_the_ways_of_many_publishers(line: str, day: str) -> None:
+    assert day_of(f"<h1>{NEWS}</h1>{line}{PROSE}", url="https://www.sample.org/a/1.html") == day
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<meta name="swiftype:published_at" content="2020-05-14T08:00:00+02:00">',
+        '<meta name="date.available" content="2020-05-14 08:00:00">',
+        '<meta property="og:regDate" content="20200514080000">',
+        '<meta name="DC.Issued" content="2020-05-14">',
+        '<meta property="dc:created" content="2020-05-14">',
+        '<script type="application/ld+json">{"@type":"ClaimReview","datePublished":"2020-05-14T08:00+02:00"}</script>',
+        '<script type="application/ld+json">{"@type":"http://schema.org/NewsArticle","datePublished":"2020-05-14"}</script>',
+        '<meta property="og:url" content="https://www.sample.org/2020/05/14/radverkehr">',
+    ],
+)
+def test_the_day_is_read_under_the_names_that_publishers_use(head: str) -> None:
+    assert day_of(f"<h1>{NEWS}</h1>{PROSE}", head, url="https://www.sample.org/a/1.html") == "2020-05-14"
+
+
+@pytest.mark.parametrize(("host", "day"), [("www.sample.de", "2020-05-04"), ("www.sample.gov", "2020-04-05")])
+def test_a_doubtful_date_is_read_by_the_custom_of_the_country_of_the_host(host: str, day: str) -> None:
+    line = '<p class="date">04/05/2020</p>'
+    assert day_of(f"<h1>{NEWS}</h1>{line}{PROSE}", url=f"https://{host}/a/1.html") == day
+
+
+def test_a_doubtful_date_stays_none_where_the_host_tells_no_country() -> None:
+    line = '<p class="date">04/05/2020</p>'
+    assert day_of(f"<h1>{NEWS}</h1>{line}{PROSE}", url="https://www.sample.com/a/1.html") is None
+
+
+def test_the_day_in_a_script_counts_where_the_title_stands_beside_it() -> None:
+    script = f'<script>window.state = {{"title":"{TITLE}","publishedAt":"2020-05-14T08:00:00"}}</script>'
+    other = '<script>window.news = [{"title":"Etwas ganz anderes","publishedAt":"2021-06-15T08:00:00"}]</script>'
+    body = f"<h1>{TITLE}</h1>{BODY}"
+    assert day_of(body + script, url="https://www.sample.org/a") == "2020-05-14"
+    assert day_of(body + other, url="https://www.sample.org/a") is None
+    assert day_of(body + script + other, url="https://www.sample.org/a") == "2020-05-14"
+    both = f"<script>{script[8:-9]}; {other[8:-9]}</script>"
+    assert day_of(body + both, url="https://www.sample.org/a") is None

@@ -21,6 +21,7 @@ def next_of(body: str, url: str = BASE) -> str | None:
         ('<a href="index_1.html">下页</a>', "index_1.html"),
         ('<a href="?page=2">Next »</a>', "?page=2"),
         ('<a href="?page=2" title="Next page"><i></i></a>', "?page=2"),
+        ('<a href="?page=2"><img src="arrow.png" alt="Next"></a>', "?page=2"),
         ('<a href="?page=2">次へ</a>', "?page=2"),
         ('<a href="?page=2">다음</a>', "?page=2"),
         ('<a href="?page=2" rel="next">Mehr</a>', "?page=2"),
@@ -54,6 +55,25 @@ def test_the_next_page_is_found(body: str, expected: str) -> None:
 )
 def test_where_no_page_follows_there_is_none(body: str) -> None:
     assert next_of(body) is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Página siguiente", "Seguinte", "Pagina successiva", "Volgende pagina", "Nästa sida", "Neste side", "Næste",
+        "Seuraava sivu", "Następna strona", "Następne", "Další stránka", "Ďalšia", "Sljedeća stranica", "Naslednja",
+        "Következő oldal", "Următoarea", "Sonraki sayfa", "Следующая страница", "Наступна", "Следваща", "Επόμενο",
+        "Järgmine", "Nākamā", "Kitas", "Selanjutnya", "Halaman berikutnya", "Trang sau", "Tiếp theo", "الصفحة التالية",
+        "التالي", "بعدی", "הבא", "ถัดไป", "หน้าถัดไป", "अगला", "পরবর্তী", "Show next 20", "More results",
+    ],
+)  # fmt: skip
+def test_the_word_for_the_next_page_is_known_in_many_languages(words: str) -> None:
+    assert next_of(f'<p><a href="?from=20">{words}</a></p>') == BASE + "?from=20"
+
+
+@pytest.mark.parametrize("words", ["Next steps", "What comes next", "Siguiente reunión del consejo", "更多"])
+def test_a_link_that_says_more_than_next_leads_to_no_next_page(words: str) -> None:
+    assert next_of(f'<p><a href="/about/plan">{words}</a></p>') is None
 
 
 def test_on_a_later_page_the_number_after_ones_own_is_next() -> None:

@@ -1,0 +1,25 @@
+"""The order of day and month that the country of a host is known for."""
+
+import pytest
+
+from monitor.pages.dateorder import customary_order
+
+
+@pytest.mark.parametrize(
+    "url", ["https://www.sample.gov/news/", "http://courts.state.xx.us/list", "https://a.sample.mil"]
+)
+def test_hosts_of_the_united_states_put_the_month_first(url: str) -> None:
+    assert customary_order(url) == "mdy"
+
+
+@pytest.mark.parametrize("url", ["https://www.sample.gov.uk/", "https://sample.de/x", "https://www.sample.gob.mx/"])
+def test_hosts_of_most_other_countries_put_the_day_first(url: str) -> None:
+    assert customary_order(url) == "dmy"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://sample.org/", "https://www.sample.com/us/", "https://sample.gc.ca/", "http://192.0.2.7/", "file:///x"],
+)
+def test_a_host_that_tells_no_custom_settles_nothing(url: str) -> None:
+    assert customary_order(url) is None
