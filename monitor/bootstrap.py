@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from monitor.app.archive import Archive
+from monitor.app.condition import Condition
+from monitor.app.costs import CostDesk
 from monitor.app.doctor import Doctor
+from monitor.app.health import HealthDesk
 from monitor.app.sources import SourceDesk
 from monitor.app.sweeps import SweepDesk
+from monitor.app.tokens import TokenDesk
 from monitor.errors import DatabaseError
 from monitor.pages.browser import find_browser
 from monitor.pages.documents import Documents
@@ -20,6 +24,8 @@ from monitor.ports import ChatModel, Clock
 from monitor.settings import LlmSettings, Settings, load_settings, settings_path
 from monitor.store import Store, migrate
 from monitor.store.address import DatabaseAddress
+from monitor.work.presence import HeartbeatPresence, alone_on
+from monitor.work.notices import LogNotices
 from monitor.work.steps import DirectSteps
 from monitor.work.triggers import CronSchedules
 
@@ -41,10 +47,16 @@ class App:
 
     settings: Settings
     clock: Clock
+    store: Store
     loader: Loader
+    presence: HeartbeatPresence
     sources: SourceDesk
     sweeps: SweepDesk
     archive: Archive
+    condition: Condition
+    tokens: TokenDesk
+    health: HealthDesk
+    costs: CostDesk
 
 
 @asynccontextmanager
@@ -69,20 +81,53 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         async def new_model(run_id: str, run_store: Store) -> ChatModel | None:
             if server is None:
                 return None
-            midnight = dt.datetime.combine(clock.now().astimezone(ZoneInfo(settings.timezone)), dt.time.min)
-            spent = await store.usage.tokens_since(midnight.replace(tzinfo=ZoneInfo(settings.timezone)))
-            return server.for_run(run_id, record=run_store.usage.add, clock=clock, tokens_today=spent)
+            used = await run_store.usage.for_run(run_id)
+            return server.for_run(
+                run_id, record=run_store.usage.add, clock=clock, tokens_today=costs.tokens_today,
+                tokens_used=used.prompt_tokens + used.completion_tokens,
+            )  # fmt: skip
 
+        costs = CostDesk(store=store, clock=clock, timezone=settings.timezone)
+        health = HealthDesk(store=store, clock=clock, timezone=settings.timezone, notifier=LogNotices())
         sources = SourceDesk(store=store, clock=clock, schedules=CronSchedules(), timezone=settings.timezone)
         await sources.seed(settings.sources)
+        presence = HeartbeatPresence(
+            store=store, clock=clock, folder=settings.data_dir, executor_id=settings.work.executor_id
+        )
         yield App(
-            settings=settings, clock=clock, loader=loader, sources=sources,
+            settings=settings, clock=clock, store=store, loader=loader, presence=presence, sources=sources,
             sweeps=SweepDesk(
                 store=store, settings=settings, clock=clock, documents=Documents(max_bytes=settings.pages.max_bytes),
-                steps=DirectSteps(), new_loader=loader.for_run, new_model=new_model,
+                steps=DirectSteps(), presence=presence, health=health, new_loader=loader.for_run, new_model=new_model,
             ),
             archive=Archive(store=store, clock=clock, settings=settings),
+            condition=Condition(store=store, settings=settings, clock=clock, presence=presence),
+            tokens=TokenDesk(store=store, clock=clock), health=health, costs=costs,
         )  # fmt: skip
+
+
+@asynccontextmanager
+async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> AsyncIterator[App]:
+    """The program at work: it takes runs out of the queue, decides when sources are due, or both.
+
+    `UsageError` where a SQLite database has a service already.
+    """
+    from monitor.work.scheduler import Scheduler
+    from monitor.work.worker import Worker  # its library takes a second to import
+
+    async with AsyncExitStack() as stack:
+        database = DatabaseAddress.parse(settings.database_url).file
+        if database is not None and (worker or scheduler):
+            stack.enter_context(alone_on(database))
+        app = await stack.enter_async_context(open_app(settings))
+        store, clock, presence = app.store, app.clock, app.presence
+        if worker:
+            taking = Worker(store=store, settings=settings, clock=clock, sweeps=app.sweeps, presence=presence)
+            await stack.enter_async_context(taking.running())
+        if scheduler:
+            planning = Scheduler(store=store, settings=settings, clock=clock, presence=presence)
+            await stack.enter_async_context(planning.running())
+        yield app
 
 
 def upgrade_database(settings: Settings) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from monitor import __version__
-from monitor.cli import bench, brief, db, demo, doctor, init, items, page, runs, sources, sweep
+from monitor.cli import bench, brief, db, demo, doctor, init, items, page, runs, serve, sources, sweep, users
 from monitor.cli.terminal import Terminal, terminal_of
 from monitor.errors import MonitorError
 
@@ -30,6 +30,10 @@ def new_app() -> typer.Typer:
         ("sweep", sweep.sweep),
         ("brief", brief.brief),
         ("demo", demo.demo),
+        ("serve", serve.serve),
+        ("worker", serve.worker),
+        ("scheduler", serve.scheduler),
+        ("web", serve.web),
     ):
         app.command(name)(command)
     for name, group in (
@@ -37,6 +41,7 @@ def new_app() -> typer.Typer:
         ("items", items.app),
         ("runs", runs.app),
         ("db", db.app),
+        ("users", users.app),
         ("bench", bench.app),
     ):
         app.add_typer(group, name=name)

@@ -8,14 +8,20 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from monitor.domain.tables import Source
 from monitor.store import migrate
 from monitor.store.address import DatabaseAddress
+from monitor.store.alarms import Alarms
 from monitor.store.engines import open_async_engine
+from monitor.store.executors import Executors, Leases
 from monitor.store.failure import explained, not_migrated
+from monitor.store.figures import Figures
 from monitor.store.items import Items
 from monitor.store.lending import lend
+from monitor.store.retention import Retention
 from monitor.store.runs import Runs
+from monitor.store.schedules import Schedules
 from monitor.store.sections import Sections
 from monitor.store.sessions import Sessions
 from monitor.store.sources import Sources
+from monitor.store.tokens import Tokens
 from monitor.store.usage import UsageLedger
 
 
@@ -33,7 +39,14 @@ class Store:
         self.sources = Sources(sessions)
         self.sections = Sections(sessions)
         self.runs = Runs(sessions)
+        self.executors = Executors(sessions)
+        self.leases = Leases(sessions)
+        self.schedules = Schedules(sessions)
+        self.tokens = Tokens(sessions)
+        self.figures = Figures(sessions)
         self.items = Items(sessions)
+        self.alarms = Alarms(sessions)
+        self.retention = Retention(sessions)
         self.usage = UsageLedger(sessions)
 
     @classmethod

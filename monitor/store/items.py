@@ -101,8 +101,8 @@ class Items:
         return await self._all(select(Item).where(col(Item.run_id) == run_id).order_by(*order))
 
     async def unsummarised(self, run_id: str) -> list[Item]:
-        """The items of a run that have no summary yet, in the order in which they were saved."""
-        mine = (col(Item.run_id) == run_id, col(Item.summary_by) == SummaryBy.NONE)
+        """The items of a run that no model has summarised yet, in the order in which they were saved."""
+        mine = (col(Item.run_id) == run_id, col(Item.summary_by) != SummaryBy.MODEL)
         return await self._all(select(Item).where(*mine).order_by(col(Item.id)))
 
     async def set_ranks(self, ranks: Mapping[int, tuple[int, int]]) -> None:

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from monitor.app.health import HealthDesk
 from monitor.app.report import RunReport
 from monitor.app.sweeps import SweepDesk
+from monitor.domain.alarms import AlarmNote
 from monitor.domain.reading import SectionPlan
 from monitor.domain.tables import CandidateRecord, Source
+from monitor.errors import WorkFailed
 from monitor.llm.client import ModelServer
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
@@ -24,6 +27,7 @@ from monitor.sweep.fallbacks import Fallbacks
 from monitor.sweep.parts import CrawlParts, toolbox_for
 from monitor.sweep.summarise import Summaries
 from monitor.sweep.window import window_of
+from monitor.work.presence import HeartbeatPresence
 from monitor.work.steps import DirectSteps
 
 TITLES = (
@@ -69,6 +73,19 @@ def article_html(row: Row) -> str:
     return f"<html><head><title>{row.text}</title></head><body><h1>{row.text}</h1>{date}<p>{body}</p></body></html>"
 
 
+class Notices:
+    """Keeps the alarms that it is handed; while it `is_down` none arrives (`ports.Notifier`)."""
+
+    def __init__(self) -> None:
+        self.received: list[AlarmNote] = []
+        self.is_down = False
+
+    async def notify(self, alarm: AlarmNote) -> None:
+        if self.is_down:
+            raise WorkFailed("the post is closed")
+        self.received.append(alarm)
+
+
 class MovableClock:
     """A clock that a test sets."""
 
@@ -88,6 +105,8 @@ class Bureau:
     desk: SweepDesk
     clock: MovableClock
     settings: Settings
+    health: HealthDesk
+    notices: "Notices"
     name: str = "bureau"
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -147,11 +166,14 @@ async def bureau(site: Any, tmp_path: Path, movable_clock: MovableClock, models:
         async def new_model(run_id: str, run_store: Store) -> ChatModel | None:
             return models[0](run_id, run_store) if models else None
 
+        notices = Notices()
+        health = HealthDesk(store=store, clock=movable_clock, timezone=settings.timezone, notifier=notices)
+        presence = HeartbeatPresence(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
         desk = SweepDesk(
             store=store, settings=settings, clock=movable_clock, documents=Documents(), steps=DirectSteps(),
-            new_loader=loader.for_run, new_model=new_model,
+            presence=presence, health=health, new_loader=loader.for_run, new_model=new_model,
         )  # fmt: skip
-        yield Bureau(site, store, desk, movable_clock, settings)
+        yield Bureau(site, store, desk, movable_clock, settings, health, notices)
 
 
 class CannedModel:
