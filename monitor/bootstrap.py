@@ -1,12 +1,12 @@
 """The composition root: the only place that builds real parts and joins them."""
 
+import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from monitor.app.archive import Archive
 from monitor.app.condition import Condition
@@ -16,16 +16,18 @@ from monitor.app.health import HealthDesk
 from monitor.app.sources import SourceDesk
 from monitor.app.sweeps import SweepDesk
 from monitor.app.tokens import TokenDesk
-from monitor.errors import DatabaseError
+from monitor.app.upkeep import Upkeep
+from monitor.errors import DatabaseError, UsageError
 from monitor.pages.browser import find_browser
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
 from monitor.ports import ChatModel, Clock
 from monitor.settings import LlmSettings, Settings, load_settings, settings_path
-from monitor.store import Store, migrate
+from monitor.store import Store, backup, migrate
 from monitor.store.address import DatabaseAddress
-from monitor.work.presence import HeartbeatPresence, alone_on
+from monitor.store.transfer import transfer
 from monitor.work.notices import LogNotices
+from monitor.work.presence import HeartbeatPresence, alone_on
 from monitor.work.steps import DirectSteps
 from monitor.work.triggers import CronSchedules
 
@@ -57,6 +59,7 @@ class App:
     tokens: TokenDesk
     health: HealthDesk
     costs: CostDesk
+    upkeep: Upkeep
 
 
 @asynccontextmanager
@@ -103,6 +106,7 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
             archive=Archive(store=store, clock=clock, settings=settings),
             condition=Condition(store=store, settings=settings, clock=clock, presence=presence),
             tokens=TokenDesk(store=store, clock=clock), health=health, costs=costs,
+            upkeep=Upkeep(store=store, clock=clock, retention_days=settings.work.retention_days),
         )  # fmt: skip
 
 
@@ -137,6 +141,33 @@ def upgrade_database(settings: Settings) -> str:
         return f"The database {shown} has the schema of this version."
     migrate.upgrade(settings.database_url)
     return f"The database {shown} was {'created' if before is None else 'brought to the schema of this version'}."
+
+
+def back_up_database(settings: Settings, file: Path) -> int:
+    """Write all that the database holds now into a new file, while others work; answers its size in bytes."""
+    return backup.back_up(settings.database_url, file)
+
+
+async def restore_database(settings: Settings, file: Path, *, is_replacing: bool) -> dict[str, int]:
+    """Put a backup into the database; answers how many rows, by table. `UsageError` while a process works on it."""
+    backup.check(file)
+    await _refuse_company(settings, settings.database_url)
+    return await asyncio.to_thread(backup.restore, file, settings.database_url, is_replacing=is_replacing)
+
+
+async def copy_database(settings: Settings, target: str, *, is_replacing: bool) -> dict[str, int]:
+    """Copy everything into another database; answers how many rows, by table. `UsageError` while one works there."""
+    await _refuse_company(settings, target)
+    return await asyncio.to_thread(transfer, settings.database_url, target, is_replacing=is_replacing)
+
+
+async def _refuse_company(settings: Settings, url: str) -> None:
+    await asyncio.to_thread(migrate.upgrade, url)
+    async with Store.open(url) as store:
+        presence = HeartbeatPresence(store=store, clock=SystemClock(), folder=settings.data_dir)
+        at_work = ", ".join(sorted(await presence.alive()))
+    if at_work:
+        raise UsageError(f"{DatabaseAddress.parse(url).shown} is in use by {at_work}: stop that first.")
 
 
 def new_doctor(given: Path | None) -> Doctor:

@@ -11,7 +11,23 @@ from typing import Annotated
 import typer
 
 from monitor import __version__
-from monitor.cli import bench, brief, db, demo, doctor, init, items, page, runs, serve, sources, sweep, users
+from monitor.cli import (
+    bench,
+    brief,
+    costs,
+    db,
+    demo,
+    doctor,
+    health,
+    init,
+    items,
+    page,
+    runs,
+    serve,
+    sources,
+    sweep,
+    users,
+)
 from monitor.cli.terminal import Terminal, terminal_of
 from monitor.errors import MonitorError
 
@@ -30,6 +46,8 @@ def new_app() -> typer.Typer:
         ("sweep", sweep.sweep),
         ("brief", brief.brief),
         ("demo", demo.demo),
+        ("health", health.health),
+        ("costs", costs.costs),
         ("serve", serve.serve),
         ("worker", serve.worker),
         ("scheduler", serve.scheduler),

@@ -3,7 +3,7 @@
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from sqlalchemy import NullPool, create_engine
@@ -41,7 +41,8 @@ def back_up(url: str, file: Path) -> int:
         raise WorkFailed(f"The backup {file} cannot be written ({error}).") from error
     finally:
         for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm"), Path(f"{part}-journal")):
-            left.unlink(missing_ok=True)
+            with suppress(OSError):
+                left.unlink()
 
 
 def restore(file: Path, url: str, *, is_replacing: bool = False) -> dict[str, int]:

@@ -1,9 +1,11 @@
 """Forgetting what nobody asks for any more; never the urls that are known, nor the items."""
 
 import datetime as dt
+from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
 from monitor.domain.alarms import Alarm
@@ -31,7 +33,7 @@ class Retention:
 
     async def prune(self, before: dt.datetime) -> Pruned:
         """Forget what is older than an instant. Items, and all urls that were ever seen, stay."""
-        old_items = select(col(Item.id)).where(col(Item.first_seen) < before).scalar_subquery()
+        old_items = select(col(Item.id)).where(col(Item.first_seen) < before)
         return Pruned(
             runs=await self._delete(
                 Run, col(Run.id), col(Run.planned_at) < before, col(Run.status).not_in(_UNDER_WAY), batch=20
@@ -42,7 +44,7 @@ class Retention:
         )
 
     async def _delete(
-        self, table: type[SQLModel], key: ColumnElement[int | str | None], *which: ColumnElement[bool],
+        self, table: type[SQLModel], key: Mapped[Any], *which: ColumnElement[bool],
         batch: int = BATCH_SIZE,
     ) -> int:  # fmt: skip
         count = 0

@@ -95,4 +95,3 @@ def _check_counts(counts: dict[str, int], into: Connection) -> None:
 
 def _count(table: Table, connection: Connection) -> int:
     return int(connection.scalar(select(func.count()).select_from(table)) or 0)
-

@@ -121,9 +121,7 @@ async def test_dates_that_a_person_gave_are_read_no_further_and_raise_no_gap(bur
 
 
 @pytest.mark.parametrize("status", [403, 429])
-async def test_a_site_that_begins_to_keep_us_out_is_an_alarm(
-    bureau: Any, reply: Any, status: int
-) -> None:
+async def test_a_site_that_begins_to_keep_us_out_is_an_alarm(bureau: Any, reply: Any, status: int) -> None:
     rows = bureau.rows(1, 2, 3, *OLD)
     bureau.show(rows)
     await bureau.sweep()
