@@ -116,6 +116,7 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
 
     `UsageError` where a SQLite database has a service already.
     """
+    from monitor.work.pruning import pruning
     from monitor.work.scheduler import Scheduler
     from monitor.work.worker import Worker  # its library takes a second to import
 
@@ -131,6 +132,7 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
         if scheduler:
             planning = Scheduler(store=store, settings=settings, clock=clock, presence=presence)
             await stack.enter_async_context(planning.running())
+            await stack.enter_async_context(pruning(app.upkeep))
         yield app
 
 

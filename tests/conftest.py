@@ -25,12 +25,20 @@ _TEMPLATE = "migrated"
 class Server:
     """A PostgreSQL that listens on a socket in its own folder, and hands out databases."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, control: Callable[[str], None]) -> None:
         self._folder = folder
+        self._control = control
         self._numbers = count(1)
         with self._connect() as connection:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(_TEMPLATE)))
         migrate.upgrade(self.url(_TEMPLATE))
+
+    def stop(self) -> None:
+        """As when the machine of the database is restarted: all connections break."""
+        self._control("stop")
+
+    def start(self) -> None:
+        self._control("start")
 
     def url(self, name: str) -> str:
         return f"postgresql://postgres@/{name}?host={self._folder}"
@@ -62,11 +70,16 @@ def postgres() -> Iterator[Server]:
             os.chown(folder, pwd.getpwnam(_USER).pw_uid, -1)
         _run(programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         options = f"-k {folder} -c listen_addresses= -c fsync=off -c log_min_messages=fatal"
-        _run(programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
+
+        def control(action: str) -> None:
+            how = ("-l", data / "log", "-o", options) if action == "start" else ("-m", "immediate")
+            _run(programs / "pg_ctl", "-D", data, "-w", *how, action)
+
+        control("start")
         try:
-            yield Server(folder)
+            yield Server(folder, control)
         finally:
-            _run(programs / "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+            control("stop")
     finally:
         shutil.rmtree(folder)
 

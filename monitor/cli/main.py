@@ -1,6 +1,7 @@
 """The console script: options before the command, the commands, and how an error is told."""
 
 import io
+import logging
 import os
 import sys
 import traceback
@@ -133,6 +134,10 @@ def _before(
     """Watches official sites and briefs the analysts who need to know."""
     terminal = terminal_of(context)
     terminal.config, terminal.is_debug = config, debug
+    if debug:
+        from monitor.logs import begin_logs
+
+        begin_logs(level=logging.DEBUG, is_readable=True)
     if version:
         terminal.say(f"monitor {__version__}")
         raise typer.Exit

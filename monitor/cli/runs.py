@@ -30,7 +30,7 @@ def list_runs(
         terminal.document({"runs": [one.model_dump(mode="json", exclude={"items", "sections"}) for one in reports]})
     elif reports:
         rows = [
-            (one.run_id, one.source, one.status, one.planned_at, one.coverage.saved, len(one.fallbacks), one.error)
+            (one.run_id, one.source, one.state, one.planned_at, one.coverage.saved, len(one.fallbacks), one.error)
             for one in reports
         ]
         terminal.table(("id", "source", "status", "planned", "saved", "fallbacks", "error"), rows)

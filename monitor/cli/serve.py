@@ -1,6 +1,7 @@
 """`monitor serve`, and its parts as processes of their own: `worker`, `scheduler`, `web`."""
 
 import asyncio
+import logging
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -38,7 +39,9 @@ def _run(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, w
 async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool) -> None:
     """Work until somebody asks for the end; then no new step begins, and those under way get 30 seconds."""
     from monitor.bootstrap import open_service
+    from monitor.logs import begin_logs
 
+    begin_logs(level=logging.DEBUG if terminal.is_debug else logging.INFO)
     settings = terminal.settings()
     if not settings.work.scheduler:
         if scheduler and not worker:

@@ -8,9 +8,11 @@ from sqlmodel import col
 
 from monitor.domain.alarms import Alarm, AlarmFinding, AlarmKind, AlarmNote
 from monitor.domain.tables import Source
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, storable
 
 
+@patient
 class Alarms:
     """What is out of the ordinary, by source."""
 

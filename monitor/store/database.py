@@ -15,6 +15,7 @@ from monitor.store.failure import explained, not_migrated
 from monitor.store.figures import Figures
 from monitor.store.items import Items
 from monitor.store.lending import lend
+from monitor.store.patience import PATIENCE_S
 from monitor.store.retention import Retention
 from monitor.store.runs import Runs
 from monitor.store.schedules import Schedules
@@ -32,7 +33,8 @@ class Store:
     database cannot be reached or has another schema.
     """
 
-    def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
+    def __init__(self, engine: AsyncEngine, address: DatabaseAddress, *, patience_s: float = PATIENCE_S) -> None:
+        self._patience_s = patience_s
         self._engine = engine
         self._address = address
         self.sessions = sessions = Sessions(engine, address)
@@ -50,13 +52,14 @@ class Store:
         self.usage = UsageLedger(sessions)
 
     @classmethod
-    def open(cls, url: str) -> "Store":
+    def open(cls, url: str, *, patience_s: float = PATIENCE_S) -> "Store":
         """The store at a `database_url`; nothing is connected before it is first asked.
 
+        A database that goes away after `check` found it well is waited for, for `patience_s` at most.
         `DatabaseError` where the url names no database that the service can use.
         """
         address = DatabaseAddress.parse(url)
-        return cls(open_async_engine(address), address)
+        return cls(open_async_engine(address), address, patience_s=patience_s)
 
     async def check(self) -> None:
         """See that the database answers and has the tables of this version, else `DatabaseError` says what to do.
@@ -70,6 +73,7 @@ class Store:
                 found = await connection.run_sync(migrate.revision_of)
         if found != migrate.head():
             raise not_migrated(self._address)
+        self.sessions.patience_s = self._patience_s
 
     async def lend(self, source: Source, to: "Store") -> Source:
         """Give another store what is known of a source, for a trial; answers the source as that store has it."""

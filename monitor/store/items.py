@@ -13,6 +13,7 @@ from monitor.domain.tables import Item, ItemText, KnownUrl, Source
 from monitor.domain.urls import url_key
 from monitor.domain.words import ItemType, SummaryBy
 from monitor.errors import UsageError
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, insert_for, insert_or, storable
 
 
@@ -34,6 +35,7 @@ class ItemFilter(BaseModel):
     run_id: str | None = None
 
 
+@patient
 class Items:
     """The items, each once for its source."""
 

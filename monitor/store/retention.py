@@ -11,6 +11,7 @@ from sqlmodel import SQLModel, col
 from monitor.domain.alarms import Alarm
 from monitor.domain.tables import Item, ItemText, ModelCall, Run
 from monitor.domain.words import RunStatus
+from monitor.store.patience import patient
 from monitor.store.sessions import BATCH_SIZE, Sessions
 
 _UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -25,6 +26,7 @@ class Pruned(BaseModel):
     alarms: int
 
 
+@patient
 class Retention:
     """Deletes old records in many short transactions, so that nobody waits for it."""
 

@@ -13,9 +13,11 @@ from monitor.domain.tables import CandidateRecord, Fallback, Run, RunSection, Un
 from monitor.domain.words import Disposition, Phase, RunStatus
 from monitor.errors import UsageError
 from monitor.store import ledger
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, insert_for, storable
 
 
+@patient
 class Runs:
     """The run history. What a killed run had written stays, and can be written again without harm."""
 

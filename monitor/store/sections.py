@@ -9,9 +9,11 @@ from monitor.domain.page import Candidate
 from monitor.domain.reading import KnownCandidate
 from monitor.domain.tables import Item, KnownUrl, OverLimit, Run, RunSection, Section
 from monitor.domain.urls import url_key
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, batches
 
 
+@patient
 class Sections:
     """The memory of a source between its runs. Urls are compared by their keys, so that spellings do not matter."""
 

@@ -9,6 +9,7 @@ from sqlmodel import col
 from monitor.domain.reading import PhaseUsage, Usage
 from monitor.domain.tables import ModelCall, Run
 from monitor.domain.words import Phase
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions
 
 
@@ -27,6 +28,7 @@ class Spending(BaseModel):
     unpriced_calls: int
 
 
+@patient
 class UsageLedger:
     """Every call of a model, counted, whatever came of it."""
 

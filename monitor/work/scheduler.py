@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 
+from monitor.app.backoff import resting_until
 from monitor.app.sources import timezone_of
 from monitor.domain.tables import Run, Schedule, Source
 from monitor.domain.words import RunStatus
@@ -131,7 +132,11 @@ class Scheduler:
             runs.append(self._missed(source, what.missed, "no scheduler was at work in time"))
         if what.run is not None:
             waiting = await self._store.schedules.waiting(source.id or 0)
-            if waiting is None:
+            rest = resting_until(source)
+            if rest is not None and self._clock.now() < rest:
+                why = f"{source.consecutive_failures} runs in a row failed, and the source rests until {rest:%F %H:%MZ}"
+                runs.append(self._missed(source, [what.run], why))
+            elif waiting is None:
                 runs.append(run_at(source, what.run))
             else:
                 why = f"the run planned at {waiting.planned_at:%F %H:%MZ} still waits"

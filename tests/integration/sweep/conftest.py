@@ -149,14 +149,33 @@ def models() -> list[Any]:
 
 
 @pytest.fixture
-async def bureau(site: Any, tmp_path: Path, movable_clock: MovableClock, models: list[Any]) -> AsyncIterator[Bureau]:
+def database_url(tmp_path: Path) -> str:
+    """Where the bureau's runs are kept; a test that wants another database says so."""
+    return f"sqlite:///{tmp_path / 'monitor.db'}"
+
+
+@pytest.fixture
+def page_limits() -> dict[str, Any]:
+    """What the bureau's runs are told about loading pages."""
+    return {}
+
+
+@pytest.fixture
+async def bureau(
+    site: Any,
+    tmp_path: Path,
+    movable_clock: MovableClock,
+    models: list[Any],
+    database_url: str,
+    page_limits: dict[str, Any],
+) -> AsyncIterator[Bureau]:
     settings = Settings(
-        pages={"delay_s": 0, "render": "never"},
+        pages={"delay_s": 0, "render": "never", **page_limits},
         network={"allowed_private_hosts": [site.host]},
         timezone="Asia/Shanghai",
     )
     async with (
-        Store.open(f"sqlite:///{tmp_path / 'monitor.db'}") as store,
+        Store.open(database_url) as store,
         Loader.from_settings(
             pages=settings.pages, network=settings.network, clock=movable_clock, cache_folder=tmp_path / "cache"
         ) as loader,
@@ -177,10 +196,11 @@ async def bureau(site: Any, tmp_path: Path, movable_clock: MovableClock, models:
 
 
 class CannedModel:
-    """A chat-completions server that gives the answers of a list, then empty ones, and keeps what it was asked."""
+    """A chat-completions server that gives the answers of a list, then `otherwise`, and keeps what it was asked."""
 
     def __init__(self) -> None:
         self.answers: list[dict[str, Any]] = []
+        self.otherwise: dict[str, Any] = {"role": "assistant", "content": ""}
         self.requests: list[dict[str, Any]] = []
 
     def calls(self, *calls: tuple[str, dict[str, Any] | str]) -> None:
@@ -209,7 +229,7 @@ class CannedModel:
 
     def answer(self, body: bytes) -> str:
         self.requests.append(json.loads(body))
-        message = self.answers.pop(0) if self.answers else {"role": "assistant", "content": ""}
+        message = self.answers.pop(0) if self.answers else self.otherwise
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         return json.dumps(
