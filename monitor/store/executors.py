@@ -28,6 +28,11 @@ class Executors:
         async with self._sessions.writing() as session:
             await session.execute(delete(Executor).where(*mine))
 
+    async def forget(self, before: dt.datetime) -> None:
+        """Strike out those that were last seen before an instant."""
+        async with self._sessions.writing() as session:
+            await session.execute(delete(Executor).where(col(Executor.seen_at) < before))
+
     async def all(self) -> list[Executor]:
         """Every process that did not end in good order, alive or not."""
         async with self._sessions.reading() as session:

@@ -3,6 +3,7 @@
 The runs table says what is to be done; the queue's own tables, in the same database, say how far it came.
 """
 
+import datetime as dt
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -21,6 +22,7 @@ FLOWS_VERSION = "1"
 
 _NAME = "monitor"
 _POLL_S = 0.5
+_FORGOTTEN_AT_ONCE = 500
 _MOST_STARTS = 20
 """A run that took its process down so often is given up."""
 
@@ -93,6 +95,14 @@ class DurableQueue:
         """Remove a run from the queue, whatever its state."""
         with suppress(dbos_error.DBOSNonExistentWorkflowError):
             await DBOS.delete_workflow_async(run_id)
+
+    async def forget_ended(self, before: dt.datetime) -> None:
+        """Remove what ended before an instant; the runs table keeps what people want to know of it."""
+        found = await DBOS.list_workflows_async(
+            completed_before=before.isoformat(), queue_name=QUEUE, limit=_FORGOTTEN_AT_ONCE, load_input=False,
+            load_output=False,
+        )  # fmt: skip
+        await DBOS.delete_workflows_async([one.workflow_id for one in found])
 
     async def under_way(self) -> list[WorkflowStatus]:
         """What is under way anywhere, with the executor that has it."""

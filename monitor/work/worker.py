@@ -25,6 +25,7 @@ DEAD_AFTER_S = 30.0
 _NOTICE_EVERY_S = 1.0
 _REAP_EVERY_S = 5.0
 _MEND_EVERY_S = 60.0
+_KEPT_DAYS = 14
 _STOP_PATIENCE_S = 30.0
 _BROKEN = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
 _log = logging.getLogger(__name__)
@@ -132,6 +133,9 @@ class Reaper:
         if self._monotonic() - self._mended_at_s >= _MEND_EVERY_S:
             self._mended_at_s = self._monotonic()
             await self._mend()
+            long_ago = self._clock.now() - dt.timedelta(days=_KEPT_DAYS)
+            await self._queue.forget_ended(long_ago)
+            await self._store.executors.forget(long_ago)
 
     async def leave(self) -> None:
         """Let another one have the duty."""

@@ -58,16 +58,19 @@ async def test_a_model_that_is_down_costs_no_item_and_is_asked_again_by_the_next
 
 @pytest.fixture
 def restarting(postgres: Any) -> Iterator[Any]:
-    """Restarts the database server in the background; it runs again after the test."""
-    threads: list[asyncio.Task[None]] = []
+    """Stops the database server at once, and starts it again a little later; it runs again after the test."""
+    starting: list[asyncio.Task[None]] = []
 
-    async def restart() -> None:
-        await asyncio.to_thread(postgres.stop)
-        await asyncio.sleep(0.3)  # what is asked meanwhile finds nobody
+    async def start() -> None:
+        await asyncio.sleep(0.5)  # what is asked meanwhile finds nobody
         await asyncio.to_thread(postgres.start)
 
-    yield lambda: threads.append(asyncio.get_running_loop().create_task(restart()))
-    assert threads, "the server was never restarted"
+    def restart() -> None:
+        postgres.stop()
+        starting.append(asyncio.get_running_loop().create_task(start()))
+
+    yield restart
+    assert starting, "the server was never restarted"
 
 
 class TestOnPostgres:
