@@ -47,8 +47,8 @@ def upgrade() -> None:
         sa.Column("role", sa.String(length=32), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("name"),
-        sa.UniqueConstraint("hash"),
     )
+    op.create_index("ix_token_hash", "token", ["hash"])
     with op.batch_alter_table("run") as run:
         run.add_column(sa.Column("executor", sa.String(), nullable=True))
         run.add_column(sa.Column("enqueued_at", sa.DateTime(timezone=True), nullable=True))

@@ -82,11 +82,12 @@ class SweepDesk:
         """Run a source now and wait for its end; where a service runs, it is handed the work."""
         window_of(today=self._clock.now().date(), days=1, since=since, until=until)  # refuses what is no range
         await self.tidy()
-        run = await self._typed(self._store, source, since, until)
         if await self.is_served():
+            run = await self._typed(self._store, source, since, until)
             return await self._wait(run.id, on_progress, cancel_event)
         async with self._presence.attending("sweep") as executor:
-            return await self._here(self._store, run, executor, on_progress, cancel_event)
+            run = await self._typed(self._store, source, since, until, executor=executor)
+            return await self._here(self._store, run, on_progress, cancel_event)
 
     async def retry(
         self, run_id: str, *, on_progress: ProgressCallback | None = None, cancel_event: asyncio.Event | None = None
@@ -140,8 +141,8 @@ class SweepDesk:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()
                 copy = await self._store.lend(source, store)
-                run = await self._typed(store, copy, None, None)
-                report = await self._here(store, run, "try", on_progress, None, is_trial=True)
+                run = await self._typed(store, copy, None, None, executor="try")
+                report = await self._here(store, run, on_progress, None, is_trial=True)
                 return await trial_of(report, store)
 
     async def runs(self, *, source: str | None = None, limit: int = 50) -> list[RunReport]:
@@ -182,25 +183,28 @@ class SweepDesk:
                 reason = f"The process that ran it ended without a word; `monitor runs retry {run.id}` does it again."
                 await self._store.runs.give_up(run.id, reason=reason, at=self._clock.now(), executor=run.executor)
 
-    async def _typed(self, store: Store, source: Source, since: dt.date | None, until: dt.date | None) -> Run:
+    async def _typed(
+        self, store: Store, source: Source, since: dt.date | None, until: dt.date | None, *, executor: str | None = None
+    ) -> Run:
+        """A run on record that a person asked for: queued, or in the hands of this process."""
         now = self._clock.now()
         run = Run(
             id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}", source_id=source.id, source=source.name,
-            planned_at=now, since=since, until=until,
+            planned_at=now, since=since, until=until, executor=executor, started_at=now if executor else None,
+            status=RunStatus.RUNNING if executor else RunStatus.QUEUED,
         )  # fmt: skip
         await store.runs.create(run)
         return run
 
     async def _here(
-        self, store: Store, run: Run, executor: str, on_progress: ProgressCallback | None,
-        cancel_event: asyncio.Event | None, *, is_trial: bool = False,
+        self, store: Store, run: Run, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *,
+        is_trial: bool = False,
     ) -> RunReport:  # fmt: skip
-        taken = await store.runs.take(run.id, executor=executor, at=self._clock.now())
         source = await store.sources.by_id(run.source_id or 0)
-        if taken is not None and source is not None:
+        if source is not None:
             try:
                 await self._carry_out(
-                    store, taken, source, run.since, run.until, self._steps, on_progress, cancel_event,
+                    store, run, source, run.since, run.until, self._steps, on_progress, cancel_event,
                     is_trial=is_trial,
                 )  # fmt: skip
             except asyncio.CancelledError:
@@ -235,8 +239,11 @@ class SweepDesk:
                 status = await until_cancelled(work, event, store=store, run_id=run.id)
             except Exception as error:
                 # Whatever ended it, the run does not stay `running`; what it kept stays kept.
-                now = self._clock.now()
-                await store.runs.update(run.id, status=RunStatus.FAILED, ended_at=now, error=str(error) or None)
+                now, failed, reason = self._clock.now(), RunStatus.FAILED, str(error) or None
+                await store.runs.update(run.id, status=failed, ended_at=now, error=reason)
+                await store.sources.record_run(source.id or 0, at=now, status=failed, has_new=False, error=reason)
+                if not is_trial:
+                    await self._health.examine(run.id)
                 raise
         if status is None:
             now, status = self._clock.now(), RunStatus.CANCELLED

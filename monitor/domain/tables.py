@@ -177,7 +177,7 @@ class Token(SQLModel, table=True):
     """What a program or a person signs in with; only its hash is kept."""
 
     name: str = Field(primary_key=True, max_length=100)
-    hash: str = Field(unique=True, max_length=64)
+    hash: str = Field(max_length=64, index=True)
     role: Role = word_field(Role, Role.READER)
     created_at: dt.datetime = instant_field(is_required=True)
 

@@ -1,20 +1,13 @@
 """Steps whose results are kept, so that a crash does not undo them."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from dbos import DBOS
 from pydantic import TypeAdapter
 
-from monitor.errors import DatabaseError
-
 T = TypeVar("T")
-
-_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
-_TRIES = 60
-_log = logging.getLogger(__name__)
 
 
 class StepGate:
@@ -54,10 +47,7 @@ class StepGate:
 
 
 class DurableSteps:
-    """Keeps each step's result (`ports.Steps`): a run that goes on after a crash finds what was done.
-
-    A step that meets a database which is gone is done again when it is back, for as long as that takes within reason.
-    """
+    """Keeps each step's result (`ports.Steps`): a run that goes on after a crash finds what was done."""
 
     def __init__(self, gate: StepGate) -> None:
         self._gate = gate
@@ -67,21 +57,10 @@ class DurableSteps:
         adapter = TypeAdapter(result)
 
         async def kept() -> object:
-            return adapter.dump_python(await _patiently(name, step), mode="json")
+            return adapter.dump_python(await step(), mode="json")
 
         await self._gate.enter()
         try:
             return adapter.validate_python(await DBOS.run_step_async({"name": name}, kept))
         finally:
             self._gate.leave()
-
-
-async def _patiently(name: str, step: Callable[[], Awaitable[T]]) -> T:
-    for attempt in range(_TRIES):
-        try:
-            return await step()
-        except DatabaseError as error:
-            pause_s = _PAUSES_S[min(attempt, len(_PAUSES_S) - 1)]
-            _log.warning("%s: %s Once more in %g s.", name, error, pause_s)
-            await asyncio.sleep(pause_s)
-    return await step()

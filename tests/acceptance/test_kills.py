@@ -94,3 +94,18 @@ async def test_a_hundred_kills_at_moments_spread_over_the_sweep(trial: Any) -> N
         trial.started.clear()
         trial.model.requests.clear()
         trial.forget(tables)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_a_run_goes_on_when_the_database_was_restarted_in_the_middle_of_it(trial: Any, postgres: Any) -> None:
+    items, calls = await expected(trial)
+    await trial.start("worker")
+    sweep = asyncio.create_task(trial.ministry.workplace.monitor("sweep", "ministry", "--json"))
+    await trial.asked(calls // 3, sweep)
+    await asyncio.to_thread(postgres.stop)
+    await asyncio.to_thread(postgres.start)
+    answer = await sweep
+    assert answer.code == 0, answer.err
+    (run,) = json.loads(answer.out)["runs"]
+    assert_whole(trial, run, items)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from monitor.domain.alarms import AlarmKind
 from monitor.domain.words import Render, RunStatus, SectionEnd, SummaryBy
+from monitor.errors import BrowserMissing
 from monitor.llm.client import ModelServer
 from monitor.settings import LlmSettings
 from monitor.store.items import ItemFilter
@@ -193,6 +195,23 @@ class TestWithLittleTime:
             run = await bureau.sweep()
         assert (run.status, len(run.items)) == (RunStatus.DEGRADED, 2)
         assert [place.reason.partition(":")[0] for place in run.coverage.unseen] == ["Timeout"]
+
+
+class TestWithoutABrowser:
+    @pytest.fixture
+    def page_limits(self, tmp_path: Path) -> dict[str, Any]:
+        return {"render": "always", "browser": {"path": str(tmp_path / "none")}}
+
+    async def test_runs_that_break_off_count_as_failures_and_raise_their_alarm(self, bureau: Any) -> None:
+        bureau.show(bureau.rows(0, 1, *OLD))
+        bureau.options = {"render": Render.ALWAYS}
+        for _ in range(3):
+            with pytest.raises(BrowserMissing):
+                await bureau.sweep()
+        health = await bureau.health.look()
+        assert [alarm.kind for alarm in health.alarms] == [AlarmKind.FAILING]
+        assert health.sources[0].consecutive_failures == 3
+        assert {run.status for run in await bureau.store.runs.list()} == {RunStatus.FAILED}
 
 
 class TestInTheBrowser:

@@ -25,11 +25,15 @@ class Done:
         self.by: list[tuple[str, str]] = []
         self.begun = asyncio.Event()
         self.ended = asyncio.Event()
+        self.hanging: list[asyncio.Task[Any]] = []
 
     def flow(self, executor: str, *, hangs: bool) -> Any:
         async def sweep(run_id: str, since: str | None, until: str | None) -> str:
             self.begun.set()
             if hangs:
+                task = asyncio.current_task()
+                assert task is not None
+                self.hanging.append(task)
                 await asyncio.Event().wait()
             self.by.append((executor, run_id))
             self.ended.set()
@@ -57,9 +61,9 @@ def opened(settings: Settings, done: Done) -> Open:
         try:
             yield queue
         finally:
-            hanging = [task for task in asyncio.all_tasks() if "execute_workflow" in repr(task.get_coro())]
-            for task in hanging:
+            for task in done.hanging:
                 task.cancel()
+            await asyncio.gather(*done.hanging, return_exceptions=True)
             await asyncio.to_thread(queue.close)
 
     return open_queue

@@ -47,3 +47,21 @@ async def test_a_source_that_recovered_is_run_at_its_next_time(
     await scheduler.refresh()
     await scheduler.look()
     assert [run.status for run in await store.runs.list()] == [RunStatus.QUEUED]
+
+
+async def test_a_clock_that_is_turned_back_and_forth_runs_each_planned_time_once(
+    store: Store, source: Source, settings: Any, clock: Any
+) -> None:
+    presence = HeartbeatPresence(store=store, clock=clock, folder=settings.data_dir)
+    scheduler = Scheduler(store=store, settings=settings, clock=clock, presence=presence)
+    await scheduler.refresh()
+    seen = []
+    for hours in (1, -1, 1, 1, 1):
+        clock.turn(hours=hours, seconds=1)
+        await scheduler.refresh()
+        await scheduler.look()
+        for run in await store.runs.list():
+            await store.runs.update(run.id, status=RunStatus.SUCCEEDED)
+        seen.append(len(await store.runs.list()))
+    assert seen == [1, 1, 1, 2, 3]
+    assert len({run.planned_at for run in await store.runs.list()}) == 3
