@@ -1,25 +1,33 @@
 """The composition root: the only place that builds real parts and joins them."""
 
+import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from monitor.app.archive import Archive
+from monitor.app.condition import Condition
+from monitor.app.costs import CostDesk
 from monitor.app.doctor import Doctor
+from monitor.app.health import HealthDesk
 from monitor.app.sources import SourceDesk
 from monitor.app.sweeps import SweepDesk
-from monitor.errors import DatabaseError
+from monitor.app.tokens import TokenDesk
+from monitor.app.upkeep import Upkeep
+from monitor.errors import DatabaseError, UsageError
 from monitor.pages.browser import find_browser
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
 from monitor.ports import ChatModel, Clock
 from monitor.settings import LlmSettings, Settings, load_settings, settings_path
-from monitor.store import Store, migrate
+from monitor.store import Store, backup, migrate
 from monitor.store.address import DatabaseAddress
+from monitor.store.transfer import transfer
+from monitor.work.notices import LogNotices
+from monitor.work.presence import HeartbeatPresence, alone_on
 from monitor.work.steps import DirectSteps
 from monitor.work.triggers import CronSchedules
 
@@ -41,10 +49,17 @@ class App:
 
     settings: Settings
     clock: Clock
+    store: Store
     loader: Loader
+    presence: HeartbeatPresence
     sources: SourceDesk
     sweeps: SweepDesk
     archive: Archive
+    condition: Condition
+    tokens: TokenDesk
+    health: HealthDesk
+    costs: CostDesk
+    upkeep: Upkeep
 
 
 @asynccontextmanager
@@ -69,20 +84,56 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         async def new_model(run_id: str, run_store: Store) -> ChatModel | None:
             if server is None:
                 return None
-            midnight = dt.datetime.combine(clock.now().astimezone(ZoneInfo(settings.timezone)), dt.time.min)
-            spent = await store.usage.tokens_since(midnight.replace(tzinfo=ZoneInfo(settings.timezone)))
-            return server.for_run(run_id, record=run_store.usage.add, clock=clock, tokens_today=spent)
+            used = await run_store.usage.for_run(run_id)
+            return server.for_run(
+                run_id, record=run_store.usage.add, clock=clock, tokens_today=costs.tokens_today,
+                tokens_used=used.prompt_tokens + used.completion_tokens,
+            )  # fmt: skip
 
+        costs = CostDesk(store=store, clock=clock, timezone=settings.timezone)
+        health = HealthDesk(store=store, clock=clock, timezone=settings.timezone, notifier=LogNotices())
         sources = SourceDesk(store=store, clock=clock, schedules=CronSchedules(), timezone=settings.timezone)
         await sources.seed(settings.sources)
+        presence = HeartbeatPresence(
+            store=store, clock=clock, folder=settings.data_dir, executor_id=settings.work.executor_id
+        )
         yield App(
-            settings=settings, clock=clock, loader=loader, sources=sources,
+            settings=settings, clock=clock, store=store, loader=loader, presence=presence, sources=sources,
             sweeps=SweepDesk(
                 store=store, settings=settings, clock=clock, documents=Documents(max_bytes=settings.pages.max_bytes),
-                steps=DirectSteps(), new_loader=loader.for_run, new_model=new_model,
+                steps=DirectSteps(), presence=presence, health=health, new_loader=loader.for_run, new_model=new_model,
             ),
             archive=Archive(store=store, clock=clock, settings=settings),
+            condition=Condition(store=store, settings=settings, clock=clock, presence=presence),
+            tokens=TokenDesk(store=store, clock=clock), health=health, costs=costs,
+            upkeep=Upkeep(store=store, clock=clock, retention_days=settings.work.retention_days),
         )  # fmt: skip
+
+
+@asynccontextmanager
+async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> AsyncIterator[App]:
+    """The program at work: it takes runs out of the queue, decides when sources are due, or both.
+
+    `UsageError` where a SQLite database has a service already.
+    """
+    from monitor.work.pruning import pruning
+    from monitor.work.scheduler import Scheduler
+    from monitor.work.worker import Worker  # its library takes a second to import
+
+    async with AsyncExitStack() as stack:
+        database = DatabaseAddress.parse(settings.database_url).file
+        if database is not None and (worker or scheduler):
+            stack.enter_context(alone_on(database))
+        app = await stack.enter_async_context(open_app(settings))
+        store, clock, presence = app.store, app.clock, app.presence
+        if worker:
+            taking = Worker(store=store, settings=settings, clock=clock, sweeps=app.sweeps, presence=presence)
+            await stack.enter_async_context(taking.running())
+        if scheduler:
+            planning = Scheduler(store=store, settings=settings, clock=clock, presence=presence)
+            await stack.enter_async_context(planning.running())
+            await stack.enter_async_context(pruning(app.upkeep))
+        yield app
 
 
 def upgrade_database(settings: Settings) -> str:
@@ -92,6 +143,33 @@ def upgrade_database(settings: Settings) -> str:
         return f"The database {shown} has the schema of this version."
     migrate.upgrade(settings.database_url)
     return f"The database {shown} was {'created' if before is None else 'brought to the schema of this version'}."
+
+
+def back_up_database(settings: Settings, file: Path) -> int:
+    """Write all that the database holds now into a new file, while others work; answers its size in bytes."""
+    return backup.back_up(settings.database_url, file)
+
+
+async def restore_database(settings: Settings, file: Path, *, is_replacing: bool) -> dict[str, int]:
+    """Put a backup into the database; answers how many rows, by table. `UsageError` while a process works on it."""
+    backup.check(file)
+    await _refuse_company(settings, settings.database_url)
+    return await asyncio.to_thread(backup.restore, file, settings.database_url, is_replacing=is_replacing)
+
+
+async def copy_database(settings: Settings, target: str, *, is_replacing: bool) -> dict[str, int]:
+    """Copy everything into another database; answers how many rows, by table. `UsageError` while one works there."""
+    await _refuse_company(settings, target)
+    return await asyncio.to_thread(transfer, settings.database_url, target, is_replacing=is_replacing)
+
+
+async def _refuse_company(settings: Settings, url: str) -> None:
+    await asyncio.to_thread(migrate.upgrade, url)
+    async with Store.open(url) as store:
+        presence = HeartbeatPresence(store=store, clock=SystemClock(), folder=settings.data_dir)
+        at_work = ", ".join(sorted(await presence.alive()))
+    if at_work:
+        raise UsageError(f"{DatabaseAddress.parse(url).shown} is in use by {at_work}: stop that first.")
 
 
 def new_doctor(given: Path | None) -> Doctor:

@@ -4,6 +4,7 @@ MonitorError
 ├── UsageError            the person who typed or configured it mends it        exit code 2
 │   ├── SettingsError       config.yaml or the environment
 │   └── DatabaseError       the database cannot be reached, or is not migrated
+│       └── DatabaseGone      it was there and may come back: wait, and begin again
 ├── WorkFailed            the work was well asked for and could not be done     exit code 1
 │   └── BrowserMissing      no Chromium on this machine
 ├── ModelFailed           a model call gave no answer: fall back to the rule
@@ -32,6 +33,10 @@ class SettingsError(UsageError):
 
 class DatabaseError(UsageError):
     """The database cannot be reached or has another schema than this version needs."""
+
+
+class DatabaseGone(DatabaseError):
+    """The database cannot be used at this moment: no connection, no room on its disk, or locked for long."""
 
 
 class WorkFailed(MonitorError):

@@ -2,11 +2,13 @@
 
 import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from monitor.domain.alarms import AlarmNote
 from monitor.domain.chat import Completion, Message, Tool
 from monitor.domain.page import Page
 from monitor.domain.words import Phase, Render
@@ -61,6 +63,26 @@ class Steps(Protocol):
 
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
         """The step's result; `name` is unique within the run, the result a pydantic value or a plain JSON one."""
+        ...
+
+
+class Presence(Protocol):
+    """Who is at work: the processes that carry out runs."""
+
+    def attending(self, kind: str) -> AbstractAsyncContextManager[str]:
+        """Be known to be at work for as long as the block lasts; gives the name that one is known by."""
+        ...
+
+    async def alive(self) -> dict[str, str]:
+        """The processes that are at work, each with its kind."""
+        ...
+
+
+class Notifier(Protocol):
+    """Tells people what they should know of without asking."""
+
+    async def notify(self, alarm: AlarmNote) -> None:
+        """Hand on one alarm; `WorkFailed` where it did not arrive, so that it is tried again later."""
         ...
 
 

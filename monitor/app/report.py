@@ -5,6 +5,7 @@ import datetime as dt
 from pydantic import BaseModel, Field
 
 from monitor.briefing.wire import FallbackWire, ItemWire, item_wire
+from monitor.domain.alarms import AlarmNote
 from monitor.domain.reading import Coverage, Usage
 from monitor.domain.tables import Run
 from monitor.domain.words import DateSource, Disposition, RunStatus, SavedBy, SectionEnd
@@ -55,6 +56,13 @@ class RunReport(BaseModel):
     items: list[ItemWire] = Field(default_factory=list)
     coverage: Coverage
     usage: Usage
+    alarms: list[AlarmNote] = Field(default_factory=list)
+
+    @property
+    def state(self) -> str:
+        """The status as people read it: `degraded: budget` where a spent budget left the rest to the rules."""
+        is_budget = any(fallback.reason.startswith("budget: ") for fallback in self.fallbacks)
+        return f"{self.status}: budget" if is_budget and self.status is RunStatus.DEGRADED else str(self.status)
 
 
 class WholeRun(RunReport):
@@ -97,4 +105,5 @@ async def report_of(run: Run, store: Store) -> RunReport:
         items=[item_wire(item) for item in await store.items.for_run(run.id)],
         coverage=await store.runs.coverage(run.id),
         usage=await store.usage.for_run(run.id),
+        alarms=await store.alarms.list(run_id=run.id),
     )

@@ -4,61 +4,47 @@ import asyncio
 import datetime as dt
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
+from monitor.app.health import HealthDesk
+from monitor.app.obeying import until_cancelled
 from monitor.app.report import RunReport, WholeRun, report_of, whole_run
 from monitor.app.sources import timezone_of
-from monitor.domain.page import Candidate
+from monitor.app.trials import Trial, trial_of
 from monitor.domain.tables import Run, Source
-from monitor.domain.words import Disposition, RunStatus
-from monitor.errors import DatabaseError, UsageError
-from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, ProgressCallback, Steps
+from monitor.domain.words import Phase, RunStatus, SectionEnd
+from monitor.errors import UsageError, WorkFailed
+from monitor.logs import belonging_to, logger_of
+from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, Presence, Progress, ProgressCallback, Steps
 from monitor.settings import Settings
 from monitor.store import Store
 from monitor.sweep.pipeline import Parts, sweep
-from monitor.sweep.window import window_of
+from monitor.sweep.window import Window, window_of
 
-_LOOK_EVERY_S = 1.0
+WORKER = "worker"
+"""The kind of process that takes runs out of the queue."""
 
-
-class TriedCandidate(BaseModel):
-    """A candidate of a dry run and what would become of it."""
-
-    candidate: Candidate
-    disposition: Disposition
-    reason: str = ""
+_LOOK_EVERY_S = 0.5
+_log = logger_of("sweeps")
+_PATIENCE_S = 60.0
 
 
-class TriedSection(BaseModel):
-    """A section of a dry run."""
+class _Outset(BaseModel):
+    """What holds for a run from its first moment on, however often it is interrupted."""
 
-    name: str
-    url: str
-    ended: str | None
-    candidates: list[TriedCandidate] = Field(default_factory=list)
-
-
-class Trial(BaseModel):
-    """What a sweep would find and save."""
-
-    source: str
-    status: RunStatus
-    error: str | None = None
-    would_save: int = 0
-    sections: list[TriedSection] = Field(default_factory=list)
-    fallbacks: list[dict[str, str]] = Field(default_factory=list)
+    today: dt.date
+    window: Window
 
 
 class SweepDesk:
     """Runs sources.
 
     `new_loader` gives a page loader that remembers the pages of one run; `new_model` a model bound to a run, or None
-    where no model is to be asked.
+    where no model is to be asked. `steps` are those of a run that is carried out here and now.
     """
 
     def __init__(
@@ -69,6 +55,8 @@ class SweepDesk:
         clock: Clock,
         documents: DocumentReader,
         steps: Steps,
+        presence: Presence,
+        health: HealthDesk,
         new_loader: Callable[[], PageLoader],
         new_model: Callable[[str, Store], Awaitable[ChatModel | None]],
     ) -> None:
@@ -77,6 +65,8 @@ class SweepDesk:
         self._clock = clock
         self._documents = documents
         self._steps = steps
+        self._presence = presence
+        self._health = health
         self._new_loader = new_loader
         self._new_model = new_model
 
@@ -89,8 +79,61 @@ class SweepDesk:
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunReport:
-        """Run a source now and wait for its end."""
-        return await self._run(self._store, source, since, until, on_progress, cancel_event)
+        """Run a source now and wait for its end; where a service runs, it is handed the work."""
+        window_of(today=self._clock.now().date(), days=1, since=since, until=until)  # refuses what is no range
+        await self.tidy()
+        if await self.is_served():
+            run = await self._typed(self._store, source, since, until)
+            return await self._wait(run.id, on_progress, cancel_event)
+        async with self._presence.attending("sweep") as executor:
+            run = await self._typed(self._store, source, since, until, executor=executor)
+            return await self._here(self._store, run, on_progress, cancel_event)
+
+    async def retry(
+        self, run_id: str, *, on_progress: ProgressCallback | None = None, cancel_event: asyncio.Event | None = None
+    ) -> RunReport:
+        """Do an ended run again, from the phase in which it failed, fell back or was cancelled.
+
+        Where no service runs, or nothing failed, its source is run anew over the same dates.
+        """
+        report = await self.report(run_id)
+        if not report.status.is_final:
+            raise UsageError(f"The run {run_id} has not ended: it is {report.status}.")
+        phase = _phase_to_repeat(report)
+        if phase is not None and await self.is_served() and await self._store.runs.ask_again(run_id, phase):
+            return await self._wait(run_id, on_progress, cancel_event)
+        source = await self._store.sources.get(report.source)
+        if source is None:
+            raise UsageError(f"The source {report.source!r} of this run was removed.")
+        return await self.sweep(
+            source, since=report.since, until=report.until, on_progress=on_progress, cancel_event=cancel_event
+        )
+
+    async def carry_out(
+        self,
+        run_id: str,
+        *,
+        executor: str,
+        steps: Steps,
+        since: dt.date | None = None,
+        until: dt.date | None = None,
+        on_progress: ProgressCallback | None = None,
+        cancel_event: asyncio.Event | None = None,
+    ) -> RunStatus:
+        """Carry out a run on record, or go on with it where the steps say that it was; answers how it ended.
+
+        `since` and `until` are the days that a person asked for. A run that has ended already is left alone.
+        """
+        run = await self._store.runs.take(run_id, executor=executor, at=self._clock.now())
+        if run is None:
+            ended = await self._store.runs.get(run_id)
+            return ended.status if ended else RunStatus.CANCELLED
+        source = await self._store.sources.by_id(run.source_id or 0)
+        if source is None:
+            reason = "The source was removed before its run began."
+            await self._store.runs.give_up(run_id, reason=reason, at=self._clock.now(), executor=executor)
+            return RunStatus.FAILED
+        return await self._carry_out(self._store, run, source, since, until, steps, on_progress, cancel_event)
 
     async def try_out(self, source: Source, *, on_progress: ProgressCallback | None = None) -> Trial:
         """A dry run in a database of its own that is thrown away; a stored source takes what it remembers with it."""
@@ -98,16 +141,19 @@ class SweepDesk:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()
                 copy = await self._store.lend(source, store)
-                report = await self._run(store, copy, None, None, on_progress, None, is_trial=True)
-                return await _trial_of(report, store)
+                run = await self._typed(store, copy, None, None, executor="try")
+                report = await self._here(store, run, on_progress, None, is_trial=True)
+                return await trial_of(report, store)
 
     async def runs(self, *, source: str | None = None, limit: int = 50) -> list[RunReport]:
         """The newest runs, without their items."""
+        await self.tidy()
         runs = await self._store.runs.list(source=source, limit=limit)
         return [await report_of(run, self._store) for run in runs]
 
     async def report(self, run_id: str) -> WholeRun:
         """One run told whole, with its ledger."""
+        await self.tidy()
         run = await self._store.runs.get(run_id)
         if run is None:
             raise UsageError(f"There is no run {run_id!r}; `monitor runs list` names them.")
@@ -123,76 +169,122 @@ class SweepDesk:
         after = await self._store.runs.get(run_id)
         return (after or run).status
 
-    async def _run(
-        self,
-        store: Store,
-        source: Source,
-        since: dt.date | None,
-        until: dt.date | None,
-        on_progress: ProgressCallback | None,
-        cancel_event: asyncio.Event | None,
-        *,
-        is_trial: bool = False,
-    ) -> RunReport:
+    async def is_served(self) -> bool:
+        """Whether a service is there that takes runs out of the queue."""
+        return WORKER in (await self._presence.alive()).values()
+
+    async def tidy(self) -> None:
+        """End as failed what a process began outside of the queue and did not live to end."""
+        lost = [one for one in await self._store.runs.open() if one.executor and one.enqueued_at is None]
+        lost = [one for one in lost if one.status is RunStatus.RUNNING]
+        alive = await self._presence.alive() if lost else {}
+        for run in lost:
+            if run.executor not in alive:
+                reason = f"The process that ran it ended without a word; `monitor runs retry {run.id}` does it again."
+                await self._store.runs.give_up(run.id, reason=reason, at=self._clock.now(), executor=run.executor)
+
+    async def _typed(
+        self, store: Store, source: Source, since: dt.date | None, until: dt.date | None, *, executor: str | None = None
+    ) -> Run:
+        """A run on record that a person asked for: queued, or in the hands of this process."""
         now = self._clock.now()
-        today = now.astimezone(ZoneInfo(timezone_of(source, self._settings.timezone))).date()
-        days = source.window_days or self._settings.sweep.window_days
-        window = window_of(today=today, days=days, since=since, until=until)
         run = Run(
             id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}", source_id=source.id, source=source.name,
-            status=RunStatus.RUNNING, planned_at=now, started_at=now, since=window.since, until=window.until,
-            is_baseline=source.last_success_at is None,
+            planned_at=now, since=since, until=until, executor=executor, started_at=now if executor else None,
+            status=RunStatus.RUNNING if executor else RunStatus.QUEUED,
         )  # fmt: skip
         await store.runs.create(run)
+        return run
+
+    async def _here(
+        self, store: Store, run: Run, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *,
+        is_trial: bool = False,
+    ) -> RunReport:  # fmt: skip
+        source = await store.sources.by_id(run.source_id or 0)
+        if source is not None:
+            try:
+                await self._carry_out(
+                    store, run, source, run.since, run.until, self._steps, on_progress, cancel_event,
+                    is_trial=is_trial,
+                )  # fmt: skip
+            except asyncio.CancelledError:
+                await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self._clock.now())
+                raise
+        return await report_of(await store.runs.get(run.id) or run, store)
+
+    async def _carry_out(
+        self, store: Store, run: Run, source: Source, since: dt.date | None, until: dt.date | None, steps: Steps,
+        on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *, is_trial: bool = False,
+    ) -> RunStatus:  # fmt: skip
+        async def begin() -> _Outset:
+            started_at = run.started_at or self._clock.now()
+            today = started_at.astimezone(ZoneInfo(timezone_of(source, self._settings.timezone))).date()
+            days = source.window_days or self._settings.sweep.window_days
+            window = window_of(today=today, days=days, since=since, until=until)
+            is_baseline = source.last_success_at is None
+            await store.runs.update(run.id, since=window.since, until=window.until, is_baseline=is_baseline)
+            return _Outset(today=today, window=window)
+
         event = cancel_event or asyncio.Event()
-        with tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
+        _log.info("run begins", run=run.id, source=source.name)
+        with belonging_to(run=run.id, source=source.name), tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
             parts = Parts(
-                store=store, loader=self._new_loader(), documents=self._documents, steps=self._steps, clock=self._clock,
+                store=store, loader=self._new_loader(), documents=self._documents, steps=steps, clock=self._clock,
                 model=await self._new_model(run.id, store), limits=self._settings.sweep, folder=Path(folder),
                 on_progress=on_progress, cancel_event=event, is_trial=is_trial,
             )  # fmt: skip
             try:
-                async with _obeying(store, run.id, event):
-                    await sweep(run, source, window=window, today=today, parts=parts)
-            except BaseException as error:
+                outset = await steps.run("begin", _Outset, begin)
+                work = sweep(run, source, window=outset.window, today=outset.today, parts=parts)
+                status = await until_cancelled(work, event, store=store, run_id=run.id)
+            except Exception as error:
                 # Whatever ended it, the run does not stay `running`; what it kept stays kept.
-                status = RunStatus.CANCELLED if isinstance(error, asyncio.CancelledError) else RunStatus.FAILED
-                await store.runs.update(run.id, status=status, ended_at=self._clock.now(), error=str(error) or None)
+                now, failed, reason = self._clock.now(), RunStatus.FAILED, str(error) or None
+                await store.runs.update(run.id, status=failed, ended_at=now, error=reason)
+                await store.sources.record_run(source.id or 0, at=now, status=failed, has_new=False, error=reason)
+                if not is_trial:
+                    await self._health.examine(run.id)
                 raise
-        return await report_of(await store.runs.get(run.id) or run, store)
+        if status is None:
+            now, status = self._clock.now(), RunStatus.CANCELLED
+            await store.runs.update(run.id, status=status, ended_at=now)
+            await store.sources.record_run(source.id or 0, at=now, status=status, has_new=False, error=None)
+        if not is_trial:
+            await self._health.examine(run.id)
+        _log.info("run ended", run=run.id, source=source.name, status=str(status))
+        return status
 
-
-@asynccontextmanager
-async def _obeying(store: Store, run_id: str, event: asyncio.Event) -> AsyncIterator[None]:
-    """Sets the event once somebody asks for the end of the run, from whatever process."""
-
-    async def look() -> None:
-        while not event.is_set():
+    async def _wait(
+        self, run_id: str, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None
+    ) -> RunReport:
+        """Wait for a run that a service carries out, and pass on the wish to stop it."""
+        seen = asyncio.get_running_loop().time()
+        while True:
+            run = await self._store.runs.get(run_id)
+            if run is None or run.status.is_final:
+                return await self.report(run_id)
+            if cancel_event is not None and cancel_event.is_set() and not run.is_cancel_requested:
+                await self._store.runs.request_cancel(run_id, at=self._clock.now())
+            if on_progress is not None:
+                sections = await self._store.runs.sections(run_id)
+                read = sum(one.ended is not None for one in sections)
+                on_progress(Progress(phase=Phase.CRAWL, place=run.source, done=read, total=len(sections) or None))
+            now = asyncio.get_running_loop().time()
+            if await self.is_served():
+                seen = now
+            elif now - seen > _PATIENCE_S:
+                raise WorkFailed(f"The service that took the run {run_id} is gone; it goes on when the service does.")
             await asyncio.sleep(_LOOK_EVERY_S)
-            if await store.runs.is_cancel_requested(run_id):
-                event.set()
-
-    looking = asyncio.create_task(look())
-    try:
-        yield
-    finally:
-        looking.cancel()
-        # A database that fails here fails the run as well, which then says so.
-        with suppress(asyncio.CancelledError, DatabaseError):
-            await looking
 
 
-async def _trial_of(report: RunReport, store: Store) -> Trial:
-    rows: dict[int, list[TriedCandidate]] = {}
-    for row in await store.runs.ledger(report.run_id):
-        candidate = Candidate(title=row.title, url=row.url, date=row.date, date_source=row.date_source)
-        tried = TriedCandidate(candidate=candidate, disposition=row.disposition, reason=row.reason)
-        rows.setdefault(row.section, []).append(tried)
-    return Trial(
-        source=report.source, status=report.status, error=report.error, would_save=report.coverage.saved,
-        sections=[
-            TriedSection(name=one.name, url=one.url, ended=one.ended, candidates=rows.get(ordinal, []))
-            for ordinal, one in enumerate(report.sections)
-        ],
-        fallbacks=[one.model_dump(mode="json") for one in report.fallbacks],
-    )  # fmt: skip
+def _phase_to_repeat(report: RunReport) -> Phase | None:
+    """The phase with which a retry begins; None where nothing went wrong."""
+    if report.status is RunStatus.SUCCEEDED:
+        return None
+    if report.status is RunStatus.DEGRADED:
+        return min((one.phase for one in report.fallbacks), key=list(Phase).index, default=None)
+    if not report.sections:
+        return Phase.NAVIGATE
+    if any(one.ended in (None, SectionEnd.ERROR) for one in report.sections):
+        return Phase.CRAWL
+    return Phase.SUMMARISE

@@ -9,7 +9,7 @@ def tell(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
     """Print the account of a run with so many of its items; 0 leaves them to whoever prints them next."""
     dates = f"{report.since} to {report.until}"
     baseline = "; the first run of this source, its baseline" if report.is_baseline else ""
-    terminal.say(f"{report.source}: {report.status} ({report.run_id}, {dates}{baseline})")
+    terminal.say(f"{report.source}: {report.state} ({report.run_id}, {dates}{baseline})")
     if report.error:
         terminal.say(f"  {report.error}")
     if report.sections:
@@ -21,9 +21,12 @@ def tell(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
         terminal.say(f"  fell back: {fallback.phase} · {fallback.where} · {fallback.reason}")
     for place in report.coverage.unseen:
         terminal.say(f"  not seen: {place.section} {place.url} ({place.reason})")
+    for alarm in report.alarms:
+        terminal.say(f"  alarm: {alarm.kind} · {alarm.section or report.source} · {alarm.message}")
     usage = report.usage
     if usage.calls:
         spent = f"{usage.calls} calls, {usage.prompt_tokens} + {usage.completion_tokens} tokens"
+        spent += "" if usage.cost is None else f", cost {usage.cost:.4f}"
         terminal.say(f"  model: {spent}, largest context {usage.largest_context_chars} characters")
     else:
         terminal.say("  model: not asked, every phase went by rule")

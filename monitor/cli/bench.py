@@ -89,6 +89,30 @@ def extract(
             terminal.say(f"{one.name}: {one.missing}")
 
 
+@app.command()
+def service(
+    context: typer.Context,
+    sources: Annotated[int, typer.Option("--sources", min=1, help="How many simulated sites.")] = 1000,
+    hosts: Annotated[int, typer.Option("--hosts", min=1, help="On how many hosts they lie.")] = 200,
+    minutes: Annotated[int, typer.Option("--minutes", min=0, help="They fall due within; 0 = all at once.")] = 10,
+    latency: Annotated[float, typer.Option("--latency", min=0, help="Seconds that a site takes to answer.")] = 0.0,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Runs at once in one worker.")] = 8,
+    postgres: Annotated[str | None, typer.Option("--postgres", help="An empty database, in place of SQLite.")] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="How many workers, on PostgreSQL.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the service on a farm of simulated sites: lag, throughput, memory."""
+    from monitor.demo.bench_service import ServiceLoad, measure
+
+    terminal = terminal_of(context)
+    load = ServiceLoad(sources=sources, hosts=hosts, minutes=minutes, latency_s=latency, concurrency=concurrency)
+    figures = asyncio.run(measure(load, workers=workers, postgres=postgres))
+    if as_json:
+        terminal.document({"bench": "service", "load": load.model_dump(), "figures": figures.model_dump()})
+        return
+    terminal.table(tuple(type(figures).model_fields), [tuple(figures.model_dump().values())])
+
+
 def _show_rates(terminal: Terminal, kind: str, rates: "list[Rate]") -> None:
     counts = sorted({one.at_once for one in rates})
     cells = {(one.way, one.at_once): f"{one.pages_per_s:.1f} ({one.ratio:.2f})" for one in rates}

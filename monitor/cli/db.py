@@ -1,10 +1,19 @@
-"""`monitor db`."""
+"""`monitor db`: the database."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.terminal import terminal_of
+from monitor.cli.terminal import JsonOption, Terminal, terminal_of
+
+if TYPE_CHECKING:
+    from monitor.store.retention import Pruned
 
 app = typer.Typer(help="The database.", rich_markup_mode=None)
+
+ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the database holds.")]
 
 
 @app.callback()
@@ -19,3 +28,83 @@ def upgrade(context: typer.Context) -> None:
 
     terminal = terminal_of(context)
     terminal.say(upgrade_database(terminal.settings()))
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not be there yet.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Write all that the database holds into one file, while the service works."""
+    from monitor.bootstrap import back_up_database
+
+    terminal = terminal_of(context)
+    size = back_up_database(terminal.settings(), file)
+    if as_json:
+        terminal.document({"file": str(file), "bytes": size})
+    else:
+        terminal.say(f"{file}: {size / 1e6:.1f} MB, checked.")
+
+
+@app.command()
+def restore(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `db backup` wrote.")],
+    replace: ReplaceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a backup into the database, which must be empty and at rest."""
+    from monitor.bootstrap import restore_database
+
+    terminal = terminal_of(context)
+    rows = asyncio.run(restore_database(terminal.settings(), file, is_replacing=replace))
+    _tell_rows(terminal, rows, "restored", as_json=as_json)
+
+
+@app.command()
+def prune(
+    context: typer.Context,
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, metavar="N", help="Keep so many; default: work.retention_days.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Forget old texts, runs and model calls; items, and all urls that were ever seen, stay."""
+    terminal = terminal_of(context)
+    pruned = asyncio.run(_pruned(terminal, days))
+    if as_json:
+        terminal.document(pruned.model_dump())
+    else:
+        told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in pruned.model_dump().items())
+        terminal.say(f"Forgotten: {told}.")
+
+
+@app.command()
+def copy(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL", help="postgresql://user:password@host/name, or a SQLite file.")],
+    replace: ReplaceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy everything into another database, which must be empty and at rest."""
+    from monitor.bootstrap import copy_database
+
+    terminal = terminal_of(context)
+    rows = asyncio.run(copy_database(terminal.settings(), url, is_replacing=replace))
+    _tell_rows(terminal, rows, "copied", as_json=as_json)
+
+
+def _tell_rows(terminal: Terminal, rows: dict[str, int], done: str, *, as_json: bool) -> None:
+    if as_json:
+        terminal.document({"tables": rows})
+        return
+    terminal.table(("table", "rows"), sorted(rows.items()))
+    terminal.say(f"{sum(rows.values())} rows {done}, every table counted again.")
+
+
+async def _pruned(terminal: Terminal, days: int | None) -> "Pruned":
+    from monitor.bootstrap import open_app
+
+    async with open_app(terminal.settings()) as parts:
+        return await parts.upkeep.prune(days)

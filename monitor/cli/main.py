@@ -1,6 +1,7 @@
 """The console script: options before the command, the commands, and how an error is told."""
 
 import io
+import logging
 import os
 import sys
 import traceback
@@ -11,7 +12,23 @@ from typing import Annotated
 import typer
 
 from monitor import __version__
-from monitor.cli import bench, brief, db, demo, doctor, init, items, page, runs, sources, sweep
+from monitor.cli import (
+    bench,
+    brief,
+    costs,
+    db,
+    demo,
+    doctor,
+    health,
+    init,
+    items,
+    page,
+    runs,
+    serve,
+    sources,
+    sweep,
+    users,
+)
 from monitor.cli.terminal import Terminal, terminal_of
 from monitor.errors import MonitorError
 
@@ -30,6 +47,12 @@ def new_app() -> typer.Typer:
         ("sweep", sweep.sweep),
         ("brief", brief.brief),
         ("demo", demo.demo),
+        ("health", health.health),
+        ("costs", costs.costs),
+        ("serve", serve.serve),
+        ("worker", serve.worker),
+        ("scheduler", serve.scheduler),
+        ("web", serve.web),
     ):
         app.command(name)(command)
     for name, group in (
@@ -37,6 +60,7 @@ def new_app() -> typer.Typer:
         ("items", items.app),
         ("runs", runs.app),
         ("db", db.app),
+        ("users", users.app),
         ("bench", bench.app),
     ):
         app.add_typer(group, name=name)
@@ -110,6 +134,10 @@ def _before(
     """Watches official sites and briefs the analysts who need to know."""
     terminal = terminal_of(context)
     terminal.config, terminal.is_debug = config, debug
+    if debug:
+        from monitor.logs import begin_logs
+
+        begin_logs(level=logging.DEBUG, is_readable=True)
     if version:
         terminal.say(f"monitor {__version__}")
         raise typer.Exit

@@ -30,7 +30,7 @@ def list_runs(
         terminal.document({"runs": [one.model_dump(mode="json", exclude={"items", "sections"}) for one in reports]})
     elif reports:
         rows = [
-            (one.run_id, one.source, one.status, one.planned_at, one.coverage.saved, len(one.fallbacks), one.error)
+            (one.run_id, one.source, one.state, one.planned_at, one.coverage.saved, len(one.fallbacks), one.error)
             for one in reports
         ]
         terminal.table(("id", "source", "status", "planned", "saved", "fallbacks", "error"), rows)
@@ -69,12 +69,10 @@ def cancel(context: typer.Context, run_id: RunId) -> None:
 
 @app.command()
 def retry(context: typer.Context, run_id: RunId, as_json: JsonOption = False) -> None:
-    """Run the source of a run again, now, over the same dates."""
-    from monitor.cli.sweep import run_sources
+    """Do a run again from the phase that failed; where no service runs, its source anew over the same dates."""
+    from monitor.cli.sweep import retry_run
 
-    terminal = terminal_of(context)
-    report = asyncio.run(_one(terminal, run_id))
-    run_sources(terminal, [report.source], since=report.since, until=report.until, as_json=as_json)
+    retry_run(terminal_of(context), run_id, as_json=as_json)
 
 
 async def _listed(terminal: Terminal, source: str | None, limit: int) -> "list[RunReport]":

@@ -3,9 +3,9 @@
 import asyncio
 import datetime as dt
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,8 +52,18 @@ def run_sources(
     Without names it is every enabled source, or the only one there is; `UsageError` where that is not clear.
     """
     sweeps = _Sweeps(terminal, since=since, until=until, is_quiet=as_json)
+    _follow(terminal, sweeps, sweeps.run(names, every=every), as_json=as_json)
+
+
+def retry_run(terminal: Terminal, run_id: str, *, as_json: bool) -> None:
+    """Do an ended run again and tell how it went; exit codes as of `run_sources`."""
+    sweeps = _Sweeps(terminal, since=None, until=None, is_quiet=as_json)
+    _follow(terminal, sweeps, sweeps.retry(run_id), as_json=as_json)
+
+
+def _follow(terminal: Terminal, sweeps: "_Sweeps", work: Coroutine[Any, Any, None], *, as_json: bool) -> None:
     try:
-        asyncio.run(sweeps.run(names, every=every))
+        asyncio.run(work)
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
@@ -100,6 +110,15 @@ class _Sweeps:
                 for source in sources:
                     if not self.is_interrupted:
                         await self._run_one(parts, source)
+
+    async def retry(self, run_id: str) -> None:
+        """Do an ended run again."""
+        from monitor.bootstrap import open_app
+
+        async with open_app(self._terminal.settings()) as parts:
+            with self._stopping(), watching(self._terminal, is_quiet=self._is_quiet) as on_progress:
+                report = await parts.sweeps.retry(run_id, on_progress=on_progress, cancel_event=self._cancel_event)
+        self.reports.append(report)
 
     def complaints(self) -> list[str]:
         """What a person has to mend: sources that failed, and a model server that refused the key."""

@@ -11,7 +11,7 @@ from monitor.cli.progress import watching
 from monitor.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from monitor.app.sweeps import Trial
+    from monitor.app.trials import Trial
 
 
 def try_out(terminal: Terminal, url_or_name: str, values: Mapping[str, Any], *, as_json: bool) -> None:

@@ -57,7 +57,12 @@ class SectionPlan(BaseModel):
 
 
 class SectionReading(BaseModel):
-    """One section, read."""
+    """One section, read.
+
+    `listed` to `head` are what its health is judged by: how many candidates its first page showed (None: not seen),
+    how many of them with a date beside them, whether nothing of what was newest last time stood on the first pages,
+    why it ended `error`, and the keys of the newest urls. A home page, which is no list, has only the error.
+    """
 
     plan: SectionPlan
     ended: SectionEnd
@@ -67,6 +72,11 @@ class SectionReading(BaseModel):
     tail_date: dt.date | None = None
     refused_saves: int = 0
     corrected_dates: int = 0
+    listed: int | None = None
+    listed_dated: int = 0
+    is_gap: bool = False
+    error: str = ""
+    head: list[str] = Field(default_factory=list)
 
 
 class Coverage(BaseModel):
@@ -83,12 +93,16 @@ class Coverage(BaseModel):
 
 
 class PhaseUsage(BaseModel):
-    """What the model calls of one phase cost; `largest_context_chars` is the biggest context that one of them had."""
+    """What the model calls of one phase cost; `largest_context_chars` is the biggest context that one of them had.
+
+    `cost` is the money for those that were asked of a model with a price; None where none was.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     largest_context_chars: int = 0
+    cost: float | None = None
 
 
 class Usage(PhaseUsage):

@@ -10,13 +10,14 @@ from typing import Any
 from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from monitor.domain.columns import instant_field, list_field, word_field
+from monitor.domain.columns import UtcDateTime, instant_field, list_field, word_field
 from monitor.domain.words import (
     DateSource,
     Disposition,
     ItemType,
     Phase,
     Render,
+    Role,
     RunStatus,
     SavedBy,
     SectionEnd,
@@ -72,6 +73,8 @@ class Section(SQLModel, table=True):
 
     `last_complete_on` is the day of the last run that reached everything in range; `is_unfinished` that the latest run
     did not; `tail_date` the date at the end of what was ever read, so that an older url that turns up above it is late.
+    `head` are the keys of the newest urls of the list as it was last read, `arrivals` the latest days on which
+    something new came, oldest first: what its cadence is learned from.
     """
 
     __table_args__ = (UniqueConstraint("source_id", "url_key"),)
@@ -85,6 +88,8 @@ class Section(SQLModel, table=True):
     is_unfinished: bool = False
     tail_date: dt.date | None = None
     last_read_at: dt.datetime | None = instant_field()
+    head: list[str] = list_field()
+    arrivals: list[str] = list_field()
 
 
 class KnownUrl(SQLModel, table=True):
@@ -113,7 +118,11 @@ class OverLimit(SQLModel, table=True):
 
 
 class Run(SQLModel, table=True):
-    """One execution of a source. The id is made of the source and the planned time, so that it happens once."""
+    """One execution of a source. The id is made of the source and the planned time, so that it happens once.
+
+    `executor` is the process that took it last. A run that a service takes goes to its queue: `enqueued_at` says since
+    when; None for a queued one that no worker has noticed yet. `retry_from`: it is to be done again from that phase on.
+    """
 
     id: str = Field(primary_key=True, max_length=64)
     source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
@@ -126,7 +135,51 @@ class Run(SQLModel, table=True):
     until: dt.date | None = None
     is_baseline: bool = False
     is_cancel_requested: bool = False
+    executor: str | None = None
+    enqueued_at: dt.datetime | None = instant_field()
+    retry_from: Phase | None = word_field(Phase)
     error: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class Executor(SQLModel, table=True):
+    """A process that carries out runs, and when it was last seen alive; gone when it ended in good order.
+
+    `token` is new with every start, so that two processes of one name are told apart.
+    """
+
+    id: str = Field(primary_key=True, max_length=200)
+    kind: str = Field(max_length=20)
+    host: str = Field(max_length=200)
+    pid: int
+    token: str = Field(max_length=32)
+    started_at: dt.datetime = instant_field(is_required=True)
+    seen_at: dt.datetime = instant_field(is_required=True)
+
+
+class Lease(SQLModel, table=True):
+    """A duty that one process at a time has; whoever has it renews it for as long as it lives."""
+
+    name: str = Field(primary_key=True, max_length=40)
+    holder: str = Field(max_length=240)
+    renewed_at: dt.datetime = instant_field(is_required=True)
+
+
+class Schedule(SQLModel, table=True):
+    """Up to which instant the planned times of a source were dealt with, under the cron that it had then."""
+
+    source_id: int = Field(primary_key=True, foreign_key="source.id", ondelete="CASCADE")
+    cron: str = Field(max_length=200)
+    timezone: str = Field(max_length=64)
+    dealt_until: dt.datetime = instant_field(is_required=True)
+
+
+class Token(SQLModel, table=True):
+    """What a program or a person signs in with; only its hash is kept."""
+
+    name: str = Field(primary_key=True, max_length=100)
+    hash: str = Field(max_length=64, index=True)
+    role: Role = word_field(Role, Role.READER)
+    created_at: dt.datetime = instant_field(is_required=True)
 
 
 class Fallback(SQLModel, table=True):
@@ -141,7 +194,12 @@ class Fallback(SQLModel, table=True):
 
 
 class RunSection(SQLModel, table=True):
-    """A section as one run read it, and how often the agent's saves were refused or its dates corrected."""
+    """A section as one run read it, and how often the agent's saves were refused or its dates corrected.
+
+    `listed` counts the candidates on its first page, `listed_dated` those with a date beside them; `listed` is None
+    where that page was not seen. `is_gap`: nothing of what was newest last time stood on the first pages. `error`
+    says why the reading ended `error`.
+    """
 
     __tablename__ = "run_section"
 
@@ -156,6 +214,10 @@ class RunSection(SQLModel, table=True):
     candidates: int = 0
     refused_saves: int = 0
     corrected_dates: int = 0
+    listed: int | None = None
+    listed_dated: int = 0
+    is_gap: bool = False
+    error: str = Field(default="", sa_column=Column(Text, nullable=False))
 
 
 class CandidateRecord(SQLModel, table=True):
@@ -238,7 +300,7 @@ class ItemText(SQLModel, table=True):
 
 
 class ModelCall(SQLModel, table=True):
-    """One row of the usage ledger."""
+    """One row of the usage ledger; `cost` is None where the model had no price when it was asked."""
 
     __tablename__ = "model_call"
 
@@ -252,4 +314,5 @@ class ModelCall(SQLModel, table=True):
     context_chars: int = 0
     latency_ms: int = 0
     outcome: str = "ok"
-    at: dt.datetime = instant_field(is_required=True)
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    cost: float | None = None

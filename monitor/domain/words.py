@@ -35,6 +35,14 @@ class RunStatus(StrEnum):
         return self not in (RunStatus.QUEUED, RunStatus.RUNNING)
 
 
+class Role(StrEnum):
+    """What somebody who has signed in may do."""
+
+    ADMIN = "admin"
+    EDITOR = "editor"
+    READER = "reader"
+
+
 class Phase(StrEnum):
     """The phases of a sweep."""
 

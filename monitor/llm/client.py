@@ -43,9 +43,15 @@ class ModelServer:
         )
 
     def for_run(
-        self, run_id: str, *, record: Callable[[ModelCall], Awaitable[None]], clock: Clock, tokens_today: int = 0
+        self,
+        run_id: str,
+        *,
+        record: Callable[[ModelCall], Awaitable[None]],
+        clock: Clock,
+        tokens_used: int = 0,
+        tokens_today: Callable[[], Awaitable[int]] | None = None,
     ) -> RunModel:
-        """The model bound to one run: `record` keeps each call, `tokens_today` is what others spent since midnight."""
+        """The model bound to one run: `record` keeps each call, the rest is what its budgets are held against."""
         return RunModel(
             run_id=run_id,
             ask=self._ask,
@@ -53,6 +59,7 @@ class ModelServer:
             settings=self._settings,
             record=record,
             clock=clock,
+            tokens_used=tokens_used,
             tokens_today=tokens_today,
         )
 

@@ -11,7 +11,7 @@ from monitor.domain.tables import ModelCall
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed, ModelUnavailable
 from monitor.ports import Clock
-from monitor.settings.model import LlmSettings
+from monitor.settings.model import LlmSettings, Price
 
 FAILURES_THAT_OPEN = 5
 """So many failed calls in a row open the circuit: the rest of the run goes by rule."""
@@ -21,6 +21,7 @@ _OTHER_CHARS_PER_TOKEN = 1.5
 
 Ask = Callable[[str, Sequence[Message], Sequence[Tool]], Awaitable[Completion]]
 Record = Callable[[ModelCall], Awaitable[None]]
+TokensToday = Callable[[], Awaitable[int]]
 
 
 def estimated_tokens(text: str) -> int:
@@ -47,6 +48,9 @@ class RunModel:
     Every call leaves one row in the ledger, failed ones too. After five failed calls in a row, a refused key or a spent
     budget it answers `ModelUnavailable` without asking; `is_available` and `reason` say so beforehand, and the first
     call that is refused leaves a row as well, so that the ledger tells why there are no more.
+
+    `tokens_used` is what the run had spent before it was interrupted; `tokens_today` asks what all runs have spent
+    since midnight, this one among them, and is asked before every call: others spend at the same time.
     """
 
     def __init__(
@@ -58,7 +62,8 @@ class RunModel:
         settings: LlmSettings,
         record: Record,
         clock: Clock,
-        tokens_today: int = 0,
+        tokens_used: int = 0,
+        tokens_today: TokensToday | None = None,
     ) -> None:
         self._run_id = run_id
         self._ask = ask
@@ -67,7 +72,7 @@ class RunModel:
         self._record = record
         self._clock = clock
         self._tokens_today = tokens_today
-        self._tokens_used = 0
+        self._tokens_used = tokens_used
         self._tokens_under_way = 0
         self._failures = 0
         self._closed: ModelUnavailable | None = None
@@ -133,7 +138,7 @@ class RunModel:
     async def _admit(self, call: _Call) -> None:
         """Refuse the call where the circuit is open or its prompt alone would break a budget."""
         if self._closed is None:
-            self._closed = self._spent(call.prompt_tokens)
+            self._closed = await self._spent(call.prompt_tokens)
         if self._closed is None:
             return
         if not self._is_refusal_recorded:
@@ -142,14 +147,13 @@ class RunModel:
             await self._record(self._row(call, outcome))
         raise ModelUnavailable(str(self._closed), outcome=self._closed.outcome)
 
-    def _spent(self, prompt_tokens: int) -> ModelUnavailable | None:
-        wanted = self._tokens_used + self._tokens_under_way + prompt_tokens
-        for limit, name, needed in (
-            (self._settings.run_token_budget, "llm.run_token_budget", wanted),
-            (self._settings.daily_token_budget, "llm.daily_token_budget", wanted + self._tokens_today),
-        ):
-            if limit is not None and needed > limit:
-                return ModelUnavailable(f"{name} of {limit} tokens is spent; the rest goes by rule.", outcome="budget")
+    async def _spent(self, prompt_tokens: int) -> ModelUnavailable | None:
+        wanted = self._tokens_under_way + prompt_tokens
+        of_run, of_day = self._settings.run_token_budget, self._settings.daily_token_budget
+        if of_run is not None and self._tokens_used + wanted > of_run:
+            return _budget("llm.run_token_budget", of_run)
+        if of_day is not None and self._tokens_today is not None and await self._tokens_today() + wanted > of_day:
+            return _budget("llm.daily_token_budget", of_day)
         return None
 
     def _count_failure(self, error: ModelFailed) -> None:
@@ -177,7 +181,21 @@ class RunModel:
             latency_ms=latency_ms,
             outcome=outcome,
             at=call.at,
+            cost=self._cost(call.model, completion),
         )
+
+    def _cost(self, model: str, completion: Completion | None) -> float | None:
+        price = self._settings.prices.get(model)
+        return None if price is None else cost_of(price, completion or Completion())
+
+
+def cost_of(price: Price, completion: Completion) -> float:
+    """The money that a completion cost; prices are for a million tokens."""
+    return (completion.prompt_tokens * price.input + completion.completion_tokens * price.output) / 1_000_000
+
+
+def _budget(name: str, limit: int) -> ModelUnavailable:
+    return ModelUnavailable(f"{name} of {limit} tokens is spent; the rest goes by rule.", outcome="budget")
 
 
 def _prompt_tokens(message: Message) -> int:

@@ -24,7 +24,7 @@ _POSTED = re.compile(
 )
 _FILED = re.compile(r"\bfiled\b|filing|\bissued?\b", re.IGNORECASE)
 _NOT_POSTED = re.compile(
-    r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|decided|decision date|argued|effective|"
+    r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|来信|decided|decision date|argued|effective|"
     r"deadline|expire|closing|hearing|due|"
     r"updated|modified|next|trial",
     re.IGNORECASE,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.page import Candidate
-from monitor.pages.grouping import link_groups
+from monitor.pages.grouping import link_groups, row_class
 from monitor.pages.listdates import date_records
 from monitor.pages.outline import Outline, outline
 from monitor.pages.records import Record, attachments_inside, prefer_pages, records_of
@@ -140,19 +140,19 @@ def _is_list(group: Group, scales: Scales) -> bool:
     ):
         return False
     in_records = sum(scales.text(record) for record in group.records)
-    if count <= 6 and not is_dated and in_records > count * 1.2 * LONG_RECORD:
+    are_rows = parts["dated"] == 1 and _are_alike(group)
+    if count <= 6 and not are_rows and in_records > count * 1.2 * LONG_RECORD:
         return False
     prose = scales.prose_outside(group.records)
-    return is_dated or prose < max(600, in_records)
+    if is_dated and not is_side_list(scales.page, group.records):
+        return True
+    return prose < max(600, in_records)
 
 
 def _are_alike(group: Group) -> bool:
     """Whether the records are elements of one kind, side by side: two or three links need that to be a list."""
     elements = [record.element for record in group.records]
-    return (
-        len({(element.parent.index if element.parent else 0, element.tag, element.css_class) for element in elements})
-        == 1
-    )
+    return len({(one.parent.index if one.parent else 0, one.tag, row_class(one.css_class)) for one in elements}) == 1
 
 
 def _candidates(page: Outline, group: Group, today: dt.date) -> list[Candidate]:

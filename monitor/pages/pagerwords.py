@@ -8,7 +8,7 @@ _PAGE = (
 )
 _NEXT = (
     r"下\s*一?\s*[页頁]|后\s*一?\s*页|後\s*一?\s*頁|次へ|次の?ページ|次の\d+件|次|"
-    r"다음(?:\s?페이지)?|(?:show\s+|view\s+)?next(?:\s+(?:page|results?|\d+))?|more\s+results|"
+    r"다음(?:\s?페이지)?|(?:show\s+|view\s+|go\s+to\s+(?:the\s+)?)?next(?:\s+(?:page|results?|set\s+of\s+results|\d+))?|more\s+results|"
     r"older(?:\s+(?:posts?|entries))?"
     rf"|(?:{_PAGE}\s*)?(?:n[äa]chste|weiter|vorwärts|suivante?s?|siguientes?|seguintes?|següent|pr[óo]xim[ao]|"
     r"successiv[aoe]?|avanti|volgende|neste|nästa|næste|seuraavat?|następn[aey]|další|ďalš(?:ia|í|ie)|sljedeć[aei]|"

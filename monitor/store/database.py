@@ -8,14 +8,21 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from monitor.domain.tables import Source
 from monitor.store import migrate
 from monitor.store.address import DatabaseAddress
+from monitor.store.alarms import Alarms
 from monitor.store.engines import open_async_engine
+from monitor.store.executors import Executors, Leases
 from monitor.store.failure import explained, not_migrated
+from monitor.store.figures import Figures
 from monitor.store.items import Items
 from monitor.store.lending import lend
+from monitor.store.patience import PATIENCE_S
+from monitor.store.retention import Retention
 from monitor.store.runs import Runs
+from monitor.store.schedules import Schedules
 from monitor.store.sections import Sections
 from monitor.store.sessions import Sessions
 from monitor.store.sources import Sources
+from monitor.store.tokens import Tokens
 from monitor.store.usage import UsageLedger
 
 
@@ -26,24 +33,33 @@ class Store:
     database cannot be reached or has another schema.
     """
 
-    def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
+    def __init__(self, engine: AsyncEngine, address: DatabaseAddress, *, patience_s: float = PATIENCE_S) -> None:
+        self._patience_s = patience_s
         self._engine = engine
         self._address = address
         self.sessions = sessions = Sessions(engine, address)
         self.sources = Sources(sessions)
         self.sections = Sections(sessions)
         self.runs = Runs(sessions)
+        self.executors = Executors(sessions)
+        self.leases = Leases(sessions)
+        self.schedules = Schedules(sessions)
+        self.tokens = Tokens(sessions)
+        self.figures = Figures(sessions)
         self.items = Items(sessions)
+        self.alarms = Alarms(sessions)
+        self.retention = Retention(sessions)
         self.usage = UsageLedger(sessions)
 
     @classmethod
-    def open(cls, url: str) -> "Store":
+    def open(cls, url: str, *, patience_s: float = PATIENCE_S) -> "Store":
         """The store at a `database_url`; nothing is connected before it is first asked.
 
+        A database that goes away after `check` found it well is waited for, for `patience_s` at most.
         `DatabaseError` where the url names no database that the service can use.
         """
         address = DatabaseAddress.parse(url)
-        return cls(open_async_engine(address), address)
+        return cls(open_async_engine(address), address, patience_s=patience_s)
 
     async def check(self) -> None:
         """See that the database answers and has the tables of this version, else `DatabaseError` says what to do.
@@ -57,6 +73,7 @@ class Store:
                 found = await connection.run_sync(migrate.revision_of)
         if found != migrate.head():
             raise not_migrated(self._address)
+        self.sessions.patience_s = self._patience_s
 
     async def lend(self, source: Source, to: "Store") -> Source:
         """Give another store what is known of a source, for a trial; answers the source as that store has it."""

@@ -47,6 +47,17 @@ def open_migration_engine(address: DatabaseAddress) -> Engine:
     return engine.execution_options(**{_BEGINS: "IMMEDIATE"})
 
 
+def open_reading_engine(address: DatabaseAddress) -> Engine:
+    """The engine of a copy: a transaction of its own sees one moment, whatever others write meanwhile."""
+    if address.file is None:
+        return create_engine(
+            address.url, poolclass=NullPool, isolation_level="REPEATABLE READ", connect_args=_postgres_arguments()
+        )
+    engine = create_engine(address.url, poolclass=NullPool)
+    _attend(engine, pragmas=())
+    return engine
+
+
 def for_writing(engine: AsyncEngine) -> AsyncEngine:
     """The same engine, whose transactions take SQLite's write lock when they begin."""
     return engine.execution_options(**{_BEGINS: "IMMEDIATE"})
@@ -76,3 +87,24 @@ def _attend(engine: Engine, *, pragmas: tuple[str, ...]) -> None:
 
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begun)
+
+
+def open_queue_engine(address: DatabaseAddress) -> Engine | None:
+    """The engine of the queue's own tables in the same database; None where the queue may open its own.
+
+    On SQLite its commits are as durable as ours, no more: both stand in one file, which after a power cut holds a
+    moment of the past, whole.
+    """
+    if address.file is None:
+        return None
+    engine = create_engine(address.url)
+
+    def connected(connection: _SqliteConnection, _: object) -> None:
+        connection.isolation_level = "IMMEDIATE"
+        cursor = connection.cursor()
+        for pragma in (f"busy_timeout={2 * _BUSY_TIMEOUT_MS}", "synchronous=NORMAL", "foreign_keys=ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    event.listen(engine, "connect", connected)
+    return engine

@@ -1,18 +1,22 @@
 """What a driver complains about, told in one sentence to the person who can mend it."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from alembic.util.exc import CommandError
 from sqlalchemy import exc
 
-from monitor.errors import DatabaseError, WorkFailed
+from monitor.errors import DatabaseError, DatabaseGone, WorkFailed
 from monitor.store.address import DatabaseAddress
 
 _MISSING_IN_SCHEMA = ("42P01", "42703")  # PostgreSQL: undefined table, undefined column
 _NOT_OURS = ("42P07", "42501")  # PostgreSQL: a table of that name is there already, permission denied
 _NO_PARENT = "23503"  # PostgreSQL: foreign key violation
 _MAX_REASON_CHARS = 200
+# PostgreSQL: a connection that broke, a server that goes down or comes up, too many connections, no room on the disk.
+_PASSING_CODES = ("08", "57P", "53")
+_PASSING_WORDS = ("disk is full", "disk I/O error", "database is locked", "unable to open database file")
 
 
 @contextmanager
@@ -34,9 +38,11 @@ def explained(address: DatabaseAddress) -> Iterator[None]:
             raise not_migrated(address) from error
         if isinstance(error, exc.ProgrammingError | exc.DataError) and _code(error) not in _NOT_OURS:
             raise
+        if _is_passing(error):
+            raise DatabaseGone(str(unusable(address, _reason(error)))) from error
         raise unusable(address, _reason(error)) from error
     except exc.TimeoutError as error:
-        raise unusable(address, "all of its connections are busy") from error
+        raise DatabaseGone(str(unusable(address, "all of its connections are busy"))) from error
     except exc.DBAPIError as error:
         if type(error) is exc.DatabaseError:  # SQLite: "file is not a database", "disk image is malformed"
             raise unusable(address, _reason(error)) from error
@@ -59,6 +65,14 @@ def not_migrated(address: DatabaseAddress) -> DatabaseError:
     return DatabaseError(
         f"The database {address.shown} does not have the tables of this version: run `monitor db upgrade`."
     )
+
+
+def _is_passing(error: exc.DBAPIError) -> bool:
+    """Whether waiting may help: the driver gives no code where there was no connection at all."""
+    if isinstance(error.orig, sqlite3.Error):
+        return any(word in str(error.orig) for word in _PASSING_WORDS)
+    code = _code(error)
+    return error.connection_invalidated or code is None or code.startswith(_PASSING_CODES)
 
 
 def _is_schema(error: exc.DBAPIError) -> bool:

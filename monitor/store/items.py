@@ -13,6 +13,7 @@ from monitor.domain.tables import Item, ItemText, KnownUrl, Source
 from monitor.domain.urls import url_key
 from monitor.domain.words import ItemType, SummaryBy
 from monitor.errors import UsageError
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, insert_for, insert_or, storable
 
 
@@ -34,6 +35,7 @@ class ItemFilter(BaseModel):
     run_id: str | None = None
 
 
+@patient
 class Items:
     """The items, each once for its source."""
 
@@ -101,8 +103,8 @@ class Items:
         return await self._all(select(Item).where(col(Item.run_id) == run_id).order_by(*order))
 
     async def unsummarised(self, run_id: str) -> list[Item]:
-        """The items of a run that have no summary yet, in the order in which they were saved."""
-        mine = (col(Item.run_id) == run_id, col(Item.summary_by) == SummaryBy.NONE)
+        """The items of a run that no model has summarised yet, in the order in which they were saved."""
+        mine = (col(Item.run_id) == run_id, col(Item.summary_by) != SummaryBy.MODEL)
         return await self._all(select(Item).where(*mine).order_by(col(Item.id)))
 
     async def set_ranks(self, ranks: Mapping[int, tuple[int, int]]) -> None:

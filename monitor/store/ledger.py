@@ -20,6 +20,9 @@ from monitor.store.sessions import batches, insert_or, storable
 SECTION_ERROR = "section_error"
 """The reason of a candidate that was left because its section broke off: it counts as never seen."""
 
+ARRIVALS_KEPT = 60
+"""So many of the latest days on which something new came are remembered of a section."""
+
 
 async def plan(session: AsyncSession, run_id: str, plans: Sequence[SectionPlan]) -> None:
     """Replace the run's sections by `plans`; one that stands at the same place with the same url keeps its reading."""
@@ -49,6 +52,10 @@ async def keep_records(session: AsyncSession, run_id: str, reading: SectionReadi
     row.candidates = len(reading.entries)
     row.refused_saves = reading.refused_saves
     row.corrected_dates = reading.corrected_dates
+    row.listed = reading.listed
+    row.listed_dated = reading.listed_dated
+    row.is_gap = reading.is_gap
+    row.error = storable(reading.error)
     await _delete_records(session, run_id, reading.plan.ordinal)
     for batch in batches(reading.entries):
         await session.execute(insert(CandidateRecord), [_record_of(run_id, reading.plan, entry) for entry in batch])
@@ -132,6 +139,16 @@ async def _keep_section(
     if reading.ended.is_complete:
         section.last_complete_on = on
     section.tail_date = min(filter(None, (section.tail_date, reading.tail_date)), default=None)
+    if reading.listed is not None:
+        section.head = reading.head
+        section.arrivals = sorted({*section.arrivals, *_arrivals(reading, on)})[-ARRIVALS_KEPT:]
+
+
+def _arrivals(reading: SectionReading, on: dt.date) -> set[str]:
+    """The days on which something came: of publication, or of first sight for an item whose date is unknown."""
+    dated = {entry.candidate.date for entry in reading.entries if entry.candidate.date and entry.candidate.date <= on}
+    is_undated_new = any(e.candidate.date is None and e.disposition is Disposition.SAVED for e in reading.entries)
+    return {day.isoformat() for day in [*dated, *([on] if is_undated_new else [])]}
 
 
 async def _delete_records(session: AsyncSession, run_id: str, ordinal: int) -> None:

@@ -58,6 +58,12 @@ def head() -> str:
     return found
 
 
+def is_known(revision: str) -> bool:
+    """Whether this version of the program knows a revision, its own or an older one."""
+    script = ScriptDirectory.from_config(_configuration(""))
+    return any(one.revision == revision for one in script.walk_revisions())
+
+
 def revision_of(connection: Connection) -> str | None:
     """The revision of the database at the other end of a connection."""
     return MigrationContext.configure(connection).get_current_revision()

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
@@ -13,9 +13,11 @@ from monitor.domain.tables import CandidateRecord, Fallback, Run, RunSection, Un
 from monitor.domain.words import Disposition, Phase, RunStatus
 from monitor.errors import UsageError
 from monitor.store import ledger
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, insert_for, storable
 
 
+@patient
 class Runs:
     """The run history. What a killed run had written stays, and can be written again without harm."""
 
@@ -65,6 +67,70 @@ class Runs:
         """Whether somebody asked the run to stop."""
         async with self._sessions.reading() as session:
             return bool(await session.scalar(select(col(Run.is_cancel_requested)).where(col(Run.id) == run_id)))
+
+    async def take(self, run_id: str, *, executor: str, at: dt.datetime) -> Run | None:
+        """Begin a run, or go on with it after its process died; None where it has ended or was asked to stop.
+
+        The first to take it sets when it started.
+        """
+        async with self._sessions.writing() as session:
+            run = await session.get(Run, run_id, with_for_update=True)
+            if run is None or run.status.is_final:
+                return None
+            run.status = RunStatus.RUNNING
+            run.started_at = run.started_at or at
+            run.executor = executor
+            return run
+
+    async def open(self) -> list[Run]:
+        """The runs that have not ended, oldest first."""
+        unfinished = col(Run.status).in_([RunStatus.QUEUED, RunStatus.RUNNING])
+        async with self._sessions.reading() as session:
+            return list((await session.scalars(select(Run).where(unfinished).order_by(col(Run.planned_at)))).all())
+
+    async def unnoticed(self, limit: int = 200) -> list[Run]:
+        """Queued runs that no worker has put into its queue yet, oldest first."""
+        query = select(Run).where(col(Run.status) == RunStatus.QUEUED, col(Run.enqueued_at).is_(None))
+        async with self._sessions.reading() as session:
+            return list((await session.scalars(query.order_by(col(Run.planned_at)).limit(limit))).all())
+
+    async def mark_enqueued(self, run_id: str, *, at: dt.datetime | None) -> None:
+        """Write down that a run stands in the queue, or does not any more."""
+        async with self._sessions.writing() as session:
+            await session.execute(update(Run).where(col(Run.id) == run_id).values(enqueued_at=at, retry_from=None))
+
+    async def requeue(self, run_id: str) -> None:
+        """Have a run that has not ended put into the queue anew, over the same dates."""
+        unfinished = col(Run.status).in_([RunStatus.QUEUED, RunStatus.RUNNING])
+        values = {"status": RunStatus.QUEUED, "enqueued_at": None}
+        async with self._sessions.writing() as session:
+            await session.execute(update(Run).where(col(Run.id) == run_id, unfinished).values(values))
+
+    async def ask_again(self, run_id: str, phase: Phase) -> bool:
+        """Have an ended run done again from a phase on; what fell back from there on is taken back. False if open.
+
+        What it kept stays kept: the phases that are done again find it.
+        """
+        again = list(Phase)[list(Phase).index(phase) :]
+        async with self._sessions.writing() as session:
+            run = await session.get(Run, run_id, with_for_update=True)
+            if run is None or not run.status.is_final:
+                return False
+            run.status, run.retry_from, run.enqueued_at = RunStatus.QUEUED, phase, None
+            run.ended_at, run.error, run.is_cancel_requested = None, None, False
+            await session.execute(
+                delete(Fallback).where(col(Fallback.run_id) == run_id, col(Fallback.phase).in_(again))
+            )
+            return True
+
+    async def give_up(self, run_id: str, *, reason: str, at: dt.datetime, executor: str | None) -> bool:
+        """End a run that nobody carries out any more as failed; False where it ended or moved on meanwhile."""
+        async with self._sessions.writing() as session:
+            run = await session.get(Run, run_id, with_for_update=True)
+            if run is None or run.status.is_final or run.executor != executor:
+                return False
+            run.status, run.ended_at, run.error = RunStatus.FAILED, at, reason
+            return True
 
     async def add_fallback(self, run_id: str, phase: Phase, where: str, reason: str, at: dt.datetime) -> None:
         """Write down that something fell back; the same phase, place and reason count once."""

@@ -7,11 +7,13 @@ from sqlmodel import col
 
 from monitor.domain.page import Candidate
 from monitor.domain.reading import KnownCandidate
-from monitor.domain.tables import Item, KnownUrl, OverLimit, Section
+from monitor.domain.tables import Item, KnownUrl, OverLimit, Run, RunSection, Section
 from monitor.domain.urls import url_key
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, batches
 
 
+@patient
 class Sections:
     """The memory of a source between its runs. Urls are compared by their keys, so that spellings do not matter."""
 
@@ -27,6 +29,24 @@ class Sections:
     async def of_source(self, source_id: int) -> list[Section]:
         """All sections of a source that were ever read, in the order in which they were first read."""
         query = select(Section).where(col(Section.source_id) == source_id).order_by(col(Section.id))
+        async with self._sessions.reading() as session:
+            return list((await session.scalars(query)).all())
+
+    async def readings_before(self, source_id: int, row: RunSection, *, limit: int) -> list[RunSection]:
+        """How earlier runs of the source read the section of `row`, newest first."""
+        of_run = select(col(Run.planned_at)).where(col(Run.id) == row.run_id).scalar_subquery()
+        query = (
+            select(RunSection)
+            .join(Run, col(Run.id) == col(RunSection.run_id))
+            .where(
+                col(Run.source_id) == source_id,
+                col(Run.planned_at) < of_run,
+                col(RunSection.url) == row.url,
+                col(RunSection.ended).is_not(None),
+            )
+            .order_by(col(Run.planned_at).desc())
+            .limit(limit)
+        )
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())
 

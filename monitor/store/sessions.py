@@ -22,10 +22,12 @@ V = TypeVar("V")
 class Sessions:
     """Hands out sessions; each is one transaction, committed at the end of its block, rolled back on an error.
 
-    The objects that come out of them are plain values afterwards: nothing is loaded later.
+    The objects that come out of them are plain values afterwards: nothing is loaded later. `patience_s` is how long a
+    database that is gone is waited for (`store/patience.py`): not at all before it was seen to be there.
     """
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
+        self.patience_s = 0.0
         self._address = address
         self._readers = async_sessionmaker(engine, expire_on_commit=False)
         self._writers = async_sessionmaker(for_writing(engine), expire_on_commit=False)

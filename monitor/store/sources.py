@@ -11,12 +11,14 @@ from sqlmodel import col
 from monitor.domain.tables import Item, Run, SeededSource, Source
 from monitor.domain.words import RunStatus
 from monitor.errors import UsageError
+from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, insert_for, insert_or
 
 _SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
 _FIXED = ("id", "created_at")
 
 
+@patient
 class Sources:
     """The sources; people know them by name."""
 

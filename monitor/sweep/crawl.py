@@ -4,6 +4,8 @@ Code looks first; an agent works where there is something new; code then saves w
 and reads on to the end. So a section gives the same items with a good model, a lazy one, and none.
 """
 
+from typing import Any
+
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.domain.tables import Source
 from monitor.domain.words import Phase, SavedBy, SectionEnd
@@ -53,7 +55,7 @@ class _Section:
         return self._reading(ended)
 
     async def _work(self) -> SectionEnd:
-        if not self._ledger.open_entries() and not self._reader.is_unfinished:
+        if not self._ledger.open_entries() and not self._reader.is_unfinished and not self._reader.is_seeking:
             return SectionEnd.KNOWN
         agent_saved = None
         if self._model is not None and self._ledger.open_entries():
@@ -128,5 +130,15 @@ class _Section:
         return SectionReading(
             plan=self._plan, ended=ended, pages=self._reader.list_pages, entries=entries, unseen=unseen,
             tail_date=self._ledger.tail_date(), refused_saves=self._desk.refused_saves,
-            corrected_dates=self._desk.corrected_dates,
+            corrected_dates=self._desk.corrected_dates, **self._health(ended),
         )  # fmt: skip
+
+    def _health(self, ended: SectionEnd) -> dict[str, Any]:
+        reader = self._reader
+        error = reader.unseen[-1].reason if ended is SectionEnd.ERROR and reader.unseen else ""
+        if self._plan.is_home:
+            return {"error": error}
+        return {
+            "listed": reader.listed, "listed_dated": reader.listed_dated, "head": reader.head(), "error": error,
+            "is_gap": reader.is_gap and ended is not SectionEnd.ERROR,
+        }  # fmt: skip

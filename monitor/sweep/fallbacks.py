@@ -1,6 +1,7 @@
 """Recording, as it happens, each event that makes a run degraded."""
 
 from monitor.domain.words import Phase
+from monitor.logs import logger_of
 from monitor.ports import Clock
 from monitor.store import Store
 
@@ -15,4 +16,5 @@ class Fallbacks:
 
     async def note(self, phase: Phase, where: str, reason: str) -> None:
         """Keep that something fell back, was cut short or failed: phase, place and reason."""
+        logger_of("sweep").warning("fell back", phase=str(phase), where=where, reason=reason)
         await self._store.runs.add_fallback(self._run_id, phase, where, reason, self._clock.now())

@@ -75,10 +75,8 @@ class _Sweep:
                 await self._summarise()
                 await self._parts.steps.run("rank", int, self._rank)
         except RunCancelled:
-            return await self._end(RunStatus.CANCELLED)
-        for url, note in self._parts.loader.notes().items():
-            await self._fallbacks.note(Phase.CRAWL, url, note)
-        return await self._end(await self._status())
+            return await self._parts.steps.run("end", RunStatus, partial(self._end, RunStatus.CANCELLED))
+        return await self._parts.steps.run("end", RunStatus, self._end)
 
     async def _navigate(self) -> list[SectionPlan]:
         self._tell(Progress(phase=Phase.NAVIGATE, place=self._source.url))
@@ -120,11 +118,12 @@ class _Sweep:
         await parts.store.runs.keep_reading(
             self._run.id, self._source.id or 0, reading, on=self._today, at=parts.clock.now()
         )
+        await self._keep_notes()
         self._tell(Progress(phase=Phase.CRAWL, place=plan.name, message=_told(reading)))
         return str(reading.ended)
 
     async def _summarise(self) -> None:
-        items = await self._parts.store.items.unsummarised(self._run.id)
+        items = await self._parts.steps.run("unsummarised", list[int], self._unsummarised)
         gate = asyncio.Semaphore(self._parts.limits.summary_concurrency)
         done = 0
 
@@ -144,10 +143,13 @@ class _Sweep:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for item in items:
-                    group.create_task(one(item.id or 0))
+                for item_id in items:
+                    group.create_task(one(item_id))
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
+
+    async def _unsummarised(self) -> list[int]:
+        return [item.id or 0 for item in await self._parts.store.items.unsummarised(self._run.id)]
 
     async def _rank(self) -> int:
         self._check_cancelled()
@@ -167,7 +169,13 @@ class _Sweep:
             return RunStatus.FAILED
         return RunStatus.DEGRADED if await self._parts.store.runs.fallbacks(self._run.id) else RunStatus.SUCCEEDED
 
-    async def _end(self, status: RunStatus) -> RunStatus:
+    async def _keep_notes(self) -> None:
+        for url, note in self._parts.loader.notes().items():
+            await self._fallbacks.note(Phase.CRAWL, url, note)
+
+    async def _end(self, status: RunStatus | None = None) -> RunStatus:
+        await self._keep_notes()
+        status = status or await self._status()
         store, now = self._parts.store, self._parts.clock.now()
         error = None
         if status is RunStatus.FAILED:

@@ -3,6 +3,7 @@
 Code and agent read through the same reader, so that what the agent skips is still accounted for.
 """
 
+import datetime as dt
 from collections.abc import Sequence
 
 from monitor.domain.page import Candidate, Page, PageErrorCode
@@ -16,7 +17,8 @@ from monitor.sweep.coverage import NOT_OPENED, ROBOTS, Entry, Ledger
 
 MAX_ARTICLE_FETCHES = 20
 BARREN_PAGES = 2
-UNFINISHED_FACTOR = 4
+LONG_READING_FACTOR = 4
+_HEAD_LENGTH = 5
 _TAIL = 3
 
 
@@ -24,7 +26,8 @@ class SectionReader:
     """The list pages of a section, in the order in which they are opened.
 
     A section whose latest run did not reach everything is read past what is known: there, pages on which all is
-    known neither count against the limit of pages nor as barren, up to four times the limit.
+    known neither count against the limit of pages nor as barren, up to four times the limit. Up to there a section is
+    also read while nothing of what was newest last time is met again: between lies a gap.
 
     `next_url` is the page that would follow; `cut_short_at` one whose list goes on in the page itself, by a button or
     by scrolling, further than the browser asked for it.
@@ -50,11 +53,16 @@ class SectionReader:
         self.cut_short_at: str | None = None
         self.pages: dict[str, Page] = {}
         self.list_pages = 0
+        self.listed: int | None = None
+        self.listed_dated = 0
         self._source_id = source_id
         self._loader = loader
         self._render = render
         self._store = store
         self.is_unfinished = memory is not None and memory.is_unfinished
+        is_open_range = memory is not None and not ledger.window.is_fixed
+        self._newest_before = frozenset(memory.head) if memory is not None and is_open_range else frozenset()
+        self._joined_on_page: int | None = None
         self._max_pages = max_pages
         self._counted = 0
         self._barren = 0
@@ -76,6 +84,9 @@ class SectionReader:
             if is_in_turn:
                 self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=reason_of(page)))
             return page
+        if key == url_key(self.plan.url):
+            self.listed = len(page.candidates)
+            self.listed_dated = sum(one.date is not None for one in page.candidates)
         if is_in_turn or self.ledger.find(url) is None:
             page = self.pages[key] = await self._enter(page)
         if is_in_turn:
@@ -88,15 +99,39 @@ class SectionReader:
         """Why there is nothing more to read, or None while reading on could bring something."""
         if self.unseen:
             return SectionEnd.ERROR
-        if not self.ledger.has_room:
+        ended = self._read_out()
+        if not self.ledger.has_room and (ended is not None or not self.is_seeking):
             return SectionEnd.MAX_ITEMS if self._has_more() else SectionEnd.END
+        return ended
+
+    def _read_out(self) -> SectionEnd | None:
+        """Why the list itself gives nothing more."""
         if self.next_url is None:
             return SectionEnd.MAX_PAGES if self.cut_short_at else SectionEnd.END
         if self._barren >= BARREN_PAGES:
             return SectionEnd.EARLY
-        if self._counted >= self._max_pages or self.list_pages >= UNFINISHED_FACTOR * self._max_pages:
+        is_long = self._counted >= self._max_pages and not self.is_seeking
+        if is_long or self.list_pages >= LONG_READING_FACTOR * self._max_pages:
             return SectionEnd.MAX_PAGES
         return None
+
+    @property
+    def is_seeking(self) -> bool:
+        """Whether nothing of what was newest last time was met so far, although there is something new."""
+        return bool(self._newest_before) and self._joined_on_page is None and self._has_new()
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether what was newest last time stood on none of the first pages: something may lie unseen between."""
+        is_late = self._joined_on_page is not None and self._joined_on_page > self._max_pages
+        return self.is_seeking or (is_late and self._has_new())
+
+    def head(self) -> list[str]:
+        """The keys of the newest urls on the section's first page; of a list without dates, the first ones."""
+        first = self.pages.get(url_key(self.plan.url))
+        candidates = first.candidates if first is not None else []
+        newest = sorted(candidates, key=lambda one: one.date or dt.date.min, reverse=True)
+        return [url_key(one.url) for one in newest[:_HEAD_LENGTH]]
 
     async def known(self, candidates: Sequence[Candidate]) -> dict[str, KnownCandidate]:
         """What earlier runs and sections know of these, by url key."""
@@ -107,6 +142,8 @@ class SectionReader:
         candidates, unopened = await self._dated(page.candidates, known)
         added = self.ledger.add(candidates, page_url=page.final_url, known=known, unopened=unopened)
         self.list_pages += 1
+        if self._joined_on_page is None and any(url_key(one.url) in self._newest_before for one in candidates):
+            self._joined_on_page = self.list_pages
         self._count(added, candidates)
         return page.model_copy(update={"candidates": candidates})
 
@@ -158,6 +195,9 @@ class SectionReader:
         if article.error is not None and article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
             place = UnseenPlace(section=self.plan.name, url=article.url, reason=reason_of(article))
             self.unread_articles.append(place)
+
+    def _has_new(self) -> bool:
+        return any(entry.disposition is not Disposition.KNOWN for entry in self.ledger)
 
     def _has_more(self) -> bool:
         return self.next_url is not None or self.cut_short_at is not None or bool(self.ledger.open_entries())

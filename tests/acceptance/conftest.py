@@ -3,8 +3,11 @@
 import asyncio
 import datetime as dt
 import json
+import os
+import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +16,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
+from sqlalchemy import create_engine, text
 
+from monitor.demo.scripted_model import ScriptedModel
 from monitor.demo.site import SampleSite
+from monitor.store.address import DatabaseAddress
 
+PINNED = ("政策法规", "数据发布", "人事任免")
+PATIENCE_S = 60
 CHECKER = Path(__file__).with_name("check_run.py")
 
 
@@ -111,4 +119,123 @@ async def ministry(open_site: Callable[..., Ministry]) -> AsyncIterator[Ministry
         yield open_site(site, base_url)
 
 
-Modes = Callable[[str], Awaitable[dict[str, Any]]]
+@dataclass
+class Process:
+    """A part of the service, started as an administrator starts it."""
+
+    folder: Path
+    word: str
+    running: Any = None
+
+    async def start(self) -> None:
+        self.running = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "monitor", self.word, cwd=self.folder, stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        async with asyncio.timeout(PATIENCE_S):
+            said = ""
+            while "At work" not in said:
+                said = (await self.running.stderr.readline()).decode()
+                assert said, f"`monitor {self.word}` ended at once"
+        self._drain = asyncio.create_task(self.running.stderr.read())
+
+    async def end(self, number: signal.Signals) -> int:
+        if self.running.returncode is None:
+            os.kill(self.running.pid, number)
+        code = await self.running.wait()
+        await self._drain
+        return int(code)
+
+
+@dataclass
+class Trial:
+    """A workplace with the sample ministry, three of its sections and a model, on one of the two databases."""
+
+    ministry: Ministry
+    model: ScriptedModel
+    database_url: str
+    started: list[Process] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        return self.ministry.workplace.folder
+
+    async def start(self, word: str) -> Process:
+        process = Process(self.folder, word)
+        self.started.append(process)
+        await process.start()
+        return process
+
+    async def start_command(self, *words: str) -> asyncio.subprocess.Process:
+        """A command that is left to itself."""
+        nowhere = asyncio.subprocess.DEVNULL
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "monitor", *words, cwd=self.folder, stdout=nowhere, stderr=nowhere
+        )
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        engine = create_engine(DatabaseAddress.parse(self.database_url).url)
+        try:
+            with engine.connect() as connection:
+                return [tuple(row) for row in connection.execute(text(query))]
+        finally:
+            engine.dispose()
+
+    def forget(self, tables: list[str]) -> None:
+        """Empty these tables, and the queue, for the next sweep to be the first one again."""
+        schema = "dbos." if self.database_url.startswith("postgresql") else ""
+        engine = create_engine(DatabaseAddress.parse(self.database_url).url)
+        try:
+            with engine.begin() as connection:
+                for table in [*tables, f"{schema}operation_outputs", f"{schema}workflow_status"]:
+                    connection.execute(text(f"DELETE FROM {table}"))  # noqa: S608 -- names of ours
+        finally:
+            engine.dispose()
+
+    async def asked(self, calls: int, waiting: "asyncio.Task[Any]") -> None:
+        """Wait until the model was asked so often, or the sweep is over."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(self.model.requests) < calls and not waiting.done():  # noqa: ASYNC110 -- no event of ours
+                await asyncio.sleep(0.005)
+
+    def finished(self) -> set[tuple[str, str]]:
+        """Phase and place of every step whose result is kept."""
+        schema = "dbos." if self.database_url.startswith("postgresql") else ""
+        steps = [name for (name,) in self.rows(f"SELECT function_name FROM {schema}operation_outputs")]  # noqa: S608
+        sections = {f"crawl:{one}": name for one, name in self.rows("SELECT ordinal, name FROM run_section")}
+        urls = {f"summarise:{one}": url for one, url in self.rows("SELECT id, url FROM item")}
+        places = {name: ("crawl", sections[name]) for name in steps if name in sections}
+        places |= {name: ("summarise", urls[name]) for name in steps if name in urls}
+        return {*places.values(), *((name, "") for name in steps if name in ("navigate", "rank"))}
+
+    def calls(self) -> Counter[tuple[str, str]]:
+        rows = self.rows("SELECT phase, place FROM model_call WHERE outcome <> 'cancelled'")
+        return Counter((phase, place if phase in ("crawl", "summarise") else "") for phase, place in rows)
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, workplace: Workplace) -> str:
+    """The database of a trial: SQLite unless the test is told otherwise."""
+    if getattr(request, "param", "sqlite") == "postgresql":
+        return str(request.getfixturevalue("postgres_url"))
+    return f"sqlite:///{workplace.folder / 'monitor.db'}"
+
+
+@pytest.fixture
+async def trial(ministry: Ministry, database: str, free_port: int) -> AsyncIterator[Trial]:
+    """The ministry with three of its sections and a model; nothing is started yet."""
+    place = ministry.workplace
+    sections = [one for one in ministry.site.sections(ministry.base_url) if one["name"] in PINNED]
+    source = {**place.settings["sources"][0], "sections": sections}
+    model = ScriptedModel(latency_s=0.05)
+    async with model.serve() as base_url:
+        place.configure(
+            sources=[source], database_url=database, llm={"base_url": base_url, "timeout_s": 60},
+            pages={"delay_s": 0, "render": "never"}, web={"port": free_port},
+        )  # fmt: skip
+        trial = Trial(ministry, model, database)
+        try:
+            yield trial
+        finally:
+            for process in trial.started:
+                await process.end(signal.SIGKILL)

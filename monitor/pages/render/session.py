@@ -102,7 +102,8 @@ class Session:
         """Keeps the tab for the next page.
 
         That page is opened over one that rests, if it comes at once: to empty the tab costs as much as another page.
-        Otherwise the tab is emptied, so that nothing of its page goes on.
+        Otherwise the tab is emptied, so that nothing of its page goes on. A page that fails over another one is to be
+        tried again in an empty tab.
         """
         if tab.is_at_rest:
             self._left[tab] = asyncio.get_running_loop().call_later(_AT_ONCE_S, self._leave, tab)

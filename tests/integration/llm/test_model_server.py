@@ -40,7 +40,11 @@ async def run_model(
 
     server = ModelServer(LlmSettings(base_url=base_url, **settings))
     try:
-        yield server.for_run("run-1", record=record, clock=FixedClock(), tokens_today=tokens_today), rows
+
+        async def spent_today() -> int:
+            return tokens_today + sum(row.prompt_tokens + row.completion_tokens for row in rows)
+
+        yield server.for_run("run-1", record=record, clock=FixedClock(), tokens_today=spent_today), rows
     finally:
         await server.close()
 

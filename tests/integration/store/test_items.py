@@ -116,11 +116,12 @@ async def test_the_items_of_a_run_stand_in_order_of_rank_and_the_unranked_last_b
     assert [(item.title, item.rank, item.tier) for item in ranked][:3] == [("d", 1, 1), ("b", 2, 3), ("c", None, None)]
 
 
-async def test_items_without_a_summary_are_handed_out_for_one(store: Store, source: Source) -> None:
+async def test_items_that_no_model_has_summarised_are_handed_out_for_it(store: Store, source: Source) -> None:
     await store.items.save(an_item(source, "1"))
-    await store.items.save(an_item(source, "2", summary="有", summary_by=SummaryBy.EXTRACT))
+    await store.items.save(an_item(source, "2", summary="有", summary_by=SummaryBy.MODEL))
     await store.items.save(an_item(source, "3", run_id="run-2"))
-    assert [item.title for item in await store.items.unsummarised("run-1")] == ["1"]
+    await store.items.save(an_item(source, "4", summary="摘", summary_by=SummaryBy.EXTRACT))
+    assert [item.title for item in await store.items.unsummarised("run-1")] == ["1", "4"]
 
 
 async def test_items_are_listed_newest_first_and_the_undated_by_the_day_they_were_seen(

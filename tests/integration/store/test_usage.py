@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from monitor.domain.reading import Usage
-from monitor.domain.tables import ModelCall
+from monitor.domain.tables import ModelCall, Run
 from monitor.domain.words import Phase
 from monitor.store.database import Store
 
@@ -11,7 +11,13 @@ NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
 
 def a_call(
-    phase: Phase, *, tokens: tuple[int, int], context: int = 0, hours: int = 0, run_id: str = "run-1"
+    phase: Phase,
+    *,
+    tokens: tuple[int, int],
+    context: int = 0,
+    hours: int = 0,
+    run_id: str = "run-1",
+    cost: float | None = None,
 ) -> ModelCall:
     return ModelCall(
         run_id=run_id,
@@ -21,13 +27,14 @@ def a_call(
         completion_tokens=tokens[1],
         context_chars=context,
         at=NOON + timedelta(hours=hours),
+        cost=cost,
     )
 
 
 async def test_calls_are_summed_by_run_and_phase(store: Store) -> None:
     await store.usage.add(a_call(Phase.SUMMARISE, tokens=(10, 1), context=500))
     await store.usage.add(a_call(Phase.CRAWL, tokens=(100, 20), context=9000))
-    await store.usage.add(a_call(Phase.CRAWL, tokens=(200, 30), context=12000))
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(200, 30), context=12000, cost=0.5))
     await store.usage.add(a_call(Phase.CRAWL, tokens=(999, 999), run_id="run-2"))
     usage = await store.usage.for_run("run-1")
     assert usage.model_dump() == {
@@ -35,9 +42,22 @@ async def test_calls_are_summed_by_run_and_phase(store: Store) -> None:
         "prompt_tokens": 310,
         "completion_tokens": 51,
         "largest_context_chars": 12000,
+        "cost": 0.5,
         "by_phase": {
-            "crawl": {"calls": 2, "prompt_tokens": 300, "completion_tokens": 50, "largest_context_chars": 12000},
-            "summarise": {"calls": 1, "prompt_tokens": 10, "completion_tokens": 1, "largest_context_chars": 500},
+            "crawl": {
+                "calls": 2,
+                "prompt_tokens": 300,
+                "completion_tokens": 50,
+                "largest_context_chars": 12000,
+                "cost": 0.5,
+            },
+            "summarise": {
+                "calls": 1,
+                "prompt_tokens": 10,
+                "completion_tokens": 1,
+                "largest_context_chars": 500,
+                "cost": None,
+            },
         },
     }
     assert list(usage.by_phase) == ["crawl", "summarise"]
@@ -50,3 +70,20 @@ async def test_tokens_are_counted_from_an_instant_on(store: Store) -> None:
     await store.usage.add(a_call(Phase.RANK, tokens=(10, 20)))
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 200), hours=1))
     assert await store.usage.tokens_since(NOON) == 330
+
+
+async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(store: Store, run: Run) -> None:
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(1000, 100), cost=0.25))
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(1000, 100), cost=0.5))
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 1)))
+    await store.usage.add(a_call(Phase.RANK, tokens=(5, 5)))
+    await store.usage.add(a_call(Phase.RANK, tokens=(7, 7), run_id="of a run that was pruned"))
+    await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=-1))
+    await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=24))
+    told = await store.usage.spendings(NOON, NOON + timedelta(hours=24))
+    figures = {(one.source, one.phase): (one.calls, one.prompt_tokens, one.cost, one.unpriced_calls) for one in told}
+    assert figures == {
+        (run.source, Phase.CRAWL): (3, 2010, 0.75, 1),
+        (run.source, Phase.RANK): (1, 5, None, 1),
+        (None, Phase.RANK): (1, 7, None, 1),
+    }

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from monitor.app.health import HealthDesk
 from monitor.app.report import RunReport
 from monitor.app.sweeps import SweepDesk
+from monitor.domain.alarms import AlarmNote
 from monitor.domain.reading import SectionPlan
 from monitor.domain.tables import CandidateRecord, Source
+from monitor.errors import WorkFailed
 from monitor.llm.client import ModelServer
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
@@ -24,6 +27,7 @@ from monitor.sweep.fallbacks import Fallbacks
 from monitor.sweep.parts import CrawlParts, toolbox_for
 from monitor.sweep.summarise import Summaries
 from monitor.sweep.window import window_of
+from monitor.work.presence import HeartbeatPresence
 from monitor.work.steps import DirectSteps
 
 TITLES = (
@@ -69,6 +73,19 @@ def article_html(row: Row) -> str:
     return f"<html><head><title>{row.text}</title></head><body><h1>{row.text}</h1>{date}<p>{body}</p></body></html>"
 
 
+class Notices:
+    """Keeps the alarms that it is handed; while it `is_down` none arrives (`ports.Notifier`)."""
+
+    def __init__(self) -> None:
+        self.received: list[AlarmNote] = []
+        self.is_down = False
+
+    async def notify(self, alarm: AlarmNote) -> None:
+        if self.is_down:
+            raise WorkFailed("the post is closed")
+        self.received.append(alarm)
+
+
 class MovableClock:
     """A clock that a test sets."""
 
@@ -88,6 +105,8 @@ class Bureau:
     desk: SweepDesk
     clock: MovableClock
     settings: Settings
+    health: HealthDesk
+    notices: "Notices"
     name: str = "bureau"
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -130,14 +149,33 @@ def models() -> list[Any]:
 
 
 @pytest.fixture
-async def bureau(site: Any, tmp_path: Path, movable_clock: MovableClock, models: list[Any]) -> AsyncIterator[Bureau]:
+def database_url(tmp_path: Path) -> str:
+    """Where the bureau's runs are kept; a test that wants another database says so."""
+    return f"sqlite:///{tmp_path / 'monitor.db'}"
+
+
+@pytest.fixture
+def page_limits() -> dict[str, Any]:
+    """What the bureau's runs are told about loading pages."""
+    return {}
+
+
+@pytest.fixture
+async def bureau(
+    site: Any,
+    tmp_path: Path,
+    movable_clock: MovableClock,
+    models: list[Any],
+    database_url: str,
+    page_limits: dict[str, Any],
+) -> AsyncIterator[Bureau]:
     settings = Settings(
-        pages={"delay_s": 0, "render": "never"},
+        pages={"delay_s": 0, "render": "never", **page_limits},
         network={"allowed_private_hosts": [site.host]},
         timezone="Asia/Shanghai",
     )
     async with (
-        Store.open(f"sqlite:///{tmp_path / 'monitor.db'}") as store,
+        Store.open(database_url) as store,
         Loader.from_settings(
             pages=settings.pages, network=settings.network, clock=movable_clock, cache_folder=tmp_path / "cache"
         ) as loader,
@@ -147,18 +185,22 @@ async def bureau(site: Any, tmp_path: Path, movable_clock: MovableClock, models:
         async def new_model(run_id: str, run_store: Store) -> ChatModel | None:
             return models[0](run_id, run_store) if models else None
 
+        notices = Notices()
+        health = HealthDesk(store=store, clock=movable_clock, timezone=settings.timezone, notifier=notices)
+        presence = HeartbeatPresence(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
         desk = SweepDesk(
             store=store, settings=settings, clock=movable_clock, documents=Documents(), steps=DirectSteps(),
-            new_loader=loader.for_run, new_model=new_model,
+            presence=presence, health=health, new_loader=loader.for_run, new_model=new_model,
         )  # fmt: skip
-        yield Bureau(site, store, desk, movable_clock, settings)
+        yield Bureau(site, store, desk, movable_clock, settings, health, notices)
 
 
 class CannedModel:
-    """A chat-completions server that gives the answers of a list, then empty ones, and keeps what it was asked."""
+    """A chat-completions server that gives the answers of a list, then `otherwise`, and keeps what it was asked."""
 
     def __init__(self) -> None:
         self.answers: list[dict[str, Any]] = []
+        self.otherwise: dict[str, Any] = {"role": "assistant", "content": ""}
         self.requests: list[dict[str, Any]] = []
 
     def calls(self, *calls: tuple[str, dict[str, Any] | str]) -> None:
@@ -187,7 +229,7 @@ class CannedModel:
 
     def answer(self, body: bytes) -> str:
         self.requests.append(json.loads(body))
-        message = self.answers.pop(0) if self.answers else {"role": "assistant", "content": ""}
+        message = self.answers.pop(0) if self.answers else self.otherwise
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         return json.dumps(

@@ -1,0 +1,56 @@
+"""`monitor health`: how the sources fare, and what is out of the ordinary."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.terminal import JsonOption, Terminal, terminal_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.app.health import Health, SourceHealth
+
+
+def health(
+    context: typer.Context,
+    source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="Names of sources.")] = None,
+    past: Annotated[bool, typer.Option("--past", help="Alarms that are over, too.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show alarms, and how every source and section fares."""
+    terminal = terminal_of(context)
+    found = asyncio.run(_looked(terminal, source or [], is_whole=past))
+    if as_json:
+        terminal.document(found.model_dump(mode="json"))
+        return
+    if found.alarms:
+        rows = [(one.raised_at, one.cleared_at, one.kind, one.source, one.section, one.message) for one in found.alarms]
+        terminal.table(("since", "over", "alarm", "source", "section", "what"), rows)
+    else:
+        terminal.say("No alarm.")
+    for one in found.sources:
+        _tell(terminal, one)
+
+
+def _tell(terminal: Terminal, source: "SourceHealth") -> None:
+    state = "" if source.enabled else " (disabled)"
+    rest = f"; rests until {source.resting_until:%Y-%m-%d %H:%MZ}" if source.resting_until else ""
+    terminal.say(f"\n{source.source}{state}: {source.consecutive_failures} failures in a row{rest}")
+    if source.last_error:
+        terminal.say(f"  last error: {source.last_error}")
+    rows = [
+        (one.name, one.last_new_on, one.usual_days, one.silent_after_days, one.last_complete_on, one.url)
+        for one in source.sections
+    ]
+    if rows:
+        head = ("section", "last new", "usual days", "alarm after days", "read whole on", "url")
+        terminal.table(head, rows)
+
+
+async def _looked(terminal: Terminal, names: "Sequence[str]", *, is_whole: bool) -> "Health":
+    from monitor.bootstrap import open_app
+
+    async with open_app(terminal.settings()) as parts:
+        return await parts.health.look(names, is_whole=is_whole)

@@ -1,0 +1,96 @@
+"""The alarms: raised once, open until they are over."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import Row, Select, select, update
+from sqlmodel import col
+
+from monitor.domain.alarms import Alarm, AlarmFinding, AlarmKind, AlarmNote
+from monitor.domain.tables import Source
+from monitor.store.patience import patient
+from monitor.store.sessions import Sessions, storable
+
+
+@patient
+class Alarms:
+    """What is out of the ordinary, by source."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def settle(
+        self,
+        source_id: int,
+        *,
+        run_id: str,
+        due: Sequence[AlarmFinding],
+        judged: Mapping[str, frozenset[AlarmKind]],
+        at: dt.datetime,
+    ) -> None:
+        """Bring a source's open alarms to what is due: new ones are raised, and those that are over are cleared.
+
+        `judged` says by scope (a section's key, or the empty string for the source) which kinds could be judged: an
+        open alarm of a kind that could not stays as it is. One of a section that is not among the scopes is cleared,
+        unless there is no section at all.
+        """
+        async with self._sessions.writing() as session:
+            # Two runs of one source that end at the same time settle one after the other.
+            await session.scalar(select(col(Source.id)).where(col(Source.id) == source_id).with_for_update())
+            mine = (col(Alarm.source_id) == source_id, col(Alarm.cleared_at).is_(None))
+            still_open = {(one.section_key, one.kind): one for one in await session.scalars(select(Alarm).where(*mine))}
+            due_now = {(one.section_key, one.kind): one for one in due}
+            for (scope, kind), alarm in still_open.items():
+                is_over = kind in judged[scope] if scope in judged else len(judged) > 1
+                if (scope, kind) not in due_now and is_over:
+                    alarm.cleared_at = at
+            for key, finding in due_now.items():
+                if key not in still_open:
+                    session.add(_raised(source_id, run_id, finding, at))
+
+    async def untold(self) -> list[AlarmNote]:
+        """The alarms that nobody was told of yet, oldest first."""
+        return await self._notes(_with_source().where(col(Alarm.notified_at).is_(None)).order_by(col(Alarm.id)))
+
+    async def mark_told(self, alarm_id: int, at: dt.datetime) -> None:
+        """Write down that somebody was told of an alarm."""
+        async with self._sessions.writing() as session:
+            await session.execute(update(Alarm).where(col(Alarm.id) == alarm_id).values(notified_at=at))
+
+    async def _notes(self, query: Select[Alarm, str]) -> list[AlarmNote]:
+        async with self._sessions.reading() as session:
+            return [_note(row) for row in await session.execute(query)]
+
+    async def list(
+        self, *, source_id: int | None = None, run_id: str | None = None, only_open: bool = False, limit: int = 200
+    ) -> list[AlarmNote]:
+        """The alarms, newest first: of all sources or one, raised by one run, or only those still open."""
+        query = _with_source().order_by(col(Alarm.raised_at).desc(), col(Alarm.id).desc()).limit(limit)
+        if source_id is not None:
+            query = query.where(col(Alarm.source_id) == source_id)
+        if run_id is not None:
+            query = query.where(col(Alarm.run_id) == run_id)
+        if only_open:
+            query = query.where(col(Alarm.cleared_at).is_(None))
+        return await self._notes(query)
+
+
+def _with_source() -> Select[Alarm, str]:
+    return select(Alarm, col(Source.name)).join(Source, col(Source.id) == col(Alarm.source_id))
+
+
+def _note(row: Row[Alarm, str]) -> AlarmNote:
+    alarm, source = row
+    return AlarmNote(source=source, **alarm.model_dump(include=set(AlarmNote.model_fields)))
+
+
+def _raised(source_id: int, run_id: str, finding: AlarmFinding, at: dt.datetime) -> Alarm:
+    return Alarm(
+        source_id=source_id,
+        section=storable(finding.section),
+        section_key=finding.section_key,
+        kind=finding.kind,
+        message=storable(finding.message),
+        run_id=run_id,
+        raised_at=at,
+    )

@@ -1,0 +1,48 @@
+"""Figures of the whole service, for those who watch it."""
+
+import datetime as dt
+
+from pydantic import BaseModel, Field
+from sqlalchemy import func, select
+from sqlmodel import col
+
+from monitor.domain.tables import Item, ModelCall, Run, Source
+from monitor.domain.words import RunStatus
+from monitor.store.sessions import Sessions
+
+
+class ServiceFigures(BaseModel):
+    """How much there is of everything. `oldest_queued_at`: since when the longest waiting run could have begun."""
+
+    runs: dict[str, int] = Field(default_factory=dict)
+    oldest_queued_at: dt.datetime | None = None
+    sources: int = 0
+    failing_sources: int = 0
+    items: int = 0
+    model_calls: dict[str, int] = Field(default_factory=dict)
+    tokens: int = 0
+
+
+class Figures:
+    """Counts over the tables."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def service(self) -> ServiceFigures:
+        """All figures at once."""
+        spent = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
+        failing = (col(Source.enabled), col(Source.consecutive_failures) > 0)
+        waiting = select(func.min(Run.planned_at)).where(col(Run.status) == RunStatus.QUEUED)
+        async with self._sessions.reading() as session:
+            runs = await session.execute(select(col(Run.status), func.count()).group_by(col(Run.status)))
+            calls = await session.execute(select(col(ModelCall.outcome), func.count()).group_by(col(ModelCall.outcome)))
+            return ServiceFigures(
+                runs={str(status): count for status, count in runs},
+                oldest_queued_at=await session.scalar(waiting),
+                sources=await session.scalar(select(func.count()).where(col(Source.enabled))) or 0,
+                failing_sources=await session.scalar(select(func.count()).where(*failing)) or 0,
+                items=await session.scalar(select(func.count()).select_from(Item)) or 0,
+                model_calls={str(outcome): count for outcome, count in calls},
+                tokens=await session.scalar(select(spent)) or 0,
+            )

@@ -1,0 +1,1 @@
+"""The web part: pages and HTTP API."""

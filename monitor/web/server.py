@@ -1,0 +1,59 @@
+"""The HTTP server: is it alive, is it ready, how does it fare; people and programs sign in with a token."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+
+from monitor.bootstrap import App
+from monitor.errors import UsageError
+from monitor.web.routes import new_api
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_CLOSING_S = 5
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without signal handlers: whoever runs it decides when it ends."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals alone."""
+        yield
+
+
+@asynccontextmanager
+async def serving(app: App) -> AsyncIterator[str]:
+    """Answer HTTP for as long as the block lasts; gives the address.
+
+    `UsageError` where the port is taken, or where it would listen to the world without anybody having a token.
+    """
+    web = app.settings.web
+    if web.host not in LOOPBACK and not await app.store.tokens.exist():
+        raise UsageError(
+            f"web.host is {web.host}, which others can reach: make a token with `monitor users token NAME` first."
+        )
+    config = uvicorn.Config(
+        new_api(app), host=web.host, port=web.port, log_config=None, access_log=False, lifespan="off",
+        timeout_graceful_shutdown=_CLOSING_S,
+    )  # fmt: skip
+    server = _Server(config)
+    listening = _listening(web.host, web.port)
+    running = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        port = listening.getsockname()[1]
+        yield f"http://{web.host}:{port}/"
+    finally:
+        server.should_exit = True
+        await running
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        why = error.strerror or error
+        raise UsageError(f"{host}:{port} cannot be listened on ({why}): set web.host and web.port.") from None

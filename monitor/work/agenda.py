@@ -1,0 +1,107 @@
+"""What is due: pure functions of a schedule, of how far it was dealt with, and of the hour."""
+
+import datetime as dt
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
+
+from monitor.errors import UsageError
+
+Fires = Callable[[dt.datetime], dt.datetime | None]
+"""The first planned instant later than another one."""
+
+_MOST_COUNTED = 5_000
+
+
+@dataclass(frozen=True)
+class Blackout:
+    """Hours of the day, in one time zone, in which no planned run starts; over midnight where `first` is the later."""
+
+    first: dt.time
+    last: dt.time
+    zone: ZoneInfo
+
+    @classmethod
+    def parse(cls, text: str, timezone: str) -> "Blackout":
+        """From `23:00-06:00`; `UsageError` for anything else."""
+        match = re.fullmatch(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)", text.strip())
+        try:
+            times = [dt.time.fromisoformat(one.zfill(5)) for one in match.groups()] if match else []
+        except ValueError:
+            times = []
+        if len(times) != 2 or times[0] == times[1]:
+            raise UsageError(f"work.blackout is {text!r}: write the hours as 23:00-06:00.")
+        return cls(times[0], times[1], ZoneInfo(timezone))
+
+    def end(self, instant: dt.datetime) -> dt.datetime:
+        """When a run that is planned at `instant` may start: then, or at the end of the hours that it lies in."""
+        local = instant.astimezone(self.zone)
+        time = local.time().replace(tzinfo=None)
+        is_in = self.first <= time < self.last if self.first < self.last else time >= self.first or time < self.last
+        if not is_in:
+            return instant
+        day = local.date() + dt.timedelta(days=time >= self.last)
+        return dt.datetime.combine(day, self.last, self.zone).astimezone(dt.UTC)
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How the service deals with planned times: how late a run may start, how starts are spread, when none is."""
+
+    grace: dt.timedelta
+    jitter_s: int = 0
+    blackout: Blackout | None = None
+
+    def start_of(self, source_id: int, planned_at: dt.datetime) -> dt.datetime:
+        """When the run of a source that is planned at an instant starts: the same answer at every asking."""
+        start = self.blackout.end(planned_at) if self.blackout else planned_at
+        if not self.jitter_s:
+            return start
+        drawn = int.from_bytes(hashlib.sha256(f"{source_id}@{planned_at.isoformat()}".encode()).digest()[:4])
+        return start + dt.timedelta(seconds=drawn % self.jitter_s)
+
+    def is_one_start(self, planned_at: dt.datetime, other: dt.datetime) -> bool:
+        """Whether the first planned time was put off, by hours of blackout, to the moment at which the other starts."""
+        if self.blackout is None:
+            return False
+        end = self.blackout.end(planned_at)
+        return end != planned_at and end == self.blackout.end(other)
+
+
+@dataclass(frozen=True)
+class Due:
+    """What is to be done with the planned times that have come.
+
+    `run` is the one that starts now; `missed` those for which nothing ran, oldest first; all up to `until` are then
+    dealt with. `next_start` is when to look again.
+    """
+
+    run: dt.datetime | None = None
+    missed: list[dt.datetime] = field(default_factory=list)
+    until: dt.datetime | None = None
+    next_start: dt.datetime | None = None
+
+
+def due(fires: Fires, manner: Manner, source_id: int, *, dealt_until: dt.datetime, now: dt.datetime) -> Due:
+    """What is due for a source at `now`.
+
+    Of several planned times that have come, only the last one runs, and only if it is not later than the grace
+    allows: its window reaches back, so that nothing is lost. Those that wait for the end of the same hours of blackout
+    count as one.
+    """
+    come: list[dt.datetime] = []
+    fire = fires(dealt_until)
+    while fire is not None and manner.start_of(source_id, fire) <= now:
+        come.append(fire)
+        del come[:-_MOST_COUNTED]
+        fire = fires(fire)
+    next_start = manner.start_of(source_id, fire) if fire is not None else None
+    if not come:
+        return Due(next_start=next_start)
+    last = come[-1]
+    if now - manner.start_of(source_id, last) > manner.grace:
+        return Due(missed=come, until=last, next_start=next_start)
+    missed = [one for one in come[:-1] if not manner.is_one_start(one, last)]
+    return Due(run=last, missed=missed, until=last, next_start=next_start)
