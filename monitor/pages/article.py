@@ -62,7 +62,7 @@ def read_article(
     is not said of the page.
     """
     metadata = read_metadata(tree)
-    is_list = is_list_page(page, metadata, candidates)
+    is_list = is_list_page(page, metadata, candidates, today)
     listed = [candidate.title for candidate in candidates] if is_list else []
     labelled = [] if is_list else labelled_values(page)
     title = article_title(page, metadata, listed=listed, stated=_stated_title(labelled))

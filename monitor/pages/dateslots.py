@@ -107,6 +107,8 @@ class DateReader:
     ) -> list[PlacedDate]:
         counts: dict[SlotKey, int] = defaultdict(int)
         found = []
+        ends = {anchor.element.text_end - 1 for anchor in record.anchors}
+        title_ends = [right for _, right, i in spans if i in ends]
         for match in matches:
             index = next((i for left, right, i in spans if left <= match.start <= right), None)
             if index is None:
@@ -118,7 +120,9 @@ class DateReader:
             is_in_title = any(anchor.element.holds(owner) for anchor in record.anchors) and (
                 match.end - match.start < 0.6 * len(squeeze(self.page.texts[index]))
             )
-            before = joined[max(0, match.start - 24) : match.start]
+            # The words of a title ("publication of…") are no label of the date behind it.
+            left = max([right for right in title_ends if right <= match.start], default=0)
+            before = joined[max(left, match.start - 24) : match.start]
             before = re.sub(r"^.*\d", "", before)
             label = f"{before} {self._header(owner, column)} {owner.css_class}"
             around = joined[max(0, match.start - 48) : match.end + 24]

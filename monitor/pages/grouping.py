@@ -42,7 +42,7 @@ def _add(distinct: dict[tuple[int, ...], list[Anchor]], groups: Iterable[list[An
 
 
 def _parted_by_refrain(members: list[Anchor]) -> list[list[Anchor]]:
-    """The links whose texts differ, where others say the same in row after row ("Summary", "Download").
+    """The links whose texts differ, where others say the same in row after row ("Summary", "Download"), or nothing.
 
     Where hardly any differ (a "Decision" and a "Summary" in each row), those that say the same.
     """
@@ -117,7 +117,7 @@ class _PathNames:
             above = element.parent.index if element.parent else -1
             index, tag = element.index, element.tag
             step = f"cell{element.position}" if tag in ("td", "th") else tag
-            self._step[index] = class_step = f"{tag}.{row_class(element.css_class)}"
+            self._step[index] = class_step = f"{tag}.{_class_name(element.css_class)}"
             self.classes[index] = self._number(("classes", self.classes[above], class_step))
             self.columns[index] = self._number(("columns", self.columns[above], step))
 
@@ -155,6 +155,6 @@ def _with_parents(ends: list[Element]) -> list[Element]:
 
 
 @lru_cache(maxsize=4096)
-def row_class(css_class: str) -> str:
+def _class_name(css_class: str) -> str:
     """The words of a class attribute that tell lists apart, in one order."""
     return " ".join(sorted(_DIGITS.sub("", _ROW_WORDS.sub("", css_class)).split())) if css_class else ""

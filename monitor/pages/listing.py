@@ -6,14 +6,15 @@ from dataclasses import replace
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.page import Candidate
-from monitor.pages.grouping import link_groups, row_class
+from monitor.pages.grouping import link_groups
 from monitor.pages.listdates import date_records
 from monitor.pages.outline import Outline, outline
 from monitor.pages.records import Record, attachments_inside, prefer_pages, records_of
 from monitor.pages.registrable import same_site
+from monitor.pages.sentences import is_within_sentence
 from monitor.pages.sidelists import is_side_list, only_row
 from monitor.pages.titles import record_title
-from monitor.pages.weighing import LONG_RECORD, Group, Scales, is_within_sentence
+from monitor.pages.weighing import LONG_RECORD, Group, Scales
 
 _LEAST_SCORE = 7.0
 _LEAST_DATED_SCORE = 5.5
@@ -57,7 +58,11 @@ def _lists(page: Outline, scales: Scales) -> list[Group]:
     for group in groups[1:]:
         if group.score < _LEAST_FURTHER_SCORE:
             break
-        if all(_stand_apart(group, other) for other in chosen) and _is_further_list(group, scales):
+        if (
+            chosen[0].dated >= _LEAST_DATED
+            and all(_stand_apart(group, other) for other in chosen)
+            and _is_further_list(group, scales)
+        ):
             chosen.append(group)
     return [_without_strays(group, scales) for group in chosen]
 
@@ -140,7 +145,7 @@ def _is_list(group: Group, scales: Scales) -> bool:
     ):
         return False
     in_records = sum(scales.text(record) for record in group.records)
-    are_rows = parts["dated"] == 1 and _are_alike(group)
+    are_rows = parts["dated"] == parts["siblings"] == 1 and len({record.element.tag for record in group.records}) == 1
     if count <= 6 and not are_rows and in_records > count * 1.2 * LONG_RECORD:
         return False
     prose = scales.prose_outside(group.records)
@@ -152,7 +157,7 @@ def _is_list(group: Group, scales: Scales) -> bool:
 def _are_alike(group: Group) -> bool:
     """Whether the records are elements of one kind, side by side: two or three links need that to be a list."""
     elements = [record.element for record in group.records]
-    return len({(one.parent.index if one.parent else 0, one.tag, row_class(one.css_class)) for one in elements}) == 1
+    return len({(one.parent.index if one.parent else 0, one.tag, one.css_class) for one in elements}) == 1
 
 
 def _candidates(page: Outline, group: Group, today: dt.date) -> list[Candidate]:

@@ -59,10 +59,12 @@ class Element:
     child_count: int = 0
     position: int = 1
     css_class: str = ""
-    names: str = ""
+    names: str = " "
 
     def __post_init__(self) -> None:
         """Class, and class and id together: the words by which the page's author calls the element, lower case."""
+        if not self.attributes:
+            return
         self.css_class = (self.attributes.get("class") or "").lower()
         self.names = f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
 
@@ -114,6 +116,8 @@ class Outline:
         links = _Links(self.base)
         found: list[Anchor] = []
         for element in self.elements:
+            if not element.attributes:
+                continue
             href = written_address(element.tag, element.attributes)
             if not href or _NO_DOCUMENT.match(href):
                 continue

@@ -1,21 +1,31 @@
 """Whether a page that holds a list is that list, or an article with a list beside it."""
 
-from collections.abc import Sequence
+import datetime as dt
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from monitor.domain.page import Candidate
+from monitor.pages.dates import dates_in_text
 from monitor.pages.metadata import Metadata
-from monitor.pages.outline import Outline
+from monitor.pages.outline import Outline, squeeze, wide_chars
 from monitor.pages.prose import prose_weights
+from monitor.pages.sight import is_not_posted
 
 _LONGEST_SUMMARY = 800
+_LEAST_HEADLINE = 30
+_LEAST_SENTENCES = 80
+_LONGEST_DAY = 60
+_NEAR_TEXTS = 6
 
 
-def is_list_page(page: Outline, metadata: Metadata, candidates: Sequence[Candidate]) -> bool:
+def is_list_page(page: Outline, metadata: Metadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
     """Whether the dated list on a page outweighs its sentences, those in the list's own rows aside.
 
     Sentences between two rows are a row's summary, unless they are as long as an article; so may those of the longest
-    stretch be, between a list above it and one below. A page that calls itself an article is one.
+    stretch be, between a list above it and one below. A page that calls itself an article is one, and so is one
+    with a headline, a day and sentences before the next row, however long the list beside it.
     """
     is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
     if not candidates or not is_dated or metadata.says_article:
@@ -25,4 +35,38 @@ def is_list_page(page: Outline, metadata: Metadata, candidates: Sequence[Candida
     places = sorted({anchor.element.text_start for anchor in page.anchors if anchor.url in urls})
     between = [sum(prose[start:end]) for start, end in pairwise(places)]
     of_list = sum(weight for weight in sorted(between)[:-1] if weight <= _LONGEST_SUMMARY)
-    return sum(len(candidate.title) for candidate in candidates) + of_list > sum(prose) - of_list
+    if sum(len(candidate.title) for candidate in candidates) + of_list <= sum(prose) - of_list:
+        return False
+    return not _opens_as_article(page, prose, places, _Days(today, {candidate.date for candidate in candidates}))
+
+
+def _opens_as_article(page: Outline, prose: Sequence[int], places: Sequence[int], days: "_Days") -> bool:
+    """Whether a day of its own stands behind a headline, and sentences follow, before a row begins (at `places`)."""
+    for element in page.elements:
+        start = element.text_end
+        if element.tag != "h1" or start in places or _weight(page.text_of(element)) < _LEAST_HEADLINE:
+            continue
+        following = bisect_left(places, start)
+        end = places[following] if following < len(places) else len(page.texts)
+        lines = map(squeeze, page.texts[start : min(end, start + _NEAR_TEXTS)])
+        if sum(prose[start:end]) >= _LEAST_SENTENCES and any(days.is_own(line) for line in lines):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Days:
+    """The days of a page's rows, none of which is the page's own."""
+
+    today: dt.date
+    listed: Collection[dt.date | None]
+
+    def is_own(self, line: str) -> bool:
+        """Whether a line is hardly more than a day that no row shows."""
+        if len(line) > _LONGEST_DAY or is_not_posted(line):
+            return False
+        return any(match.has_year and match.date not in self.listed for match in dates_in_text(line, self.today))
+
+
+def _weight(text: str) -> int:
+    return len(text) + wide_chars(text)

@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 from monitor.pages.grouping import url_shape
 from monitor.pages.outline import Anchor, Element, Outline
 from monitor.pages.records import Record
+from monitor.pages.sentences import is_inline, text_weight
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
 _BOILERPLATE_TAGS = frozenset({"nav", "footer", "aside", "select", "menu"})
@@ -61,11 +62,9 @@ _WEIGHTS = {
 LONG_RECORD = 600
 """Longer records (in the weight of their text) are no rows of a list but articles."""
 _NEAR_TEXTS = 6
-_SENTENCE = 24
 _LONGEST_DATE = 40
 _MOST_BEFORE_COLUMNS = 40
 _MAYBE_DATE = re.compile(r"\d|昨天")
-_WIDE = re.compile(r"[^\u0000-\u2e80]+")
 
 
 @dataclass(slots=True)
@@ -233,7 +232,7 @@ class Scales:
             traits = self._traits[anchor.element.index] = _LinkTraits(
                 length=text_weight(anchor.text),
                 is_article_like=bool(_ARTICLE_URL.search(_after_host(anchor.url))),
-                is_inline=_is_inline(self.page, anchor.element),
+                is_inline=is_inline(self.page, anchor.element),
             )
         return traits
 
@@ -267,42 +266,6 @@ class Scales:
 
     def _links_in(self, element: Element) -> int:
         return self._links[element.end] - self._links[element.index]
-
-
-def text_weight(text: str) -> int:
-    """Length of a text for the eye: an ideograph says as much as two letters."""
-    compact = "".join(text.split())
-    return len(compact) if compact.isascii() else 2 * len(compact) - len(_WIDE.sub("", compact))
-
-
-def _is_inline(page: Outline, link: Element) -> bool:
-    """Whether words go before a link: so many of the same element that it stands in a sentence, or at its end."""
-    if link.parent is None or not _follows_text(page, link, link.parent):
-        return False
-    for element in reversed(page.elements[link.parent.index + 1 : link.index]):
-        if element.text_start < link.text_start:
-            break
-        if element.tag in ("br", "hr"):
-            return False
-    return text_weight(page.texts[link.text_start - 1]) >= _SENTENCE or is_within_sentence(page, link)
-
-
-def is_within_sentence(page: Outline, link: Element) -> bool:
-    """Whether the sentence in which a link stands begins with a word before it and goes on behind it."""
-    after = link.text_end
-    if (
-        link.parent is None
-        or not _follows_text(page, link, link.parent)
-        or after >= len(page.texts)
-        or page.text_owner[after] != link.parent.index
-    ):
-        return False
-    word, rest = page.texts[link.text_start - 1].rstrip()[-1:], page.texts[after].lstrip()
-    return word.isalpha() and (rest[:1].islower() or rest[:1] in "，、") and text_weight(rest) >= _SENTENCE
-
-
-def _follows_text(page: Outline, link: Element, parent: Element) -> bool:
-    return link.text_start > 0 and page.text_owner[link.text_start - 1] == parent.index
 
 
 def _after_host(url: str) -> str:

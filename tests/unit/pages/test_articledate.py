@@ -236,3 +236,13 @@ def test_the_day_in_a_script_counts_where_the_title_stands_beside_it() -> None:
     assert day_of(body + script + other, url="https://www.sample.org/a") == "2020-05-14"
     both = f"<script>{script[8:-9]}; {other[8:-9]}</script>"
     assert day_of(body + both, url="https://www.sample.org/a") is None
+
+
+def test_a_short_article_beside_a_long_dated_list_keeps_its_own_day() -> None:
+    rows = "".join(
+        f'<li><a href="/n/{i}.html">关于本市第{i}批重点项目建设进展情况的报道</a><span>2026-11-20</span></li>'
+        for i in range(30)
+    )
+    short = "<p>今年的防汛抗旱工作已经全面展开，各县区按照统一部署逐级落实责任制，并在当地媒体上公布了责任人名单。</p>"
+    assert day_of(f"<h1>{TITLE}</h1><p>2026-03-05 09:12</p>{short * 2}<ul>{rows}</ul>") == "2026-03-05"
+    assert day_of(f"<h1>{TITLE}</h1><ul>{rows}</ul>") is None
