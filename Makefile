@@ -33,9 +33,12 @@ demo: .venv/.browser ## sweep the sample ministry and write its briefing to out/
 
 ## Work on it ------------------------------------------------------------------------------------------
 
+# Two a core: much of what the tests do is wait for a server, a browser or a deadline.
+WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 1))))
+
 .PHONY: test
 test: .venv/.browser ## run the tests; some of them: make test ARGS="tests/unit -k dates"
-	@.venv/bin/python -m pytest -n auto --dist worksteal $(ARGS)
+	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: check
 check: .venv/.browser ## ruff, mypy, the import rules, and whether the documentation is complete

@@ -62,7 +62,7 @@ def parts_of(trial: Any) -> list[str]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
 async def test_a_service_that_is_killed_again_and_again_loses_nothing_and_does_nothing_twice(trial: Any) -> None:
     items, calls = await expected(trial)
     moments = [2, calls // 3, 2 * calls // 3]

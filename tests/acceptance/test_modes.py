@@ -60,7 +60,9 @@ async def test_a_sweep_holds_what_the_rules_find_and_nothing_that_is_on_no_page(
 
 
 @pytest.mark.parametrize("scripted", ["good"], indirect=True)
-async def test_a_good_model_is_made_use_of(ministry: Any, scripted: tuple[ScriptedModel, str]) -> None:
+async def test_a_good_model_is_made_use_of_and_not_asked_about_what_is_known(
+    ministry: Any, scripted: tuple[ScriptedModel, str]
+) -> None:
     with_model(ministry, scripted[1])
     run = await ministry.workplace.sweep("ministry")
     by_agent = [item for item in run["items"] if item["by"] == "agent"]
@@ -70,21 +72,13 @@ async def test_a_good_model_is_made_use_of(ministry: Any, scripted: tuple[Script
     assert all(item["summary_by"] == "model" for item in run["items"])
     assert [item["rank"] for item in run["items"]] == list(range(1, len(run["items"]) + 1))
     assert run["usage"]["by_phase"]["navigate"]["calls"] == run["usage"]["by_phase"]["rank"]["calls"] == 1
-
-
-@pytest.mark.parametrize("scripted", ["good"], indirect=True)
-async def test_a_second_sweep_of_an_unchanged_site_asks_no_agent_and_saves_nothing(
-    ministry: Any, scripted: tuple[ScriptedModel, str]
-) -> None:
-    with_model(ministry, scripted[1])
-    first = await ministry.workplace.sweep("ministry")
     second = await ministry.workplace.sweep("ministry")
     assert second["items"] == []
     assert (second["coverage"]["saved"], second["coverage"]["left"]) == (0, 0)
     assert set(second["usage"]["by_phase"]) == {"navigate"}
     assert all(section["ended"] in ("known", "error") for section in second["sections"])
     ledger = (await ministry.workplace.monitor("runs", "show", second["run_id"], "--json")).json["candidates"]
-    items = {item["url"] for item in first["items"]}
+    items = {item["url"] for item in run["items"]}
     assert {row["disposition"] for row in ledger if row["url"] in items} == {"known"}
     assert {row["disposition"] for row in ledger} == {"known", "out_of_range"}
     assert second["coverage"]["known"] >= len(items)
