@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import TypeGuard
 
-import json_repair
 from pydantic import JsonValue
 
 from monitor.llm.scanning import Span, spans
@@ -122,6 +121,8 @@ def _value(span: Span) -> JsonValue | None:
     """The span's value, repaired if need be; None where what came back is not of the shape that was asked for."""
     value = _strict(span.source)
     if value is None:
+        import json_repair
+
         try:
             value = _clean(json_repair.loads(span.source))
         except (ValueError, RecursionError):

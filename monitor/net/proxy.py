@@ -13,6 +13,7 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import h11
@@ -20,7 +21,9 @@ import h11
 from monitor.domain.page import PageErrorCode
 from monitor.net.failure import FetchFailed, failed
 from monitor.net.guard import Address, Guard
-from monitor.net.upstream import Streams, Upstream
+
+if TYPE_CHECKING:
+    from monitor.net.upstream import Streams, Upstream
 
 _LOOPBACK = "127.0.0.1"
 _USER = "monitor"
@@ -45,7 +48,7 @@ class GuardedProxy:
     """
 
     def __init__(
-        self, *, guard: Guard, upstream: Upstream | None = None, connect_timeout_s: float = _CONNECT_TIMEOUT_S
+        self, *, guard: Guard, upstream: "Upstream | None" = None, connect_timeout_s: float = _CONNECT_TIMEOUT_S
     ) -> None:
         self.username = _USER
         self.password = secrets.token_urlsafe(24)
@@ -158,7 +161,7 @@ class GuardedProxy:
         headers += [(name, value) for name, value in request.headers if name not in _HOP_BY_HOP]
         return h11.Request(method=request.method, target=url if forwards else path, headers=headers)
 
-    async def _connect(self, host: str, port: int, *, is_tunnel: bool) -> Streams:
+    async def _connect(self, host: str, port: int, *, is_tunnel: bool) -> "Streams":
         try:
             streams = await self._open(host, port, is_tunnel=is_tunnel)
         except FetchFailed as failure:
@@ -169,7 +172,7 @@ class GuardedProxy:
         self._failures.pop((host, port), None)
         return streams
 
-    async def _open(self, host: str, port: int, *, is_tunnel: bool) -> Streams:
+    async def _open(self, host: str, port: int, *, is_tunnel: bool) -> "Streams":
         if self._upstream is None:
             addresses = await self._guard.addresses(host, port)
             return await _connect_to_one(addresses, port, timeout_s=self._connect_timeout_s)
@@ -197,7 +200,7 @@ def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
     return host.rstrip("."), port if port is not None else default_port
 
 
-async def _connect_to_one(addresses: list[Address], port: int, *, timeout_s: float) -> Streams:
+async def _connect_to_one(addresses: list[Address], port: int, *, timeout_s: float) -> "Streams":
     """Streams to the first of the checked addresses that answers."""
     failure = failed(PageErrorCode.NETWORK, "The site has no address.")
     for address in addresses:

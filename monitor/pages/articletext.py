@@ -3,7 +3,6 @@
 import logging
 import re
 
-import trafilatura
 from lxml import etree
 
 from monitor.pages.outline import Element, Outline, squeeze
@@ -66,6 +65,8 @@ def _text(page: Outline, html_text: str, *, is_list: bool) -> str:
 
 
 def _extracted(html_text: str, *, is_fast: bool) -> str:
+    import trafilatura
+
     try:
         text = trafilatura.extract(html_text, include_comments=False, favor_precision=True, fast=is_fast)
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError, etree.LxmlError):

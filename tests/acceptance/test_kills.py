@@ -71,6 +71,7 @@ async def test_a_service_that_is_killed_again_and_again_loses_nothing_and_does_n
     assert_whole(trial, run, items)
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 async def test_a_service_that_is_asked_to_stop_in_each_phase_goes_on_after_the_start(trial: Any) -> None:
     items, calls = await expected(trial)
@@ -96,6 +97,7 @@ async def test_a_hundred_kills_at_moments_spread_over_the_sweep(trial: Any) -> N
         trial.forget(tables)
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 async def test_a_run_goes_on_when_the_database_was_restarted_in_the_middle_of_it(trial: Any, postgres: Any) -> None:

@@ -19,7 +19,6 @@ from monitor.net.guard import Guard
 from monitor.net.proxy import GuardedProxy
 from monitor.net.response import Response
 from monitor.net.tls import tls_context
-from monitor.net.upstream import Upstream
 from monitor.pages.browser import find_browser
 from monitor.pages.render.complaints import failure_of_complaint, refused, too_large
 from monitor.pages.render.session import Session
@@ -159,6 +158,8 @@ class Renderer:
         if self._proxy is None:
             upstream = None
             if network.proxy is not None:
+                from monitor.net.upstream import Upstream
+
                 context = tls_context(ca_bundle=network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
                 upstream = Upstream(network.proxy, context=context)
             self._proxy = GuardedProxy(guard=self._guard, upstream=upstream)
