@@ -36,11 +36,10 @@ async def all_due_at_once(database_url: str, sources: int, bases: list[str]) -> 
     return planned
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-@pytest.mark.parametrize(
-    ("sources", "hosts", "workers"), [(24, 6, 2), pytest.param(200, 20, 4, marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize(("sources", "hosts", "workers"), [(24, 6, 2), (200, 20, 4)])
 async def test_every_run_happens_once_and_alone_on_its_host_also_when_a_worker_dies(
     trial: Any, sources: int, hosts: int, workers: int
 ) -> None:
