@@ -3,6 +3,8 @@
 import asyncio
 import json
 import signal
+from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -24,20 +26,26 @@ async def expected(trial: Any) -> tuple[list[tuple[str, str, str]], int]:
 
 
 async def swept_with_kills(
-    trial: Any, words: list[str], moments: list[int], number: signal.Signals = signal.SIGKILL
+    trial: Any,
+    words: list[str],
+    moments: list[int],
+    number: signal.Signals = signal.SIGKILL,
+    victims: Sequence[str] = ("serve", "worker"),
 ) -> tuple[dict[str, Any], int]:
-    """A sweep in whose course the first part of the service is killed when the model was asked so often."""
+    """A sweep in whose course these parts of the service are killed when the model was asked so often."""
     processes = [await trial.start(word) for word in words]
+    dying = [process for process in processes if process.word in victims]
     sweep = asyncio.create_task(trial.ministry.workplace.monitor("sweep", "ministry", "--json"))
     before = []
     for moment in moments:
         await trial.asked(moment, sweep)
         if sweep.done():
             break
-        code = await processes[0].end(number)
-        assert code == (0 if number is signal.SIGTERM else -signal.SIGKILL)
+        codes = [await process.end(number) for process in dying]
+        assert set(codes) == {0 if number is signal.SIGTERM else -signal.SIGKILL}
         before.append((moment, trial.finished(), trial.calls()))
-        await processes[0].start()
+        for process in dying:
+            await process.start()
     answer = await sweep
     assert answer.code == 0, answer.err
     (run,) = json.loads(answer.out)["runs"]
@@ -86,9 +94,11 @@ async def test_a_service_that_is_asked_to_stop_in_each_phase_goes_on_after_the_s
 async def test_a_hundred_kills_at_moments_spread_over_the_sweep(trial: Any) -> None:
     items, calls = await expected(trial)
     tables = ["item", "known_url", "section", "over_limit", "run", "model_call"]
-    for number in range(100):
-        words = parts_of(trial)
-        run, _ = await swept_with_kills(trial, words[:: -1 if number % 2 else 1], [1 + number * calls // 100])
+    words = parts_of(trial)
+    everybody = [("serve",)] if words == ["serve"] else [("worker",), ("scheduler",), ("worker", "scheduler")]
+    for number, victims in zip(range(100), cycle(everybody), strict=False):
+        run, kills = await swept_with_kills(trial, words, [1 + number * calls // 100], victims=victims)
+        assert kills == 1
         assert_whole(trial, run, items)
         for process in trial.started:
             await process.end(signal.SIGKILL)
