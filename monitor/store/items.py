@@ -69,19 +69,13 @@ class Items:
                 await insert_or(session, KnownUrl, [known], key=["source_id", "url_key"], update=["is_item"])
             return await session.get_one(Item, new_id), True
 
-    async def set_text(self, item_id: int, text: str) -> None:
-        """Keep the text of an item's page, in place of the one that was kept before."""
-        async with self._sessions.writing() as session:
-            row = {"item_id": item_id, "text": storable(text)}
-            await insert_or(session, ItemText, [row], key=["item_id"], update=["text"])
-
     async def text(self, item_id: int) -> str | None:
         """The text of an item's page; None where it was not kept."""
         async with self._sessions.reading() as session:
             return await session.scalar(select(col(ItemText.text)).where(col(ItemText.item_id) == item_id))
 
-    async def update(self, item_id: int, **changes: Any) -> None:
-        """Change fields of an item; `UsageError` where there is none of that number."""
+    async def update(self, item_id: int, *, text: str | None = None, **changes: Any) -> None:
+        """Change fields of an item, and with them the text of its page that is kept; `UsageError` where it is gone."""
         async with self._sessions.writing() as session:
             item = await session.get(Item, item_id)
             if item is None:
@@ -91,6 +85,9 @@ class Items:
                 raise TypeError(f"an item has no field {unknown[0]!r} that can be changed")
             for name, value in changes.items():
                 setattr(item, name, _storable(value))
+            if text is not None:
+                row = {"item_id": item_id, "text": storable(text)}
+                await insert_or(session, ItemText, [row], key=["item_id"], update=["text"])
 
     async def get(self, item_id: int) -> Item | None:
         """The item of that number."""

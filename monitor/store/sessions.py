@@ -66,13 +66,15 @@ async def insert_or(
 
     With `update`, no key may stand twice among the rows.
     """
+    # Executed with its rows as parameters, the statement is compiled once for all batches of the same columns.
+    statement = insert_for(session, table)
+    if update:
+        changes = {name: statement.excluded[name] for name in update}
+        upsert = statement.on_conflict_do_update(index_elements=key, set_=changes)
+    else:
+        upsert = statement.on_conflict_do_nothing(index_elements=key)
     for batch in batches(rows):
-        statement = insert_for(session, table).values(batch)
-        if update:
-            changes = {name: statement.excluded[name] for name in update}
-            await session.execute(statement.on_conflict_do_update(index_elements=key, set_=changes))
-        else:
-            await session.execute(statement.on_conflict_do_nothing(index_elements=key))
+        await session.execute(upsert, batch)
 
 
 def insert_for(session: AsyncSession, table: type[SQLModel]) -> postgresql.Insert | sqlite.Insert:

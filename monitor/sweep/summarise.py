@@ -125,8 +125,7 @@ class Summaries:
         added = [one.model_dump() for one in article.attachments if one.url not in held]
         if added:
             changes["attachments"] = [*item.attachments, *added]
-        await self.store.items.update(item.id or 0, **changes)
-        await self.store.items.set_text(item.id or 0, article.text)
+        await self.store.items.update(item.id or 0, text=article.text, **changes)
 
 
 def _folded(text: str) -> str:

@@ -84,8 +84,8 @@ async def test_a_text_is_kept_apart_and_may_be_replaced(store: Store, source: So
     saved, _ = await store.items.save(an_item(source, "1.html"))
     assert saved.id is not None
     assert await store.items.text(saved.id) is None
-    await store.items.set_text(saved.id, "旧文")
-    await store.items.set_text(saved.id, "新\x00文\ud83d")
+    await store.items.update(saved.id, text="旧文")
+    await store.items.update(saved.id, text="新\x00文\ud83d")
     assert await store.items.text(saved.id) == "新文?"
 
 
@@ -164,7 +164,7 @@ async def test_a_search_finds_words_in_title_summary_and_text_as_they_stand(stor
     await store.items.save(an_item(source, "1", title="增长 5% 的 GDP", date=date(2026, 2, 1)))
     summarised, _ = await store.items.save(an_item(source, "2", summary="提到 gdp 与 snake_case"))
     assert summarised.id is not None
-    await store.items.set_text(summarised.id, "正文：可再生能源")
+    await store.items.update(summarised.id, text="正文：可再生能源")
 
     async def found(words: str, limit: int = 10) -> list[str]:
         return [item.url.rsplit("/", 1)[1] for item in await store.items.search(words, limit)]

@@ -41,7 +41,7 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
             attachments=[{"title": "附件", "url": url}],
         )
     )  # fmt: skip
-    await store.items.set_text(item.id or 0, "正文")
+    await store.items.update(item.id or 0, text="正文")
     candidate = Candidate(title=item.title, url=url, date=item.date, date_source=DateSource.LISTED)
     entry = LedgerEntry(
         candidate=candidate, page_url=PLAN.url, position=0, disposition=Disposition.SAVED, item_id=item.id
