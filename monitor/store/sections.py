@@ -6,11 +6,11 @@ from sqlalchemy import exists, select
 from sqlmodel import col
 
 from monitor.domain.page import Candidate
-from monitor.domain.reading import KnownCandidate
+from monitor.domain.reading import KnownCandidate, SectionPlan
 from monitor.domain.tables import Item, KnownUrl, OverLimit, Run, RunSection, Section
 from monitor.domain.urls import url_key
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, batches
+from monitor.store.sessions import Sessions, batches, insert_or, storable
 
 
 @patient
@@ -25,6 +25,19 @@ class Sections:
         query = select(Section).where(col(Section.source_id) == source_id, col(Section.url_key) == url_key(url))
         async with self._sessions.reading() as session:
             return await session.scalar(query)
+
+    async def begin(self, source_id: int, plan: SectionPlan) -> None:
+        """Remember that the section's reading has begun: until it is kept, what is known of it need not be all.
+
+        Without this, a run that was killed between two list pages would leave items behind that make the first page
+        look known to the end, and what stands on the second would never be read.
+        """
+        begun = {
+            "source_id": source_id, "name": storable(plan.name), "url": plan.url, "url_key": url_key(plan.url),
+            "is_unfinished": True, "head": [], "arrivals": [],
+        }  # fmt: skip
+        async with self._sessions.writing() as session:
+            await insert_or(session, Section, [begun], key=["source_id", "url_key"], update=["is_unfinished"])
 
     async def of_source(self, source_id: int) -> list[Section]:
         """All sections of a source that were ever read, in the order in which they were first read."""

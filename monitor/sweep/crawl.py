@@ -57,6 +57,7 @@ class _Section:
     async def _work(self) -> SectionEnd:
         if not self._ledger.open_entries() and not self._reader.is_unfinished and not self._reader.is_seeking:
             return SectionEnd.KNOWN
+        await self._parts.store.sections.begin(self._source.id or 0, self._plan)
         agent_saved = None
         if self._model is not None and self._ledger.open_entries():
             agent_saved = await self._with_agent(self._model)

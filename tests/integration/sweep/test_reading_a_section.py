@@ -1,7 +1,10 @@
 """How a section is read from run to run: range, pages, limits, the ledger (contracts, section 4)."""
 
+import asyncio
 import datetime as dt
 from typing import Any
+
+import pytest
 
 from monitor.domain.words import DateSource, Disposition, RunStatus, SectionEnd
 from monitor.sweep.crawl import NO_LIST
@@ -168,6 +171,26 @@ async def test_a_failing_next_page_is_unseen_and_read_in_the_next_run(bureau: An
     bureau.show(*pages)
     second = await bureau.sweep()
     assert (second.coverage.saved, second.sections[0].ended) == (6, SectionEnd.END)
+
+
+async def test_what_stands_on_the_page_before_which_a_run_was_killed_is_read_by_the_next_one(
+    bureau: Any, reply: Any
+) -> None:
+    pages = [bureau.rows(*[0] * 6), bureau.rows(*[1] * 6, first=200), bureau.rows(*[2] * 6, first=300)]
+    bureau.show(*pages)
+
+    def killed(asked: Any) -> Any:
+        sweep.cancel()
+        return reply("never read")
+
+    bureau.site.on("/news/index_2.html", killed)
+    sweep = asyncio.create_task(bureau.sweep())
+    with pytest.raises(asyncio.CancelledError):
+        await sweep
+    bureau.show(*pages)
+    after = await bureau.sweep()
+    assert (after.coverage.saved, after.coverage.known, after.sections[0].ended) == (6, 12, SectionEnd.END)
+    assert (await bureau.sweep()).sections[0].pages == 1
 
 
 async def test_a_fixed_range_is_taken_as_it_is_given(bureau: Any) -> None:
