@@ -1,0 +1,189 @@
+import datetime as dt
+from collections import Counter
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.briefing.grouping import Group, group
+from monitor.briefing.grouping.identity import identity_of
+from monitor.briefing.grouping.pairing import Relation, relation
+from monitor.domain.tables import Item
+from monitor.domain.words import ItemType
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "grouping"
+SEEN = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
+RECALL = 0.95
+
+Known = dict[str, Any]
+
+
+def item_of(known: Known, number: int) -> Item:
+    return Item(
+        id=number, run_id="run-1", source=known.get("source") or "", section="", url=known["url"], url_key=known["url"],
+        title=known["title"], date=known.get("date"), type=ItemType(known.get("type") or "其他"), first_seen=SEEN,
+        document_number=known.get("document_number"), issuer=known.get("issuer"), is_repost=known.get("repost", False),
+    )  # fmt: skip
+
+
+def relation_of(one: Known, other: Known) -> Relation:
+    return relation(identity_of(item_of(one, 1), one.get("text")), identity_of(item_of(other, 2), other.get("text")))
+
+
+def pairs_of(file: Path) -> list[tuple[str, str, Known, Known]]:
+    pairs = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return [(pair["label"], pair["why"], pair["a"], pair["a"] | pair["b"]) for pair in pairs]
+
+
+PAIRS = [pair for file in sorted(FIXTURES.glob("*.yaml")) for pair in pairs_of(file)]
+
+
+def named(title: str, number: int = 1, **fields: Any) -> Known:
+    return {"url": f"https://gov{number}.example/{number}", "title": title, "date": dt.date(2026, 2, 3)} | fields
+
+
+def groups_of(known: list[Known]) -> list[Group]:
+    items = [item_of(each, number) for number, each in enumerate(known, start=1)]
+    return group(items, {number: each["text"] for number, each in enumerate(known, start=1) if each.get("text")})
+
+
+def shape(groups: list[Group]) -> set[frozenset[int | None]]:
+    below = [reading for each in groups for reading in each.interpretations]
+    return {frozenset(item.id for item in each.items) for each in (*groups, *below)}
+
+
+def test_no_pair_of_the_labelled_set_is_merged_wrongly_and_nearly_every_copy_is_found() -> None:
+    outcomes = [(label, relation_of(one, other).value, why) for label, why, one, other in PAIRS]
+    counts = Counter(label for label, _, _ in outcomes)
+    assert counts["same"] >= 150, counts
+    assert counts["different"] >= 250, counts
+    for wanted in ("same", "interpretation"):
+        wrongly = [why for label, found, why in outcomes if found == wanted and label != wanted]
+        missed = [why for label, found, why in outcomes if label == wanted and found != wanted]
+        assert not wrongly
+        assert len(missed) <= (1 - RECALL) * counts[wanted], missed
+
+
+def test_which_of_two_items_comes_first_does_not_matter() -> None:
+    assert all(relation_of(one, other) is relation_of(other, one) for _, _, one, other in PAIRS)
+
+
+def test_the_labelled_set_as_one_list_joins_no_items_that_differ() -> None:
+    known = [each for _, _, one, other in PAIRS for each in (one, other)]
+    items = {item.id: item for each in groups_of(known) for item in each.items}
+    assert set(items) <= set(range(1, len(known) + 1))
+    for each in groups_of(known):
+        for one, other in combinations(each.items, 2):
+            assert one.id is not None
+            assert other.id is not None
+            assert relation_of(known[one.id - 1], known[other.id - 1]) is Relation.SAME
+
+
+def test_every_item_stands_in_exactly_one_place() -> None:
+    known = [each for _, _, one, other in PAIRS for each in (one, other)]
+    found = [item.id for each in groups_of(known) for part in (each, *each.interpretations) for item in part.items]
+    assert sorted(number for number in found if number) == list(range(1, len(known) + 1))
+
+
+def test_a_third_that_is_like_both_does_not_join_two_that_differ() -> None:
+    body = "为进一步加强电化学储能电站安全管理，防范化解安全风险，现就2026年有关事项通知如下，自3月15日起执行。"
+    one = named("国家能源局关于加强储能电站安全管理的通知", 1, document_number="国能发安全〔2026〕19号", text=body)
+    other = named("国家能源局关于加强储能电站安全管理的通知", 2, document_number="国能发安全〔2026〕57号", text=body)
+    between = named("国家能源局关于加强储能电站安全管理的通知", 3, text=body)
+    assert relation_of(one, between) is relation_of(other, between) is Relation.SAME
+    for order in permutations((one, other, between)):
+        assert sorted(len(each.items) for each in groups_of(list(order))) == [1, 2]
+
+
+def test_the_lead_is_on_the_issuers_own_site_and_else_the_first_seen() -> None:
+    title = "国家能源局关于加强电化学储能电站安全管理的通知"
+    portal = named(title, 1, source="政府网", date=dt.date(2026, 2, 2))
+    own = named(title, 2, source="国家能源局", date=dt.date(2026, 2, 3))
+    [document] = groups_of([portal, own])
+    assert [item.id for item in document.items] == [2, 1]
+    [document] = groups_of([portal | {"repost": True}, own | {"source": "行业网"}])
+    assert [item.id for item in document.items] == [2, 1]
+    [document] = groups_of([own | {"source": "行业网"}, portal])
+    assert document.lead.id == 2
+
+
+def test_readings_stand_below_their_policy_and_a_reading_in_two_places_is_shown_once() -> None:
+    policy = named("国家数据局关于印发《可信数据空间发展行动计划》的通知", 1)
+    picture = named("一图读懂《可信数据空间发展行动计划》", 2, type="解读")
+    again = named("一图读懂 | 可信数据空间发展行动计划", 3, type="解读")
+    answers = named("国家数据局负责人就《可信数据空间发展行动计划》答记者问", 4, type="解读")
+    lonely = named("《公共数据授权运营办法》解读", 5, type="解读")
+    documents = groups_of([picture, policy, again, answers, lonely])
+    assert [each.lead.id for each in documents] == [2, 5]
+    assert [[item.id for item in each.items] for each in documents[0].interpretations] == [[1, 3], [4]]
+
+
+def test_documents_come_in_the_order_of_the_items() -> None:
+    titles = [
+        "关于加强农村公路养护管理工作的意见",
+        "关于做好城市燃气管道改造工作的通知",
+        "关于规范直播电商经营行为的公告",
+    ]
+    known = [named(title, number) for number, title in enumerate([*titles, titles[0]], start=1)]
+    assert [[item.id for item in each.items] for each in groups_of(known)] == [[1, 4], [2], [3]]
+
+
+def test_hundreds_of_items_of_one_title_and_form_are_grouped_in_little_time_and_rightly() -> None:
+    known = [
+        named(
+            "行政处罚信息公示", number, date=dt.date(2026, 1, 1), text=f"当事人：第{number}公司。罚款{number}万元。" * 4
+        )
+        for number in range(1, 601)
+    ]
+    assert len(groups_of([*known, known[0] | {"url": "https://other.example/1"}])) == 600
+
+
+@pytest.mark.parametrize(
+    "title", ["", "…", "《》", "（）", "[2026]", "\x00", "〔2026〕3号", "解读", "关于", "｜", "《《》"]
+)
+def test_titles_that_say_nothing_are_no_reason_to_merge(title: str) -> None:
+    assert relation_of(named(title, 1), named(title, 2)) is Relation.DIFFERENT
+    assert relation_of(named(title, 1), named(title, 1)) is Relation.SAME
+
+
+_PARTS = st.sampled_from(
+    [
+        *("关于", "印发", "《", "》", "办法", "的通知", "解读", "2026年", "第二批", "〔2026〕3号"),
+        *("…", "国务院", "（", "）", "Part II", "|", "征求意见"),
+    ]
+)
+_TITLES = st.one_of(st.text(max_size=60), st.lists(_PARTS, max_size=9).map("".join))
+_ITEMS = st.builds(
+    lambda title, number, day, issuer, written, text: named(
+        title, number, date=day, issuer=issuer, document_number=written, text=text
+    ),
+    _TITLES,
+    st.integers(1, 4),
+    st.none() | st.dates(dt.date(2026, 1, 1), dt.date(2026, 1, 9)),
+    st.none() | st.sampled_from(["国务院", "某市教育局", "x"]),
+    st.none() | st.sampled_from(["国发〔2026〕3号", "2026年第3号", "x/1"]) | st.text(max_size=9),
+    st.none() | st.text(max_size=90) | _TITLES.map(lambda title: title * 9),
+)
+
+
+@settings(max_examples=100)
+@given(_ITEMS, _ITEMS)
+def test_any_two_items_can_be_compared_in_either_order(one: Known, other: Known) -> None:
+    assert relation_of(one, other) is relation_of(other, one)
+    assert relation_of(one, one) is Relation.SAME
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(PAIRS), max_size=4), st.randoms(use_true_random=False))
+def test_what_makes_a_document_does_not_depend_on_the_order_of_the_items(pairs: list[Any], random: Any) -> None:
+    copies = [each for _, _, one, other in pairs for each in (one, other)]
+    known = [each | {"url": f"{each['url']}?n={number}"} for number, each in enumerate(copies)]
+    order = list(range(len(known)))
+    random.shuffle(order)
+    shuffled = shape(groups_of([known[number] for number in order]))
+    back = {frozenset(order[number - 1] + 1 for number in part if number) for part in shuffled}
+    assert back == shape(groups_of(known))
