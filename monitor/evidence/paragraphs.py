@@ -1,0 +1,125 @@
+"""The words of a page, paragraph by paragraph, as two looks at it are compared.
+
+What a site changes by itself is no word of the document: counters, the hour of the visit, tools to share and print,
+the year in the footer. It is known by its form, never by the site.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+_LONGEST_FURNITURE = 150
+_DAY = (
+    r"(?:\d{4}\s*[-/.年]\s*\d{1,2}\s*[-/.月]\s*\d{1,2}\s*日?|\d{1,2}(?:st|nd|rd|th)? [A-Z][a-z]{2,8} \d{4}|"
+    r"[A-Z][a-z]{2,8} \d{1,2},? \d{4}|\d{1,2}[/.]\d{1,2}[/.]\d{4})"
+)
+_HOUR = r"\d{1,2}\s?[:：时]\s?\d{1,2}(?:\s?[:：分]\s?\d{1,2}\s?秒?)?分?"
+_INSTANT = rf"{_DAY}(?:[ T]*{_HOUR})?"
+_WEEKDAY = r"(?:星期|周|礼拜)[一二三四五六日天]"
+_NUMBER = r"\d[\d,.]*\s?[kKmM万]?"
+_SKY = r"(?:晴|阴|多云|小雨|中雨|大雨|阵雨|雷阵雨|小雪|中雪|大雪|雾|霾)"
+
+_COUNTED = (
+    r"(?:今日|昨日|本月|累计|总)?(?:浏览|阅读|点击|访问|访客|查看|下载|评论|点赞|转发|收藏|在看|在线|人气|热度)\s?(?:次数|人数|人次|数量|总数|量|数|率)?"
+    rf"\s?:?\s?[\[(]?\s?{_NUMBER}\s?(?:人次|次|人|条)?\s?[\])]?|"
+    rf"(?:您是|你是)?第\s?{_NUMBER}\s?[位个](?:访问者|访客|来访者|浏览者)|"
+    rf"\b(?:views?|reads?|hits|visits|downloads?|comments?|likes|shares)\s?:\s?{_NUMBER}|"
+    rf"\b{_NUMBER}\s(?:views?|comments?|likes|shares|min(?:ute)?s?\sread)\b|\breading\stime\s?:?\s?\d+\smin(?:ute)?s?"
+)
+_VOTED = r"(?:不满意|基本满意|非常满意|满意|有用|没用|顶|踩)\s?[(:]\s?\d+\s?票?\)?|您的IP(?:地址)?\s?(?:是|:)\s?[\d.]+"
+_AGO = (
+    r"\d+\s?(?:秒|分钟|小时|天|周|个月|年)前(?:\s?(?:更新|发布|发表))?|(?:距离?|离)[^。]{0,12}(?:还有|还剩|仅剩)\s?\d+\s?天|"
+    r"\b\d+\s(?:second|minute|hour|day|week|month|year)s?\s(?:ago|left|remaining)\b|"
+    r"\b(?:page\s)?generated\s(?:in|on|at)\b.*"
+)
+_DATED = (
+    r"(?:页面|网页|本页)?(?:发布|发表|更新|打印|访问|修改|录入|上传|当前|系统|北京)(?:日期|时间)\s?:\s?"
+    rf"{_INSTANT}|最后(?:更新|修改)(?:日期|时间|于)?\s?:?\s?{_INSTANT}|"
+    r"(?:\bthis\s|\bthe\s)?(?:\b(?:page|site|website|content|information)\s)?(?:was\s)?\b(?:last\s)?"
+    rf"(?:reviewed|updated|modified|checked|printed|published)(?:\son)?\s?:?\s?{_INSTANT}|"
+    rf"{_DAY}\s?{_WEEKDAY}(?:\s?农历\S{{2,12}})?(?:\s?{_HOUR})?"
+)
+_WEATHER = rf"(?:天气\s?:\s?)?{_SKY}(?:转{_SKY})?\s?-?\d+\s?(?:°C)?\s?[~-]\s?-?\d+\s?°C|空气质量\s?:?\s?\S{{1,4}}"
+_LETTER_SIZES = (
+    r"[\[【(]?(?:字体|字号|文字)(?:大小)?\s?:?[\s\[【(]*(?:特大|超大|大|小)[\s\]】)\[【(|/]*(?:大|中|默认)"
+    r"[\s\]】)\[【(|/]*[小中][\s\]】)]*"
+)
+# What is taken out of a line that says other things too: numbers and days that change without the document.
+_STAMPS = re.compile("|".join((_COUNTED, _VOTED, _AGO, _DATED, _WEATHER, _LETTER_SIZES)), re.IGNORECASE)
+# What says nothing of the document in a sentence either: the hour of the visit, up to when a text is current, votes.
+_CLOCK = re.compile(
+    rf"(?:今天|今日|现在|当前)(?:时间)?是\s?[:：]?\s?{_INSTANT}(?:\s?{_WEEKDAY})?(?:\s?{_HOUR})?|"
+    rf"\b(?:up to date|current|correct|accurate)\s(?:as\s)?(?:of|at|to|on)\s{_INSTANT}|"
+    rf"\bknown to be in force on or before\s{_INSTANT}|\b(?:Yes|No|Useful|Helpful)\s?\(\d+\)"
+)
+# Of such words alone a line is a tool or a footer; in a sentence they are words like others.
+_TOOLS = re.compile(
+    "|".join(
+        (
+            r"视力保护色|扫(?:一扫|码)[^。]{0,20}|用微信[^。]{0,20}|(?:一键)?分享(?:本[页文]|此[页文])?\s?[到至]?|加入收藏|设为首页",
+            r"(?:我要)?(?:打印|关闭|收藏|推荐|纠错|转发|点赞)(?:本[页文]|此[页文]|页面|窗口|文章)?|返回(?:顶部|首页|列表|上一?[页级])",
+            r"微信(?:好友)?|朋友圈|(?:新浪|腾讯)?微博|QQ(?:空间|好友)?|钉钉|豆瓣|人人网|百度贴吧|复制链接|生成海报",
+            r"\b(?:share|print)(?:\sthis(?:\s(?:page|article))?)?(?:\s(?:on|to|via))?\b|\b(?:back to top|copy link)\b",
+            r"\b(?:facebook|twitter|linkedin|whatsapp|e-?mail|x)\b",
+            r"(?:copyright|版权所有|©).*|(?:网站标识码|备案号|\S{0,3}ICP备|公网安备).*",
+            r"(?:信息|文章|稿件)?(?:来源|作者|责任编辑|责编|编辑)\s?:\s?\S{1,20}",
+            r"(?:相关|推荐|延伸|热门|热点|最新|近期)(?:阅读|文章|链接|新闻|解读|政策|信息|资讯|动态|排行|公告)|猜你喜欢|附件(?:下载|列表|\s?:)",
+        )
+    ),
+    re.IGNORECASE,
+)
+_CELL = re.compile(r"(?<!\\)\|")
+# Between the paragraphs of Chinese text that an extractor wrote in one line stands a space.
+_BREAK = re.compile(r"(?<=[。；！？])\s+(?=[\u4e00-\u9fff(（\d])|(?<=：)\s+(?=[(（][一二三四五六七八九十])")
+_SENTENCE = re.compile(r"[。;!?]|\.$")
+_SIGN = re.compile(r"[^\W_]")
+_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'"})
+_DASHES = re.compile(r"[\u2010-\u2015\u2212]")
+_UNSEEN = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff]+")
+
+
+def key_of(text: str) -> str:
+    """What two writings of the same words share: width, white space, kind of quotation marks and dashes fold away."""
+    folded = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    return _UNSEEN.sub("", _DASHES.sub("-", folded))
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of a document: as it is read, and by what it is compared."""
+
+    text: str
+    key: str
+
+    @classmethod
+    def of(cls, text: str) -> "Paragraph":
+        """The paragraph that says this."""
+        return cls(text.strip(), key_of(text))
+
+
+def paragraphs(text: str, *, without: Collection[str] = ()) -> list[Paragraph]:
+    """The paragraphs that are the document's own words; lines whose key is among `without` are left out."""
+    found = (Paragraph.of(_without_furniture(line)) for line in lines_of(text))
+    return [one for one in found if one.key and one.key not in without]
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of a text, the cells of a table and the paragraphs within a line each as one."""
+    for line in text.splitlines():
+        cells = _CELL.split(line) if line.lstrip().startswith("|") else [line]
+        for cell in cells:
+            yield from _BREAK.split(cell)
+
+
+def _without_furniture(line: str) -> str:
+    """The line without what the site adds; empty where that is all it says."""
+    line = _CLOCK.sub(" ", line)
+    if len(line) > _LONGEST_FURNITURE:
+        return line
+    folded = unicodedata.normalize("NFKC", line)
+    rest = _STAMPS.sub(" ", folded)
+    if not _SIGN.search(_TOOLS.sub(" ", rest)):
+        # A line of signs alone is a rule, or the empty cell of a table.
+        return ""
+    return line if rest == folded or _SENTENCE.search(folded.strip()) else re.sub(r"\s+", " ", rest)
