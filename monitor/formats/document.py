@@ -3,13 +3,20 @@
 Every text in it is untrusted and plain: a renderer escapes it for its format. Only http(s) addresses become links.
 """
 
+import datetime as dt
 import re
+import unicodedata
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from pydantic import BaseModel, Field
 
 Tone = Literal["plain", "accent", "warning"]
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_INVISIBLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]+"
+)
+_MAX_LINK_TEXT_CHARS = 300
+_IN_ADDRESSES = "%:/?#[]@!$&()*+,;=~"
 
 
 class Span(BaseModel):
@@ -49,8 +56,15 @@ class Facts(BaseModel):
     facts: list[tuple[str, str]]
 
 
+class Links(BaseModel):
+    """A row of links behind a label, such as the attachments of an entry."""
+
+    label: str
+    links: list[Span]
+
+
 class Entry(BaseModel):
-    """One numbered entry: its title, lines of particulars, a text with its mark, and links to documents."""
+    """One numbered entry: its title, lines of particulars, a text with its mark, and rows of links."""
 
     number: int
     title: Span
@@ -58,8 +72,7 @@ class Entry(BaseModel):
     badges: list[Badge] = Field(default_factory=list)
     text: str = ""
     text_mark: str = ""
-    links_label: str = ""
-    links: list[Span] = Field(default_factory=list)
+    links: list[Links] = Field(default_factory=list)
 
 
 class Entries(BaseModel):
@@ -89,7 +102,10 @@ Block = Annotated[Heading | Paragraph | Facts | Entries | Listing | Table, Field
 
 
 class Document(BaseModel):
-    """A whole document; `overline` stands above its title, `subtitle` below, `colophon` at its foot."""
+    """A whole document; `overline` stands above its title, `subtitle` below, `colophon` at its foot.
+
+    `contents` is the title of a table of contents, which formats with pages have; `written_at` is kept in the file.
+    """
 
     title: str
     language: str = "zh-CN"
@@ -97,15 +113,50 @@ class Document(BaseModel):
     subtitle: str = ""
     blocks: list[Block] = Field(default_factory=list)
     colophon: list[Span] = Field(default_factory=list)
+    contents: str = ""
+    written_at: dt.datetime | None = None
+
+
+def numeric_columns(table: Table) -> set[int]:
+    """The columns, counted from 0, whose every cell is a number or empty: their digits stand one below the other."""
+    return {
+        index
+        for index in range(len(table.header))
+        if any(row[index] for row in table.rows)
+        and all(re.fullmatch(r"[-+]?[\d,]*\.?\d*%?", row[index]) for row in table.rows)
+    }
+
+
+def letters_of(text: str) -> int:
+    """How wide a text is, in Latin letters: a Chinese one takes the room of two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def inline(text: str) -> str:
+    """A piece of text on one line, with the spaces at its ends that part it from its neighbours."""
+    line = one_line(text)
+    return f"{' ' * text.startswith(' ')}{line}{' ' * text.endswith(' ')}" if line else ""
+
+
+def link_text(text: str) -> str:
+    """What stands for a link, cut where no title is that long: the whole of it would fill pages."""
+    line = inline(text)
+    return line if len(line) <= _MAX_LINK_TEXT_CHARS else f"{line[: _MAX_LINK_TEXT_CHARS - 1]}…"
 
 
 def one_line(text: str) -> str:
-    """The text on one line: control characters, line breaks and what turns the direction of writing become spaces."""
+    """The text on one line: line breaks, what turns the direction of writing and what no file may hold become spaces.
+
+    The last are control characters, halves of surrogate pairs and non-characters: XML and UTF-8 have no place for them.
+    """
     return re.sub(r"\s+", " ", _INVISIBLE.sub(" ", text)).strip()
 
 
 def link_target(url: str | None) -> str | None:
-    """The url where it may be a link: absolute, http or https, without spaces; else None."""
-    if url and re.fullmatch(r"https?://[^\s<>\"'`\\]+", url, re.IGNORECASE):
-        return _INVISIBLE.sub("", url)
-    return None
+    """The url where it may be a link: absolute, http or https, without spaces; else None.
+
+    What a url may not hold is percent-encoded: Word refuses a whole file for one address that is none.
+    """
+    if not url or not re.fullmatch(r"https?://[^\s<>\"'`\\]+", url, re.IGNORECASE):
+        return None
+    return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", _INVISIBLE.sub("", url)), safe=_IN_ADDRESSES)

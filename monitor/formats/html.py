@@ -15,7 +15,10 @@ from monitor.formats.document import (
     Paragraph,
     Span,
     Table,
+    inline,
     link_target,
+    link_text,
+    numeric_columns,
     one_line,
 )
 
@@ -55,7 +58,7 @@ def _block(block: Heading | Paragraph | Facts | Entries | Listing | Table) -> st
         case Entries():
             return '<ol class="entries">\n' + "\n".join(_entry(entry) for entry in block.entries) + "\n</ol>"
         case Listing():
-            points = "\n".join(f"<li>{_spans(point, _DOT)}</li>" for point in block.points)
+            points = "\n".join(f"<li{_address(point)}>{_spans(point, _DOT)}</li>" for point in block.points)
             return f'<ul class="listing">\n{points}\n</ul>'
         case Table():
             return _table(block)
@@ -67,26 +70,36 @@ _DOT = ' <span class="dot">·</span> '
 def _entry(entry: Entry) -> str:
     badges = "".join(f' <span class="badge {badge.tone}">{_text(badge.text)}</span>' for badge in entry.badges)
     particulars = "".join(f'<p class="particulars">{_spans(spans, _DOT)}</p>' for spans in entry.particulars if spans)
-    text = links = ""
+    text = ""
     if entry.text:
         mark = f' <span class="mark">{_text(entry.text_mark)}</span>' if entry.text_mark else ""
         text = f'<p class="text">{_text(entry.text)}{mark}</p>'
-    if entry.links:
-        links = f'<p class="links">{_text(entry.links_label)} {_spans(entry.links, _DOT)}</p>'
+    links = "".join(f'<p class="links">{_text(row.label)} {_spans(row.links, _DOT)}</p>' for row in entry.links)
     number = f'<span class="number" aria-hidden="true">{entry.number}</span>'
     title = f"<h3>{_span(entry.title)}{badges}</h3>"
-    return f'<li value="{entry.number}"><article>{number}{title}{particulars}{text}{links}</article></li>'
+    said = f"{number}{title}{particulars}{text}{links}"
+    return f'<li value="{entry.number}"><article{_address([entry.title])}>{said}</article></li>'
+
+
+def _address(spans: list[Span]) -> str:
+    """What the first link of the spans says on paper."""
+    url = next(filter(None, (link_target(span.url) for span in spans)), None)
+    return f' data-address="{escape(url)}"' if url else ""
 
 
 def _table(table: Table) -> str:
     # Each cell carries its column's name, so that a narrow screen can stack the cells of a row.
-    head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in table.header)
+    numeric = numeric_columns(table)
+    classes = [' class="count"' if index in numeric else "" for index in range(len(table.header))]
+    head = "".join(
+        f'<th scope="col"{kind}>{_text(cell)}</th>' for cell, kind in zip(table.header, classes, strict=True)
+    )
     rows = []
     for index, row in enumerate(table.rows):
         tone = table.tones[index] if index < len(table.tones) else "plain"
         cells = "".join(
-            f'<td data-label="{escape(one_line(label))}">{_text(cell)}</td>'
-            for label, cell in zip(table.header, row, strict=True)
+            f'<td{kind} data-label="{escape(one_line(label))}">{_text(cell)}</td>'
+            for label, cell, kind in zip(table.header, row, classes, strict=True)
         )
         rows.append(f'<tr class="{tone}">{cells}</tr>')
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>\n</table>"
@@ -99,8 +112,8 @@ def _spans(spans: list[Span], between: str = "") -> str:
 def _span(span: Span) -> str:
     url = link_target(span.url)
     if url is None:
-        return f"<span>{_text(span.text)}</span>"
-    return f'<a href="{escape(url)}" rel="noopener noreferrer">{_text(span.text)}</a>'
+        return f"<span>{escape(inline(span.text))}</span>"
+    return f'<a href="{escape(url)}" rel="noopener noreferrer">{escape(link_text(span.text))}</a>'
 
 
 def _text(text: str) -> str:

@@ -12,7 +12,9 @@ from monitor.formats.document import (
     Paragraph,
     Span,
     Table,
+    inline,
     link_target,
+    link_text,
     one_line,
 )
 
@@ -47,7 +49,7 @@ def _block(block: Heading | Paragraph | Facts | Entries | Listing | Table) -> st
         case Heading():
             return f"{'#' * block.level} {escaped(block.text)}"
         case Paragraph():
-            text = _spans(block.spans)
+            text = _spans(block.spans).strip()
             return f"> {text}" if block.tone == "warning" else _guarded(text)
         case Facts():
             return " · ".join(f"{escaped(label)} **{escaped(value)}**" for label, value in block.facts)
@@ -69,8 +71,8 @@ def _entry(entry: Entry) -> str:
     if entry.text:
         note = f" *（{escaped(entry.text_mark)}）*" if entry.text_mark else ""
         text += f"\n\n{indent}{_guarded(escaped(entry.text))}{note}"
-    if entry.links:
-        text += f"\n\n{indent}{escaped(entry.links_label)} {_spans(entry.links, ' · ')}"
+    for row in entry.links:
+        text += f"\n\n{indent}{escaped(row.label)} {_spans(row.links, ' · ')}"
     return text
 
 
@@ -86,8 +88,10 @@ def _spans(spans: list[Span], between: str = "") -> str:
 
 def _span(span: Span) -> str:
     url = link_target(span.url)
+    if url:
+        return f"[{escaped(link_text(span.text))}](<{url}>)"
     text = escaped(span.text)
-    return f"[{text}](<{url}>)" if url else text
+    return inline(span.text).replace(one_line(span.text), text) if text else ""
 
 
 def _guarded(text: str) -> str:

@@ -1,34 +1,31 @@
-"""From a document to bytes, by the name of a format."""
+"""The formats, by name; and from a document to bytes."""
 
 from monitor.errors import UsageError
 from monitor.formats.document import Document
+from monitor.formats.docx import docx
 from monitor.formats.html import html
 from monitor.formats.markdown import markdown
 
-DOCUMENT_FORMATS = ("md", "html")
-FORMATS = (*DOCUMENT_FORMATS, "json")
-_LATER = ("docx", "pdf", "xlsx", "csv", "atom")
+FORMATS = ("md", "html", "docx", "pdf", "xlsx", "json", "csv", "atom")
+BINARY_FORMATS = frozenset({"docx", "pdf", "xlsx"})
 
 
-def check_format(name: str) -> str:
-    """The format's name; `UsageError` where this version cannot write it, saying which it can and which will come."""
-    if name in FORMATS:
+def check_format(name: str, known: tuple[str, ...] = FORMATS) -> str:
+    """The format's name; `UsageError` where it is none of the known ones, which are named."""
+    if name in known:
         return name
-    now = ", ".join(FORMATS)
-    if name in _LATER:
-        raise UsageError(f"The format {name} comes in a later version, as do {_others(name)}; choose one of {now}.")
-    raise UsageError(f"There is no format {name!r}; choose one of {now} ({', '.join(_LATER)} come in a later version).")
+    raise UsageError(f"There is no format {name!r} here; choose one of {', '.join(known)}.")
 
 
-def render(document: Document, format_name: str) -> bytes:
-    """The document in `md` or `html`, in UTF-8; `UsageError` for a format that a document cannot take."""
-    check_format(format_name)
+def render(document: Document, format_name: str, template: bytes | None = None) -> bytes:
+    """The document in `md`, `html` or `docx`; `UsageError` for a format that a document cannot take.
+
+    A PDF is printed from the HTML, by a browser; `template` is the Word file that a docx is made from.
+    """
     if format_name == "html":
         return html(document).encode()
+    if format_name == "docx":
+        return docx(document, template)
     if format_name == "md":
         return markdown(document).encode()
-    raise UsageError("A document has no JSON form; the JSON of a briefing is the briefing's own.")
-
-
-def _others(name: str) -> str:
-    return ", ".join(other for other in _LATER if other != name)
+    raise UsageError(f"A document cannot be written as {format_name}; choose md, html or docx.")
