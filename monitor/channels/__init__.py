@@ -1,0 +1,1 @@
+"""Ways by which letters reach people: mail, webhooks, chat services."""

@@ -1,0 +1,143 @@
+"""Letters to chat services: a short text, carried by Apprise."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Collection, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import BaseModel, ValidationError
+
+from monitor.channels.answers import check_status, one_line, without_secrets
+from monitor.domain.deliveries import Digest, Letter
+from monitor.errors import NotDelivered
+from monitor.net.guard import Guard
+from monitor.net.proxy import GuardedProxy
+from monitor.net.tls import tls_context
+from monitor.net.upstream import Upstream
+from monitor.settings import NetworkSettings
+from monitor.settings.targets import TargetSettings
+
+_PATIENCE_S = 90.0
+_MOST_BYTES = {"wecombot": 2_000, "workflows": 1_000, "tgram": 4_000}
+_MOST_BYTES_ELSEWHERE = 8_000
+
+
+class _Answer(BaseModel):
+    status: int
+    reason: str
+    retry_after: str
+
+
+class _Call(BaseModel):
+    """What the call says: `answers` are those of the service, in their order."""
+
+    is_known: bool
+    is_taken: bool
+    answers: list[_Answer]
+
+
+class ChatChannel:
+    """Sends a letter's digest through Apprise (`ports.Channel`), in a process whose only way out is a guarded proxy.
+
+    A chat has no keys that tell a repeated message from a new one; so the text ends with the delivery's own.
+    """
+
+    def __init__(self, target: TargetSettings, network: NetworkSettings, guard: Guard) -> None:
+        self._target = target
+        self._network = network
+        self._guard = guard
+
+    async def send(self, letter: Letter, *, accepted: Collection[str] = ()) -> None:
+        """Hand it over once; `NotDelivered` where the service did not say that it took it."""
+        del accepted
+        most = _MOST_BYTES.get(self._target.scheme, _MOST_BYTES_ELSEWHERE)
+        body = text_of(letter.digest, mark=f"#{letter.key[:8]}", most_bytes=most)
+        given = {"url": self._target.whole_url(), "body": body, "ca_bundle": str(self._network.ca_bundle or "")}
+        try:
+            _check(await self._call(given))
+        except NotDelivered as error:
+            raise without_secrets(error, self._target.secrets()) from None
+
+    async def _call(self, given: dict[str, str]) -> _Call:
+        upstream = None
+        if self._network.proxy is not None:
+            context = tls_context(ca_bundle=self._network.ca_bundle, allow_legacy_tls=self._network.allow_legacy_tls)
+            upstream = Upstream(self._network.proxy, context=context)
+        proxy = GuardedProxy(guard=self._guard, upstream=upstream)
+        await proxy.start()
+        try:
+            way = proxy.url.replace("://", f"://{proxy.username}:{quote(proxy.password)}@")
+            return await _called(given, {"HTTP_PROXY": way, "HTTPS_PROXY": way})
+        finally:
+            await proxy.close()
+
+
+async def _called(given: dict[str, str], way: dict[str, str]) -> _Call:
+    environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": os.pathsep.join(sys.path), **way}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "monitor.channels.apprise_call", env=environment, stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(_PATIENCE_S):
+            said, _ = await process.communicate(json.dumps(given).encode())
+    except TimeoutError:
+        raise NotDelivered(f"The chat service did not answer within {_PATIENCE_S:g} s.", may_retry=True) from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    try:
+        return _Call.model_validate_json(said)
+    except ValidationError:
+        raise NotDelivered("Apprise broke off without a word.", may_retry=True) from None
+
+
+def _check(call: _Call) -> None:
+    if not call.is_known:
+        raise NotDelivered("Apprise cannot read the url of this target: see its page on that service.")
+    for answer in call.answers:
+        if answer.status == 0:
+            raise NotDelivered(f"The chat service was not reached: {answer.reason}.", may_retry=True)
+        check_status(answer.status, answer.reason, retry_after=answer.retry_after)
+        if complaint := complaint_of(answer.reason):
+            raise NotDelivered(f"The chat service refused it: {complaint}.", may_retry=True)
+    if not call.is_taken or not call.answers:
+        raise NotDelivered("Apprise did not hand it over.", may_retry=True)
+
+
+def complaint_of(body: str) -> str:
+    """What a service says against a message in an answer with status 200; the empty string where it took it.
+
+    WeCom and DingTalk tell it in `errcode`, Feishu and Lark in `code` (`StatusCode`), Slack and Telegram in `ok`.
+    """
+    try:
+        said: Any = json.loads(body)
+    except ValueError:
+        return ""
+    if not isinstance(said, dict):
+        return ""
+    is_refused = said.get("ok") is False or any(said.get(name) for name in ("errcode", "code", "StatusCode"))
+    return one_line(body) if is_refused else ""
+
+
+def text_of(digest: Digest, *, mark: str, most_bytes: int) -> str:
+    """The digest within a service's limit: as many points as there is room for, and how many there was none for."""
+    count = len(digest.points)
+    while True:
+        text = _joined(digest, digest.points[:count], mark)
+        if len(text.encode()) <= most_bytes or count == 0:
+            break
+        count -= 1
+    return text.encode()[:most_bytes].decode("utf-8", "ignore")
+
+
+def _joined(digest: Digest, points: Sequence[str], mark: str) -> str:
+    left = len(digest.points) - len(points)
+    more = digest.more.format(left) if left else ""
+    text = "\n".join(part for part in (digest.head, *points, more, digest.tail, mark) if part)
+    # What a service reads as a mention or a command in the words of a page is shown with other signs.
+    return text.translate({ord("<"): "‹", ord(">"): "›", ord("@"): "＠"})
