@@ -44,6 +44,7 @@ _SCRIPTED = re.compile(
 _SCRIPT_REACH, _LEAST_TITLE = 3_000, 20
 # An instant in UTC, or a bare day: neither says what day it was where the page is read.
 _WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
+_DASHES = re.compile(r"\s[-–—|·»]\s")
 _ONE_DAY = dt.timedelta(days=1)
 
 
@@ -69,8 +70,11 @@ def article_date(
     if is_list:
         return (hidden, DateSource.PAGE) if hidden else (None, DateSource.UNKNOWN)
     # What is written for readers follows the custom of their country; machines may write as their makers do.
-    sight = Sight(page, title, today, order or customary_order(page.url), labelled)
-    day = _as_readers_see_it(hidden, written, metadata, sight, by_url) if hidden else day_first_stated(sight, by_url)
+    sight = Sight(page, title, today, order or customary_order(page.url, page.language), labelled)
+    if hidden:
+        day: dt.date | None = _as_readers_see_it(hidden, written, metadata, sight, by_url)
+    else:
+        day = day_first_stated(sight, by_url, _in_title(metadata.title_element, today, sight.order))
     day = day or (None if by_url else _year_from_change(sight, metadata))
     if day:
         return day, DateSource.PAGE
@@ -93,6 +97,15 @@ def _script_around(html_text: str, match: re.Match[str]) -> str:
     """What stands before and behind the match in the same script, as far as an object of it may reach."""
     before = html_text[max(0, match.start() - _SCRIPT_REACH) : match.start()].rpartition("<script")[2]
     return before + html_text[match.end() : match.end() + _SCRIPT_REACH].partition("</script")[0]
+
+
+def _in_title(title: str, today: dt.date, order: Order | None) -> dt.date | None:
+    """The day that is one of the parts between the dashes of a title element, as some blogs write it."""
+    for part in _DASHES.split(title):
+        for match in dates_in_text(part, today, order=order):
+            if match.has_year and match.end - match.start == len(part.strip()):
+                return match.date
+    return None
 
 
 def _custom(text: str) -> Order | None:

@@ -44,6 +44,11 @@ def main_text(page: Outline, html_text: str, *, is_list: bool = False) -> str:
     return "\n".join(lines[:last] if sum(map(len, lines[last:])) < _LARGEST_TAIL * chars else lines)
 
 
+def all_lines(page: Outline) -> list[str]:
+    """The lines of the whole page, each once, what lies beside its content included."""
+    return list(dict.fromkeys(block_text(page, page.elements[0]).splitlines())) if page.elements else []
+
+
 def _text(page: Outline, html_text: str, *, is_list: bool) -> str:
     body = _named_body(page)
     if body is not None:

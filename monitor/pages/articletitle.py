@@ -57,10 +57,11 @@ def article_title(page: Outline, metadata: Metadata, *, listed: Sequence[str] = 
     `stated` is what the table of a document gives as its name. On a list page the titles of its rows (`listed`) are
     not its own; only its h1 and its meta data are believed.
     """
-    named = [without_site(metadata.meta[name], metadata, page.url) for name in _TITLE_META if metadata.meta.get(name)]
+    headings = _headings(page)[:60]
+    written = [metadata.meta[name] for name in _TITLE_META if metadata.meta.get(name)]
+    named = [_shown_whole(text, headings) or without_site(text, metadata, page.url) for text in written]
     named = [text for text in (stated, metadata.linked_text("headline")) if text] + named
     worth: dict[str, float] = {}
-    headings = _headings(page)[:60]
     whole = _whole(metadata, page.url, headings)
     if listed:
         rows = {fold(title) for title in listed}
@@ -92,11 +93,25 @@ def fold(text: str) -> str:
 
 
 def _whole(metadata: Metadata, url: str, headings: Sequence[_Heading]) -> str:
-    """The title element without the site's name: the part that a heading repeats, else what is not the site's."""
+    """The title element without the site's name: what a heading repeats of it, else what is not the site's."""
     shown = {fold(heading.text) for heading in headings if not heading.is_aside and not heading.leads_home}
+    if headline := _shown_whole(metadata.title_element, headings):
+        return headline
     parts = _parts(metadata.title_element)
     repeated = [part for part in map(squeeze, parts) if fold(part) in shown and not _is_site(part, metadata, url)]
     return repeated[0] if len(repeated) == 1 else without_site(metadata.title_element, metadata, url)
+
+
+def _shown_whole(title: str, headings: Sequence[_Heading]) -> str:
+    """The headline with a dash in it that a title begins or ends with; the empty string where none is so long."""
+    folded = fold(title)
+    for heading in headings:
+        shown = fold(heading.text)
+        if heading.is_aside or heading.leads_home or len(_parts(heading.text)) < 2 or 2 * len(shown) <= len(folded):
+            continue
+        if folded.startswith(shown) or folded.endswith(shown):
+            return heading.text
+    return ""
 
 
 def _parts(title: str) -> list[str]:
@@ -212,7 +227,7 @@ def _over_dateline(page: Outline) -> str:
 
 def _is_aside(element: Element) -> bool:
     node: Element | None = element
-    while node is not None and node.tag != "body":
+    while node is not None and node.tag != "body" and "hentry" not in node.css_class:
         if node.tag in ("nav", "footer", "aside") or _NOT_MAIN.search(node.names):
             return True
         node = node.parent

@@ -72,7 +72,7 @@ def _candidates(candidates: Sequence[Candidate], known: Collection[str], offset:
         return whole
     if offset >= total:
         return f"{_array([], total)}\n（offset={offset} 超出范围：共 {total} 条，编号从 0 起）"
-    left = room - len(_array([], total)) - len(_cut_note(total, total, total, total)) - 1
+    left = room - len(_array([], total)) - len(_cut_note(total, total, total - 1, total)) - 1
     shown: list[str] = []
     end = offset
     for record in records:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from monitor.pages.calendar import Order
 from monitor.pages.dates import dates_in_text
 from monitor.pages.labels import Label
-from monitor.pages.outline import squeeze
+from monitor.pages.outline import Element, squeeze
 from monitor.pages.sight import Sight, is_not_posted
 
 # Of texts in lower case: so it is searched faster than with the flag.
@@ -41,6 +41,7 @@ _SENTENCE_CHARS = 40
 _MOST_SENTENCES = 3
 _TEXTS_OVER = 5
 _DATE_TEXTS = 4
+_LEAST_TITLE = 20
 
 
 def first_date(text: str, today: dt.date, order: Order | None) -> dt.date | None:
@@ -50,14 +51,18 @@ def first_date(text: str, today: dt.date, order: Order | None) -> dt.date | None
     return next((match.date for match in dates_in_text(text[:80], today, order=order) if match.has_year), None)
 
 
-def day_first_stated(sight: Sight, by_url: dt.date | None) -> dt.date | None:
-    """The day of the strongest statement on the page; the url's day settles which of the dates near the headline."""
+def day_first_stated(sight: Sight, by_url: dt.date | None, by_title: dt.date | None = None) -> dt.date | None:
+    """The day of the strongest statement on the page; the url's day settles which of the dates near the headline.
+
+    `by_title` is the day that the title element says: more than a date that merely stands near the headline.
+    """
     return (
         _by_label(sight)
         or _by_time_element(sight)
+        or by_title
         or next((day for start in sight.starts[:4] if (day := _near_headline(sight, start, by_url))), None)
         or _by_sentence(sight)
-        or (None if by_url else _only_date_line(sight))
+        or (None if by_url else _only_date_line(sight) or _only_label_beside(sight))
     )
 
 
@@ -81,7 +86,13 @@ def _by_label(sight: Sight) -> dt.date | None:
         )
         if day := _nearest(stated, anchor):
             return day
-    return _nearest(_behind_words(sight), anchor)
+    return _nearest((entry for entry in _behind_words(sight) if not sight.is_aside(entry[0])), anchor)
+
+
+def _only_label_beside(sight: Sight) -> dt.date | None:
+    """The day behind the page's only "posted", in a box beside the article that says what it is."""
+    found = [entry for entry in _behind_words(sight) if not sight.is_of_link(entry[0], _BLOCKS)]
+    return found[0][1] if len(found) == 1 else None
 
 
 def _nearest(found: Iterable[tuple[int, dt.date]], anchor: int) -> dt.date | None:
@@ -97,7 +108,7 @@ def _behind_words(sight: Sight) -> Iterator[tuple[int, dt.date]]:
         if len(text) > 300 or not any(has_digit[index : index + 3]):
             continue
         label = _POSTED_LABEL.search(text.lower()) or _BARE_LABEL.match(text)
-        if not label or sight.is_aside(index):
+        if not label:
             continue
         behind = squeeze(" ".join([text[label.end() :], *texts[index + 1 : index + 3]]))[:60]
         matches = dates_in_text(behind, sight.today, order=sight.order)
@@ -109,6 +120,7 @@ def _behind_words(sight: Sight) -> Iterator[tuple[int, dt.date]]:
 def _by_time_element(sight: Sight) -> dt.date | None:
     days: list[tuple[int, dt.date]] = []
     at_foot: set[dt.date] = set()
+    called: set[dt.date] = set()
     for element in sight.page.elements:
         itemprop = (element.attributes.get("itemprop") or "").lower()
         # The microformat of older blogs: <abbr class="published" title="2012-05-03T10:00">.
@@ -116,7 +128,8 @@ def _by_time_element(sight: Sight) -> dt.date | None:
         if element.tag != "time" and itemprop not in ("datepublished", "datecreated") and not is_entry:
             continue
         text = sight.page.text_of(element)
-        if is_not_posted(f"{'' if is_entry else element.names} {itemprop} {text}"):
+        names = "" if is_entry else element.names
+        if is_not_posted(f"{names} {itemprop} {text}") or _is_in_teaser(sight, element):
             continue
         value = element.attributes.get("datetime") or element.attributes.get("content") or text
         if is_entry:
@@ -126,8 +139,10 @@ def _by_time_element(sight: Sight) -> dt.date | None:
             at_foot.update([day] if sight.is_in_own_article(element) else [])
         elif day:
             if itemprop == "datepublished" or element.attributes.get("pubdate") is not None:
-                return day
+                called.add(day)
             days.append((element.text_start, day))
+    if len(called) == 1:
+        return called.pop()
     if not days and len(at_foot) == 1:
         return at_foot.pop()
     if len({day for _, day in days}) == 1:
@@ -137,6 +152,16 @@ def _by_time_element(sight: Sight) -> dt.date | None:
     start = sight.starts[0]
     index, day = min(days, key=lambda entry: abs(entry[0] - start))
     return day if abs(index - start) <= 2 * _NEAR_TEXTS else None
+
+
+def _is_in_teaser(sight: Sight, element: Element) -> bool:
+    """Whether an element lies in what leads to another article: its box, or a link that says more than the day."""
+    link = element.parent
+    while link is not None and link.tag != "a":
+        link = link.parent
+    if link is not None and len(sight.page.text_of(link)) >= len(sight.page.text_of(element)) + _LEAST_TITLE:
+        return True
+    return sight.is_in_other_article(element)
 
 
 def _near_headline(sight: Sight, start: int, by_url: dt.date | None) -> dt.date | None:

@@ -14,9 +14,19 @@ _DAY_FIRST = frozenset(
 )
 
 
-def customary_order(url: str) -> Order | None:
-    """The order in which the country of a host writes its dates; None where the host's name tells no country."""
+# Languages whose countries all write the day first; with some, as Swedish, the year comes first as often.
+_DAY_FIRST_LANGUAGES = frozenset(
+    {"bg", "cs", "da", "de", "el", "es", "fi", "it", "nb", "nl", "no", "pl", "pt", "ro", "ru", "sk", "tr", "uk", "vi"}
+)
+
+
+def customary_order(url: str, language: str = "") -> Order | None:
+    """The order in which the country of a host writes its dates; None where neither name nor language tells it.
+
+    `language` is what the page declares (`de-AT`); it counts where the host's name tells no country.
+    """
     country = (urlsplit(url).hostname or "").rpartition(".")[2]
     if country in _MONTH_FIRST:
         return "mdy"
-    return "dmy" if country in _DAY_FIRST else None
+    spoken = language.lower().replace("_", "-").partition("-")[0]
+    return "dmy" if country in _DAY_FIRST or spoken in _DAY_FIRST_LANGUAGES else None

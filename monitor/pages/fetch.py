@@ -1,17 +1,15 @@
-"""A page over HTTP: no browser, no scripts, a hundredth of the cost."""
+"""From a sighting to the page in it, the same for what came a moment ago and for what was recorded."""
 
 import asyncio
-import datetime as dt
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.page import Page
+from monitor.domain.sighting import Sighting, Way
 from monitor.domain.urls import clean_url
 from monitor.net.decompress import Garbled, TooMuch, decompress
-from monitor.net.failure import FetchFailed
-from monitor.net.response import Response
 from monitor.pages.encoding import decode
 from monitor.pages.parse import parse_page
 from monitor.pages.redirects import main_frame, redirect_in
@@ -37,56 +35,60 @@ class Seen:
     is_sitemap_index: bool = False
 
 
-async def seen(response: Response, *, url: str, at: dt.datetime, rendered: bool = False) -> Seen:
-    """The page in a response, parsed apart from the event loop: a large one takes a while."""
-    return await asyncio.to_thread(_parse, response, url, at, rendered)
+async def read(sighting: Sighting) -> Seen:
+    """The page in a sighting, parsed apart from the event loop: a large one takes a while."""
+    if sighting.error is not None or sighting.body is None:
+        return Seen(_page_of_failure(sighting))
+    return await asyncio.to_thread(_parse, sighting)
 
 
-def page_of_failure(url: str, failure: FetchFailed, *, at: dt.datetime, rendered: bool = False) -> Page:
+def _page_of_failure(sighting: Sighting) -> Page:
     """The page that says why there is none."""
-    response = failure.response
-    final_url = response.final_url if response else url
     return Page(
-        url=url,
-        final_url=clean_url(final_url) or final_url,
-        status=response.status if response else None,
-        content_type=response.content_type if response else None,
-        rendered=rendered,
-        fetched_at=at,
-        error=failure.error,
+        url=sighting.url,
+        final_url=clean_url(sighting.final_url) or sighting.final_url,
+        status=sighting.status,
+        content_type=sighting.content_type,
+        rendered=sighting.way is Way.DRAWN,
+        fetched_at=sighting.at,
+        record=sighting.record,
+        error=sighting.error,
     )
 
 
-def _parse(response: Response, url: str, at: dt.datetime, rendered: bool) -> Seen:
-    response = _unpacked(response)
+def _parse(sighting: Sighting) -> Seen:
+    body, content_type = unpacked(sighting)
     page = parse_page(
-        response.body,
-        url=url,
-        final_url=clean_url(response.final_url) or response.final_url,
-        status=response.status,
-        content_type=response.content_type,
-        fetched_at=at,
-        rendered=rendered,
+        body,
+        url=sighting.url,
+        final_url=clean_url(sighting.final_url) or sighting.final_url,
+        status=sighting.status,
+        content_type=content_type,
+        fetched_at=sighting.at,
+        rendered=sighting.way is Way.DRAWN,
     )
-    page.is_cut_short = page.is_cut_short or response.is_cut_short
-    if page.error is None and is_sitemap_index(response.body[:3000].decode("ascii", "replace")):
+    page.is_cut_short = page.is_cut_short or sighting.is_cut_short
+    page.record = sighting.record
+    for candidate in page.candidates:
+        candidate.record = sighting.record
+    if page.error is None and is_sitemap_index(body[:3000].decode("ascii", "replace")):
         return Seen(page, is_sitemap_index=True)
     has_list = any(candidate.date is not None for candidate in page.candidates)
-    if page.error or (has_list and not _MAY_LEAD_ON.search(response.body)):
+    if page.error or (has_list and not _MAY_LEAD_ON.search(body)):
         return Seen(page)
-    html = decode(response.body, response.content_type)[0]
+    html = decode(body, content_type)[0]
     frame = None
     if not has_list and "frame" in html.lower():
         frame = main_frame(LexborHTMLParser(html), page.final_url)
     return Seen(page, html, redirect_in(html, page.final_url), frame)
 
 
-def _unpacked(response: Response) -> Response:
-    """A sitemap that is served as a file of its own, packed with gzip, as what it holds."""
-    if not response.body.startswith(b"\x1f\x8b") or not response.final_url.split("?")[0].endswith(".xml.gz"):
-        return response
+def unpacked(sighting: Sighting) -> tuple[bytes, str | None]:
+    """Body and content type; of a sitemap that is served as a file of its own, packed with gzip, what it holds."""
+    body = sighting.body or b""
+    if not body.startswith(b"\x1f\x8b") or not sighting.final_url.split("?")[0].endswith(".xml.gz"):
+        return body, sighting.content_type
     try:
-        body = decompress(response.body, "gzip", max_bytes=_PACKED_MAX_BYTES)
+        return decompress(body, "gzip", max_bytes=_PACKED_MAX_BYTES), "application/xml"
     except (TooMuch, Garbled):
-        return response
-    return replace(response, body=body, headers={**response.headers, "content-type": "application/xml"})
+        return body, sighting.content_type

@@ -5,8 +5,6 @@ import zipfile
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from monitor.net.response import Response
-
 _ZIPPED = {"word/": "docx", "xl/": "xlsx", "ppt/": "pptx", "OFD.xml": "ofd"}
 _BY_MEDIA_TYPE = {
     "application/pdf": "pdf",
@@ -28,18 +26,17 @@ _KNOWN = frozenset(_BY_MEDIA_TYPE.values()) | {"wps", "et", "ofd", "rar", "7z", 
 _TEXTS = frozenset({"txt", "csv", "html", "htm", "shtml", "xml"})
 
 
-def extension_of(response: Response) -> str:
+def extension_of(body: bytes, *, url: str, content_type: str | None) -> str:
     """The kind of a document by its first bytes, else by its url, else by its content type; `bin` where none tells.
 
     The bytes come first because a login page served in place of a PDF still has the PDF's url.
     """
-    body = response.body
     if body[:1024].find(b"%PDF-") >= 0:
         return "pdf"
     if body.startswith(b"PK\x03\x04"):
         return _zipped(body)
-    named = PurePosixPath(unquote(urlsplit(response.final_url).path)).suffix.lower().removeprefix(".")
-    typed = _BY_MEDIA_TYPE.get(response.media_type)
+    named = PurePosixPath(unquote(urlsplit(url).path)).suffix.lower().removeprefix(".")
+    typed = _BY_MEDIA_TYPE.get((content_type or "").split(";", 1)[0].strip().lower())
     if body.lstrip()[:200].lower().startswith((b"<!doctype html", b"<html")):
         return "html"
     if named in _KNOWN and (b"\x00" in body[:1024] or named in _TEXTS or typed not in _TEXTS):

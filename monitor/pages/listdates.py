@@ -54,7 +54,7 @@ def date_records(page: Outline, records: Sequence[Record], today: dt.date) -> li
     Numeric dates whose order nothing on the page settles by a number above 12 are read as the host's country writes
     them, else in the one order in which the rows run by date; where both orders do, they are no dates.
     """
-    order = numeric_order(page.full_text) or customary_order(page.url)
+    order = numeric_order(page.full_text) or customary_order(page.url, page.language)
     dated = _date_in_order(page, records, today, order)
     if order is None and not any(entry.source is DateSource.LISTED for entry in dated):
         dated = _date_in_likelier_order(page, records, today) or dated
@@ -106,6 +106,10 @@ def _choose(rows: list[list[PlacedDate]]) -> list[PlacedDate | None]:
     for row in rows:
         by_slot = {found.slot: found for found in row}
         pick = next((by_slot[slot] for slot in ranked if slot in by_slot and not by_slot[slot].is_in_title), None)
+        if pick is not None and len(slots[pick.slot]) < 0.2 * len(rows):
+            # A day in one row's sentences, where nearly all titles bear their own.
+            titled = (found for found in row if found.is_in_title and len(slots[found.slot]) > 0.8 * len(rows))
+            pick = next(titled, pick)
         if pick is None and len({found.match.date for found in row}) == 1:
             pick = row[0]
         chosen.append(pick)

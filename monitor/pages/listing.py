@@ -9,7 +9,7 @@ from monitor.domain.page import Candidate
 from monitor.pages.grouping import link_groups
 from monitor.pages.listdates import date_records
 from monitor.pages.outline import Outline, outline
-from monitor.pages.records import Record, attachments_inside, prefer_pages, records_of
+from monitor.pages.records import Record, attachments_inside, links_inside, prefer_pages, records_of
 from monitor.pages.registrable import same_site
 from monitor.pages.sentences import is_within_sentence
 from monitor.pages.sidelists import is_side_list, only_row
@@ -22,6 +22,8 @@ _LEAST_DATED = 0.6
 _ROWS = frozenset({"tr", "li", "dd", "article"})
 _LEAST_FURTHER_SCORE = 7.0
 _LEAST_FURTHER_DATED = 0.8
+_MOST_KNOWN = 0.25
+_ADDRESS = ("http://", "https://", "www.")
 
 
 def find_candidates(tree: LexborHTMLParser, url: str, today: dt.date) -> list[Candidate]:
@@ -50,7 +52,7 @@ def list_candidates(page: Outline, today: dt.date) -> list[Candidate]:
 def _lists(page: Outline, scales: Scales) -> list[Group]:
     """The page's best group, where it is a list, and the other lists that stand apart from it."""
     groups = [scales.weigh(records) for anchors in link_groups(page) if len(records := records_of(anchors)) >= 2]
-    groups = [group for group in groups if not scales.are_day_headings(group.records)]
+    groups = [group for group in groups if not scales.are_day_headings(group.records) and not _are_addresses(group)]
     groups.sort(key=lambda group: group.score, reverse=True)
     if not groups or not _is_list(groups[0], scales):
         return []
@@ -60,11 +62,16 @@ def _lists(page: Outline, scales: Scales) -> list[Group]:
             break
         if (
             chosen[0].dated >= _LEAST_DATED
-            and all(_stand_apart(group, other) for other in chosen)
+            and all(_stand_apart(page, group, other) for other in chosen)
             and _is_further_list(group, scales)
         ):
             chosen.append(group)
     return [_without_strays(group, scales) for group in chosen]
+
+
+def _are_addresses(group: Group) -> bool:
+    """Whether most of the links say nothing but an address, as those in the text of an article do."""
+    return 2 * sum(record.anchor.text.startswith(_ADDRESS) for record in group.records) > len(group.records)
 
 
 def _widened(best: Group, groups: list[Group], scales: Scales) -> Group:
@@ -107,12 +114,14 @@ def _without_strays(group: Group, scales: Scales) -> Group:
     return replace(group, records=[record for record in group.records if whole.holds(record.element)])
 
 
-def _stand_apart(group: Group, other: Group) -> bool:
-    """Whether two lists follow each other on the page and share no record."""
+def _stand_apart(page: Outline, group: Group, other: Group) -> bool:
+    """Whether two lists follow each other on the page, and hardly a row of `group` leads to a record of `other`."""
     first, second = sorted((group, other), key=lambda one: one.records[0].text_start)
-    return first.records[-1].element.end <= second.records[0].element.index and not (
-        {record.url for record in first.records} & {record.url for record in second.records}
-    )
+    if first.records[-1].element.end > second.records[0].element.index:
+        return False
+    urls = {record.url for record in other.records}
+    known = sum(any(link.url in urls for link in links_inside(page, record)) for record in group.records)
+    return known <= _MOST_KNOWN * len(group.records)
 
 
 def _is_further_list(group: Group, scales: Scales) -> bool:

@@ -7,24 +7,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from monitor.domain.page import Page, PageErrorCode
+from monitor.domain.page import Page, PageError, PageErrorCode
 from monitor.domain.urls import clean_url
 from monitor.domain.words import Render
 from monitor.errors import WorkFailed
-from monitor.net.caching import Keep
-from monitor.net.client import HttpClient
-from monitor.net.failure import FetchFailed, failed
+from monitor.net.failure import FetchFailed
 from monitor.net.guard import Guard
-from monitor.net.politeness import Politeness
-from monitor.pages.drawnfolders import DrawnFolders
-from monitor.pages.fetch import Seen, page_of_failure
+from monitor.pages.fetch import Seen
 from monitor.pages.filetype import extension_of
 from monitor.pages.remembered import Remembered
-from monitor.pages.render import Renderer
 from monitor.pages.sitemaps import joined, newest_sitemaps
-from monitor.pages.turns import Turns
+from monitor.pages.sites import Sites
 from monitor.pages.ways import Ways, page_or_shell
-from monitor.ports import Clock
+from monitor.ports import Clock, Outside, Recorder
 from monitor.settings import NetworkSettings, PagesSettings
 
 _MAX_SIGNPOSTS = 5
@@ -33,59 +28,34 @@ _MAX_SIGNPOSTS = 5
 class Loader:
     """Loads pages and documents (`ports.PageLoader`).
 
-    The parts (client, manners, browser, and the folders that were found to need the browser) serve the whole process;
-    what was loaded, and what the sites said to that, each loader has for itself, so one loader is one run: `for_run`
-    gives the next. Closing the first loader closes the parts.
+    What was loaded each loader has for itself, so one loader is one run: `for_run` gives the next. Closing the first
+    loader closes what it asks.
     """
 
-    def __init__(
-        self,
-        *,
-        pages: PagesSettings,
-        clock: Clock,
-        client: HttpClient,
-        politeness: Politeness,
-        renderer: Renderer,
-        drawn_folders: DrawnFolders,
-    ) -> None:
+    def __init__(self, *, pages: PagesSettings, clock: Clock, guard: Guard, outside: Outside) -> None:
         self._pages = pages
         self._clock = clock
-        self._client = client
-        self._politeness = politeness
-        self._renderer = renderer
-        self._drawn_folders = drawn_folders
+        self._guard = guard
+        self._outside = outside
         self._remembered = Remembered()
-        self._turns = Turns(politeness=politeness, delay_s=pages.delay_s)
-        self._ways = Ways(
-            pages=pages, clock=clock, client=client, renderer=renderer, turns=self._turns, drawn_folders=drawn_folders
-        )
+        self._ways = Ways(outside)
 
     @classmethod
     def from_settings(
         cls, *, pages: PagesSettings, network: NetworkSettings, clock: Clock, cache_folder: Path | None = None
     ) -> Self:
-        """A loader with parts of its own; what is to outlive the process is kept in `cache_folder`, if there is one."""
+        """A loader that asks the sites; what is to outlive the process is kept in `cache_folder`, if there is one."""
         guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
-        client = HttpClient(network=network, guard=guard, max_bytes=pages.max_bytes, cache_folder=cache_folder)
-        return cls(
-            pages=pages,
-            clock=clock,
-            client=client,
-            politeness=Politeness(client=client, pages=pages),
-            renderer=Renderer(pages=pages, network=network, guard=guard),
-            drawn_folders=DrawnFolders(cache_folder),
-        )
+        sites = Sites.from_settings(pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder)
+        return cls(pages=pages, clock=clock, guard=guard, outside=sites)
 
-    def for_run(self) -> "Loader":
-        """A loader with the same parts that remembers no page yet; it needs no closing."""
-        return Loader(
-            pages=self._pages,
-            clock=self._clock,
-            client=self._client,
-            politeness=self._politeness,
-            renderer=self._renderer,
-            drawn_folders=self._drawn_folders,
-        )
+    def for_run(self, recorder: Recorder | None = None) -> "Loader":
+        """A loader that asks the same and remembers no page yet, its sightings kept; it needs no closing."""
+        return Loader(pages=self._pages, clock=self._clock, guard=self._guard, outside=self._outside.for_run(recorder))
+
+    def can_draw(self) -> bool:
+        """Whether there is a browser to draw with."""
+        return self._outside.can_draw()
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,8 +67,7 @@ class Loader:
 
     async def close(self) -> None:
         """Stops the browser and closes all connections."""
-        await self._renderer.close()
-        await self._client.close()
+        await self._outside.close()
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
         """The page at `url`; what went wrong outside is its `error`. `BrowserMissing` where one is needed for sure.
@@ -109,7 +78,7 @@ class Loader:
         """
         address = clean_url(url)
         if address is None:
-            return page_of_failure(url, await self._refusal(url), at=self._clock.now())
+            return Page(url=url, final_url=url, fetched_at=self._clock.now(), error=await self._refusal(url))
         mode = Render(self._pages.render) if render is Render.AUTO else render
         page = self._remembered.find(address, mode)
         if page is None:
@@ -126,22 +95,20 @@ class Loader:
         out of its folder or make it a program. One that this run or an earlier one has seen is not carried again as
         long as the site says that it is the same.
         """
-        try:
-            address = clean_url(url)
-            if address is None:
-                raise await self._refusal(url)
-            async with self._turns.turn(address):
-                response = await self._client.fetch(
-                    address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, keep=Keep.REUSE
-                )
-        except FetchFailed as failure:
-            raise WorkFailed(f"The document {url[:300]} could not be downloaded: {failure.error.message}") from failure
-        name = f"{hashlib.sha256(response.body).hexdigest()[:16]}.{extension_of(response)}"
-        return await asyncio.to_thread(_keep, folder, name, response.body)
+        address = clean_url(url)
+        sighting = None if address is None else await self._ways.document(address)
+        error = await self._refusal(url) if sighting is None else sighting.error
+        if error is not None or sighting is None:
+            reason = error.message if error else ""
+            raise WorkFailed(f"The document {url[:300]} could not be downloaded: {reason}")
+        body = sighting.body or b""
+        extension = extension_of(body, url=sighting.final_url, content_type=sighting.content_type)
+        name = f"{hashlib.sha256(body).hexdigest()[:16]}.{extension}"
+        return await asyncio.to_thread(_keep, folder, name, body)
 
     def notes(self) -> Mapping[str, str]:
         """What this run should say about getting there, by url: a robots.txt that could not be read."""
-        return self._turns.notes()
+        return self._ways.notes()
 
     async def _followed(self, address: str, mode: Render) -> Seen:
         """What stands where signposts and frames end."""
@@ -170,18 +137,18 @@ class Loader:
         sitemaps = [(await self._ways.take(url, mode)).page for url in urls]
         for sitemap in sitemaps:
             if sitemap.error is not None:
-                self._turns.note(sitemap.url, f"The sitemap could not be read: {sitemap.error.message}")
+                self._ways.note(sitemap.url, f"The sitemap could not be read: {sitemap.error.message}")
         if others:
-            self._turns.note(index.url, f"The index names {others} more sitemaps, undated, that were not read.")
+            self._ways.note(index.url, f"The index names {others} more sitemaps, undated, that were not read.")
         return joined(index, sitemaps)
 
-    async def _refusal(self, url: str) -> FetchFailed:
+    async def _refusal(self, url: str) -> PageError:
         """Why a url that has no clean form is not loaded."""
         try:
-            await self._client.guard.check(url, may_be_unresolved=True)
+            await self._guard.check(url, may_be_unresolved=True)
         except FetchFailed as failure:
-            return failure
-        return failed(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.")
+            return failure.error
+        return PageError(code=PageErrorCode.INVALID_URL, message=f"“{url[:200]}” is no url.")
 
 
 def _says_more(framed: Page, around: Page) -> bool:

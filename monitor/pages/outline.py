@@ -100,6 +100,11 @@ class Outline:
         """The element's descendants, in page order."""
         return self.elements[element.index + 1 : element.end]
 
+    @property
+    def language(self) -> str:
+        """The language that the page declares, as `de-AT`; the empty string where it declares none."""
+        return (self.elements[0].attributes.get("lang") or "") if self.elements else ""
+
     @cached_property
     def full_text(self) -> str:
         """All visible text of the page."""

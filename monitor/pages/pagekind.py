@@ -9,7 +9,7 @@ from itertools import pairwise
 from monitor.domain.page import Candidate
 from monitor.pages.dates import dates_in_text
 from monitor.pages.metadata import Metadata
-from monitor.pages.outline import Outline, squeeze, wide_chars
+from monitor.pages.outline import Element, Outline, squeeze, wide_chars
 from monitor.pages.prose import prose_weights
 from monitor.pages.sight import is_not_posted
 
@@ -18,6 +18,9 @@ _LEAST_HEADLINE = 30
 _LEAST_SENTENCES = 80
 _LONGEST_DAY = 60
 _NEAR_TEXTS = 6
+_HEADLINE_TEXTS = 2
+_TEXTS_OVER = 3
+_OPENING = 12
 
 
 def is_list_page(page: Outline, metadata: Metadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
@@ -37,21 +40,35 @@ def is_list_page(page: Outline, metadata: Metadata, candidates: Sequence[Candida
     of_list = sum(weight for weight in sorted(between)[:-1] if weight <= _LONGEST_SUMMARY)
     if sum(len(candidate.title) for candidate in candidates) + of_list <= sum(prose) - of_list:
         return False
-    return not _opens_as_article(page, prose, places, _Days(today, {candidate.date for candidate in candidates}))
+    days = _Days(today, {candidate.date for candidate in candidates})
+    return not _opens_as_article(page, metadata.title_element, prose, places, days)
 
 
-def _opens_as_article(page: Outline, prose: Sequence[int], places: Sequence[int], days: "_Days") -> bool:
-    """Whether a day of its own stands behind a headline, and sentences follow, before a row begins (at `places`)."""
+def _opens_as_article(page: Outline, title: str, prose: Sequence[int], places: Sequence[int], days: "_Days") -> bool:
+    """Whether a day of its own stands by a headline, and sentences follow, before a row begins (at `places`).
+
+    The headline is an h1, or what the page's `title` element says too.
+    """
     for element in page.elements:
         start = element.text_end
-        if element.tag != "h1" or start in places or _weight(page.text_of(element)) < _LEAST_HEADLINE:
+        if element.tag != "h1" and not _may_say(page, element, title):
+            continue
+        text = page.text_of(element)
+        if _weight(text) < _LEAST_HEADLINE or start in places or (element.tag != "h1" and text not in title):
             continue
         following = bisect_left(places, start)
         end = places[following] if following < len(places) else len(page.texts)
-        lines = map(squeeze, page.texts[start : min(end, start + _NEAR_TEXTS)])
+        above = max(element.text_start - _TEXTS_OVER, places[following - 1] + 1 if following else 0)
+        lines = map(squeeze, page.texts[above : min(end, start + _NEAR_TEXTS)])
         if sum(prose[start:end]) >= _LEAST_SENTENCES and any(days.is_own(line) for line in lines):
             return True
     return False
+
+
+def _may_say(page: Outline, element: Element, title: str) -> bool:
+    """Whether an element of one or two texts begins with words of the title: to look at few only."""
+    first = element.text_start
+    return 0 < element.text_end - first <= _HEADLINE_TEXTS and page.texts[first].strip()[:_OPENING] in title
 
 
 @dataclass(frozen=True, slots=True)

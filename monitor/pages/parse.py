@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.domain.page import Link, Page, PageError, PageErrorCode
 from monitor.pages.article import read_article
+from monitor.pages.articletext import all_lines
 from monitor.pages.attachments import find_attachments
 from monitor.pages.datastore import with_stored_records
 from monitor.pages.encoding import decode
@@ -119,6 +120,7 @@ def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
     page.title, page.text = article.title, article.text
     page.published_on, page.date_source = article.published_on, article.date_source
     page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number
+    page.lines = all_lines(seen)
     page.links = _links(seen)
     page.attachments = find_attachments(seen)
     if page.candidates:

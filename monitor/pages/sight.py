@@ -155,11 +155,21 @@ class Sight:
         node = element.parent
         while node is not None and node.tag != "article" and "comment" not in node.names:
             node = node.parent
-        return (
-            node is not None
-            and node.tag == "article"
-            and any(node.text_start < start <= node.text_end for start in self.starts)
-        )
+        return node is not None and node.tag == "article" and self._holds_headline(node)
+
+    def is_in_other_article(self, element: Element) -> bool:
+        """Whether an element lies in an `article` element, and the headline in another one: that is a teaser."""
+        node = element.parent
+        while node is not None and node.tag != "article":
+            node = node.parent
+        return node is not None and self._is_in_article and not self._holds_headline(node)
+
+    def _holds_headline(self, element: Element) -> bool:
+        return any(element.text_start < start <= element.text_end for start in self.starts)
+
+    @cached_property
+    def _is_in_article(self) -> bool:
+        return any(element.tag == "article" and self._holds_headline(element) for element in self.page.elements)
 
     @cached_property
     def _headlines(self) -> list[Element]:

@@ -1,8 +1,7 @@
 """Who may be asked next, for one run: manners towards a host, and what it thought of being asked."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import urljoin
 
 from monitor.net.failure import FetchFailed
 from monitor.net.politeness import Politeness
@@ -19,7 +18,6 @@ class Turns:
         self._politeness = politeness
         self._rest_s = min(_REST_FACTOR * delay_s, _LONGEST_REST_S)
         self._cool_down = CoolDown()
-        self._notes: dict[str, str] = {}
 
     @asynccontextmanager
     async def turn(self, url: str) -> AsyncIterator[None]:
@@ -35,14 +33,3 @@ class Turns:
             raise
         else:
             self._cool_down.record(url, None)
-        finally:
-            if note := self._politeness.robots_note(url):
-                self._notes.setdefault(urljoin(url, "/robots.txt"), note)
-
-    def note(self, url: str, text: str) -> None:
-        """Takes down something that the run should say about a url."""
-        self._notes[url] = text
-
-    def notes(self) -> Mapping[str, str]:
-        """What was taken down, by url."""
-        return dict(self._notes)

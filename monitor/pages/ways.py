@@ -1,22 +1,17 @@
 """The two ways to a page, over HTTP and drawn in the browser, and which of them one address is worth."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from monitor.domain.page import Page, PageError, PageErrorCode
+from monitor.domain.sighting import NO_BROWSER, Sighting, Way
 from monitor.domain.words import Render
 from monitor.errors import BrowserMissing
 from monitor.net.blocks import SCRIPT_COOKIE
-from monitor.net.caching import Keep
-from monitor.net.client import HttpClient
-from monitor.net.failure import FetchFailed
-from monitor.pages.drawnfolders import DrawnFolders
-from monitor.pages.fetch import Seen, page_of_failure, seen
-from monitor.pages.render import Renderer
+from monitor.pages.fetch import Seen, read
 from monitor.pages.shell import needs_browser
-from monitor.pages.turns import Turns
-from monitor.ports import Clock
-from monitor.settings import PagesSettings
+from monitor.ports import Outside
 
 _SHELL_MAX_CHARS = 200
 _SHELL_MAX_LINKS = 5
@@ -30,22 +25,9 @@ class Ways:
     captcha or finds us too fast said no: a browser is not sent to ask again.
     """
 
-    def __init__(
-        self,
-        *,
-        pages: PagesSettings,
-        clock: Clock,
-        client: HttpClient,
-        renderer: Renderer,
-        turns: Turns,
-        drawn_folders: DrawnFolders,
-    ) -> None:
-        self._pages = pages
-        self._clock = clock
-        self._client = client
-        self._renderer = renderer
-        self._turns = turns
-        self._drawn_folders = drawn_folders
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+        self._notes: dict[str, str] = {}
 
     async def take(self, address: str, mode: Render) -> Seen:
         """What stands at `address`; `BrowserMissing` where it is to be drawn in any case and cannot be."""
@@ -53,7 +35,7 @@ class Ways:
             return await self._drawn(address)
         if mode is Render.NEVER:
             return await self._static(address)
-        if self._drawn_folders.holds(address, self._clock.now().date()):
+        if self._outside.draws_first(address):
             drawn = await self.drawn_if_possible(address)
             if drawn is not None:
                 return drawn
@@ -62,8 +44,20 @@ class Ways:
     async def drawn_if_possible(self, address: str) -> Seen | None:
         """The page from the browser, None where there is none that starts."""
         with suppress(BrowserMissing):
-            return await self._drawn(address) if self._renderer.is_available() else None
+            return await self._drawn(address) if self._outside.can_draw() else None
         return None
+
+    async def document(self, address: str) -> Sighting:
+        """The document at `address`, as it came."""
+        return await self._see(address, Way.DOCUMENT)
+
+    def note(self, url: str, text: str) -> None:
+        """Takes down something that the run should say about a url."""
+        self._notes[url] = text
+
+    def notes(self) -> Mapping[str, str]:
+        """What was taken down, by url."""
+        return dict(self._notes)
 
     async def _static_then_drawn(self, address: str) -> Seen:
         static = await self._static(address)
@@ -74,31 +68,26 @@ class Ways:
             return static
         if drawn.page.error is None:
             if not static.page.is_cut_short:  # which says nothing about the pages beside it
-                self._drawn_folders.add(address, self._clock.now().date())
+                self._outside.found_drawn(address)
             return drawn
         # A page that says something without its scripts is better than none with them.
         return drawn if static.page.error or _is_shell(static) else static
 
     async def _static(self, address: str) -> Seen:
-        at = self._clock.now()
-        try:
-            async with self._turns.turn(address):
-                response = await self._client.fetch(
-                    address, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, keep=Keep.ASK
-                )
-        except FetchFailed as failure:
-            return Seen(page_of_failure(address, failure, at=at))
-        return await seen(response, url=address, at=at)
+        return await read(await self._see(address, Way.HTTP))
 
     async def _drawn(self, address: str) -> Seen:
-        at = self._clock.now()
-        try:
-            async with self._turns.turn(address):
-                response = await self._renderer.render(address)
-        except FetchFailed as failure:
-            return Seen(page_of_failure(address, failure, at=at, rendered=True))
-        drawn = await seen(response, url=address, at=at, rendered=True)
+        sighting = await self._see(address, Way.DRAWN)
+        if sighting.error is not None and sighting.error.detail_code == NO_BROWSER:
+            raise BrowserMissing(sighting.error.message)
+        drawn = await read(sighting)
         return replace(drawn, page=page_or_shell(drawn))
+
+    async def _see(self, address: str, way: Way) -> Sighting:
+        sighting = await self._outside.see(address, way)
+        for url, note in sighting.notes.items():
+            self._notes.setdefault(url, note)
+        return sighting
 
 
 def page_or_shell(loaded: Seen) -> Page:

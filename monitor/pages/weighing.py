@@ -29,8 +29,8 @@ _HERE = re.compile(
 _DATE_LIKE = re.compile(
     r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}(?!\d{2})|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?!\d)|[\[(（]\d\d[-/]\d\d[\])）]|"
     r"^\s*\d\d-\d\d\s*$|\d{1,2}月\d{1,2}日"
-    r"|\b(?:jan|feb|mar|mär|apr|may|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*\.?\s+\d{1,2}\b|"
-    r"\b\d{1,2}\.?\s+(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
+    r"|\b(?:jan|feb|mar|mär|apr|may|jun|jul|aug|sep|oct|okt|nov|dec|dez|dic|ene|abr|avr|fév|déc)[a-z]*\.?\s+\d{1,2}\b|"
+    r"\b\d{1,2}\.?\s+(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]|dic|ene|abr|avr|fév|déc)"
     r"|(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天",
     re.IGNORECASE,
 )
@@ -254,7 +254,8 @@ class Scales:
         return answer
 
     def _is_named_so(self, element: Element) -> bool:
-        if element.tag in ("body", "html"):
+        # A post's classes name its subjects, as tag-rank or category-hot, and not what it is on the page.
+        if element.tag in ("body", "html", "article") or "hentry" in element.css_class:
             return False
         if not (
             element.tag in _BOILERPLATE_TAGS

@@ -23,3 +23,13 @@ def test_hosts_of_most_other_countries_put_the_day_first(url: str) -> None:
 )
 def test_a_host_that_tells_no_custom_settles_nothing(url: str) -> None:
     assert customary_order(url) is None
+
+
+@pytest.mark.parametrize("language", ["de-CH", "pt_BR", "EL"])
+def test_the_language_of_a_page_settles_what_its_host_does_not(language: str) -> None:
+    assert customary_order("https://sample.org/", language) == "dmy"
+    assert customary_order("https://sample.gov/", language) == "mdy"
+
+
+def test_english_is_written_in_both_orders() -> None:
+    assert customary_order("https://sample.org/", "en") is None

@@ -3,7 +3,6 @@ import zipfile
 
 import pytest
 
-from monitor.net.response import Response
 from monitor.pages.filetype import extension_of
 
 
@@ -12,10 +11,6 @@ def zipped(name: str) -> bytes:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr(name, "x")
     return packed.getvalue()
-
-
-def response(body: bytes, url: str = "http://a.example/file", kind: str = "") -> Response:
-    return Response(url=url, final_url=url, status=200, headers={"content-type": kind} if kind else {}, body=body)
 
 
 @pytest.mark.parametrize(
@@ -35,4 +30,4 @@ def response(body: bytes, url: str = "http://a.example/file", kind: str = "") ->
     ],
 )
 def test_the_kind_comes_from_a_closed_list(body: bytes, url: str, kind: str, extension: str) -> None:
-    assert extension_of(response(body, url, kind)) == extension
+    assert extension_of(body, url=url, content_type=kind or None) == extension
