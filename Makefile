@@ -28,7 +28,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
-demo: .venv/.browser ## sweep the sample ministry and write its briefing to out/briefing.html
+demo: .venv/.browser ## sweep the two sample sites and write their briefing to out/briefing.html
 	@.venv/bin/python -m monitor demo --out out
 
 ## Work on it ------------------------------------------------------------------------------------------

@@ -9,24 +9,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.app.archive import Archive
+from monitor.app.briefings import BriefingDesk
 from monitor.app.condition import Condition
 from monitor.app.costs import CostDesk
+from monitor.app.deliveries import DeliveryDesk, check_targets, examine_targets
+from monitor.app.dispatch import Dispatch
 from monitor.app.doctor import Doctor
 from monitor.app.health import HealthDesk
+from monitor.app.proof import ProofDesk
+from monitor.app.recording import OutsetFacts, Recording
+from monitor.app.replay import ReplayDesk
 from monitor.app.sources import SourceDesk
 from monitor.app.sweeps import SweepDesk
 from monitor.app.tokens import TokenDesk
 from monitor.app.upkeep import Upkeep
+from monitor.app.writing import WritingDesk
+from monitor.channels.opening import channel_of
 from monitor.errors import DatabaseError, UsageError
+from monitor.evidence.records import Records
+from monitor.evidence.storage import Storage
+from monitor.net.guard import Guard
 from monitor.pages.browser import find_browser
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
-from monitor.ports import ChatModel, Clock
-from monitor.settings import LlmSettings, Settings, load_settings, settings_path
+from monitor.ports import ChatModel, Clock, Outside
+from monitor.settings import LlmSettings, PagesSettings, Settings, load_settings, settings_path
 from monitor.store import Store, backup, migrate
 from monitor.store.address import DatabaseAddress
 from monitor.store.transfer import transfer
-from monitor.work.notices import LogNotices
+from monitor.work.notices import Notices
 from monitor.work.presence import HeartbeatPresence, alone_on
 from monitor.work.steps import DirectSteps
 from monitor.work.triggers import CronSchedules
@@ -55,6 +66,12 @@ class App:
     sources: SourceDesk
     sweeps: SweepDesk
     archive: Archive
+    proofs: ProofDesk
+    replays: ReplayDesk
+    writing: WritingDesk
+    briefings: BriefingDesk
+    dispatch: Dispatch
+    deliveries: DeliveryDesk
     condition: Condition
     tokens: TokenDesk
     health: HealthDesk
@@ -91,9 +108,31 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
             )  # fmt: skip
 
         costs = CostDesk(store=store, clock=clock, timezone=settings.timezone)
-        health = HealthDesk(store=store, clock=clock, timezone=settings.timezone, notifier=LogNotices())
-        sources = SourceDesk(store=store, clock=clock, schedules=CronSchedules(), timezone=settings.timezone)
+        health = HealthDesk(
+            store=store, clock=clock, timezone=settings.timezone,
+            notifier=Notices(store=store, settings=settings, clock=clock),
+        )  # fmt: skip
+        schedules = CronSchedules()
+        check_targets(settings, schedules)
+        sources = SourceDesk(store=store, clock=clock, schedules=schedules, timezone=settings.timezone)
         await sources.seed(settings.sources)
+        briefings = BriefingDesk(store=store, clock=clock, settings=settings, new_model=new_model)
+
+        async def print_page(page: bytes) -> bytes:
+            from monitor.pages.render.printing import print_pdf  # its library takes a while to import
+
+            return await print_pdf(page, settings.pages.browser)
+
+        writing = WritingDesk(print_pdf=print_page, template=settings.briefing.template)
+        dispatch = Dispatch(
+            store=store, settings=settings, clock=clock, schedules=schedules, briefings=briefings,
+            write=writing.briefing, new_channel=lambda target: channel_of(target, settings.network, clock),
+        )  # fmt: skip
+        storage = Storage(settings.storage_url or str(settings.data_dir))
+        records = Records(store=store, storage=storage)
+        recording = Recording(
+            records=records, settings=settings, clock=clock, new_loader=loader.for_run, new_model=new_model
+        )
         presence = HeartbeatPresence(
             store=store, clock=clock, folder=settings.data_dir, executor_id=settings.work.executor_id
         )
@@ -101,13 +140,28 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
             settings=settings, clock=clock, store=store, loader=loader, presence=presence, sources=sources,
             sweeps=SweepDesk(
                 store=store, settings=settings, clock=clock, documents=Documents(max_bytes=settings.pages.max_bytes),
-                steps=DirectSteps(), presence=presence, health=health, new_loader=loader.for_run, new_model=new_model,
+                steps=DirectSteps(), presence=presence, health=health, recording=recording,
             ),
-            archive=Archive(store=store, clock=clock, settings=settings),
+            archive=Archive(store=store), briefings=briefings,
+            proofs=ProofDesk(store=store, records=records),
+            replays=ReplayDesk(
+                store=store, storage=storage, settings=settings, new_loader=_replayed_loader,
+                new_reader=lambda outset: Documents(max_bytes=outset.max_bytes),
+            ),
+            writing=writing, dispatch=dispatch,
+            deliveries=DeliveryDesk(
+                store=store, settings=settings, clock=clock, presence=presence, dispatch=dispatch, steps=DirectSteps()
+            ),
             condition=Condition(store=store, settings=settings, clock=clock, presence=presence),
             tokens=TokenDesk(store=store, clock=clock), health=health, costs=costs,
-            upkeep=Upkeep(store=store, clock=clock, retention_days=settings.work.retention_days),
+            upkeep=Upkeep(store=store, records=records, clock=clock, retention_days=settings.work.retention_days),
         )  # fmt: skip
+
+
+def _replayed_loader(outset: OutsetFacts, outside: Outside, clock: Clock) -> Loader:
+    """The page loader of a replay: what it asks is the records, and what it makes of them is the same."""
+    pages = PagesSettings(render=outset.render, max_bytes=outset.max_bytes)
+    return Loader(pages=pages, clock=clock, guard=Guard(), outside=outside)
 
 
 @asynccontextmanager
@@ -127,7 +181,9 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
         app = await stack.enter_async_context(open_app(settings))
         store, clock, presence = app.store, app.clock, app.presence
         if worker:
-            taking = Worker(store=store, settings=settings, clock=clock, sweeps=app.sweeps, presence=presence)
+            taking = Worker(
+                store=store, settings=settings, clock=clock, sweeps=app.sweeps, dispatch=app.dispatch, presence=presence
+            )
             await stack.enter_async_context(taking.running())
         if scheduler:
             planning = Scheduler(store=store, settings=settings, clock=clock, presence=presence)
@@ -202,8 +258,16 @@ def new_doctor(given: Path | None) -> Doctor:
         check_database=check_database,
         find_browser=lambda settings: str(find_browser(settings.pages.browser)),
         check_model=check_model,
+        check_targets=lambda settings: examine_targets(settings, CronSchedules()),
+        check_storage=_check_storage,
         clock=SystemClock(),
     )
+
+
+def _check_storage(settings: Settings) -> str:
+    if settings.storage_url is None:
+        return f"evidence lies under {settings.data_dir}"
+    return Storage(settings.storage_url).check()
 
 
 def _model_server(settings: LlmSettings) -> "ModelServer":

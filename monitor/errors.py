@@ -6,13 +6,17 @@ MonitorError
 │   └── DatabaseError       the database cannot be reached, or is not migrated
 │       └── DatabaseGone      it was there and may come back: wait, and begin again
 ├── WorkFailed            the work was well asked for and could not be done     exit code 1
-│   └── BrowserMissing      no Chromium on this machine
+│   ├── BrowserMissing      no Chromium on this machine
+│   └── NotDelivered        a channel did not take a letter: try again, or not
 ├── ModelFailed           a model call gave no answer: fall back to the rule
 │   └── ModelUnavailable    do not ask again in this run (circuit open, budget spent, key refused)
+├── RecordLost            what was kept as evidence is not there, or is not what was kept
 └── RunCancelled          somebody asked the run to stop
 
 Every message is one sentence that says what is wrong and how to mend it; it is shown to people as it stands.
 """
+
+from collections.abc import Sequence
 
 
 class MonitorError(Exception):
@@ -47,6 +51,27 @@ class BrowserMissing(WorkFailed):
     """No Chromium was found, or it could not be started."""
 
 
+class NotDelivered(WorkFailed):
+    """A letter did not arrive, or not with everybody.
+
+    `may_retry`: another try may succeed, after `retry_after_s` where the receiver said so. `accepted` are those of
+    several addresses that have it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        may_retry: bool = False,
+        retry_after_s: float | None = None,
+        accepted: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.may_retry = may_retry
+        self.retry_after_s = retry_after_s
+        self.accepted = list(accepted)
+
+
 class ModelFailed(MonitorError):
     """A model call ended without an answer; `outcome` is the word kept in the usage ledger."""
 
@@ -57,6 +82,10 @@ class ModelFailed(MonitorError):
 
 class ModelUnavailable(ModelFailed):
     """The model must not be asked again in this run."""
+
+
+class RecordLost(MonitorError):
+    """A record is missing, damaged or altered; nothing is fetched in its place."""
 
 
 class RunCancelled(MonitorError):

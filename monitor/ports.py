@@ -1,16 +1,18 @@
 """The seams: what the core asks of the world, so that a test or another machine can answer instead."""
 
 import datetime as dt
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from monitor.domain.alarms import AlarmNote
 from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.deliveries import Letter
 from monitor.domain.page import Page
+from monitor.domain.sighting import Sighting, Way
 from monitor.domain.words import Phase, Render
 
 T = TypeVar("T")
@@ -35,8 +37,48 @@ class PageLoader(Protocol):
         """Keep the document at `url` in `folder`, under a name that is ours; `WorkFailed` where that fails."""
         ...
 
+    def can_draw(self) -> bool:
+        """Whether there is a browser to draw with."""
+        ...
+
     def notes(self) -> Mapping[str, str]:
         """What the run should say about getting there, by url: a robots.txt that could not be read, for one."""
+        ...
+
+
+class Recorder(Protocol):
+    """Keeps what one run sees, before anybody reads it."""
+
+    async def keep(self, sighting: Sighting) -> str:
+        """The id of the record; `WorkFailed` where it cannot be kept."""
+        ...
+
+
+class Outside(Protocol):
+    """What answers when a run asks for an address: the sites themselves, or the records of an earlier run."""
+
+    async def see(self, url: str, way: Way) -> Sighting:
+        """What came of asking. Never raises for what the outside does: that is the sighting's `error`."""
+        ...
+
+    def can_draw(self) -> bool:
+        """Whether there is a browser to draw with; it may still fail to start."""
+        ...
+
+    def draws_first(self, url: str) -> bool:
+        """Whether pages beside this one were found to need the browser."""
+        ...
+
+    def found_drawn(self, url: str) -> None:
+        """Take down that the page at `url` needs the browser."""
+        ...
+
+    def for_run(self, recorder: Recorder | None) -> "Outside":
+        """The same outside as another run meets it, from its beginning."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what is held open."""
         ...
 
 
@@ -86,6 +128,14 @@ class Notifier(Protocol):
         ...
 
 
+class Channel(Protocol):
+    """Carries letters to one target."""
+
+    async def send(self, letter: Letter, *, accepted: Collection[str] = ()) -> None:
+        """Hand a letter over, once; `NotDelivered` where it did not arrive. `accepted` are addresses that have it."""
+        ...
+
+
 class Schedules(Protocol):
     """Understands cron."""
 
@@ -99,9 +149,12 @@ class Schedules(Protocol):
 
 
 class Progress(BaseModel):
-    """One sign of life from a run, for a person who waits: which phase, where in it, how far."""
+    """One sign of life from a run, for a person who waits: which phase, where in it, how far.
 
-    phase: Phase
+    After the phases comes `revisit`, which looks again at the pages of earlier items.
+    """
+
+    phase: Phase | Literal["revisit"]
     place: str = ""
     done: int = 0
     total: int | None = None

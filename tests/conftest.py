@@ -1,18 +1,26 @@
-"""What tests in several places need: a real PostgreSQL of their own, and no clock over their properties."""
+"""What tests in several places need: a PostgreSQL and mail servers of their own, no clock over their properties."""
 
+import asyncio
 import importlib.util
 import os
 import pwd
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope
 from hypothesis import settings
 from psycopg import sql
 
@@ -102,6 +110,59 @@ def free_port() -> int:
     """A port that nobody listens on now."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return int(listening.getsockname()[1])
+
+
+@dataclass
+class Mailbox:
+    """What a mail server on loopback took, and what it says to whom instead."""
+
+    envelopes: list[Envelope] = field(default_factory=list)
+    refusals: dict[str, str] = field(default_factory=dict)
+    after_data: str = "250 taken"
+    sign_ins: list[tuple[bytes, bytes]] = field(default_factory=list)
+    port: int = 0
+
+    async def handle_RCPT(self, *said: Any) -> str:  # noqa: N802 -- the library's name
+        _, _, envelope, address, _ = said
+        if address in self.refusals:
+            return self.refusals[address]
+        envelope.rcpt_tos.append(address)
+        return "250 known"
+
+    async def handle_DATA(self, *said: Any) -> str:  # noqa: N802
+        if self.after_data.startswith("250"):
+            self.envelopes.append(said[2])
+        return self.after_data
+
+    def authenticate(self, *said: Any) -> AuthResult:
+        data = said[-1]
+        self.sign_ins.append((data.login, data.password))
+        is_right = data.password == b"right/pass@word"
+        return AuthResult(success=is_right, handled=is_right)
+
+    def messages(self) -> list[EmailMessage]:
+        return [message_from_bytes(one.content or b"", policy=policy.default) for one in self.envelopes]
+
+
+OpenMailbox = Callable[..., Awaitable[Mailbox]]
+
+
+@pytest.fixture
+async def open_mailbox() -> AsyncIterator[OpenMailbox]:
+    """A mail server in the test's own loop; `ssl` is TLS from the first byte, the rest is the library's."""
+    async with AsyncExitStack() as stack:
+
+        async def start(*, ssl: ssl.SSLContext | None = None, signs_in: bool = False, **options: Any) -> Mailbox:
+            mailbox = Mailbox()
+            if signs_in:
+                options["authenticator"] = mailbox.authenticate
+            loop = asyncio.get_running_loop()
+            server = await loop.create_server(lambda: SMTP(mailbox, **options), "127.0.0.1", 0, ssl=ssl)
+            await stack.enter_async_context(server)
+            mailbox.port = server.sockets[0].getsockname()[1]
+            return mailbox
+
+        yield start
 
 
 def _programs(folder: Path) -> Path:

@@ -16,10 +16,13 @@ from typer.main import get_command
 from monitor.app.source_form import SourceForm, checked_form
 from monitor.cli.main import new_app
 from monitor.domain.alarms import AlarmKind
+from monitor.domain.deliveries import DeliveryKind, DeliveryStatus
 from monitor.domain.page import PageErrorCode
+from monitor.domain.revisions import ChangeKind
 from monitor.domain.words import DateSource, Disposition, ItemType, RunStatus, SectionEnd, SourceKind
 from monitor.formats.render import FORMATS
 from monitor.settings import Settings
+from monitor.settings.targets import TargetSettings
 from monitor.settings.template import config_text
 from monitor.work.triggers import CronSchedules
 
@@ -105,7 +108,7 @@ def test_every_setting_stands_on_the_settings_page_as_it_is() -> None:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    told = sections_of(read("docs/users/commands.md"))
+    told = sections_of(read("docs/users/commands.md") + read("docs/developers/benchmarks.md"))
     known = dict(commands(get_command(new_app())))
     missing = [f"no heading for `{path}`" for path in known if path not in told]
     missing += [f"a heading for `{path}`, which is no command" for path in told if path not in known]
@@ -128,6 +131,15 @@ def test_every_field_of_a_source_is_documented() -> None:
     assert not missing, f"docs/administrators/sources.md has no row for {missing}"
 
 
+def test_every_field_of_a_target_is_documented() -> None:
+    page = read("docs/administrators/delivery.md")
+    rows = re.findall(r"^\| `([a-z_]+)` \| (?:`(.*?)` )?\| (.*) \|$", page, flags=re.MULTILINE)
+    told = {name: (yaml.safe_load(default), description) for name, default, description in rows}
+    for name, field in TargetSettings.model_fields.items():
+        default = None if field.is_required() else field.get_default(call_default_factory=True)
+        assert told.get(name) == (default, field.description), as_row(name, default, field.description or "")
+
+
 @pytest.mark.parametrize("page", ["docs/users/commands.md", "docs/users/briefings.md"])
 def test_every_output_format_is_listed(page: str) -> None:
     missing = [name for name in FORMATS if f"`{name}`" not in read(page)]
@@ -140,7 +152,10 @@ def test_every_output_format_is_listed(page: str) -> None:
         (RunStatus, "docs/administrators/runs.md"),
         (SectionEnd, "docs/administrators/runs.md"),
         (PageErrorCode, "docs/administrators/runs.md"),
+        (ChangeKind, "docs/administrators/runs.md"),
         (AlarmKind, "docs/administrators/health.md"),
+        (DeliveryKind, "docs/administrators/delivery.md"),
+        (DeliveryStatus, "docs/administrators/delivery.md"),
         (SourceKind, "docs/administrators/sources.md"),
         (Disposition, "docs/users/briefings.md"),
         (DateSource, "docs/users/briefings.md"),

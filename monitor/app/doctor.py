@@ -33,9 +33,10 @@ class Finding(BaseModel):
 class Doctor:
     """Examines an installation.
 
-    `load` gives the settings or raises what is wrong with them; the others ask the real parts: `check_database` and
-    `check_model` raise a `MonitorError` where they are not well and else say what they found, `find_browser` gives its
-    path. Where the settings cannot be read, what depends on them is not checked and the rest goes by the defaults.
+    `load` gives the settings or raises what is wrong with them; the others ask the real parts: `check_database`,
+    `check_model`, `check_targets` (of delivery) and `check_storage` (for evidence) raise a `MonitorError` where they
+    are not well and else say what they found; `find_browser` gives its path. Where the settings cannot be read, what
+    depends on them is not checked and the rest goes by the defaults.
     """
 
     def __init__(
@@ -45,12 +46,16 @@ class Doctor:
         check_database: Callable[[Settings], Awaitable[str]],
         find_browser: Callable[[Settings], str],
         check_model: Callable[[Settings], Awaitable[str]],
+        check_targets: Callable[[Settings], str],
+        check_storage: Callable[[Settings], str],
         clock: Clock,
     ) -> None:
         self._load = load
         self._check_database = check_database
         self._find_browser = find_browser
         self._check_model = check_model
+        self._check_targets = check_targets
+        self._check_storage = check_storage
         self._clock = clock
 
     async def examine(self) -> list[Finding]:
@@ -63,6 +68,8 @@ class Doctor:
             self._browser(settings),
             await _asked("model", self._check_model, settings) if is_readable else _unchecked("model"),
             _search(settings),
+            _told("delivery", self._check_targets, settings) if is_readable else _unchecked("delivery"),
+            _told("storage", self._check_storage, settings) if is_readable else _unchecked("storage"),
             disk_finding(settings.data_dir, _free_bytes(settings.data_dir)),
             self._time(settings),
         ]
@@ -100,6 +107,13 @@ class Doctor:
 async def _asked(check: str, ask: Callable[[Settings], Awaitable[str]], settings: Settings) -> Finding:
     try:
         return Finding(check=check, level="ok", message=await ask(settings))
+    except MonitorError as error:
+        return Finding(check=check, level="fail", message=str(error))
+
+
+def _told(check: str, ask: Callable[[Settings], str], settings: Settings) -> Finding:
+    try:
+        return Finding(check=check, level="ok", message=ask(settings))
     except MonitorError as error:
         return Finding(check=check, level="fail", message=str(error))
 

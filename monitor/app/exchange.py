@@ -1,6 +1,7 @@
 """Lists of sources in and out: YAML as in config.yaml, and OPML for feed readers."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,27 @@ from lxml import etree
 from monitor.app.source_form import form_values
 from monitor.domain.tables import Source
 from monitor.errors import UsageError
+from monitor.formats.document import one_line
 
 _OWN = "monitorSource"
+_NOT_IN_XML = re.compile(r"[\ud800-\udfff\ufffe\uffff]")  # JSON itself escapes control characters
 
 
 def to_yaml(sources: list[Source]) -> str:
     """The sources as config.yaml writes them."""
     document = {"sources": [form_values(source) for source in sources]}
-    return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=120)
+    return yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Puts a text with a line break of Unicode's own between double quotes, where it is escaped and not folded."""
+
+    def represent_str(self, text: str) -> yaml.ScalarNode:
+        style = '"' if re.search("[\x85\u2028\u2029]", text) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def to_opml(sources: list[Source]) -> str:
@@ -29,10 +43,14 @@ def to_opml(sources: list[Source]) -> str:
         address = (
             {"type": "rss", "xmlUrl": source.url} if source.kind == "feed" else {"type": "link", "url": source.url}
         )
-        own = json.dumps(form_values(source), ensure_ascii=False)
-        etree.SubElement(body, "outline", {"text": source.name, **address, _OWN: own})
+        own = _NOT_IN_XML.sub(_escaped, json.dumps(form_values(source), ensure_ascii=False))
+        etree.SubElement(body, "outline", {"text": one_line(source.name), **address, _OWN: own})
     text: bytes = etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
     return text.decode()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def read_sources(path: Path) -> list[dict[str, Any]]:

@@ -4,14 +4,12 @@ import asyncio
 import datetime as dt
 import secrets
 import tempfile
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel
-
 from monitor.app.health import HealthDesk
 from monitor.app.obeying import until_cancelled
+from monitor.app.recording import Recording, Start
 from monitor.app.report import RunReport, WholeRun, report_of, whole_run
 from monitor.app.sources import timezone_of
 from monitor.app.trials import Trial, trial_of
@@ -19,11 +17,11 @@ from monitor.domain.tables import Run, Source
 from monitor.domain.words import Phase, RunStatus, SectionEnd
 from monitor.errors import UsageError, WorkFailed
 from monitor.logs import belonging_to, logger_of
-from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, Presence, Progress, ProgressCallback, Steps
+from monitor.ports import Clock, DocumentReader, Presence, Progress, ProgressCallback, Steps
 from monitor.settings import Settings
 from monitor.store import Store
 from monitor.sweep.pipeline import Parts, sweep
-from monitor.sweep.window import Window, window_of
+from monitor.sweep.window import window_of
 
 WORKER = "worker"
 """The kind of process that takes runs out of the queue."""
@@ -33,18 +31,11 @@ _log = logger_of("sweeps")
 _PATIENCE_S = 60.0
 
 
-class _Outset(BaseModel):
-    """What holds for a run from its first moment on, however often it is interrupted."""
-
-    today: dt.date
-    window: Window
-
-
 class SweepDesk:
     """Runs sources.
 
-    `new_loader` gives a page loader that remembers the pages of one run; `new_model` a model bound to a run, or None
-    where no model is to be asked. `steps` are those of a run that is carried out here and now.
+    `recording` equips each run with its page loader and model; `steps` are those of a run that is carried out here and
+    now.
     """
 
     def __init__(
@@ -57,8 +48,7 @@ class SweepDesk:
         steps: Steps,
         presence: Presence,
         health: HealthDesk,
-        new_loader: Callable[[], PageLoader],
-        new_model: Callable[[str, Store], Awaitable[ChatModel | None]],
+        recording: Recording,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -67,8 +57,7 @@ class SweepDesk:
         self._steps = steps
         self._presence = presence
         self._health = health
-        self._new_loader = new_loader
-        self._new_model = new_model
+        self._recording = recording
 
     async def sweep(
         self,
@@ -216,26 +205,31 @@ class SweepDesk:
         self, store: Store, run: Run, source: Source, since: dt.date | None, until: dt.date | None, steps: Steps,
         on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *, is_trial: bool = False,
     ) -> RunStatus:  # fmt: skip
-        async def begin() -> _Outset:
+        gear = await self._recording.gear(run, store, is_trial=is_trial)
+
+        async def begin() -> Start:
             started_at = run.started_at or self._clock.now()
             today = started_at.astimezone(ZoneInfo(timezone_of(source, self._settings.timezone))).date()
             days = source.window_days or self._settings.sweep.window_days
             window = window_of(today=today, days=days, since=since, until=until)
             is_baseline = source.last_success_at is None
             await store.runs.update(run.id, since=window.since, until=window.until, is_baseline=is_baseline)
-            return _Outset(today=today, window=window)
+            start = Start(today=today, window=window)
+            if not is_trial:
+                await self._recording.set_out(run, source, store, gear, start)
+            return start
 
         event = cancel_event or asyncio.Event()
         _log.info("run begins", run=run.id, source=source.name)
         with belonging_to(run=run.id, source=source.name), tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
             parts = Parts(
-                store=store, loader=self._new_loader(), documents=self._documents, steps=steps, clock=self._clock,
-                model=await self._new_model(run.id, store), limits=self._settings.sweep, folder=Path(folder),
+                store=store, loader=gear.loader, documents=self._documents, steps=steps, clock=self._clock,
+                model=gear.model, linker=gear.linker, limits=self._settings.sweep, folder=Path(folder),
                 on_progress=on_progress, cancel_event=event, is_trial=is_trial,
             )  # fmt: skip
             try:
-                outset = await steps.run("begin", _Outset, begin)
-                work = sweep(run, source, window=outset.window, today=outset.today, parts=parts)
+                start = await steps.run("begin", Start, begin)
+                work = sweep(run, source, window=start.window, today=start.today, parts=parts)
                 status = await until_cancelled(work, event, store=store, run_id=run.id)
             except Exception as error:
                 # Whatever ended it, the run does not stay `running`; what it kept stays kept.

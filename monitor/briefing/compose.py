@@ -1,43 +1,28 @@
-"""A briefing: what is new, most important first, and what could not be seen.
+"""A briefing: what is new, most important first, what changed, and what could not be seen.
 
-Everything here is a plain value; the caller gathers items and source states, and says what time it is.
+Everything here is a plain value; the caller gathers items and source states, puts them in order, and says what time it
+is.
 """
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.wire import FallbackWire, ItemWire, item_wire
-from monitor.domain.reading import UnseenPlace
+from monitor.briefing.gaps import Gap, SourceState, gaps_of
+from monitor.briefing.grouping import Group
+from monitor.briefing.order import RankedBy, Ranking
+from monitor.briefing.overview import Overview, Sentence
+from monitor.briefing.wire import ItemWire
+from monitor.briefing.wording import wording_for
+from monitor.domain.revisions import ChangeKind, Op, Part, Revision
 from monitor.domain.tables import Item
-from monitor.domain.words import RunStatus, SummaryBy
+from monitor.domain.words import SummaryBy
+from monitor.ranking import tier_of
 
-GapKind = Literal[
-    "failed", "cancelled", "degraded", "running", "never_run", "silent", "unseen", "over_limit", "left", "refused"
-]
-
-
-class SourceState(BaseModel):
-    """What the latest run of a source in the period came to; `status` None where there was none.
-
-    `over_limit`, `left` and `refused` count the candidates in range that were seen and not saved.
-    """
-
-    name: str
-    status: RunStatus | None = None
-    run_id: str | None = None
-    is_baseline: bool = False
-    new_items: int = 0
-    last_error: str | None = None
-    last_run_at: dt.datetime | None = None
-    last_new_item_at: dt.datetime | None = None
-    fallbacks: list[FallbackWire] = Field(default_factory=list)
-    unseen: list[UnseenPlace] = Field(default_factory=list)
-    over_limit: int = 0
-    left: int = 0
-    refused: int = 0
+Grouping = Literal["theme", "source", "none"]
+ModelTask = Literal["ranking", "overview"]
 
 
 class Period(BaseModel):
@@ -47,28 +32,73 @@ class Period(BaseModel):
     until: dt.date
 
 
-class MoreItem(BaseModel):
-    """An item beyond the top ones."""
+class Place(BaseModel):
+    """An item that is not shown in full: another place of a document, its interpretation, or one beyond the top."""
 
+    id: int | None
+    source: str
+    section: str
     title: str
     url: str
     date: dt.date | None
 
 
-class Gap(BaseModel):
-    """Something that the briefing does not show, or may not show whole."""
+class Interpretation(Place):
+    """An item that explains the one that it stands under, with the other places of it."""
 
+    places: list[Place] = Field(default_factory=list)
+
+
+class BriefingItem(ItemWire):
+    """An item shown in full; `rank` is its place in this briefing.
+
+    `places` are the other items in which the same document was published, `interpretations` those that explain it.
+    """
+
+    places: list[Place] = Field(default_factory=list)
+    interpretations: list[Interpretation] = Field(default_factory=list)
+
+
+class MoreItem(Place):
+    """An item beyond the top ones, with what stands under it."""
+
+    places: list[Place] = Field(default_factory=list)
+    interpretations: list[Interpretation] = Field(default_factory=list)
+
+
+class ChangedItem(BaseModel):
+    """A published item whose page was found altered at `seen_at`.
+
+    `articles` names the clauses that were changed, added, removed or renumbered, as the text does; `parts` what else
+    differs.
+    """
+
+    item: int
+    title: str
+    url: str
     source: str
-    kind: GapKind
-    detail: str = ""
-    url: str | None = None
+    kind: ChangeKind
+    articles: dict[Op, list[str]] = Field(default_factory=dict)
+    parts: list[Part] = Field(default_factory=list)
+    seen_at: dt.datetime
+
+
+class ModelFault(BaseModel):
+    """What a model was asked for in vain; a rule took its place, or nothing did."""
+
+    task: ModelTask
+    reason: str
 
 
 class Briefing(BaseModel):
-    """The published shape, also as JSON. `reposts` are the ids of items whose page lies on another host.
+    """The published shape, also as JSON. `items` and `more` stand in order of importance; `group` is for pages.
 
-    `extracts` counts the shown summaries that are sentences of the page and no model's words, `without_summary` those
-    items that have none. `baselines` names the sources whose first run this is: what they bring is not all new.
+    Each item stands for one document: its other places and its interpretations are under it and not counted again.
+    Each sentence of the `overview` names the items that it rests on; `overview_dropped` counts the sentences that a
+    model wrote and that rest on none. `ranked_by`: the run's own ranks, a model over the items of all runs, or the
+    rules. `reposts` are the ids of items whose page lies on another host. `extracts` counts the shown summaries that
+    are sentences of the page and no model's words, `without_summary` those items that have none. `baselines` names
+    the sources whose first run this is: what they bring is not all new.
     """
 
     title: str
@@ -76,89 +106,119 @@ class Briefing(BaseModel):
     language: str
     generated_at: dt.datetime
     public_url: str | None = None
-    items: list[ItemWire]
+    group: Grouping = "theme"
+    ranked_by: RankedBy = "rule"
+    overview: list[Sentence] = Field(default_factory=list)
+    overview_dropped: int = 0
+    items: list[BriefingItem]
     more: list[MoreItem]
+    changes: list[ChangedItem] = Field(default_factory=list)
     sources: list[SourceState]
     gaps: list[Gap]
+    model_faults: list[ModelFault] = Field(default_factory=list)
     baselines: list[str]
     extracts: int
     without_summary: int
     reposts: list[int]
 
+    @property
+    def item_ids(self) -> set[int]:
+        """All items that the briefing shows or names."""
+        told: list[BriefingItem | MoreItem] = [*self.items, *self.more]
+        readings = [reading for item in told for reading in item.interpretations]
+        places = [place for one in (*told, *readings) for place in one.places]
+        return {one.id for one in (*told, *readings, *places) if one.id is not None}
+
 
 def compose(
-    items: Sequence[Item],
+    groups: Sequence[Group],
     runs_info: Sequence[SourceState],
     *,
-    title: str,
+    ranking: Ranking,
     period: Period,
     language: str,
     top: int | None,
     generated_at: dt.datetime,
     public_url: str | None = None,
+    group: Grouping = "theme",
+    changes: Sequence[ChangedItem] = (),
 ) -> Briefing:
-    """The briefing of these items and sources; with `top`, the items beyond it are named in `more`.
+    """The briefing of these documents in the order of `ranking`, without an overview.
 
-    Items of one run stand in the order of its ranks. Ranks of different runs cannot be compared, so items of several
-    are merged by tier, then rank, then date. A briefing never hides what it could not see: each failure, fallback,
-    silence and unread place of `runs_info` is a gap, whether there are items or not.
+    With `top`, the documents beyond it are named in `more`. A briefing never hides what it could not see: each
+    failure, fallback, silence and unread place of `runs_info` is a gap, whether there are items or not.
     """
-    ordered = _in_order(items)
+    ordered = [groups[place] for place in ranking.order]
     shown, rest = (ordered, []) if top is None else (ordered[:top], ordered[top:])
+    leads = [one.lead for one in shown]
     return Briefing(
-        title=title,
+        title=wording_for(language).title,
         period=period,
         language=language,
         generated_at=generated_at,
         public_url=public_url,
-        items=[item_wire(item) for item in shown],
-        more=[MoreItem(title=item.title, url=item.url, date=item.date) for item in rest],
+        group=group,
+        ranked_by=ranking.by,
+        items=[_shown(one, rank) for rank, one in enumerate(shown, start=1)],
+        more=[_more(one) for one in rest],
+        changes=list(changes),
         sources=list(runs_info),
         gaps=[gap for state in runs_info for gap in gaps_of(state)],
+        model_faults=_faults("ranking", ranking.fault),
         baselines=[state.name for state in runs_info if state.is_baseline],
-        extracts=sum(item.summary_by is SummaryBy.EXTRACT for item in shown),
-        without_summary=sum(not item.summary for item in shown),
-        reposts=[item.id for item in shown if item.is_repost and item.id is not None],
+        extracts=sum(item.summary_by is SummaryBy.EXTRACT for item in leads),
+        without_summary=sum(not item.summary for item in leads),
+        reposts=[item.id for item in leads if item.is_repost and item.id is not None],
     )
 
 
-def gaps_of(state: SourceState) -> list[Gap]:
-    """All that one source's latest run leaves open, the gravest first."""
-    gaps: list[Gap] = []
-    if state.status is None:
-        gaps.append(Gap(source=state.name, kind="never_run", detail=state.last_error or ""))
-    elif state.status is RunStatus.FAILED:
-        gaps.append(Gap(source=state.name, kind="failed", detail=state.last_error or ""))
-    elif state.status is RunStatus.CANCELLED:
-        gaps.append(Gap(source=state.name, kind="cancelled", detail=state.last_error or ""))
-    elif not state.status.is_final:
-        gaps.append(Gap(source=state.name, kind="running"))
-    elif state.status is RunStatus.DEGRADED and not state.fallbacks:
-        gaps.append(Gap(source=state.name, kind="degraded", detail=state.last_error or ""))
-    gaps.extend(
-        Gap(source=state.name, kind="degraded", detail=f"{fallback.phase} · {fallback.where} · {fallback.reason}")
-        for fallback in state.fallbacks
-    )
-    gaps.extend(
-        Gap(source=state.name, kind="unseen", detail=f"{place.section} · {place.reason}", url=place.url)
-        for place in state.unseen
-    )
-    counts: tuple[tuple[GapKind, int], ...] = (
-        ("over_limit", state.over_limit), ("left", state.left), ("refused", state.refused),
+def with_overview(briefing: Briefing, overview: Overview) -> Briefing:
+    """The briefing with the overview that was written of it, or with the reason why none was."""
+    faults = _faults("overview", overview.fault)
+    return briefing.model_copy(
+        update={
+            "overview": overview.sentences, "overview_dropped": overview.dropped,
+            "model_faults": [*briefing.model_faults, *faults],
+        }
     )  # fmt: skip
-    gaps.extend(Gap(source=state.name, kind=kind, detail=str(count)) for kind, count in counts if count)
-    if state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) and state.new_items == 0:
-        last = state.last_new_item_at
-        gaps.append(Gap(source=state.name, kind="silent", detail=last.date().isoformat() if last else ""))
-    return gaps
 
 
-def _in_order(items: Sequence[Item]) -> list[Item]:
-    is_one_run = len({item.run_id for item in items}) == 1
+def changed_item(item: Item, revision: Revision) -> ChangedItem:
+    """What a briefing says of a revision."""
+    change = revision.change
+    return ChangedItem(
+        item=item.id or 0, title=item.title, url=item.url, source=item.source, kind=revision.kind,
+        articles={op: articles for op in Op if (articles := change.articles(op))},
+        parts=[part for part in Part if part is not Part.ARTICLE and change.of(part)], seen_at=revision.seen_at,
+    )  # fmt: skip
 
-    def place(item: Item) -> tuple[int, int, int]:
-        tier = 0 if is_one_run else item.tier or 6
-        rank = item.rank if item.rank is not None else 10**6
-        return tier, rank, -(item.date.toordinal() if item.date else 0)
 
-    return sorted(items, key=place)
+def _shown(group: Group, rank: int) -> BriefingItem:
+    told = {"rank": rank, "tier": group.lead.tier or tier_of(group.lead)}
+    return BriefingItem.model_validate(_fields(group.lead, BriefingItem) | _under(group) | told)
+
+
+def _more(group: Group) -> MoreItem:
+    return MoreItem.model_validate(_fields(group.lead, MoreItem) | _under(group))
+
+
+def _under(group: Group) -> dict[str, Any]:
+    """What stands under a document; what explains an explanation stands beside it."""
+    readings = [reading for one in group.interpretations for reading in (one, *one.interpretations)]
+    return {"places": _places(group), "interpretations": [_reading(one) for one in readings]}
+
+
+def _reading(group: Group) -> Interpretation:
+    return Interpretation.model_validate(_fields(group.lead, Interpretation) | {"places": _places(group)})
+
+
+def _places(group: Group) -> list[Place]:
+    return [Place.model_validate(item, from_attributes=True) for item in group.places]
+
+
+def _fields(item: Item, shape: type[BaseModel]) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in shape.model_fields if hasattr(item, name)}
+
+
+def _faults(task: ModelTask, reason: str) -> list[ModelFault]:
+    return [ModelFault(task=task, reason=reason)] if reason else []

@@ -1,9 +1,12 @@
-"""A briefing laid out as a document: facts, warnings, items, and at the end what could not be seen."""
+"""A briefing laid out as a document: facts, warnings, overview, items, changes, and what could not be seen."""
 
-from monitor.briefing.compose import Briefing, Gap, GapKind, SourceState
-from monitor.briefing.wire import ItemWire
+from collections.abc import Mapping, Sequence
+
+from monitor.briefing.closing import closing
+from monitor.briefing.compose import Briefing, BriefingItem, ChangedItem, MoreItem, Place
+from monitor.briefing.gaps import SourceState
 from monitor.briefing.wording import Wording, wording_for
-from monitor.domain.words import DateSource, Phase, RunStatus, SummaryBy
+from monitor.domain.words import DateSource, RunStatus, SummaryBy
 from monitor.formats.document import (
     Badge,
     Block,
@@ -12,13 +15,13 @@ from monitor.formats.document import (
     Entry,
     Facts,
     Heading,
+    Links,
     Listing,
     Paragraph,
     Span,
-    Table,
 )
 
-_TROUBLED = (RunStatus.FAILED, RunStatus.DEGRADED, RunStatus.CANCELLED)
+_LOWEST_TIER = 5
 
 
 def as_document(briefing: Briefing) -> Document:
@@ -30,18 +33,33 @@ def as_document(briefing: Briefing) -> Document:
     colophon = [Span(text=words.generated.format(f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
     if briefing.public_url:
         colophon.append(Span(text=words.online, url=briefing.public_url))
+    parts = _parts(briefing, words)
     return Document(
         title=briefing.title,
         language=words.locale,
         overline=words.overline,
         subtitle=subtitle,
-        blocks=[*_head(briefing, words), *_body(briefing, words), *_end(briefing, words)],
+        blocks=[
+            *_head(briefing, words), *_overview(briefing, words, parts), *_body(briefing, words, parts),
+            *_changes(briefing, words), *closing(briefing, words),
+        ],
         colophon=colophon,
-    )
+        contents=words.contents,
+        written_at=briefing.generated_at,
+    )  # fmt: skip
+
+
+def _parts(briefing: Briefing, words: Wording) -> dict[str, list[BriefingItem]]:
+    """The items under the headings of their parts; a part stands where its most important item would."""
+    parts: dict[str, list[BriefingItem]] = {}
+    for item in briefing.items:
+        headings = {"theme": words.themes[item.tier or _LOWEST_TIER], "source": item.source, "none": words.entries}
+        parts.setdefault(headings[briefing.group], []).append(item)
+    return parts
 
 
 def _head(briefing: Briefing, words: Wording) -> list[Block]:
-    troubled = [state for state in briefing.sources if _is_troubled(state)]
+    troubled = [state for state in briefing.sources if state.is_troubled]
     facts = [
         (words.items, str(len(briefing.items) + len(briefing.more))),
         (words.sources, str(len(briefing.sources))),
@@ -50,7 +68,7 @@ def _head(briefing: Briefing, words: Wording) -> list[Block]:
     ]
     blocks: list[Block] = [Facts(facts=facts)]
     if troubled:
-        names = words.comma.join(words.aside.format(state.name, words.statuses[state.status]) for state in troubled)
+        names = words.comma.join(_with_status(state, words) for state in troubled)
         blocks.append(Paragraph(spans=[Span(text=words.alert.format(names))], tone="warning"))
     if briefing.baselines:
         text = words.baseline_alert.format(words.comma.join(briefing.baselines))
@@ -58,25 +76,46 @@ def _head(briefing: Briefing, words: Wording) -> list[Block]:
     return blocks
 
 
-def _body(briefing: Briefing, words: Wording) -> list[Block]:
+def _with_status(state: SourceState, words: Wording) -> str:
+    if state.status is RunStatus.SUCCEEDED:
+        return state.name
+    return words.aside.format(state.name, words.statuses[state.status])
+
+
+def _overview(briefing: Briefing, words: Wording, parts: Mapping[str, Sequence[BriefingItem]]) -> list[Block]:
+    """The sentences, each followed by the numbers under which its items stand below, as links to them."""
+    if not briefing.overview:
+        return []
+    in_order = [item for items in parts.values() for item in items]
+    places = {item.id: (number, item.url) for number, item in enumerate(in_order, start=1)}
+    spans: list[Span] = []
+    between = "" if words.locale.startswith("zh") else " "
+    for sentence in briefing.overview:
+        spans.append(Span(text=f"{between if spans else ''}{sentence.text}"))
+        for number, url in sorted(places[item] for item in sentence.items if item in places):
+            spans.append(Span(text=f"[{number}]", url=url))
+    return [Heading(text=words.overview), Paragraph(spans=spans)]
+
+
+def _body(briefing: Briefing, words: Wording, parts: Mapping[str, Sequence[BriefingItem]]) -> list[Block]:
     if not briefing.items and not briefing.more:
         was_seen = any(state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) for state in briefing.sources)
         return [Paragraph(spans=[Span(text=words.nothing if was_seen else words.nothing_seen)])]
     reposts = set(briefing.reposts)
-    entries = [
-        _entry(number, item, words, is_repost=item.id in reposts) for number, item in enumerate(briefing.items, start=1)
-    ]
-    blocks: list[Block] = [Heading(text=words.entries), Entries(entries=entries)]
+    blocks: list[Block] = []
+    number = 0
+    for heading, items in parts.items():
+        entries = []
+        for item in items:
+            number += 1
+            entries.append(_entry(number, item, words, is_repost=item.id in reposts))
+        blocks.extend([Heading(text=heading), Entries(entries=entries)])
     if briefing.more:
-        points = [
-            [Span(text=more.title, url=more.url), Span(text=more.date.isoformat() if more.date else words.undated)]
-            for more in briefing.more
-        ]
-        blocks.extend([Heading(text=words.more), Listing(points=points)])
+        blocks.extend([Heading(text=words.more), Listing(points=[_more(item, words) for item in briefing.more])])
     return blocks
 
 
-def _entry(number: int, item: ItemWire, words: Wording, *, is_repost: bool) -> Entry:
+def _entry(number: int, item: BriefingItem, words: Wording, *, is_repost: bool) -> Entry:
     date = words.undated
     if item.date is not None:
         date = words.aside.format(item.date.isoformat(), words.date_sources[item.date_source])
@@ -86,6 +125,7 @@ def _entry(number: int, item: ItemWire, words: Wording, *, is_repost: bool) -> E
     first = [Span(text=words.types[item.type]), Span(text=date)]
     first.extend([Span(text=item.source), Span(text=item.section)])
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]
+    attachments = [Span(text=_attachment(a.title, a.type), url=a.url) for a in item.attachments]
     badges = []
     if item.late:
         badges.append(Badge(text=words.late, tone="warning"))
@@ -98,8 +138,7 @@ def _entry(number: int, item: ItemWire, words: Wording, *, is_repost: bool) -> E
         badges=badges,
         text=item.summary,
         text_mark=words.extract if item.summary and item.summary_by is SummaryBy.EXTRACT else "",
-        links_label=words.attachments,
-        links=[Span(text=_attachment(a.title, a.type), url=a.url) for a in item.attachments],
+        links=[*_links(words.attachments, attachments), *_under(item, words)],
     )
 
 
@@ -107,52 +146,51 @@ def _attachment(title: str, file_type: str) -> str:
     return f"{title} ({file_type.upper()})" if file_type and not title.lower().endswith(f".{file_type}") else title
 
 
-def _end(briefing: Briefing, words: Wording) -> list[Block]:
-    """State of the sources, what was not seen, how to read the marks."""
-    blocks: list[Block] = []
-    if briefing.sources:
-        rows = [
-            [state.name, words.statuses[state.status], str(state.new_items), _remarks(state, briefing, words)]
-            for state in briefing.sources
-        ]
-        header = [words.source, words.state, words.new_items, words.remarks]
-        tones = ["warning" if _is_troubled(state) else "plain" for state in briefing.sources]
-        blocks.extend([Heading(text=words.source_states), Table(header=header, rows=rows, tones=tones)])
-    listed = [gap for gap in briefing.gaps if gap.kind != "silent"]
-    blocks.append(Heading(text=words.gaps))
-    if listed:
-        blocks.append(Listing(points=[_gap(gap, words) for gap in listed]))
-    else:
-        text = words.no_gaps if briefing.sources else words.nothing_seen
-        blocks.append(Paragraph(spans=[Span(text=text)]))
-    notes = [words.rank_note, words.date_note]
-    if briefing.extracts:
-        notes.append(words.extract_note.format(briefing.extracts))
-    if briefing.without_summary:
-        notes.append(words.no_summary_note.format(briefing.without_summary))
-    blocks.extend([Heading(text=words.notes), Listing(points=[[Span(text=note)] for note in notes])])
-    return blocks
+def _place(place: Place, beside: str, words: Wording) -> Span:
+    """Another item, with where it stands: its section on the source of the item beside it, else its source."""
+    where = place.section if place.source == beside else place.source
+    if place.date is not None:
+        where = f"{where} {place.date.isoformat()}"
+    return Span(text=words.aside.format(place.title, where), url=place.url)
 
 
-def _remarks(state: SourceState, briefing: Briefing, words: Wording) -> str:
-    remarks = [words.baseline] if state.is_baseline else []
-    if state.last_error:
-        remarks.append(state.last_error)
-    kinds = [gap.kind for gap in briefing.gaps if gap.source == state.name]
-    counted: tuple[GapKind, ...] = ("degraded", "unseen")
-    remarks.extend(f"{words.gap_kinds[kind]} {kinds.count(kind)}" for kind in counted if kind in kinds)
-    if "silent" in kinds:
-        remarks.append(words.gap_kinds["silent"])
-    return " · ".join(remarks)
+def _under(item: BriefingItem | MoreItem, words: Wording) -> list[Links]:
+    """What stands under an item: its interpretations, each with its other places, and its own other places."""
+    readings: list[Span] = []
+    for reading in item.interpretations:
+        readings.append(_place(reading, item.source, words))
+        readings.extend(Span(text=f"{words.places} {place.source}", url=place.url) for place in reading.places)
+    places = [_place(place, item.source, words) for place in item.places]
+    return [*_links(words.interpretations, readings), *_links(words.places, places)]
 
 
-def _gap(gap: Gap, words: Wording) -> list[Span]:
-    phase, dot, rest = gap.detail.partition(" · ")
-    is_phase = gap.kind == "degraded" and phase in words.phases
-    detail = f"{words.phases[Phase(phase)]}{dot}{rest}" if is_phase else gap.detail
-    label = words.gap_kinds[gap.kind]
-    return [Span(text=gap.source), Span(text=label), Span(text=detail, url=gap.url)]
+def _links(label: str, links: list[Span]) -> list[Links]:
+    return [Links(label=label, links=links)] if links else []
 
 
-def _is_troubled(state: SourceState) -> bool:
-    return state.status is None or state.status in _TROUBLED or bool(state.unseen)
+def _more(item: MoreItem, words: Wording) -> list[Span]:
+    date = item.date.isoformat() if item.date else words.undated
+    under = [Span(text=f"{row.label} {link.text}", url=link.url) for row in _under(item, words) for link in row.links]
+    return [Span(text=item.title, url=item.url), Span(text=date), Span(text=item.source), *under]
+
+
+def _changes(briefing: Briefing, words: Wording) -> list[Block]:
+    if not briefing.changes:
+        return []
+    return [Heading(text=words.changes), Listing(points=[_change(change, words) for change in briefing.changes])]
+
+
+def _change(change: ChangedItem, words: Wording) -> list[Span]:
+    spans = [Span(text=change.title, url=change.url), Span(text=words.change_kinds[change.kind])]
+    said = [Span(text=one) for one in differences_of(change, words)]
+    return [*spans, *said, Span(text=change.source), Span(text=_seen_on(change, words))]
+
+
+def differences_of(change: ChangedItem, words: Wording) -> list[str]:
+    """What differs: the clauses by what became of them, then the other parts."""
+    said = [f"{words.ops[op]} {words.comma.join(articles)}" for op, articles in change.articles.items()]
+    return [*said, *(words.parts[part] for part in change.parts)]
+
+
+def _seen_on(change: ChangedItem, words: Wording) -> str:
+    return words.seen_on.format(change.seen_at.date().isoformat())

@@ -2,14 +2,17 @@
 
 from pydantic import BaseModel
 
-from monitor.briefing.compose import GapKind
-from monitor.domain.words import DateSource, ItemType, Phase, RunStatus
+from monitor.briefing.gaps import GapKind
+from monitor.briefing.order import RankedBy
+from monitor.domain.revisions import ChangeKind, Op, Part
+from monitor.domain.words import DateSource, ItemType, Phase, RunStatus, SummaryBy
 
 
 class Wording(BaseModel):
     """All that a briefing says by itself in one language; `{}` takes the number or name that belongs there."""
 
     locale: str
+    title: str
     overline: str
     period: str
     one_day: str
@@ -21,8 +24,13 @@ class Wording(BaseModel):
     troubles: str
     alert: str
     baseline_alert: str
+    contents: str
+    overview: str
     entries: str
+    themes: dict[int, str]
     more: str
+    changes: str
+    seen_on: str
     nothing: str
     nothing_seen: str
     source_states: str
@@ -37,23 +45,35 @@ class Wording(BaseModel):
     no_summary_note: str
     date_note: str
     rank_note: str
+    ranked_notes: dict[RankedBy, str]
+    fault_notes: dict[str, str]
+    dropped_note: str
+    overview_note: str
     extract: str
     undated: str
     late: str
     repost: str
     attachments: str
+    places: str
+    interpretations: str
     baseline: str
     comma: str
+    and_more: str
     aside: str
     date_sources: dict[DateSource, str]
+    summary_makers: dict[SummaryBy, str]
     types: dict[ItemType, str]
     statuses: dict[RunStatus | None, str]
     phases: dict[Phase, str]
     gap_kinds: dict[GapKind, str]
+    change_kinds: dict[ChangeKind, str]
+    ops: dict[Op, str]
+    parts: dict[Part, str]
 
 
 _ZH = Wording(
     locale="zh-CN",
+    title="官方动态简报",
     overline="政策简报",
     period="{} 至 {}",
     one_day="{}",
@@ -65,8 +85,15 @@ _ZH = Wording(
     troubles="有异常的来源",
     alert="本期有来源未能完整读取：{}。未列入的内容不等于没有发布，详见文末。",
     baseline_alert="首次采集（基线）：{}。其条目按日期范围收录，并非都是新近出现的。",
+    contents="目录",
+    overview="概览",
     entries="条目",
+    themes={
+        1: "全局性政策与法律法规", 2: "行业政策、监管与标准", 3: "数据与报告", 4: "地方文件与执行通知", 5: "日常动态",
+    },
     more="其余条目",
+    changes="已发布内容的变更",
+    seen_on="{} 发现",
     nothing="本期没有新条目。",
     nothing_seen="本期没有读到任何来源，因此没有条目；这不表示没有新内容发布。",
     source_states="来源情况",
@@ -80,19 +107,32 @@ _ZH = Wording(
     extract_note="{} 条摘要是从原文逐句摘出的（标“摘录”），未经模型改写。",
     no_summary_note="{} 条没有摘要：原文无法读取，或没有可用的句子。",
     date_note="日期后注明其出处：列表、网址、正文、订阅源；查不到的写“日期未知”，不作推测。",
-    rank_note="条目按重要程度排列：全局性政策与法律法规，行业政策、监管与标准，统计数据，地方性与执行层面的文件，日常动态。",
+    rank_note="重要程度的次序：全局性政策与法律法规，行业政策、监管与标准，统计数据，地方性与执行层面的文件，日常动态。",
+    ranked_notes={
+        "run": "条目按采集时评定的重要程度排列。", "model": "各来源的条目合并后由模型评定重要程度。",
+        "rule": "各来源的条目合并后按规则评定重要程度。",
+    },
+    fault_notes={
+        "ranking": "模型未能给出合并次序，改按规则排列（{}）。", "overview": "模型未能写出可以核对的概览（{}）。",
+    },
+    dropped_note="概览中有 {} 句与所注条目核对不上，已删去。",
+    overview_note="概览由模型撰写，方括号中的数字是所依据的条目；其中的数字、日期和引号内的名称均已与这些条目的原文核对。",
     extract="摘录",
     undated="日期未知",
     late="迟到",
     repost="外站",
     attachments="附件",
+    places="亦见",
+    interpretations="解读",
     baseline="首次采集（基线）",
     comma="、",
+    and_more="{} 等 {} 处",
     aside="{}（{}）",
     date_sources={
         DateSource.LISTED: "列表", DateSource.URL: "网址", DateSource.PAGE: "正文", DateSource.FEED: "订阅源",
         DateSource.UNKNOWN: "未知",
     },
+    summary_makers={SummaryBy.MODEL: "模型", SummaryBy.EXTRACT: "摘录", SummaryBy.NONE: "无"},
     types={item_type: str(item_type) for item_type in ItemType},
     statuses={
         RunStatus.QUEUED: "排队中", RunStatus.RUNNING: "进行中", RunStatus.SUCCEEDED: "正常",
@@ -102,11 +142,23 @@ _ZH = Wording(
     gap_kinds={
         "failed": "采集失败", "cancelled": "采集被取消", "degraded": "降级", "running": "采集尚未结束",
         "never_run": "本期未采集", "silent": "没有新条目", "unseen": "未读", "over_limit": "超出上限、留待下次（条）",
-        "left": "有意未收（条）", "refused": "核对不符、未收（条）",
+        "left": "有意未收（条）", "refused": "核对不符、未收（条）", "possible_gap": "可能有遗漏（列表已翻过上次所见）",
+        "silence": "久无更新", "structure": "列表结构有变", "dates_lost": "列表日期缺失", "blocked": "被网站拒绝",
+        "failing": "连续失败",
+    },
+    change_kinds={
+        ChangeKind.CHANGED: "内容有改动", ChangeKind.ATTACHMENTS: "附件有变动", ChangeKind.WITHDRAWN: "已撤下",
+        ChangeKind.MOVED: "网址已变", ChangeKind.RESTORED: "已恢复",
+    },
+    ops={Op.CHANGED: "修改", Op.ADDED: "新增", Op.REMOVED: "删去", Op.RENUMBERED: "改序号"},
+    parts={
+        Part.TITLE: "标题", Part.DATE: "日期", Part.ADDRESS: "网址", Part.ARTICLE: "条文", Part.PARAGRAPH: "正文段落",
+        Part.ATTACHMENT: "附件",
     },
 )  # fmt: skip
 _EN = Wording(
     locale="en",
+    title="What public bodies published",
     overline="POLICY BRIEFING",
     period="{} to {}",
     one_day="{}",
@@ -118,8 +170,16 @@ _EN = Wording(
     troubles="sources with problems",
     alert="Not every source could be read in full: {}. What is missing may have been published; see the end.",
     baseline_alert="First run (baseline): {}. Items are those dated within the period, not all of them newly appeared.",
+    contents="Contents",
+    overview="Overview",
     entries="Items",
+    themes={
+        1: "National policy and law", 2: "Industry policy, supervision, standards", 3: "Statistics and reports",
+        4: "Local documents and execution", 5: "Daily business",
+    },
     more="Further items",
+    changes="Changes to what was published",
+    seen_on="seen {}",
     nothing="There are no new items in this period.",
     nothing_seen="No source could be read, so there are no items; this does not mean that nothing was published.",
     source_states="State of the sources",
@@ -133,20 +193,36 @@ _EN = Wording(
     extract_note="{} summaries are sentences of the page, word for word (marked “extract”), not a model's words.",
     no_summary_note="{} items have no summary: the page could not be read or has no usable sentence.",
     date_note="Each date says where it was read: list, url, page or feed. One not found is “undated”, never guessed.",
-    rank_note="Items stand in order of importance: national policy and law; industry policy, supervision and "
-    "standards; statistics; local and executive documents; daily business.",
+    rank_note="The order of importance: national policy and law; industry policy, supervision and standards; "
+    "statistics; local and executive documents; daily business.",
+    ranked_notes={
+        "run": "Items stand in the order that the run gave them.",
+        "model": "A model put the items of all sources in one order of importance.",
+        "rule": "Rules put the items of all sources in one order of importance.",
+    },
+    fault_notes={
+        "ranking": "The model gave no common order, so the rules did ({}).",
+        "overview": "The model wrote no overview that could be verified ({}).",
+    },
+    dropped_note="{} sentences of the overview did not agree with the items they name and were dropped.",
+    overview_note="The overview is a model's; the numbers in brackets are the items it rests on. Its figures, dates "
+    "and quoted names were checked against their text.",
     extract="extract",
     undated="undated",
     late="late",
     repost="other site",
     attachments="Attachments:",
+    places="See also:",
+    interpretations="Explained in:",
     baseline="first run (baseline)",
     comma=", ",
+    and_more="{} and others, {} in all",
     aside="{} ({})",
     date_sources={
         DateSource.LISTED: "list", DateSource.URL: "url", DateSource.PAGE: "page", DateSource.FEED: "feed",
         DateSource.UNKNOWN: "unknown",
     },
+    summary_makers={SummaryBy.MODEL: "model", SummaryBy.EXTRACT: "extract", SummaryBy.NONE: "none"},
     types={
         ItemType.POLICY: "policy", ItemType.LAW: "law", ItemType.STANDARD: "standard", ItemType.PLAN: "plan",
         ItemType.NOTICE: "notice", ItemType.ANNOUNCEMENT: "announcement", ItemType.INTERPRETATION: "interpretation",
@@ -163,6 +239,18 @@ _EN = Wording(
         "never_run": "not run in this period", "silent": "no new items", "unseen": "not read",
         "over_limit": "over the limit, left for the next run", "left": "left out on purpose",
         "refused": "refused because it did not match the page",
+        "possible_gap": "possible gap: the list has moved past what was seen last", "silence": "silent for long",
+        "structure": "list changed", "dates_lost": "dates lost", "blocked": "turned away by the site",
+        "failing": "failing repeatedly",
+    },
+    change_kinds={
+        ChangeKind.CHANGED: "changed", ChangeKind.ATTACHMENTS: "attachments changed", ChangeKind.WITHDRAWN: "withdrawn",
+        ChangeKind.MOVED: "moved", ChangeKind.RESTORED: "restored",
+    },
+    ops={Op.CHANGED: "changed:", Op.ADDED: "added:", Op.REMOVED: "removed:", Op.RENUMBERED: "renumbered:"},
+    parts={
+        Part.TITLE: "title", Part.DATE: "date", Part.ADDRESS: "address", Part.ARTICLE: "articles",
+        Part.PARAGRAPH: "paragraphs", Part.ATTACHMENT: "attachments",
     },
 )  # fmt: skip
 

@@ -2,63 +2,97 @@
 
 import asyncio
 import datetime as dt
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from monitor.cli.terminal import Terminal, day, plain, terminal_of, write_file
+from monitor.cli.handover import check_outlet, hand_over
+from monitor.cli.options import Fields, given, with_options
+from monitor.cli.terminal import Terminal, day, terminal_of
+from monitor.domain.words import ItemType
+from monitor.errors import UsageError
 
 if TYPE_CHECKING:
     from monitor.briefing.compose import Briefing
 
+_OPTIONS: dict[str, Any] = {
+    "day": Annotated[
+        dt.date | None, typer.Option("--date", parser=day, metavar="D", help="The last day; default today.")
+    ],
+    "days": Annotated[
+        int | None,
+        typer.Option("--days", min=1, max=3660, metavar="N", help="So many days, up to that day; default 1."),
+    ],
+    "top": Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show so many items in full.")],
+    "sources": Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")],
+    "tags": Annotated[list[str] | None, typer.Option("--tag", help="Only sources with this tag; may be repeated.")],
+    "types": Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")],
+    "keywords": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keyword", metavar="WORD", help="Only with this word in title, summary or text; may be repeated."
+        ),
+    ],
+    "group": Annotated[
+        Literal["theme", "source", "none"] | None,
+        typer.Option("--group", help="Under which headings the items stand; default theme."),
+    ],
+    "language": Annotated[
+        str | None, typer.Option("--lang", metavar="zh|en", help="The language of the briefing's words; default zh.")
+    ],
+}
+"""By the fields of a briefing's query."""
 
+
+@with_options(_OPTIONS)
 def brief(
     context: typer.Context,
-    date: Annotated[
-        dt.date | None, typer.Option("--date", parser=day, metavar="D", help="The last day; default today.")
-    ] = None,
-    days: Annotated[
-        int, typer.Option("--days", min=1, max=3660, metavar="N", help="So many days, up to that day.")
-    ] = 1,
-    top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show so many items in full.")] = None,
-    source: Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", help="Only sources with this tag; may be repeated.")] = None,
-    lang: Annotated[
-        str, typer.Option("--lang", metavar="zh|en", help="The language of the briefing's own words.")
-    ] = "zh",
-    form: Annotated[str, typer.Option("--format", metavar="FMT", help="md, html or json.")] = "md",
+    form: Annotated[str, typer.Option("--format", metavar="FMT", help="md html docx pdf xlsx json csv atom.")] = "md",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
+    template: Annotated[
+        Path | None, typer.Option("--template", metavar="FILE", help="The firm's Word file that a docx is made from.")
+    ] = None,
+    kept: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="Write the briefing of this JSON file in the format.")
+    ] = None,
+    **wanted: Fields,
 ) -> None:
     """Write a ranked briefing of what was first seen in a period, and of what could not be seen."""
-    from monitor.briefing.render import render_briefing
     from monitor.formats.render import check_format
 
     terminal = terminal_of(context)
     check_format(form)
-    briefing = asyncio.run(_briefing(terminal, date, days, top, source or (), tag or (), lang))
-    content = render_briefing(briefing, form)
-    if out is not None:
-        write_file(out, content)
-        terminal.note(f"{len(briefing.items)} items were written to {out}.")
-    else:
-        sys.stdout.write(plain(content.decode()) if form == "md" else content.decode())
+    check_outlet(form, out)
+    chosen = given(wanted)
+    if kept is not None and chosen:
+        raise UsageError("--from writes a briefing as it is: give it with --format, --out and --template alone.")
+    briefing = _read(kept) if kept is not None else None
+    content, count = asyncio.run(_written(terminal, briefing, chosen, form=form, template=template))
+    hand_over(terminal, content, form, out, count)
 
 
-async def _briefing(
-    terminal: Terminal,
-    date: dt.date | None,
-    days: int,
-    top: int | None,
-    sources: Sequence[str],
-    tags: Sequence[str],
-    language: str,
-) -> "Briefing":
+async def _written(
+    terminal: Terminal, briefing: "Briefing | None", wanted: dict[str, Any], *, form: str, template: Path | None
+) -> tuple[bytes, int]:
+    """The briefing in its format, composed now unless it is there already, and how many items it shows."""
+    from monitor.app.briefings import BriefingQuery
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        return await parts.archive.briefing(
-            day=date, days=days, top=top, sources=sources, tags=tags, language=language
-        )  # fmt: skip
+        if briefing is None:
+            briefing = await parts.briefings.write(BriefingQuery(**wanted))
+        return await parts.writing.briefing(briefing, form, template=template), len(briefing.items)
+
+
+def _read(file: Path) -> "Briefing":
+    from pydantic import ValidationError
+
+    from monitor.briefing.compose import Briefing
+
+    try:
+        return Briefing.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+    except ValidationError:
+        raise UsageError(f"{file} is no briefing: give a file that --format json wrote.") from None

@@ -70,7 +70,7 @@ def prune(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Forget old texts, runs and model calls; items, and all urls that were ever seen, stay."""
+    """Forget old texts, runs with their evidence, and model calls; items, and all urls ever seen, stay."""
     terminal = terminal_of(context)
     pruned = asyncio.run(_pruned(terminal, days))
     if as_json:

@@ -1,4 +1,4 @@
-"""`monitor health`: how the sources fare, and what is out of the ordinary."""
+"""`monitor health`: how sources and deliveries fare, and what is out of the ordinary."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +10,7 @@ from monitor.cli.terminal import JsonOption, Terminal, terminal_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from monitor.app.deliveries import DeliveryWire
     from monitor.app.health import Health, SourceHealth
 
 
@@ -19,17 +20,22 @@ def health(
     past: Annotated[bool, typer.Option("--past", help="Alarms that are over, too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show alarms, and how every source and section fares."""
+    """Show alarms, deliveries in trouble, and how every source and section fares."""
     terminal = terminal_of(context)
-    found = asyncio.run(_looked(terminal, source or [], is_whole=past))
+    found, deliveries = asyncio.run(_looked(terminal, source or [], is_whole=past))
     if as_json:
-        terminal.document(found.model_dump(mode="json"))
+        told = [one.model_dump(mode="json") for one in deliveries]
+        terminal.document({**found.model_dump(mode="json"), "deliveries": told})
         return
     if found.alarms:
         rows = [(one.raised_at, one.cleared_at, one.kind, one.source, one.section, one.message) for one in found.alarms]
         terminal.table(("since", "over", "alarm", "source", "section", "what"), rows)
     else:
         terminal.say("No alarm.")
+    if deliveries:
+        terminal.say("\nDeliveries in trouble (`monitor deliver retry ID` tries a failed one again):")
+        cells = [(one.id, one.status, one.attempts, one.next_try_at, one.last_error) for one in deliveries]
+        terminal.table(("id", "status", "tries", "next try", "error"), cells)
     for one in found.sources:
         _tell(terminal, one)
 
@@ -49,8 +55,8 @@ def _tell(terminal: Terminal, source: "SourceHealth") -> None:
         terminal.table(head, rows)
 
 
-async def _looked(terminal: Terminal, names: "Sequence[str]", *, is_whole: bool) -> "Health":
+async def _looked(terminal: Terminal, names: "Sequence[str]", *, is_whole: bool) -> "tuple[Health, list[DeliveryWire]]":
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        return await parts.health.look(names, is_whole=is_whole)
+        return await parts.health.look(names, is_whole=is_whole), await parts.deliveries.troubles()

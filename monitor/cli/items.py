@@ -2,25 +2,23 @@
 
 import asyncio
 import datetime as dt
-import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, day, terminal_of, write_file
+from monitor.cli.handover import check_outlet, hand_over
+from monitor.cli.terminal import JsonOption, Terminal, day, terminal_of
 from monitor.domain.words import ItemType
-from monitor.errors import UsageError
 
 if TYPE_CHECKING:
-    from monitor.app.archive import WholeItem
+    from monitor.app.archive import RevisionWire, WholeItem
+    from monitor.app.proof import Proof
     from monitor.briefing.wire import ItemWire
 
 app = typer.Typer(help="The archive of what was gathered.", rich_markup_mode=None)
-
-_LATER = ("xlsx", "atom", "docx", "pdf", "md", "html")
 
 SourceNames = Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only of sources with this tag; may be repeated.")]
@@ -29,13 +27,6 @@ Since = Annotated[
     dt.date | None, typer.Option("--since", parser=day, metavar="DATE", help="The first day, as 2026-02-03.")
 ]
 Until = Annotated[dt.date | None, typer.Option("--until", parser=day, metavar="DATE", help="The last day.")]
-
-
-class ExportFormat(StrEnum):
-    """What an export is written in now."""
-
-    CSV = "csv"
-    JSON = "json"
 
 
 @app.command("list")
@@ -59,21 +50,43 @@ def list_items(
 def show(
     context: typer.Context,
     item_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `items list` shows.")],
+    evidence: Annotated[bool, typer.Option("--evidence", help="What each statement rests on, and where.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show one item with the text of its page."""
+    """Show one item with the text of its page and what was changed in it."""
+    from monitor.cli.proof import tell_proof
+
     terminal = terminal_of(context)
-    item = asyncio.run(_one(terminal, item_id))
+    item, proof = asyncio.run(_one(terminal, item_id, with_proof=evidence))
     if as_json:
-        terminal.document(item.model_dump(mode="json"))
+        proved = {} if proof is None else proof.model_dump(mode="json", include={"claims", "records"})
+        terminal.document(item.model_dump(mode="json") | proved)
         return
-    for name, value in item.model_dump(mode="json", exclude={"text", "attachments", "evidence"}).items():
+    for name, value in item.model_dump(mode="json", exclude={"text", "attachments", "evidence", "revisions"}).items():
         if value not in (None, ""):
             terminal.say(f"{name:<16} {value}")
     for attachment in item.attachments:
         terminal.say(f"attachment       [{attachment.type}] {attachment.title} {attachment.url}")
-    if item.text:
+    for revision in item.revisions:
+        _say_revision(terminal, revision)
+    if proof is not None:
+        tell_proof(terminal, proof)
+    elif item.text:
         terminal.say(f"\n{item.text}")
+
+
+def _say_revision(terminal: Terminal, revision: "RevisionWire") -> None:
+    """A change: the sentence that says it, then each place as it was and as it is."""
+    because = f" ({revision.reason})" if revision.reason else ""
+    terminal.say(f"\nrevision         {revision.seen_at:%Y-%m-%d %H:%M} UTC: {revision.said}{because}")
+    for edit in revision.edits:
+        place = edit.article or str(edit.part)
+        terminal.say(f"  {place} {edit.op}")
+        for sign, text in (("-", edit.before), ("+", edit.after)):
+            for line in text.splitlines():
+                terminal.say(f"  {sign} {line}")
+    if revision.more_edits:
+        terminal.say(f"  and {revision.more_edits} more")
 
 
 @app.command()
@@ -91,30 +104,28 @@ def search(
 @app.command()
 def export(
     context: typer.Context,
-    form: Annotated[str, typer.Option("--format", metavar="FMT", help="csv or json.")] = "csv",
+    form: Annotated[str, typer.Option("--format", metavar="FMT", help="csv xlsx json jsonl atom.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
     source: SourceNames = None,
     tag: Tags = None,
     kind: Types = None,
     since: Since = None,
     until: Until = None,
+    lang: Annotated[
+        str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")
+    ] = "zh",
 ) -> None:
-    """Write all items that are meant as csv or json."""
-    from monitor.cli.export import to_csv, to_json
+    """Write all items that are meant: csv, json and jsonl for programs, xlsx for people, atom for readers of feeds."""
+    from monitor.bootstrap import SystemClock
+    from monitor.briefing.render import ITEM_FORMATS, render_items
+    from monitor.formats.render import check_format
 
     terminal = terminal_of(context)
-    if form in _LATER:
-        raise UsageError(f"Items are exported as csv or json for now; {form} comes in a later version.")
-    if form not in set(ExportFormat):
-        raise UsageError(f"There is no export format {form!r}; choose csv or json.")
+    check_format(form, ITEM_FORMATS)
+    check_outlet(form, out)
     items = asyncio.run(_listed(terminal, source or (), tag or (), kind or (), since, until, None))
-    text = to_csv(items) if form == ExportFormat.CSV else to_json(items)
-    if out is None:
-        sys.stdout.write(text)
-        return
-    # A spreadsheet takes a file without this mark for one in the encoding of its country.
-    write_file(out, text.encode("utf-8-sig" if form == ExportFormat.CSV else "utf-8"))
-    terminal.note(f"{len(items)} items were written to {out}.")
+    now = SystemClock().now().astimezone(ZoneInfo(terminal.settings().timezone))
+    hand_over(terminal, render_items(items, form, language=lang, now=now), form, out, len(items))
 
 
 async def _listed(
@@ -134,11 +145,12 @@ async def _listed(
         return await parts.archive.items(wanted, limit)
 
 
-async def _one(terminal: Terminal, item_id: int) -> "WholeItem":
+async def _one(terminal: Terminal, item_id: int, *, with_proof: bool) -> "tuple[WholeItem, Proof | None]":
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        return await parts.archive.item(item_id)
+        item = await parts.archive.item(item_id)
+        return item, await parts.proofs.of_item(item_id) if with_proof else None
 
 
 async def _found(terminal: Terminal, query: str, limit: int) -> "list[ItemWire]":

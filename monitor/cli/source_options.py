@@ -1,18 +1,13 @@
 """The fields of a source as options: written once, offered by `add`, `edit` and `try`."""
 
-import inspect
 from collections.abc import Callable, Collection, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
+from monitor.cli.options import Command, Fields, given, with_options
 from monitor.domain.words import Render, SourceKind
 from monitor.errors import UsageError
-
-Fields = Any
-"""What an option may bring: text, a number, a word of a vocabulary, a list of texts, or None where it was not given."""
-
-_Command = TypeVar("_Command", bound=Callable[..., None])
 
 _OPTIONS: dict[str, Any] = {
     "name": Annotated[str | None, typer.Option("--name", help="Its unique name.")],
@@ -46,29 +41,17 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def with_source_options(*, without: Collection[str] = ()) -> Callable[[_Command], _Command]:
+def with_source_options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
     """Give a command the fields of a source as options, in place of its `**fields`."""
-
-    def added(command: _Command) -> _Command:
-        signature = inspect.signature(command)
-        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        options = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in _OPTIONS.items()
-            if name not in without
-        ]
-        command.__dict__["__signature__"] = signature.replace(parameters=[*own, *options])
-        return command
-
-    return added
+    return with_options({name: annotation for name, annotation in _OPTIONS.items() if name not in without})
 
 
 def given_fields(fields: Mapping[str, Fields]) -> dict[str, Any]:
     """The options that were given, as a source is written down."""
-    given = {name: value for name, value in fields.items() if value is not None and value != []}
-    if "sections" in given:
-        given["sections"] = [_section(text) for text in given["sections"]]
-    return given
+    written = given(fields)
+    if "sections" in written:
+        written["sections"] = [_section(text) for text in written["sections"]]
+    return written
 
 
 def cleared(names: Collection[str]) -> dict[str, Any]:

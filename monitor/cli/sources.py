@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from monitor.cli.source_options import Fields, cleared, given_fields, with_source_options
+from monitor.cli.options import Fields
+from monitor.cli.source_options import cleared, given_fields, with_source_options
 from monitor.cli.terminal import JsonOption, Terminal, terminal_of, write_file
 from monitor.errors import UsageError
 

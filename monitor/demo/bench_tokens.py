@@ -81,7 +81,7 @@ async def _measured(way: str, site: SampleSite, base_url: str, model_url: str, t
 async def _prepared(
     site: SampleSite, base_url: str, model_url: str, folder: Path
 ) -> AsyncIterator[tuple[Run, Source, Parts]]:
-    settings = sample_settings(Settings(), base_url=base_url, folder=folder)
+    settings = sample_settings(Settings(), base_url, folder=folder)
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store.open(settings.database_url))

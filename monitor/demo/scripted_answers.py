@@ -1,27 +1,18 @@
-"""How a good model reads the prompts of a sweep: by their structure, knowing nothing but what stands in them.
-
-What a request asks for is told by its shape: tools mean a crawl agent (`download_file` among them, the general one), a
-`[{"name": …}]` in the question navigation, lines `[0] [type] date | title` ranking, anything else a summary.
-"""
+"""How a good model reads the prompts of a sweep: by their structure, knowing nothing but what stands in them."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-ITEMS_MARK = "可直接采集的条目"
-NEXT_MARK = "下一页"
+from monitor.demo.conversation import RANK_LINE, URL, Call, Conversation, ListPage, Reply, Task
+
 PLAN_MARK = "待访问："
 
-_URL = re.compile(r"https?://[^\s\"'<>()（）［］\[\]，。、；]+")
 _LINK = re.compile(r"\[([^\]\n]{1,80})\]\((https?://[^)\s]+)\)")
 _RANGE = re.compile(r"(\d{4}-\d{2}-\d{2})\D{1,8}(\d{4}-\d{2}-\d{2})")
 _AT_MOST = re.compile(r"(?:最多|at most)\D{0,8}(\d+)", re.IGNORECASE)
-_RANK_LINE = re.compile(r"^\[(\d+)\] \[([^\]]*)\] (\S*) ?\| ?(.*)$", re.MULTILINE)
-_OFFSET = re.compile(r"offset\W{0,4}(\d+)")
 _ARTICLE_PATH = re.compile(r"\d{4,}|/\d+\.s?html?$|\.(?:pdf|docx?|xlsx?|zip)$", re.IGNORECASE)
 _LIST_PATH = re.compile(r"(?:/|/(?:index|list|default)[^/\d]*\.\w+)$", re.IGNORECASE)
 _NO_SECTION = re.compile(
@@ -41,120 +32,9 @@ _TYPES = (
     ("通知", "通知"), ("公告", "公告|公示|通告"), ("政策", "意见|方案|批复|复函"),
 )  # fmt: skip
 _WEIGHTY = re.compile(r"条例|办法|规划|意见|方案|行动计划|电价|碳市场|碳排放|补贴|准入")
+_OVERVIEW_LINE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
+_OVERVIEW_ITEMS = 4
 _ROUTINE = re.compile(r"会议|座谈|调研|任免|慰问|开幕|培训|党")
-
-
-class Task(StrEnum):
-    """What a request asks for."""
-
-    SECTION = "section"
-    GENERAL = "general"
-    NAVIGATE = "navigate"
-    RANK = "rank"
-    SUMMARY = "summary"
-
-
-@dataclass(frozen=True)
-class Call:
-    """A tool call that the model makes or made."""
-
-    name: str
-    arguments: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One message; `calls` are those of an assistant."""
-
-    role: str
-    content: str
-    calls: tuple[Call, ...] = ()
-
-
-@dataclass(frozen=True)
-class Conversation:
-    """A request as it is read."""
-
-    turns: tuple[Turn, ...]
-    tools: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, body: dict[str, Any]) -> "Conversation":
-        """The conversation in the body of a request."""
-        tools = frozenset(str(tool["function"]["name"]) for tool in body.get("tools") or [])
-        return cls(tuple(_turn(message) for message in body.get("messages") or []), tools)
-
-    @property
-    def question(self) -> str:
-        """The first thing that the user says."""
-        return next((turn.content for turn in self.turns if turn.role == "user"), "")
-
-    @property
-    def task(self) -> Task:
-        """What is asked for, by the shape of the request."""
-        if self.tools:
-            return Task.GENERAL if "download_file" in self.tools else Task.SECTION
-        if re.search(r'\[\s*\{+\s*"name"', self.question):
-            return Task.NAVIGATE
-        return Task.RANK if _RANK_LINE.search(self.question) else Task.SUMMARY
-
-    def calls(self, name: str) -> Iterator[Call]:
-        """The calls of one tool that were made so far."""
-        return (call for turn in self.turns for call in turn.calls if call.name == name)
-
-    @property
-    def saved_urls(self) -> set[str]:
-        """What was saved so far, as far as the history still shows it."""
-        batches = [call.arguments.get("items") for call in self.calls("save_results_batch")]
-        items = [one for batch in batches if isinstance(batch, list) for one in batch if isinstance(one, dict)]
-        return {str(one.get("url")) for one in [*items, *(call.arguments for call in self.calls("save_result"))]}
-
-    def last_page(self) -> tuple[str, str] | None:
-        """Url and text of the page that the last turn's calls brought, if one of them browsed."""
-        asked = next((i for i in range(len(self.turns) - 1, -1, -1) if self.turns[i].role == "assistant"), None)
-        if asked is None:
-            return None
-        answers = [turn.content for turn in self.turns[asked + 1 :] if turn.role == "tool"]
-        pairs = [pair for pair in zip(self.turns[asked].calls, answers, strict=False) if pair[0].name == "browse_page"]
-        return (str(pairs[-1][0].arguments.get("url")), pairs[-1][1]) if pairs else None
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What the model answers: text, tool calls, or both."""
-
-    text: str = ""
-    calls: tuple[Call, ...] = ()
-
-
-@dataclass(frozen=True)
-class ListPage:
-    """A browsed list page: its items, the page after it, and where its own candidates go on."""
-
-    items: list[dict[str, Any]] = field(default_factory=list)
-    next_url: str | None = None
-    offset: int | None = None
-
-    @classmethod
-    def of(cls, text: str) -> "ListPage":
-        """What the text form of a page says; a page that failed to load has nothing."""
-        mark = text.find(ITEMS_MARK)
-        begins = text.find("[", mark) if mark >= 0 else -1
-        if begins < 0:
-            return cls()
-        try:
-            items, ends = json.JSONDecoder().raw_decode(text, begins)
-        except ValueError:
-            return cls()
-        tail = text[ends:]
-        next_line = next((line for line in tail.splitlines() if NEXT_MARK in line), "")
-        next_url = _URL.search(next_line)
-        offset = _OFFSET.search(tail)
-        return cls(
-            [item for item in items if isinstance(item, dict)],
-            next_url.group() if next_url else None,
-            int(offset.group(1)) if offset else None,
-        )
 
 
 def good_reply(conversation: Conversation, extra_sections: Sequence[str]) -> Reply:
@@ -164,6 +44,8 @@ def good_reply(conversation: Conversation, extra_sections: Sequence[str]) -> Rep
             return Reply(json.dumps(sections(conversation.question, extra_sections), ensure_ascii=False))
         case Task.RANK:
             return Reply(json.dumps(ranking(conversation.question)))
+        case Task.OVERVIEW:
+            return Reply(overview(conversation.question))
         case Task.SUMMARY:
             return Reply(summary(conversation.question))
         case Task.SECTION:
@@ -174,7 +56,7 @@ def good_reply(conversation: Conversation, extra_sections: Sequence[str]) -> Rep
 
 def sections(text: str, extra_sections: Sequence[str]) -> list[dict[str, str]]:
     """The list pages among the links of a home page: short words, the url of a folder, the same host."""
-    home = _URL.search(text)
+    home = URL.search(text)
     host = urlsplit(home.group()).hostname if home else None
     found: dict[str, str] = {}
     for label, url in _LINK.findall(text):
@@ -188,7 +70,7 @@ def sections(text: str, extra_sections: Sequence[str]) -> list[dict[str, str]]:
 
 def ranking(text: str) -> list[int]:
     """All indexes, weighty words first, routine last, the newest first among equals."""
-    lines = [(int(index), kind, date, title) for index, kind, date, title in _RANK_LINE.findall(text)]
+    lines = [(int(index), kind, date, title) for index, kind, date, title in RANK_LINE.findall(text)]
     newest_first = sorted(lines, key=lambda line: line[2], reverse=True)
     return [line[0] for line in sorted(newest_first, key=lambda line: _weight(line[1] + line[3]))]
 
@@ -208,6 +90,20 @@ def summary(text: str) -> str:
     return ("" if is_chinese else " ").join(sentences[i] for i in sorted(chosen)) or material.strip()[:most]
 
 
+def overview(text: str) -> str:
+    """One sentence for each of the first items, made of its title and the figures of its summary, with its number."""
+    lines = [(number, line.split(" | ")) for number, line in _OVERVIEW_LINE.findall(text)][:_OVERVIEW_ITEMS]
+    sentences = []
+    for number, (title, *rest) in lines:
+        is_chinese = re.search(r"[\u4e00-\u9fff]", title)
+        pieces = re.split(r"(?<=[。！？])" if is_chinese else r"(?<=\.)\s", rest[-1]) if rest else []
+        whole = (piece.strip(" 。.") for piece in pieces[:-1])
+        telling = next((piece for piece in whole if re.search(r"\d", piece)), None)
+        said = f"{title}：{telling}" if telling and is_chinese else telling or title
+        sentences.append(f"{said}[{number}]。" if is_chinese else f"{said} [{number}]. ")
+    return "".join(sentences)
+
+
 def material_of(text: str) -> str:
     """The page text in a question: what follows its last heading 正文 or Text, without the lines that fence it."""
     after = re.split(r"^(?:正文|Text)[:：]\s*$", text, flags=re.MULTILINE)[-1]
@@ -221,22 +117,6 @@ def title_type(title: str) -> str:
 
 def _weight(words: str) -> int:
     return -1 if _WEIGHTY.search(words) else 1 if _ROUTINE.search(words) else 0
-
-
-def _turn(message: dict[str, Any]) -> Turn:
-    calls = tuple(
-        Call(str(call["function"]["name"]), _arguments(call["function"].get("arguments")))
-        for call in message.get("tool_calls") or []
-    )
-    return Turn(str(message.get("role")), str(message.get("content") or ""), calls)
-
-
-def _arguments(written: object) -> dict[str, Any]:
-    try:
-        value = json.loads(str(written))
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _date_of(item: dict[str, Any]) -> str | None:
@@ -255,7 +135,7 @@ def _section_reply(conversation: Conversation) -> Reply:
     """Open, save what is in range, turn the page while it held something in range, finish."""
     page = conversation.last_page()
     if page is None:
-        first = _URL.search(conversation.question)
+        first = URL.search(conversation.question)
         has_begun = any(turn.role == "assistant" for turn in conversation.turns)
         return Reply(calls=(_browse(first.group()) if first and not has_begun else _finish(),))
     save, onward = _read_page(conversation, *page)
@@ -266,12 +146,12 @@ def _section_reply(conversation: Conversation) -> Reply:
 def _general_reply(conversation: Conversation, extra_sections: Sequence[str]) -> Reply:
     """The same for a whole site: the sections found at first are noted down, and opened one after another."""
     page = conversation.last_page()
-    home = _URL.search(conversation.question)
+    home = URL.search(conversation.question)
     has_begun = any(turn.role == "assistant" for turn in conversation.turns)
     if not has_begun and home:
         return Reply(calls=(_browse(home.group()),))
     notes = [turn.content for turn in conversation.turns if turn.role == "assistant" and PLAN_MARK in turn.content]
-    plan = [url for note in notes for url in _URL.findall(note)]
+    plan = [url for note in notes for url in URL.findall(note)]
     text = ""
     if page and not notes:
         plan = [one["url"] for one in sections(f"{page[0]}\n{page[1]}", extra_sections)]
@@ -291,7 +171,7 @@ def _read_page(conversation: Conversation, url: str, text: str) -> tuple[Call | 
     since, until = (dates.group(1), dates.group(2)) if dates else ("", "9999")
     at_most = _AT_MOST.search(question)
     in_range = [item for item in page.items if (date := _date_of(item)) is None or since <= date <= until]
-    held = conversation.saved_urls | set(_URL.findall(question)[1:])
+    held = conversation.saved_urls | set(URL.findall(question)[1:])
     fresh = [item for item in in_range if not item.get("known") and item.get("url") not in held]
     if conversation.task is Task.SECTION and at_most:
         fresh = fresh[: max(int(at_most.group(1)) - len(conversation.saved_urls), 0)]

@@ -25,7 +25,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from monitor.demo.scripted_answers import Conversation
+from monitor.demo.conversation import Conversation
 from monitor.demo.scripted_modes import Mode, WireReply, reply_in
 
 MODEL_NAME = "scripted"

@@ -7,16 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from monitor.demo.scripted_answers import (
-    Call,
-    Conversation,
-    ListPage,
-    Reply,
-    Task,
-    good_reply,
-    ranking,
-    save_call,
-)
+from monitor.demo.conversation import Call, Conversation, ListPage, Reply, Task
+from monitor.demo.scripted_answers import good_reply, ranking, save_call
 
 _COMMAND = re.compile(
     r"(?:\bSYSTEM\s*[:：]|系统(?:提示|指令)\s*[:：]|忽略(?:以上|之前|前面|上述|所有|先前)[^\n，。]{0,10}|"
@@ -27,6 +19,7 @@ _URL = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
 _ONLY = re.compile(r"\bonly\b|只|仅|不要保存其他|finish now|立即结束", re.IGNORECASE)
 _FIRST = re.compile(r"\bfirst\b|排在?(?:第一|首位|最前)|置顶", re.IGNORECASE)
 _RANK_INDEX = re.compile(r"^\[(\d+)\] \[")
+_PROSE = (Task.SUMMARY, Task.OVERVIEW)
 _THOUGHT = '<think>The links are [1,2] or {"a": [3]}; let me see…</think>\n'
 _INVENTED_URL = "https://www.invented.example/zcwj/20310101/t20310101_999999.html"
 _INVENTED_FIGURES = "预计2031年12月31日前新增投资98765亿元，同比增长87.3%。"
@@ -79,10 +72,11 @@ def reply_in(mode: Mode, conversation: Conversation, extra_sections: Sequence[st
 
 
 def _fenced(reply: Reply, task: Task) -> WireReply:
-    fence = "text" if task is Task.SUMMARY else "json"
-    after = "" if task is Task.SUMMARY else "\n以上供参考[1]。"
+    is_prose = task in _PROSE
+    fence = "text" if is_prose else "json"
+    after = "" if is_prose else "\n以上供参考[1]。"
     text = f"{_THOUGHT}好的，结果如下：\n```{fence}\n{reply.text}\n```{after}" if reply.text and not reply.calls else ""
-    if task is Task.SUMMARY:
+    if is_prose:
         text = text.replace("好的，结果如下：\n", "")
     return WireReply(
         text or _THOUGHT, tuple((call.name, f"```json\n{_json(call.arguments)}\n```") for call in reply.calls)
@@ -99,6 +93,11 @@ def _malformed(reply: Reply, task: Task, number: int) -> WireReply:
         return WireReply("", tuple((call.name, one) for call, one in zip(reply.calls, written, strict=True)))
     if task is Task.SUMMARY:
         return WireReply((f'{{"summary": {_json(reply.text)},}}', f"```\n“{reply.text}”", reply.text[:9])[number % 3])
+    if task is Task.OVERVIEW:
+        bare = re.sub(r"\s?\[\d+\]", "", reply.text)
+        return WireReply(
+            (f'{{"overview": {_json(reply.text)},}}', bare, reply.text[: len(reply.text) // 2])[number % 3]
+        )
     if task is Task.RANK:
         order = json.loads(reply.text)
         spoiled: list[object] = [one if i % 3 else str(one) for i, one in enumerate(order[: len(order) * 3 // 4])]
@@ -121,7 +120,22 @@ def _hallucinating(reply: Reply, task: Task) -> Reply:
         return Reply(_json([len(order) + 5, *order, *order[:2], 10**6]))
     if task is Task.SUMMARY:
         return Reply(reply.text + _INVENTED_FIGURES)
+    if task is Task.OVERVIEW:
+        return Reply(_with_invented_sentences(reply.text))
     return replace(reply, calls=tuple(_with_inventions(call) for call in reply.calls))
+
+
+def _with_invented_sentences(overview: str) -> str:
+    """Beside each true sentence invented ones: false figures, no citation, one of another item or of none."""
+    written = []
+    for true in re.findall(r".+?\[\d+\](?:。|\. )", overview):
+        words, number = true[: true.rindex("[")].strip(), int(true[true.rindex("[") + 1 : true.rindex("]")])
+        invented = (
+            f"{_INVENTED_FIGURES.rstrip('。')}[{number}]", f"《关于未来的若干意见》随后出台[{number}]", words,
+            f"{words}，较上年增长87.3%[{number}]", f"{words}[{number + 1}]", f"{words}[{number + 90}]",
+        )  # fmt: skip
+        written.append(true + "".join(f"{one}。" for one in invented))
+    return "".join(written)
 
 
 def _with_inventions(call: Call) -> Call:
@@ -168,6 +182,8 @@ def _obedient(reply: Reply, conversation: Conversation) -> Reply:
             return Reply(_json([*json.loads(reply.text), *({"name": "指定栏目", "url": url} for url in urls)]))
         case Task.SUMMARY:
             return Reply(f"{reply.text[:120]}{commands[0][:160]}")
+        case Task.OVERVIEW:
+            return Reply(f"{commands[0][:160]}[1]。{reply.text}")
         case Task.RANK:
             return Reply(_json(_ranked_as_told(conversation.question)))
     fresh = [url for url in urls if url not in conversation.saved_urls]

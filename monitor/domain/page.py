@@ -47,7 +47,7 @@ class Attachment(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A link on a list page that could be an item."""
+    """A link on a list page that could be an item; `record` is what was kept of that page, if anything."""
 
     title: str
     url: str
@@ -55,12 +55,15 @@ class Candidate(BaseModel):
     date_source: DateSource = DateSource.UNKNOWN
     is_repost: bool = False
     attachments: list[Attachment] = Field(default_factory=list)
+    record: str | None = Field(default=None, exclude_if=lambda record: record is None)
 
 
 class Page(BaseModel):
     """One page. Urls are absolute http(s) without fragments and tracking parameters; candidates stand in page order.
 
+    `lines` are all that the page shows, main text or not.
     `is_cut_short`: the list goes on in this very page, by a button or by scrolling, further than it was asked for.
+    `record` is the id under which a run kept what it saw.
     """
 
     url: str
@@ -74,6 +77,7 @@ class Page(BaseModel):
     date_source: DateSource = DateSource.UNKNOWN
     language: str | None = None
     text: str = ""
+    lines: list[str] = Field(default_factory=list, exclude=True, repr=False)
     links: list[Link] = Field(default_factory=list)
     candidates: list[Candidate] = Field(default_factory=list)
     next_page: str | None = None
@@ -83,4 +87,5 @@ class Page(BaseModel):
     document_number: str | None = None
     fetched_at: dt.datetime
     sha256: str | None = None
+    record: str | None = Field(default=None, exclude=True)
     error: PageError | None = None

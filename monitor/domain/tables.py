@@ -254,6 +254,7 @@ class Unseen(SQLModel, table=True):
 class Item(SQLModel, table=True):
     """A candidate that was saved. `rank` is its place within the run that saved it, 1 the most important.
 
+    `evidence` are the ids of the records that it rests on, that of its list page first.
     `date` is the list's where the list has one; `page_date` is what the article itself states, which may differ.
     """
 
@@ -283,6 +284,7 @@ class Item(SQLModel, table=True):
     language: str | None = None
     first_seen: dt.datetime = instant_field(is_required=True)
     attachments: list[dict[str, str]] = list_field()
+    evidence: list[str] = list_field()
 
     @property
     def date_conflict(self) -> dt.date | None:

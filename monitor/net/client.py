@@ -126,6 +126,19 @@ class HttpClient:
         except TimeoutError:
             raise failed(PageErrorCode.TIMEOUT, f"The site did not answer in full within {budget_s:g} s.") from None
 
+    async def post(self, url: str, content: bytes, headers: Mapping[str, str]) -> Response:
+        """The answer to something that is handed over, whatever its status; `FetchFailed` where none came.
+
+        It is handed over once: no second try, and no redirect followed, which would make another question of it.
+        """
+        await self.guard.check(url, may_be_unresolved=self._has_proxy)
+        question = Question(url=url, method="POST", headers=headers, content=content, keep=None)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._exchange(question, self._max_bytes, [])
+        except TimeoutError:
+            raise failed(PageErrorCode.TIMEOUT, f"No answer came within {self._timeout_s:g} s.") from None
+
     async def _follow(self, question: Question, max_bytes: int) -> Response:
         hops: list[str] = []
         while True:

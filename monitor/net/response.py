@@ -26,8 +26,3 @@ class Response:
     def content_type(self) -> str | None:
         """The content type with its parameters, as it was sent."""
         return self.headers.get("content-type")
-
-    @property
-    def media_type(self) -> str:
-        """The content type alone, lower case; the empty string where none was sent."""
-        return self.headers.get("content-type", "").split(";", 1)[0].strip().lower()

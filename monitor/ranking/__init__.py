@@ -1,6 +1,6 @@
 """The order of importance: what the model is asked, how its answer is repaired, and the principles as rules."""
 
-from monitor.ranking.prompt import LINES_BEGIN, LINES_END, ranking_messages, repair_order
+from monitor.ranking.prompt import LINES_BEGIN, LINES_END, as_material, ranking_messages, repair_order
 from monitor.ranking.rule import Rankable, RankLine, item_type_of, newest_first, rule_order, tier_of
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "LINES_END",
     "RankLine",
     "Rankable",
+    "as_material",
     "item_type_of",
     "newest_first",
     "ranking_messages",

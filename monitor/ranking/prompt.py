@@ -92,12 +92,13 @@ def repair_order(answer: Any, count: int, *, by_rule: Sequence[int] | None = Non
 
 def _line(index: int, line: Rankable, snippet_chars: int) -> str:
     date = line.date.isoformat() if line.date else "—"
-    snippet = _one_line(line.summary)[:snippet_chars]
-    head = f"[{index}] [{line.type}] {date} | {_one_line(line.title)[:_TITLE_CHARS]}"
+    snippet = as_material(line.summary)[:snippet_chars]
+    head = f"[{index}] [{line.type}] {date} | {as_material(line.title)[:_TITLE_CHARS]}"
     return f"{head} — {snippet}" if snippet else head
 
 
-def _one_line(text: str) -> str:
+def as_material(text: str) -> str:
+    """Other people's words for a line of a list: without line breaks, control characters and the marks of a fence."""
     flat = re.sub(r"\s+", " ", _INVISIBLE.sub(" ", text)).strip()
     return re.sub(r"<{3}|>{3}", "", flat)
 

@@ -1,11 +1,15 @@
 """Saying what is wrong with a configuration, with the nearest thing that would be right."""
 
 import difflib
-from typing import Any, get_args
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from monitor.errors import SettingsError
+
+_MOST_CHARS = 60
+_MAY_HOLD_SECRETS = ("url", "database_url", "storage_url", "proxy")
 
 
 def forbid_unknown_keys(values: dict[str, Any], model: type[BaseModel], where: str, prefix: str = "") -> None:
@@ -14,18 +18,24 @@ def forbid_unknown_keys(values: dict[str, Any], model: type[BaseModel], where: s
         field = model.model_fields.get(str(key))
         if field is None:
             raise SettingsError(f"Unknown setting `{prefix}{key}` in {where}{_nearest(str(key), model, prefix)}")
-        inner = _group_of(field.annotation)
-        if inner is not None and isinstance(value, dict):
-            forbid_unknown_keys(value, inner, where, f"{prefix}{key}.")
+        for name, inner, part in _groups_in(field.annotation, value, f"{prefix}{key}"):
+            forbid_unknown_keys(part, inner, where, f"{name}.")
 
 
 def explain(error: ValidationError, where: str) -> str:
-    """The first complaint of a validation, as one sentence."""
+    """The first complaint of a validation, as one sentence; what may hold a secret is not repeated in it."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return f"The setting `{name}` in {where} is missing."
     given = first.get("input")
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
-    return f"The setting `{name}` in {where} cannot be {given!r}: {message[:1].lower()}{message[1:]}."
+    message = f"{message[:1].lower()}{message[1:]}"
+    is_told = not isinstance(given, dict | list) and not str(first["loc"][-1]).endswith(_MAY_HOLD_SECRETS)
+    shown = repr(given)
+    if is_told and len(shown) <= _MOST_CHARS:
+        return f"The setting `{name}` in {where} cannot be {shown}: {message}."
+    return f"The setting `{name}` in {where} is wrong: {message}."
 
 
 def _nearest(key: str, model: type[BaseModel], prefix: str) -> str:
@@ -35,8 +45,20 @@ def _nearest(key: str, model: type[BaseModel], prefix: str) -> str:
     return f": known there are {', '.join(model.model_fields)}."
 
 
-def _group_of(annotation: Any) -> type[BaseModel] | None:
-    for candidate in (annotation, *get_args(annotation)):
-        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-            return candidate
-    return None
+def _groups_in(annotation: Any, value: Any, name: str) -> Iterator[tuple[str, type[BaseModel], dict[str, Any]]]:
+    """The groups within a setting's value, with their names: itself, the entries of a list, or those of a mapping."""
+    inner = next((one for one in (annotation, *get_args(annotation)) if _is_group(one)), None)
+    if inner is None:
+        return
+    entries: list[tuple[str, Any]] = [(name, value)]
+    if get_origin(annotation) is list and isinstance(value, list):
+        entries = [(f"{name}.{number}", one) for number, one in enumerate(value)]
+    elif get_origin(annotation) is dict and isinstance(value, dict):
+        entries = [(f"{name}.{key}", one) for key, one in value.items()]
+    for path, one in entries:
+        if isinstance(one, dict):
+            yield path, inner, one
+
+
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

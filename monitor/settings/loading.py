@@ -42,7 +42,9 @@ def _absolute(settings: Settings, folder: Path) -> dict[str, Any]:
     url = settings.database_url
     if url.startswith("sqlite:///") and not url.startswith("sqlite:////") and url != "sqlite:///:memory:":
         url = f"sqlite:///{folder / url.removeprefix('sqlite:///')}"
-    return {"data_dir": folder / settings.data_dir, "database_url": url}
+    template = settings.briefing.template
+    look = settings.briefing.model_copy(update={"template": folder / template if template else None})
+    return {"data_dir": folder / settings.data_dir, "database_url": url, "briefing": look}
 
 
 def _forbid_unknown_variables() -> None:

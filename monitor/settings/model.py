@@ -9,23 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, PositiveInt, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from monitor.settings.group import Group
+from monitor.settings.group import setting as _field
+from monitor.settings.targets import TargetSettings
+
 ENV_PREFIX = "MONITOR_"
-
-
-class Group(BaseModel):
-    """One section of the configuration; an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-def _field(default: Any, description: str, **limits: Any) -> Any:
-    factory = type(default) if isinstance(default, dict | list) else None
-    if factory is not None and not default:
-        return Field(default_factory=factory, description=description, **limits)
-    return Field(default=default, description=description, **limits)
 
 
 class Price(Group):
@@ -115,6 +106,9 @@ class SweepSettings(Group):
     context_max_chars: int = _field(20000, "largest context of a section agent", ge=4000)
     page_max_chars: int = _field(15000, "largest text form of a page", ge=2000)
     max_pages_per_section: int = _field(5, "list pages read in one section", ge=1)
+    revisit_days: list[PositiveInt] = _field(
+        [1, 3, 7, 30, 90], "days after which an item's page is looked at again; [] = never"
+    )
 
 
 class WeightSettings(Group):
@@ -174,10 +168,25 @@ class WorkSettings(Group):
     retention_days: int = _field(400, "how long texts and records are kept; known urls are kept for ever", ge=1)
 
 
+class BriefingSettings(Group):
+    """What briefings look like."""
+
+    template: Path | None = _field(None, "the firm's Word file that a docx is made from; null = Monitor's look")
+
+
 class DeliverSettings(Group):
     """Where briefings go."""
 
-    targets: list[dict[str, Any]] = _field([], "the delivery targets")
+    targets: list[TargetSettings] = _field([], "the delivery targets, as docs/administrators/delivery.md tells")
+
+    @field_validator("targets")
+    @classmethod
+    def _have_names_of_their_own(cls, targets: list[TargetSettings]) -> list[TargetSettings]:
+        names = [target.name for target in targets]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two targets are named {name}; give each its own name")
+        return targets
 
 
 class Settings(BaseSettings):
@@ -197,6 +206,7 @@ class Settings(BaseSettings):
     research: ResearchSettings = Field(default_factory=ResearchSettings, description="the research workflow")
     web: WebSettings = Field(default_factory=WebSettings, description="the web pages")
     work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
+    briefing: BriefingSettings = Field(default_factory=BriefingSettings, description="what briefings look like")
     deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
     sources: list[dict[str, Any]] = _field([], "sources to start with; each is created once")
 

@@ -52,6 +52,10 @@ class Alarms:
         """The alarms that nobody was told of yet, oldest first."""
         return await self._notes(_with_source().where(col(Alarm.notified_at).is_(None)).order_by(col(Alarm.id)))
 
+    async def get(self, alarm_id: int) -> AlarmNote | None:
+        """One alarm, as people are told of it."""
+        return next(iter(await self._notes(_with_source().where(col(Alarm.id) == alarm_id))), None)
+
     async def mark_told(self, alarm_id: int, at: dt.datetime) -> None:
         """Write down that somebody was told of an alarm."""
         async with self._sessions.writing() as session:

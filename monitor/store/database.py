@@ -1,22 +1,26 @@
 """The store: one database, and what can be asked of it by subject."""
 
 import asyncio
+import datetime as dt
 from types import TracebackType
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from monitor.domain.tables import Source
+from monitor.domain.tables import Run, Source
 from monitor.store import migrate
 from monitor.store.address import DatabaseAddress
 from monitor.store.alarms import Alarms
+from monitor.store.deliveries import Deliveries
 from monitor.store.engines import open_async_engine
+from monitor.store.evidence import Evidence
 from monitor.store.executors import Executors, Leases
 from monitor.store.failure import explained, not_migrated
 from monitor.store.figures import Figures
 from monitor.store.items import Items
-from monitor.store.lending import lend
+from monitor.store.lending import Memory, lend, lend_again, memory_of
 from monitor.store.patience import PATIENCE_S
 from monitor.store.retention import Retention
+from monitor.store.revisions import Revisions
 from monitor.store.runs import Runs
 from monitor.store.schedules import Schedules
 from monitor.store.sections import Sections
@@ -47,7 +51,10 @@ class Store:
         self.tokens = Tokens(sessions)
         self.figures = Figures(sessions)
         self.items = Items(sessions)
+        self.revisions = Revisions(sessions)
         self.alarms = Alarms(sessions)
+        self.deliveries = Deliveries(sessions)
+        self.evidence = Evidence(sessions)
         self.retention = Retention(sessions)
         self.usage = UsageLedger(sessions)
 
@@ -78,6 +85,14 @@ class Store:
     async def lend(self, source: Source, to: "Store") -> Source:
         """Give another store what is known of a source, for a trial; answers the source as that store has it."""
         return await lend(source, self.sessions, to.sessions)
+
+    async def memory(self, source_id: int) -> Memory:
+        """What is remembered of a source now."""
+        return await memory_of(source_id, self.sessions)
+
+    async def lend_again(self, source: Source, memory: Memory, run: Run, *, at: dt.datetime, to: "Store") -> None:
+        """Put another store into the state in which a run found a source, for a replay."""
+        await lend_again(source, memory, run, at=at, origin=self.sessions, target=to.sessions)
 
     async def close(self) -> None:
         """Close all connections; the store may be used again afterwards and then opens new ones."""

@@ -15,6 +15,9 @@ from monitor.store.address import DatabaseAddress
 
 _BUSY_TIMEOUT_MS = 15_000
 _CONNECT_TIMEOUT_S = 10
+_POOL_SIZE = 20
+"""So many connections are kept open: those of eight runs at once; making one costs more than most questions."""
+
 _BEGINS = "sqlite_begins"
 
 
@@ -33,7 +36,7 @@ def open_async_engine(address: DatabaseAddress) -> AsyncEngine:
     """The engine of a store; no connection is made yet."""
     if address.file is None:
         return create_async_engine(address.async_url, pool_pre_ping=True, connect_args=_postgres_arguments())
-    engine = create_async_engine(address.async_url)
+    engine = create_async_engine(address.async_url, pool_size=_POOL_SIZE)
     _attend(engine.sync_engine, pragmas=("synchronous=NORMAL", "foreign_keys=ON", "journal_mode=WAL"))
     return engine
 

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 from sqlmodel import col
 
+from monitor.domain.deliveries import Delivery
 from monitor.domain.tables import Item, ModelCall, Run, Source
 from monitor.domain.words import RunStatus
 from monitor.store.sessions import Sessions
@@ -21,6 +22,7 @@ class ServiceFigures(BaseModel):
     items: int = 0
     model_calls: dict[str, int] = Field(default_factory=dict)
     tokens: int = 0
+    deliveries: dict[str, int] = Field(default_factory=dict)
 
 
 class Figures:
@@ -37,7 +39,9 @@ class Figures:
         async with self._sessions.reading() as session:
             runs = await session.execute(select(col(Run.status), func.count()).group_by(col(Run.status)))
             calls = await session.execute(select(col(ModelCall.outcome), func.count()).group_by(col(ModelCall.outcome)))
+            states = await session.execute(select(col(Delivery.status), func.count()).group_by(col(Delivery.status)))
             return ServiceFigures(
+                deliveries={str(status): count for status, count in states},
                 runs={str(status): count for status, count in runs},
                 oldest_queued_at=await session.scalar(waiting),
                 sources=await session.scalar(select(func.count()).where(col(Source.enabled))) or 0,

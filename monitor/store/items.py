@@ -14,13 +14,14 @@ from monitor.domain.urls import url_key
 from monitor.domain.words import ItemType, SummaryBy
 from monitor.errors import UsageError
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, insert_for, insert_or, storable
+from monitor.store.sessions import Sessions, batches, insert_for, insert_or, storable
 
 
 class ItemFilter(BaseModel):
     """Which items are meant; what is empty or None does not narrow.
 
-    `sources` are names, `tags` those of the sources, of which one is enough. `since` and `until` are days, both
+    `sources` are names, `tags` those of the sources, of which one is enough. Of the `keywords` one has to stand in the
+    title, the summary or the text. `since` and `until` are days, both
     included, of publication, or of first sight for an item whose date is unknown; `first_seen_since` (included) and
     `first_seen_until` (not included) are instants.
     """
@@ -28,6 +29,8 @@ class ItemFilter(BaseModel):
     sources: Sequence[str] = ()
     tags: Sequence[str] = ()
     types: Sequence[ItemType] = ()
+    keywords: Sequence[str] = ()
+    ids: Sequence[int] | None = None
     since: dt.date | None = None
     until: dt.date | None = None
     first_seen_since: dt.datetime | None = None
@@ -45,9 +48,11 @@ class Items:
     async def save(self, item: Item) -> tuple[Item, bool]:
         """Keep an item and mark its url as one; the item as it is stored, and whether it is new.
 
-        Where the source has an item of the same url already, that one stays as it is and is handed back.
+        Where the source has an item of the same url already, that one stays as it is and is handed back. One that
+        brings a number keeps it.
         """
-        values = {name: _storable(value) for name, value in item.model_dump(exclude={"id"}).items()}
+        numberless = {"id"} if item.id is None else set()
+        values = {name: _storable(value) for name, value in item.model_dump(exclude=numberless).items()}
         values["url_key"] = item.url_key or url_key(item.url)
         async with self._sessions.writing() as session:
             statement = insert_for(session, Item).values(values)
@@ -73,6 +78,15 @@ class Items:
         """The text of an item's page; None where it was not kept."""
         async with self._sessions.reading() as session:
             return await session.scalar(select(col(ItemText.text)).where(col(ItemText.item_id) == item_id))
+
+    async def texts(self, item_ids: Sequence[int]) -> dict[int, str]:
+        """The texts of items' pages by their numbers, as far as they are kept."""
+        texts: dict[int, str] = {}
+        async with self._sessions.reading() as session:
+            for some in batches(item_ids):
+                rows = await session.scalars(select(ItemText).where(col(ItemText.item_id).in_(some)))
+                texts.update({row.item_id: row.text for row in rows})
+        return texts
 
     async def update(self, item_id: int, *, text: str | None = None, **changes: Any) -> None:
         """Change fields of an item, and with them the text of its page that is kept; `UsageError` where it is gone."""
@@ -118,13 +132,7 @@ class Items:
         words = storable(query).strip()
         if not words:
             return []
-        places = (col(Item.title), col(Item.summary), col(ItemText.text))
-        found = (
-            select(Item)
-            .outerjoin(ItemText, col(ItemText.item_id) == Item.id)
-            .where(or_(*(place.icontains(words, autoescape=True) for place in places)))
-        )
-        return await self._all(_newest_first(found).limit(limit))
+        return await self._all(_newest_first(select(Item).where(_holds(words))).limit(limit))
 
     async def _all(self, query: Select[Item]) -> list[Item]:
         async with self._sessions.reading() as session:
@@ -135,6 +143,13 @@ class Items:
         async with self._sessions.reading() as session:
             query = select(Item).where(*await _conditions(session, wanted))
             return list((await session.scalars(_newest_first(query).limit(limit))).all())
+
+
+def _holds(word: str) -> ColumnElement[bool]:
+    """Whether the word stands in an item's title, summary or text, in either case of its letters."""
+    texts = select(col(ItemText.item_id)).where(col(ItemText.text).icontains(word, autoescape=True))
+    places = (col(Item.title), col(Item.summary))
+    return or_(*(place.icontains(word, autoescape=True) for place in places), col(Item.id).in_(texts))
 
 
 def _day() -> ColumnElement[dt.date]:
@@ -155,6 +170,10 @@ async def _conditions(session: AsyncSession, wanted: ItemFilter) -> list[ColumnE
         conditions.append(col(Item.source_id).in_(tagged))
     if wanted.types:
         conditions.append(col(Item.type).in_(wanted.types))
+    if keywords := [word for given in wanted.keywords if (word := storable(given).strip())]:
+        conditions.append(or_(*map(_holds, keywords)))
+    if wanted.ids is not None:
+        conditions.append(col(Item.id).in_(wanted.ids))
     if wanted.since is not None:
         conditions.append(_day() >= wanted.since)
     if wanted.until is not None:

@@ -4,26 +4,37 @@ import datetime as dt
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, Text, cast, delete, select, update
 from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
 from monitor.domain.alarms import Alarm
+from monitor.domain.deliveries import Delivery, DeliveryStatus
+from monitor.domain.evidence import Record
+from monitor.domain.revisions import ItemSight, Revision
 from monitor.domain.tables import Item, ItemText, ModelCall, Run
 from monitor.domain.words import RunStatus
 from monitor.store.patience import patient
 from monitor.store.sessions import BATCH_SIZE, Sessions
 
 _UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
+_SETTLED = (DeliveryStatus.SENT, DeliveryStatus.QUIET, DeliveryStatus.FAILED)
 
 
 class Pruned(BaseModel):
-    """How much was forgotten: runs with their ledgers, texts of items, model calls, alarms that are over."""
+    """How much was forgotten: runs with ledgers and records, texts, revisions, model calls, past alarms, deliveries.
+
+    `files` are those of records, as far as no other record needs them.
+    """
 
     runs: int
+    records: int
+    files: int = 0
     texts: int
+    revisions: int
     model_calls: int
     alarms: int
+    deliveries: int
 
 
 @patient
@@ -36,14 +47,31 @@ class Retention:
     async def prune(self, before: dt.datetime) -> Pruned:
         """Forget what is older than an instant. Items, and all urls that were ever seen, stay."""
         old_items = select(col(Item.id)).where(col(Item.first_seen) < before)
-        return Pruned(
-            runs=await self._delete(
-                Run, col(Run.id), col(Run.planned_at) < before, col(Run.status).not_in(_UNDER_WAY), batch=20
-            ),
+        is_old = (col(Run.planned_at) < before, col(Run.status).not_in(_UNDER_WAY))
+        old_runs = select(col(Run.id)).where(*is_old)
+        pruned = Pruned(
+            records=await self._delete(Record, col(Record.id), col(Record.run_id).in_(old_runs)),
+            runs=await self._delete(Run, col(Run.id), *is_old, batch=20),
             texts=await self._delete(ItemText, col(ItemText.item_id), col(ItemText.item_id).in_(old_items)),
+            revisions=await self._delete(Revision, col(Revision.id), col(Revision.seen_at) < before),
             model_calls=await self._delete(ModelCall, col(ModelCall.id), col(ModelCall.at) < before),
             alarms=await self._delete(Alarm, col(Alarm.id), col(Alarm.cleared_at) < before),
+            deliveries=await self._delete(
+                Delivery, col(Delivery.id), col(Delivery.planned_at) < before, col(Delivery.status).in_(_SETTLED)
+            ),
         )
+        await self._delete(ItemSight, col(ItemSight.item_id), col(ItemSight.item_id).in_(old_items))
+        await self._forget_names(before)
+        return pruned
+
+    async def _forget_names(self, before: dt.datetime) -> None:
+        """Items name no records that are gone."""
+        kept = select(col(Run.id)).where(col(Run.id) == col(Item.run_id)).exists()
+        names_some = cast(col(Item.evidence), Text) != "[]"
+        async with self._sessions.writing() as session:
+            await session.execute(
+                update(Item).where(col(Item.first_seen) < before, names_some, ~kept).values(evidence=[])
+            )
 
     async def _delete(
         self, table: type[SQLModel], key: Mapped[Any], *which: ColumnElement[bool],

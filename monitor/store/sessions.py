@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
+from sqlalchemy import Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlmodel import SQLModel
@@ -67,7 +68,7 @@ async def insert_or(
     With `update`, no key may stand twice among the rows.
     """
     # Executed with its rows as parameters, the statement is compiled once for all batches of the same columns.
-    statement = insert_for(session, table)
+    statement = insert_for(session, SQLModel.metadata.tables[str(table.__tablename__)])
     if update:
         changes = {name: statement.excluded[name] for name in update}
         upsert = statement.on_conflict_do_update(index_elements=key, set_=changes)
@@ -77,7 +78,7 @@ async def insert_or(
         await session.execute(upsert, batch)
 
 
-def insert_for(session: AsyncSession, table: type[SQLModel]) -> postgresql.Insert | sqlite.Insert:
+def insert_for(session: AsyncSession, table: type[SQLModel] | Table) -> postgresql.Insert | sqlite.Insert:
     """An INSERT that understands ON CONFLICT, in the words of the session's database."""
     return sqlite.insert(table) if session.get_bind().dialect.name == "sqlite" else postgresql.insert(table)
 

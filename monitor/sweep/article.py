@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monitor.domain.page import Attachment, Page, PageErrorCode
+from monitor.domain.revisions import Seen
 from monitor.domain.tables import Item
 from monitor.domain.words import DateSource, Render
 from monitor.errors import WorkFailed
+from monitor.evidence.revisions import seen_of
 from monitor.ports import DocumentReader, PageLoader
 from monitor.sweep.reader import is_refusal, reason_of
 
@@ -16,10 +18,12 @@ from monitor.sweep.reader import is_refusal, reason_of
 class Article:
     """What an item says; `failure` tells why there is no text.
 
-    `published_on` is the date that the page itself states, not one that only its url holds. `is_refused`: the site's
-    robots.txt keeps us from the page.
+    `seen` is what a later look at the page is compared with. `published_on` is the date that the page itself states,
+    not one that only its url holds. `is_refused`: the site's robots.txt keeps us from the page.
+    `record` is the id under which the run kept the page.
     """
 
+    seen: Seen
     text: str = ""
     issuer: str | None = None
     document_number: str | None = None
@@ -28,6 +32,7 @@ class Article:
     published_on: dt.date | None = None
     failure: str = ""
     is_refused: bool = False
+    record: str | None = None
 
 
 async def read_article(
@@ -35,21 +40,24 @@ async def read_article(
 ) -> Article:
     """Fetch what the item's url shows. Never raises for what the outside does."""
     page = await loader.load(item.url, render=render)
+    seen = seen_of(page)
     if page.error is None:
-        return _of_page(page)
+        return _of_page(page, seen)
     if page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
-        return Article(failure=reason_of(page), is_refused=is_refusal(page))
+        return Article(seen=seen, failure=reason_of(page), is_refused=is_refusal(page))
     try:
         path = await loader.download(item.url, folder)
-        return Article(text=await documents.read(path))
+        text = await documents.read(path)
     except WorkFailed as error:
-        return Article(failure=str(error))
+        return Article(seen=seen, failure=str(error))
+    known = seen.model_copy(update={"text": text, "failure": None, "reason": ""})
+    return Article(seen=known, text=text, record=page.record)
 
 
-def _of_page(page: Page) -> Article:
+def _of_page(page: Page, seen: Seen) -> Article:
     return Article(
-        text=page.text, issuer=page.issuer, document_number=page.document_number, language=page.language,
+        seen=seen, text=page.text, issuer=page.issuer, document_number=page.document_number, language=page.language,
         attachments=tuple(page.attachments),
         published_on=page.published_on if page.date_source is DateSource.PAGE else None,
-        failure="" if page.text.strip() else "the page has no text",
+        failure="" if page.text.strip() else "the page has no text", record=page.record,
     )  # fmt: skip

@@ -101,6 +101,9 @@ class Ledger:
         for index, candidate in enumerate(candidates):
             key = url_key(candidate.url)
             if key in self._entries:
+                # What was carried over from the last run, or linked before it was listed, is seen here.
+                seen = self._entries[key].candidate
+                seen.record = seen.record or candidate.record
                 continue
             entry = Entry(candidate=candidate, page_url=page_url, position=len(self._entries))
             self._judge(entry, known.get(key), is_above_seen=index < last_seen, unopened=(unopened or {}).get(key))

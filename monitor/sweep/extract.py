@@ -5,17 +5,11 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from monitor.evidence.sentences import CLOSING, WEB_ADDRESS, split_sentences
+
 MIN_CHARS = 60
 MAX_SENTENCES = 3
 
-WEB_ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
-_CLOSING = "”’」』）)\"'》】"
-_SENTENCE_END = re.compile(rf"[。！？!?]+[{_CLOSING}]*|\.[{_CLOSING}]*(?=\s|$)")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:No|Nos|Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|Co|Corp|vs|etc|cf|Art|Sec|Fig|Vol|Gov|Sen|Rep|Gen|Jan|Feb|Mar"
-    r"|Apr|Jun|Jul|"
-    r"Aug|Sept?|Oct|Nov|Dec|approx|para|pp?|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*|^\s*\d{1,2})$"
-)
 _BOILERPLATE = re.compile(
     r"^\W*(?:发布(?:时间|日期|机构|单位)|成文日期|生成日期|更新时间|时\s?间|日\s?期|来\s?源|信息来源|作\s?者"
     r"|编辑|责任编辑|责编|校对|审核|供稿|文\s?号|发文字号|发文机关|"
@@ -93,29 +87,6 @@ def extract_summary(title: str, text: str, language: str, max_chars: int = 200) 
     return "" if weight <= 20 else _joined([sentence.text for sentence in chosen])
 
 
-def split_sentences(line: str) -> list[str]:
-    """The sentences of one paragraph, with their closing marks, spaces around them taken off.
-
-    A dot inside a number (3.5%), after an abbreviation (No. 12, U.S., Feb. 3) or after an initial ends nothing.
-    """
-    sentences: list[str] = []
-    start = 0
-    for match in _SENTENCE_END.finditer(line):
-        if match[0].startswith(".") and not _ends_sentence(line, start, match):
-            continue
-        sentences.append(line[start : match.end()].strip())
-        start = match.end()
-    sentences.append(line[start:].strip())
-    return [sentence for sentence in sentences if sentence]
-
-
-def _ends_sentence(line: str, start: int, match: re.Match[str]) -> bool:
-    following = line[match.end() :].lstrip()
-    if _ABBREVIATION.search(line[start : match.start()]) and following:
-        return False
-    return not following or not following[0].islower()
-
-
 def _scored(title: str, text: str, language: str, max_chars: int) -> list[_Sentence]:
     words = _title_words(title)
     plain_title = _plain(title)
@@ -138,7 +109,7 @@ def _sentences_of(text: str, max_chars: int) -> Iterator[str]:
         if not stripped or _BOILERPLATE.match(stripped) or _BANNER.search(stripped):
             continue
         for sentence in split_sentences(stripped):
-            is_whole = sentence.rstrip(_CLOSING)[-1:] in tuple("。！？.!?")
+            is_whole = sentence.rstrip(CLOSING)[-1:] in tuple("。！？.!?")
             is_furniture = _SALUTATION.search(sentence) or WEB_ADDRESS.search(sentence)
             if not is_whole or is_furniture or _weight(sentence) < 10:
                 continue
@@ -151,7 +122,7 @@ def _sentences_of(text: str, max_chars: int) -> Iterator[str]:
 def _score(sentence: str, index: int, title_words: set[str], language: str) -> float:
     plain = _plain(sentence)
     shared = sum(word in plain for word in title_words) / len(title_words) if title_words else 0.0
-    is_question = sentence.rstrip(_CLOSING).endswith(("？", "?"))
+    is_question = sentence.rstrip(CLOSING).endswith(("？", "?"))
     is_in_language = _is_chinese(sentence) == language.lower().startswith("zh")
     return (
         2.0 / (1 + 0.25 * index)

@@ -1,4 +1,4 @@
-"""One source, once: navigate, crawl, summarise, rank, keep.
+"""One source, once: navigate, crawl, summarise, rank, keep; then a look back at what was saved earlier.
 
 Each step keeps what it found in the store before it ends, and hands on only what the next one needs; so a run that is
 killed has lost at most the step in hand.
@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from monitor.domain.reading import SectionPlan, SectionReading, UnseenPlace
-from monitor.domain.tables import Run, Source
+from monitor.domain.tables import Item, Run, Source
 from monitor.domain.words import Phase, Render, RunStatus, SourceKind
 from monitor.errors import RunCancelled
+from monitor.evidence.linking import Linker
 from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, Progress, ProgressCallback, Steps
 from monitor.settings import SweepSettings
 from monitor.store import Store
@@ -23,6 +24,7 @@ from monitor.sweep.navigate import navigate
 from monitor.sweep.order import rank_items
 from monitor.sweep.parts import CrawlParts
 from monitor.sweep.reader import reason_of
+from monitor.sweep.revisit import MOST_LOOKS, Revisits
 from monitor.sweep.summarise import Summaries
 from monitor.sweep.window import Window
 
@@ -31,8 +33,8 @@ from monitor.sweep.window import Window
 class Parts:
     """What a sweep is given by the composition root.
 
-    `model` None: every phase goes straight to its rule. `is_trial`: only what would be saved is asked for, so that
-    nothing is summarised or ranked.
+    `model` None: every phase goes straight to its rule. `linker` None: nothing is recorded, so that nothing can be
+    linked to its evidence. `is_trial`: only what would be saved is asked for, so that nothing is summarised or ranked.
     """
 
     store: Store
@@ -43,13 +45,14 @@ class Parts:
     clock: Clock
     limits: SweepSettings
     folder: Path
+    linker: Linker | None = None
     on_progress: ProgressCallback | None = None
     cancel_event: asyncio.Event | None = None
     is_trial: bool = False
 
 
 async def sweep(run: Run, source: Source, *, window: Window, today: dt.date, parts: Parts) -> RunStatus:
-    """Run the four phases of a source and keep everything; answers how the run ended."""
+    """Run the four phases of a source, look again at earlier items, keep everything; answers how the run ended."""
     return await _Sweep(run, source, window, today, parts).run()
 
 
@@ -60,10 +63,11 @@ class _Sweep:
         self._window = window
         self._today = today
         self._parts = parts
+        self._at_hand: dict[int, Item] = {}
         self._fallbacks = Fallbacks(run_id=run.id, store=parts.store, clock=parts.clock)
         self._summaries = Summaries(
             source=source, store=parts.store, loader=parts.loader, documents=parts.documents, model=parts.model,
-            limits=parts.limits, folder=parts.folder, fallbacks=self._fallbacks,
+            limits=parts.limits, folder=parts.folder, fallbacks=self._fallbacks, linker=parts.linker,
         )  # fmt: skip
 
     async def run(self) -> RunStatus:
@@ -74,6 +78,7 @@ class _Sweep:
             if not self._parts.is_trial:
                 await self._summarise()
                 await self._parts.steps.run("rank", int, self._rank)
+                await self._revisit()
         except RunCancelled:
             return await self._parts.steps.run("end", RunStatus, partial(self._end, RunStatus.CANCELLED))
         return await self._parts.steps.run("end", RunStatus, self._end)
@@ -118,6 +123,8 @@ class _Sweep:
         await parts.store.runs.keep_reading(
             self._run.id, self._source.id or 0, reading, on=self._today, at=parts.clock.now()
         )
+        if parts.linker is not None:
+            await parts.linker.listed(reading.entries)
         await self._keep_notes()
         self._tell(Progress(phase=Phase.CRAWL, place=plan.name, message=_told(reading)))
         return str(reading.ended)
@@ -130,7 +137,7 @@ class _Sweep:
         async def write(item_id: int) -> int:
             nonlocal done
             self._check_cancelled()
-            item = await self._parts.store.items.get(item_id)
+            item = self._at_hand.pop(item_id, None) or await self._parts.store.items.get(item_id)
             if item is not None:
                 await self._summaries.write(item)
             done += 1
@@ -149,7 +156,8 @@ class _Sweep:
             raise several.exceptions[0] from several
 
     async def _unsummarised(self) -> list[int]:
-        return [item.id or 0 for item in await self._parts.store.items.unsummarised(self._run.id)]
+        self._at_hand = {item.id or 0: item for item in await self._parts.store.items.unsummarised(self._run.id)}
+        return list(self._at_hand)
 
     async def _rank(self) -> int:
         self._check_cancelled()
@@ -162,6 +170,28 @@ class _Sweep:
         await self._parts.store.items.set_ranks(ranks)
         self._tell(Progress(phase=Phase.RANK, done=len(items), total=len(items)))
         return len(items)
+
+    async def _revisit(self) -> None:
+        parts = self._parts
+        revisits = Revisits(
+            run_id=self._run.id, source=self._source, store=parts.store, loader=parts.loader,
+            documents=parts.documents, folder=parts.folder,
+        )  # fmt: skip
+
+        async def due() -> list[int]:
+            days = parts.limits.revisit_days
+            return await parts.store.revisions.due(
+                self._source.id or 0, at=parts.clock.now(), days=days, limit=MOST_LOOKS
+            )
+
+        async def look(item_id: int) -> str:
+            self._check_cancelled()
+            return str(await revisits.look(item_id))
+
+        items = await parts.steps.run("due", list[int], due)
+        for done, item_id in enumerate(items, start=1):
+            kind = await parts.steps.run(f"revisit:{item_id}", str, partial(look, item_id))
+            self._tell(Progress(phase="revisit", place=f"{item_id}: {kind}", done=done, total=len(items)))
 
     async def _status(self) -> RunStatus:
         sections = await self._parts.store.runs.sections(self._run.id)

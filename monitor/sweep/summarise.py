@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from monitor.domain.reading import UnseenPlace
+from monitor.domain.revisions import ItemSight
 from monitor.domain.tables import Item, Source
 from monitor.domain.words import Phase, Render, SummaryBy
 from monitor.errors import ModelFailed, ModelUnavailable
 from monitor.evidence.grounding import ungrounded_numbers
+from monitor.evidence.linking import Linker
+from monitor.evidence.sentences import WEB_ADDRESS
 from monitor.llm.answers import plain_text
 from monitor.ports import ChatModel, DocumentReader, PageLoader
 from monitor.settings import SweepSettings
 from monitor.store import Store
 from monitor.sweep.article import Article, read_article
-from monitor.sweep.extract import WEB_ADDRESS, extract_summary
+from monitor.sweep.extract import extract_summary
 from monitor.sweep.fallbacks import Fallbacks
 from monitor.sweep.prompts import summary_messages
 
@@ -47,7 +50,7 @@ def fault_of(summary: str, *, title: str, text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Summaries:
-    """Writes the summaries of one run; `model` None means extracts."""
+    """Writes the summaries of one run; `model` None means extracts, `linker` None that nothing is recorded."""
 
     source: Source
     store: Store
@@ -57,6 +60,7 @@ class Summaries:
     limits: SweepSettings
     folder: Path
     fallbacks: Fallbacks
+    linker: Linker | None = None
 
     async def write(self, item: Item) -> None:
         """Fetch the item's page, and keep its text, its facts and a summary."""
@@ -67,6 +71,7 @@ class Summaries:
             place = UnseenPlace(section=item.section, url=item.url, reason=article.failure)
             await self.store.runs.add_unseen(item.run_id, [place])
         if not article.text.strip():
+            await self.store.revisions.keep(self._sight(item, article))
             return
         summary = await self._by_model(item, article.text) if self.model is not None else ""
         by = SummaryBy.MODEL
@@ -79,6 +84,7 @@ class Summaries:
         article = await self._article(item)
         summary = plain_text(offered)
         if not article.text.strip() or fault_of(summary, title=item.title, text=article.text):
+            await self.store.revisions.keep(self._sight(item, article))
             return False
         await self._keep(item, article, summary, SummaryBy.MODEL)
         return True
@@ -91,6 +97,11 @@ class Summaries:
             render=self.source.render or Render.AUTO,
             folder=self.folder,
         )
+
+    @staticmethod
+    def _sight(item: Item, article: Article) -> ItemSight:
+        """What was seen, to be compared with later looks."""
+        return ItemSight.of(item.id or 0, item.run_id, article.seen)
 
     async def _by_model(self, item: Item, text: str) -> str:
         assert self.model is not None  # noqa: S101 -- for the type checker; write() asks
@@ -125,7 +136,12 @@ class Summaries:
         added = [one.model_dump() for one in article.attachments if one.url not in held]
         if added:
             changes["attachments"] = [*item.attachments, *added]
-        await self.store.items.update(item.id or 0, text=article.text, **changes)
+        await self.store.revisions.keep(self._sight(item, article), text=article.text, changes=changes)
+        if self.linker is not None and article.record is not None:
+            await self.linker.read(
+                item, record=article.record, title=item.title, text=article.text, summary=summary,
+                published_on=article.published_on, attachments=article.attachments,
+            )  # fmt: skip
 
 
 def _folded(text: str) -> str:

@@ -135,14 +135,17 @@ class Toolbox:
         return key == url_key(self.reader.plan.url) or key in self._links or key in self.reader.pages
 
     def _remember_links(self, page: Page) -> None:
-        for link in page.links:
-            self._links.setdefault(url_key(link.url), Candidate(title=link.text, url=link.url))
+        def link(url: str, title: str = "") -> None:
+            self._links.setdefault(url_key(url), Candidate(title=title, url=url, record=page.record))
+
+        for one in page.links:
+            link(one.url, one.text)
         for candidate in page.candidates:
             self._links[url_key(candidate.url)] = candidate
         for attachment in page.attachments:
-            self._links.setdefault(url_key(attachment.url), Candidate(title=attachment.title, url=attachment.url))
+            link(attachment.url, attachment.title)
         if page.next_page:
-            self._links.setdefault(url_key(page.next_page), Candidate(title="", url=page.next_page))
+            link(page.next_page)
 
     def _is_known(self, url: str) -> bool:
         entry = self.desk.ledger.find(url)

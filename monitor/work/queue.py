@@ -1,6 +1,6 @@
-"""The queue of runs: durable workflows, one at a time on a host over all machines, so many at once in a process.
+"""The queues of runs and of deliveries: durable workflows, one at a time on a host, one at a time to a target.
 
-The runs table says what is to be done; the queue's own tables, in the same database, say how far it came.
+Our own tables say what is to be done; the queues' tables, in the same database, say how far it came.
 """
 
 import datetime as dt
@@ -17,27 +17,41 @@ from monitor.store.address import DatabaseAddress
 from monitor.store.engines import open_queue_engine
 
 QUEUE = "sweeps"
-FLOWS_VERSION = "1"
+DELIVERIES = "deliveries"
+BROKEN = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
+"""How a workflow stands that nobody carries out any more."""
+
+FLOWS_VERSION = "2"
 """Raised when the steps of a flow change, so that a run which began with other steps is begun anew."""
 
 _NAME = "monitor"
 _POLL_S = 0.5
+_DELIVERIES_AT_ONCE = 4
 _FORGOTTEN_AT_ONCE = 500
 _MOST_STARTS = 20
 """A run that took its process down so often is given up."""
 
 Flow = Callable[[str, str | None, str | None], Coroutine[Any, Any, str]]
+DeliveryFlow = Callable[[str, int], Coroutine[Any, Any, str | None]]
 
 
 class DurableQueue:
-    """The queue as a worker sees it. There is one in a process: the library knows no more."""
+    """The queues as a worker sees them. There is one such object in a process: the library knows no more."""
 
     def __init__(
-        self, *, database_url: str, executor_id: str, flow: Flow, concurrency: int, most_runs: int | None
+        self,
+        *,
+        database_url: str,
+        executor_id: str,
+        flow: Flow,
+        deliver: DeliveryFlow,
+        concurrency: int,
+        most_runs: int | None,
     ) -> None:
         self._address = DatabaseAddress.parse(database_url)
         self._executor_id = executor_id
         self._flow = flow
+        self._deliver = deliver
         self._concurrency = concurrency
         self._most_runs = most_runs
 
@@ -55,10 +69,15 @@ class DurableQueue:
         }
         DBOS(config=config)
         self._flow = DBOS.workflow(name="sweep", max_recovery_attempts=_MOST_STARTS)(self._flow)
+        self._deliver = DBOS.workflow(name="deliver", max_recovery_attempts=_MOST_STARTS)(self._deliver)
         DBOS.launch()
         self._queue = await DBOS.register_queue_async(
             QUEUE, partition_concurrency=1, worker_concurrency=self._concurrency, global_concurrency=self._most_runs,
             polling_interval_sec=_POLL_S, on_conflict="always_update",
+        )  # fmt: skip
+        self._deliveries = await DBOS.register_queue_async(
+            DELIVERIES, partition_concurrency=1, worker_concurrency=_DELIVERIES_AT_ONCE, polling_interval_sec=_POLL_S,
+            on_conflict="always_update",
         )  # fmt: skip
 
     def close(self) -> None:
@@ -69,6 +88,11 @@ class DurableQueue:
         """Put a run into the queue under its id; one that is there already stays as it is."""
         with SetWorkflowID(run_id), SetEnqueueOptions(queue_partition_key=host or "-"):
             await self._queue.enqueue_async(self._flow, run_id, since, until)
+
+    async def enqueue_delivery(self, name: str, delivery_id: str, attempt: int, *, target: str) -> None:
+        """Put a try of a delivery into the queue under its name; one that is there already stays as it is."""
+        with SetWorkflowID(name), SetEnqueueOptions(queue_partition_key=target):
+            await self._deliveries.enqueue_async(self._deliver, delivery_id, attempt)
 
     async def repeat(self, run_id: str, phase: Phase, *, host: str) -> bool:
         """Have an ended run done again from a phase on; False where the queue does not know it."""
@@ -99,25 +123,25 @@ class DurableQueue:
     async def forget_ended(self, before: dt.datetime) -> None:
         """Remove what ended before an instant; the runs table keeps what people want to know of it."""
         found = await DBOS.list_workflows_async(
-            completed_before=before.isoformat(), queue_name=QUEUE, limit=_FORGOTTEN_AT_ONCE, load_input=False,
-            load_output=False,
+            completed_before=before.isoformat(), queue_name=[QUEUE, DELIVERIES], limit=_FORGOTTEN_AT_ONCE,
+            load_input=False, load_output=False,
         )  # fmt: skip
         await DBOS.delete_workflows_async([one.workflow_id for one in found])
 
     async def under_way(self) -> list[WorkflowStatus]:
         """What is under way anywhere, with the executor that has it."""
         return await DBOS.list_workflows_async(
-            status="PENDING", queue_name=QUEUE, load_input=False, load_output=False
+            status="PENDING", queue_name=[QUEUE, DELIVERIES], load_input=False, load_output=False
         )  # fmt: skip
 
-    async def take_over(self, run_id: str) -> None:
-        """Put a run whose executor is gone back into the queue; its host's limit goes on to hold."""
-        await DBOS.resume_workflow_async(run_id, queue_name=QUEUE)
+    async def take_over(self, one: WorkflowStatus) -> None:
+        """Put what a dead executor had in hand back into its queue, whose limits go on to hold."""
+        await DBOS.resume_workflow_async(one.workflow_id, queue_name=one.queue_name)
 
-    async def stale(self) -> list[str]:
-        """Runs that began, or were queued, with the steps of another version."""
+    async def stale(self, queue: str = QUEUE) -> list[str]:
+        """What began, or was queued, with the steps of another version."""
         found = await DBOS.list_workflows_async(
-            status=["PENDING", "ENQUEUED"], queue_name=QUEUE, load_input=False, load_output=False
+            status=["PENDING", "ENQUEUED"], queue_name=queue, load_input=False, load_output=False
         )  # fmt: skip
         return [one.workflow_id for one in found if one.app_version not in (FLOWS_VERSION, None)]
 

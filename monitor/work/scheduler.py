@@ -1,4 +1,4 @@
-"""The scheduler: puts a run on record at each planned time, or a row that says why there is none."""
+"""The scheduler: puts runs and deliveries on record at their planned times, or a row that says why there is none."""
 
 import asyncio
 import datetime as dt
@@ -18,6 +18,7 @@ from monitor.settings import Settings
 from monitor.store import Store
 from monitor.work.agenda import Blackout, Due, Fires, Manner, due
 from monitor.work.lease import Duty
+from monitor.work.planner import DeliveryPlanner
 from monitor.work.presence import HeartbeatPresence
 from monitor.work.triggers import fires_of
 from monitor.work.worker import every
@@ -46,6 +47,7 @@ class Scheduler:
         self._clock = clock
         self._presence = presence
         self._manner = manner_of(settings)
+        self._deliveries = DeliveryPlanner(store=store, settings=settings, clock=clock)
         self._entries: dict[int, _Entry] = {}
         self._ticks = 0
         self._is_on_duty = False
@@ -103,6 +105,7 @@ class Scheduler:
         if gone := stored.keys() - planned.keys():
             await self._store.schedules.drop(gone)
         self._entries = entries
+        await self._deliveries.refresh()
 
     async def look(self) -> None:
         """Deal with every planned time that has come."""
@@ -115,6 +118,7 @@ class Scheduler:
                 await self._settle(entry.source, what)
                 entry.schedule = entry.schedule.model_copy(update={"dealt_until": what.until})
             entry.next_start = what.next_start
+        await self._deliveries.look()  # after the sources, so that a briefing knows of the runs that it waits for
 
     def _entry(self, source: Source, schedule: Schedule) -> _Entry:
         old = self._entries.get(schedule.source_id)

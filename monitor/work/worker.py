@@ -1,4 +1,4 @@
-"""A worker: takes runs out of the queue and carries them out, and picks up what dead workers left."""
+"""A worker: takes runs and deliveries out of their queues, and picks up what dead workers left."""
 
 import asyncio
 import datetime as dt
@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from monitor.app.dispatch import Dispatch
 from monitor.app.sweeps import WORKER, SweepDesk
 from monitor.domain.tables import Run
 from monitor.domain.urls import host_of
@@ -14,20 +15,20 @@ from monitor.errors import MonitorError
 from monitor.ports import Clock
 from monitor.settings import Settings
 from monitor.store import Store
+from monitor.work.deliveries import DeliveryRounds
 from monitor.work.durable import DurableSteps, StepGate
 from monitor.work.lease import Duty
 from monitor.work.presence import HeartbeatPresence
-from monitor.work.queue import DurableQueue, Flow
+from monitor.work.queue import BROKEN, DeliveryFlow, DurableQueue, Flow
 
 DEAD_AFTER_S = 30.0
-"""An executor whose heartbeat stood still for so long is dead; its runs go back into the queue."""
+"""An executor whose heartbeat stood still for so long is dead; what it had in hand goes back into the queue."""
 
 _NOTICE_EVERY_S = 1.0
 _REAP_EVERY_S = 5.0
 _MEND_EVERY_S = 60.0
 _KEPT_DAYS = 14
 _STOP_PATIENCE_S = 30.0
-_BROKEN = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
 _log = logging.getLogger(__name__)
 
 
@@ -35,12 +36,20 @@ class Worker:
     """One worker. `stop()` lets no further step begin and gives those under way 30 seconds."""
 
     def __init__(
-        self, *, store: Store, settings: Settings, clock: Clock, sweeps: SweepDesk, presence: HeartbeatPresence
+        self,
+        *,
+        store: Store,
+        settings: Settings,
+        clock: Clock,
+        sweeps: SweepDesk,
+        dispatch: Dispatch,
+        presence: HeartbeatPresence,
     ) -> None:
         self._store = store
         self._settings = settings
         self._clock = clock
         self._sweeps = sweeps
+        self._dispatch = dispatch
         self._presence = presence
         self._gate = StepGate()
         self._flows: set[asyncio.Task[object]] = set()
@@ -51,12 +60,15 @@ class Worker:
         async with self._presence.attending(WORKER) as executor:
             queue = DurableQueue(
                 database_url=self._settings.database_url, executor_id=executor, flow=self._flow(executor),
-                concurrency=self._settings.work.concurrency, most_runs=self._settings.work.max_runs,
+                deliver=self._delivery_flow(), concurrency=self._settings.work.concurrency,
+                most_runs=self._settings.work.max_runs,
             )  # fmt: skip
             await queue.open()
-            reaper = Reaper(store=self._store, clock=self._clock, queue=queue, executor=executor)
+            rounds = DeliveryRounds(store=self._store, clock=self._clock, dispatch=self._dispatch, queue=queue)
+            reaper = Reaper(store=self._store, clock=self._clock, queue=queue, executor=executor, deliveries=rounds)
             loops = [
                 asyncio.create_task(every(_NOTICE_EVERY_S, lambda: self._notice(queue))),
+                asyncio.create_task(every(_NOTICE_EVERY_S, rounds.look)),
                 asyncio.create_task(every(_REAP_EVERY_S, reaper.look)),
             ]
             try:
@@ -90,6 +102,18 @@ class Worker:
 
         return sweep
 
+    def _delivery_flow(self) -> DeliveryFlow:
+        async def deliver(delivery_id: str, attempt: int) -> str | None:
+            task = asyncio.current_task()
+            assert task is not None  # noqa: S101 -- for the type checker
+            self._flows.add(task)
+            try:
+                return await self._dispatch.carry_out(delivery_id, attempt, DurableSteps(self._gate))
+            finally:
+                self._flows.discard(task)
+
+        return deliver
+
     async def _notice(self, queue: DurableQueue) -> None:
         """Put runs that somebody asked for into the queue; done twice it does no harm."""
         for run in await self._store.runs.unnoticed():
@@ -109,12 +133,14 @@ class Reaper:
         store: Store,
         clock: Clock,
         queue: DurableQueue,
+        deliveries: DeliveryRounds,
         executor: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._clock = clock
         self._queue = queue
+        self._deliveries = deliveries
         self._monotonic = monotonic
         self._duty = Duty("reaper", holder=executor, store=store, clock=clock)
         self._marks: dict[str, tuple[dt.datetime, float]] = {}
@@ -128,11 +154,12 @@ class Reaper:
             return
         for one in await self._queue.under_way():
             if one.executor_id not in alive:
-                _log.warning("%s is gone; its run %s goes back into the queue.", one.executor_id, one.workflow_id)
-                await self._queue.take_over(one.workflow_id)
+                _log.warning("%s is gone; its %s goes back into the queue.", one.executor_id, one.workflow_id)
+                await self._queue.take_over(one)
         if self._monotonic() - self._mended_at_s >= _MEND_EVERY_S:
             self._mended_at_s = self._monotonic()
             await self._mend()
+            await self._deliveries.mend()
             long_ago = self._clock.now() - dt.timedelta(days=_KEPT_DAYS)
             await self._queue.forget_ended(long_ago)
             await self._store.executors.forget(long_ago)
@@ -166,7 +193,7 @@ class Reaper:
             if run.id in stale or (self._is_settled(run) and states.get(run.id, "SUCCESS") == "SUCCESS"):
                 await self._queue.forget(run.id)
                 await self._store.runs.requeue(run.id)
-            elif states.get(run.id) in _BROKEN:
+            elif states.get(run.id) in BROKEN:
                 reason = "The run broke off again and again and was given up; the log says why."
                 now = self._clock.now()
                 await self._store.runs.give_up(run.id, reason=reason, at=now, executor=run.executor)

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,9 +93,11 @@ def today() -> Callable[[], Any]:
 @pytest.fixture
 def typed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[[list[str]], Said]:
+) -> Iterator[Callable[[list[str]], Said]]:
     """The same program called in this process: quicker, for what needs no server of the test."""
     monkeypatch.chdir(tmp_path)
+    root, ours = logging.getLogger(), logging.getLogger("monitor")
+    handlers, level = list(root.handlers), ours.level
 
     def call(words: list[str]) -> Said:
         with pytest.raises(SystemExit) as left:
@@ -102,7 +105,9 @@ def typed(
         out, err = capsys.readouterr()
         return Said(int(left.value.code or 0), out, err)
 
-    return call
+    yield call
+    root.handlers[:] = handlers  # `--debug` begins a log, on a stream that ends with the test
+    ours.setLevel(level)
 
 
 @pytest.fixture

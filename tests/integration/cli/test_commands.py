@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,11 @@ async def _a_briefing_tells(here: Any, folder: Path, run: Any) -> None:
     assert run["items"][0]["title"] in text.out
     assert (await here("brief", "--format", "html", "--out", "deep/er/b.html")).code == 0
     assert (folder / "deep" / "er" / "b.html").read_text().startswith("<!")
+    assert (await here("brief", "--format", "json", "--out", "b.json")).code == 0
+    again = await here("brief", "--from", "b.json", "--format", "json")
+    assert again.out == (folder / "b.json").read_text()
+    assert "as it is" in (await here("brief", "--from", "b.json", "--days", "2")).complaint
+    assert "is no briefing" in (await here("brief", "--from", "deep/er/b.html")).complaint
 
 
 async def test_a_url_is_tried_without_being_stored(monitor: Any, ministry: Any, here: Any) -> None:
@@ -235,6 +241,10 @@ async def test_the_demo_prints_a_ranked_briefing_and_writes_it_as_a_page(monitor
     assert said.code == 0
     assert said.out.count("（列表）") + said.out.count("（正文）") + said.out.count("（网址）") >= 20
     assert "monitor init" in said.out
+    heads = re.findall(r"^\d+\. (.+?)  http", said.out, re.MULTILINE)
+    assert heads.count("国家绿色能源总署关于加快构建新型绿色能源体系的指导意见") == 1
+    assert "亦见 国家绿色能源总署关于加快构建新型绿色能源体系的指导意见（东川省能源局" in said.out
+    assert "东川省关于加快构建新型绿色能源体系的实施方案" in heads
     assert (monitor.folder / "out" / "briefing.html").stat().st_size > 10_000
 
 

@@ -68,8 +68,8 @@ async def test_dates_the_wrong_way_round_are_told_before_anything_runs(monitor: 
         (["sweep"], "No source is enabled"),
         (["sweep", "--since", "yesterday"], "write it as 2026-02-03"),
         (["swep"], "'sweep'"),
-        (["brief", "--format", "docx"], "comes in a later version"),
-        (["items", "export", "--format", "xlsx"], "comes in a later version"),
+        (["brief", "--format", "doc"], "no format 'doc' here; choose one of md, html, docx, pdf"),
+        (["items", "export", "--format", "docx"], "no format 'docx' here; choose one of csv, xlsx"),
         (["items", "list", "--source", "nobody"], "no source 'nobody'"),
         (["runs", "cancel", "nothing"], "no run 'nothing'"),
         (["page", "missing.html"], "no file missing.html"),
@@ -145,7 +145,17 @@ def test_the_doctor_goes_on_where_the_configuration_is_broken(typed: Any, tmp_pa
     assert levels["configuration"] == "fail"
     assert levels["disk"] == "ok"
     assert levels["clock"] == "ok"
-    assert list(levels) == ["configuration", "database", "browser", "model", "search", "disk", "clock"]
+    assert list(levels) == [
+        "configuration",
+        "database",
+        "browser",
+        "model",
+        "search",
+        "delivery",
+        "storage",
+        "disk",
+        "clock",
+    ]
 
 
 async def test_a_batch_answers_every_line_in_order_whatever_it_holds(monitor: Any) -> None:

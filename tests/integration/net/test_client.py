@@ -44,7 +44,7 @@ async def test_an_answer_comes_back_whole_and_decompressed(client, site, reply) 
     url = site.on("/a", reply(gzip.compress("新闻".encode()), headers={"content-encoding": "gzip"}))
     response = await client.fetch(url)
     assert (response.status, response.body.decode(), response.final_url) == (200, "新闻", url)
-    assert response.media_type == "text/html"
+    assert response.content_type == "text/html; charset=utf-8"
     assert "Monitor" in site.asked[0].headers["user-agent"]
 
 

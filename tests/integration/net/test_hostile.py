@@ -19,14 +19,16 @@ import pytest
 import pytest_asyncio
 import zstandard
 
+from monitor.domain.page import Page
 from monitor.domain.page import PageErrorCode as Code
+from monitor.domain.sighting import Sighting, Way
 from monitor.errors import BrowserMissing
 from monitor.net.client import HttpClient
 from monitor.net.failure import FetchFailed
 from monitor.net.guard import Address, Guard
 from monitor.net.response import Response
 from monitor.pages.browser import find_browser
-from monitor.pages.fetch import seen
+from monitor.pages.fetch import read
 from monitor.pages.render import Renderer
 from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
 
@@ -39,6 +41,16 @@ NOON = dt.datetime(2026, 11, 21, 4, tzinfo=dt.UTC)
 TEXT = f"<p>{'text ' * 60}</p>"  # long enough not to be taken for a page that is still empty
 REFUSED = {Code.FORBIDDEN}
 NO_URL = {Code.INVALID_URL, Code.FORBIDDEN, Code.NETWORK}
+
+
+async def page_in(response: Response) -> Page:
+    """The page that a run reads in an answer."""
+    sighting = Sighting(
+        url=response.final_url, way=Way.HTTP, at=NOON, final_url=response.final_url, status=response.status,
+        headers=response.headers, body=response.body,
+    )  # fmt: skip
+    return (await read(sighting)).page
+
 
 # "{port}" is the port of the server that must not be reached.
 ADDRESSES = {
@@ -510,7 +522,7 @@ async def test_a_title_is_text_whatever_it_holds(world, site, way: str) -> None:
         f"<li><a href='/{n}'>\x1b[31mCall number {n} for tenders\u202e&#7;</a> 2026-11-0{n}</li>" for n in range(1, 9)
     )
     response = await world.ask(way, site.on("/", f"<html><head>{head}</head><body><ul>{rows}</ul></body></html>"))
-    page = (await seen(response, url=response.final_url, at=NOON)).page
+    page = await page_in(response)
     assert page.title == "Notice <script>alert(1)</script><b> [2J]0;x No. 3"
     assert [candidate.title for candidate in page.candidates] == [
         f"[31mCall number {n} for tenders" for n in range(1, 9)
@@ -522,7 +534,7 @@ async def test_a_title_is_text_whatever_it_holds(world, site, way: str) -> None:
 async def test_ten_thousand_nested_tags_are_a_page(world, site, tag: str, way: str) -> None:
     body = f"{TEXT}{f'<{tag}>' * 10_000}<a href='/deep'>deep</a>"
     response = await world.ask(way, site.on("/", f"<html><body>{body}"))
-    page = (await seen(response, url=response.final_url, at=NOON)).page
+    page = await page_in(response)
     assert page.error is None
     assert "text text" in page.text
 

@@ -158,6 +158,33 @@ async def test_every_filter_narrows_the_list(store: Store, source: Source) -> No
     assert await titles(first_seen_since=late) == "cb"
     assert await titles(first_seen_until=late) == "a"
     assert await titles(run_id="run-2") == "c"
+    first = (await store.items.list(ItemFilter()))[0]
+    assert await titles(ids=[first.id]) == first.title
+    assert await titles(ids=[]) == ""
+
+
+async def test_one_of_the_keywords_has_to_stand_in_title_summary_or_text(store: Store, source: Source) -> None:
+    await store.items.save(an_item(source, "a", title="储能 100%"))
+    await store.items.save(an_item(source, "b", title="氢能", summary="About BMS"))
+    texted, _ = await store.items.save(an_item(source, "c", title="其他"))
+    await store.items.update(texted.id or 0, text="正文说到储能。")
+
+    async def titles(*keywords: str) -> set[str]:
+        return {item.title for item in await store.items.list(ItemFilter(keywords=keywords))}
+
+    assert await titles("储能") == {"储能 100%", "其他"}
+    assert await titles("bms", "nothing") == {"氢能"}
+    assert await titles("0%") == {"储能 100%"}
+    assert await titles("_") == set()
+    assert len(await titles(" ")) == 3
+
+
+async def test_the_texts_of_many_items_come_at_once(store: Store, source: Source) -> None:
+    ids = [(await store.items.save(an_item(source, str(n))))[0].id or 0 for n in range(3)]
+    for item_id in ids[:2]:
+        await store.items.update(item_id, text=f"text {item_id}")
+    assert await store.items.texts([*ids, 999]) == {item_id: f"text {item_id}" for item_id in ids[:2]}
+    assert await store.items.texts([]) == {}
 
 
 async def test_a_search_finds_words_in_title_summary_and_text_as_they_stand(store: Store, source: Source) -> None:

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from monitor.domain.alarms import AlarmFinding, AlarmKind
+from monitor.domain.deliveries import BriefingRecord, Delivery, DeliveryStatus
 from monitor.domain.page import Candidate
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading
+from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
 from monitor.domain.tables import Executor, Item, ModelCall, Run, Source
 from monitor.domain.urls import url_key
 from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SectionEnd
@@ -26,7 +28,7 @@ PLAN = SectionPlan(ordinal=0, name="新闻", url="https://example.gov/news/")
 
 
 async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
-    """A source with a run, an item, its text, a ledger, a model call and an alarm that is over."""
+    """A source with a run, an item, its text, a revision of it, a ledger, a model call and an alarm that is over."""
     name = f"示例部 {number}"
     source = await store.sources.add(Source(name=name, url="https://example.gov/", tags=["能源"], created_at=at))
     run = Run(
@@ -42,6 +44,12 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
         )
     )  # fmt: skip
     await store.items.update(item.id or 0, text="正文")
+    sight = ItemSight.of(item.id or 0, run.id, Seen(url=url, seen_at=at, title="关于开展工作的通知"))
+    edit = Edit(op=Op.CHANGED, part=Part.ARTICLE, article="第七条", before="一万元", after="二万元")
+    revision = Revision(
+        item_id=item.id or 0, run_id=run.id, seen_at=at, kind=ChangeKind.CHANGED, edits=[edit.model_dump(mode="json")]
+    )
+    await store.revisions.keep(sight, revision=revision)
     candidate = Candidate(title=item.title, url=url, date=item.date, date_source=DateSource.LISTED)
     entry = LedgerEntry(
         candidate=candidate, page_url=PLAN.url, position=0, disposition=Disposition.SAVED, item_id=item.id
@@ -53,6 +61,13 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
     judged = {"k": frozenset({AlarmKind.STRUCTURE})}
     await store.alarms.settle(source.id or 0, run_id=run.id, due=[finding], judged=judged, at=at)
     await store.alarms.settle(source.id or 0, run_id=run.id, due=[], judged=judged, at=at)
+    delivery = Delivery(
+        id=f"partners-{number}", target="partners", status=DeliveryStatus.SENT, planned_at=at, key=f"k{number}",
+        message_id=f"<k{number}@x>", accepted=["a@x"],
+    )  # fmt: skip
+    await store.deliveries.create(delivery)
+    record = BriefingRecord(delivery_id=delivery.id, composed_at=at, briefing={"title": "简报"}, unfinished=["甲"])
+    await store.deliveries.keep_briefing(record)
     return source
 
 
@@ -64,8 +79,12 @@ async def image(store: Store) -> dict[str, Any]:
         "items": [one.model_dump() for one in await store.items.list(ItemFilter(), limit=None)],
         "texts": [await store.items.text(one.id or 0) for one in await store.items.list(ItemFilter(), limit=None)],
         "ledger": [one.model_dump() for one in await store.runs.ledger("run-1")],
+        "revisions": [one.model_dump() for one in await store.revisions.of_item(1)],
+        "sight": await store.revisions.sight(1),
         "usage": await store.usage.for_run("run-1"),
         "alarms": await store.alarms.list(),
+        "deliveries": [one.model_dump() for one in await store.deliveries.list()],
+        "briefing": await store.deliveries.last_briefing("partners"),
         "sections": [one.model_dump() for one in await store.sections.of_source(1)],
     }
 
@@ -240,7 +259,10 @@ async def test_pruning_forgets_texts_and_records_but_no_item_and_no_known_url(st
     old = Run(id="stuck", source_id=1, source="s", planned_at=AT - timedelta(500), status=RunStatus.RUNNING)
     await store.runs.create(old)
     pruned = await store.retention.prune(AT - timedelta(days=400))
-    assert pruned.model_dump() == {"runs": 1, "texts": 1, "model_calls": 1, "alarms": 1}
+    counts = {"runs": 1, "records": 0, "files": 0, "texts": 1, "revisions": 1, "model_calls": 1, "alarms": 1}
+    assert pruned.model_dump() == {**counts, "deliveries": 1}
+    assert [one.id for one in await store.deliveries.list()] == ["partners-2"]
+    assert await store.deliveries.briefing("partners-1") is None
     assert [run.id for run in await store.runs.list()] == ["run-2", "stuck"]
     assert (await store.runs.ledger("run-1"), len(await store.runs.ledger("run-2"))) == ([], 1)
     items = await store.items.list(ItemFilter(), limit=None)

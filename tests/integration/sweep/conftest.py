@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from monitor.app.health import HealthDesk
+from monitor.app.recording import Recording
 from monitor.app.report import RunReport
 from monitor.app.sweeps import SweepDesk
 from monitor.domain.alarms import AlarmNote
 from monitor.domain.reading import SectionPlan
 from monitor.domain.tables import CandidateRecord, Source
 from monitor.errors import WorkFailed
+from monitor.evidence.records import Records
+from monitor.evidence.storage import Storage
 from monitor.llm.client import ModelServer
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
@@ -188,9 +191,13 @@ async def bureau(
         notices = Notices()
         health = HealthDesk(store=store, clock=movable_clock, timezone=settings.timezone, notifier=notices)
         presence = HeartbeatPresence(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
+        recording = Recording(
+            records=Records(store=store, storage=Storage(str(tmp_path))), settings=settings, clock=movable_clock,
+            new_loader=loader.for_run, new_model=new_model,
+        )  # fmt: skip
         desk = SweepDesk(
             store=store, settings=settings, clock=movable_clock, documents=Documents(), steps=DirectSteps(),
-            presence=presence, health=health, new_loader=loader.for_run, new_model=new_model,
+            presence=presence, health=health, recording=recording,
         )  # fmt: skip
         yield Bureau(site, store, desk, movable_clock, settings, health, notices)
 

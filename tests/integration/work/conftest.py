@@ -1,14 +1,19 @@
 """What the tests of the service's parts share: a database of either kind, and a clock that a test turns."""
 
 import datetime as dt
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
+from monitor.app.briefings import BriefingDesk
+from monitor.app.dispatch import Dispatch
+from monitor.app.writing import WritingDesk
+from monitor.channels.opening import channel_of
 from monitor.domain.tables import Source
 from monitor.settings import Settings
 from monitor.store import Store, migrate
+from monitor.work.triggers import CronSchedules
 
 
 class TurnedClock:
@@ -54,3 +59,24 @@ async def source(store: Store, clock: TurnedClock) -> Source:
     return await store.sources.add(
         Source(name="bureau", url="https://bureau.example/", schedule="0 * * * *", created_at=clock.now())
     )
+
+
+@pytest.fixture
+def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], Dispatch]:
+    """What carries out deliveries, joined from its real parts; no model is asked."""
+
+    async def no_model(run_id: str, store: Store) -> None:
+        return None
+
+    async def no_printer(page: bytes) -> bytes:
+        raise AssertionError("no PDF is asked for here")
+
+    def build(settings: Settings) -> Dispatch:
+        writing = WritingDesk(print_pdf=no_printer, template=None)
+        return Dispatch(
+            store=store, settings=settings, clock=clock, schedules=CronSchedules(), write=writing.briefing,
+            briefings=BriefingDesk(store=store, clock=clock, settings=settings, new_model=no_model),
+            new_channel=lambda target: channel_of(target, settings.network, clock),
+        )  # fmt: skip
+
+    return build

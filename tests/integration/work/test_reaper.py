@@ -11,6 +11,7 @@ from monitor.domain.words import RunStatus
 from monitor.settings import Settings
 from monitor.store import Store
 from monitor.work import queue as queue_module
+from monitor.work.deliveries import DeliveryRounds
 from monitor.work.queue import DurableQueue
 from monitor.work.worker import DEAD_AFTER_S, Reaper
 
@@ -42,6 +43,10 @@ class Done:
         return sweep
 
 
+async def no_delivery(delivery_id: str, attempt: int) -> str | None:
+    raise AssertionError("no delivery is due here")
+
+
 @pytest.fixture
 def done() -> Done:
     return Done()
@@ -55,7 +60,7 @@ def opened(settings: Settings, done: Done) -> Open:
     async def open_queue(executor: str, *, hangs: bool = False) -> AsyncIterator[DurableQueue]:
         queue = DurableQueue(
             database_url=settings.database_url, executor_id=executor, flow=done.flow(executor, hangs=hangs),
-            concurrency=2, most_runs=None,
+            deliver=no_delivery, concurrency=2, most_runs=None,
         )  # fmt: skip
         await queue.open()
         try:
@@ -79,8 +84,19 @@ async def run(store: Store, source: Source, clock: Any) -> Run:
     return run
 
 
-def reaper_of(store: Store, clock: Any, queue: DurableQueue, steady: dict[str, float]) -> Reaper:
-    return Reaper(store=store, clock=clock, queue=queue, executor="second", monotonic=lambda: steady["s"])
+NewReaper = Callable[[DurableQueue, dict[str, float]], Reaper]
+
+
+@pytest.fixture
+def new_reaper(store: Store, settings: Settings, clock: Any, new_dispatch: Any) -> NewReaper:
+    def build(queue: DurableQueue, steady: dict[str, float]) -> Reaper:
+        rounds = DeliveryRounds(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
+        return Reaper(
+            store=store, clock=clock, queue=queue, deliveries=rounds, executor="second",
+            monotonic=lambda: steady["s"],
+        )  # fmt: skip
+
+    return build
 
 
 async def seen(store: Store, clock: Any, name: str) -> None:
@@ -105,14 +121,14 @@ async def looked_until(reaper: Reaper, what: Callable[[], Awaitable[bool]]) -> N
 
 
 async def test_the_run_of_a_dead_executor_is_done_by_another_one_and_that_of_a_silent_one_not_yet(
-    store: Store, run: Run, clock: Any, opened: Open, done: Done
+    store: Store, run: Run, clock: Any, opened: Open, done: Done, new_reaper: NewReaper
 ) -> None:
     await left_behind(opened, done)
     steady = {"s": 0.0}
     async with opened("second") as queue:
         for name in ("first", "second"):
             await seen(store, clock, name)
-        reaper = reaper_of(store, clock, queue, steady)
+        reaper = new_reaper(queue, steady)
         for _ in range(3):  # silent, but not for long enough
             await reaper.look()
             steady["s"] += DEAD_AFTER_S / 4
@@ -127,14 +143,14 @@ async def test_the_run_of_a_dead_executor_is_done_by_another_one_and_that_of_a_s
 
 
 async def test_a_reaper_that_was_asleep_itself_judges_nobody(
-    store: Store, run: Run, clock: Any, opened: Open, done: Done
+    store: Store, run: Run, clock: Any, opened: Open, done: Done, new_reaper: NewReaper
 ) -> None:
     await left_behind(opened, done)
     steady = {"s": 0.0}
     async with opened("second") as queue:
         for name in ("first", "second"):
             await seen(store, clock, name)
-        reaper = reaper_of(store, clock, queue, steady)
+        reaper = new_reaper(queue, steady)
         await reaper.look()
         steady["s"] += 10 * DEAD_AFTER_S
         await reaper.look()
@@ -142,18 +158,18 @@ async def test_a_reaper_that_was_asleep_itself_judges_nobody(
 
 
 async def test_a_run_that_the_queue_does_not_know_as_after_a_restored_backup_is_put_back(
-    store: Store, run: Run, clock: Any, opened: Open
+    store: Store, run: Run, clock: Any, opened: Open, new_reaper: NewReaper
 ) -> None:
     async with opened("second") as queue:
         await seen(store, clock, "second")
-        await reaper_of(store, clock, queue, {"s": 0.0}).look()
+        await new_reaper(queue, {"s": 0.0}).look()
     found = await store.runs.get(RUN)
     assert found is not None
     assert (found.status, found.enqueued_at) == (RunStatus.QUEUED, None)
 
 
 async def test_a_run_that_began_with_the_steps_of_another_version_begins_anew(
-    store: Store, run: Run, clock: Any, opened: Open, done: Done, monkeypatch: pytest.MonkeyPatch
+    store: Store, run: Run, clock: Any, opened: Open, done: Done, monkeypatch: pytest.MonkeyPatch, new_reaper: NewReaper
 ) -> None:
     with monkeypatch.context() as older:
         older.setattr(queue_module, "FLOWS_VERSION", "0")
@@ -161,6 +177,6 @@ async def test_a_run_that_began_with_the_steps_of_another_version_begins_anew(
     async with opened("second") as queue:
         for name in ("first", "second"):
             await seen(store, clock, name)
-        await reaper_of(store, clock, queue, {"s": 0.0}).look()
+        await new_reaper(queue, {"s": 0.0}).look()
         assert await queue.state(RUN) is None
     assert [one.id for one in await store.runs.unnoticed()] == [RUN]

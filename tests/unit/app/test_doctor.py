@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from monitor.app.doctor import Doctor, Finding, disk_finding
-from monitor.errors import BrowserMissing, DatabaseError, SettingsError, WorkFailed
+from monitor.errors import BrowserMissing, DatabaseError, SettingsError, UsageError, WorkFailed
 from monitor.settings import BrowserSettings, PagesSettings, SearchSettings, Settings
 
 
@@ -20,10 +20,15 @@ async def _well(_settings: Settings) -> str:
     return "well"
 
 
+def _targets(_settings: Settings) -> str:
+    return "no target"
+
+
 async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[str, Finding]:
     doctor = Doctor(
         load=lambda: (settings, "config.yaml"), check_database=_well, check_model=_well,
-        find_browser=lambda _: "/usr/bin/chromium", clock=clock or Noon(),
+        check_targets=_targets, check_storage=_targets, find_browser=lambda _: "/usr/bin/chromium",
+        clock=clock or Noon(),
     )  # fmt: skip
     return {finding.check: finding for finding in await doctor.examine()}
 
@@ -48,11 +53,22 @@ async def test_each_part_that_is_not_well_fails_by_itself() -> None:
     def load() -> tuple[Settings, str]:
         return Settings(), "config.yaml"
 
-    doctor = Doctor(load=load, check_database=database, check_model=model, find_browser=browser, clock=Noon())
+    def targets(_settings: Settings) -> str:
+        raise UsageError("no key: set it.")
+
+    def storage(_settings: Settings) -> str:
+        raise WorkFailed("no bucket: make one.")
+
+    doctor = Doctor(
+        load=load, check_database=database, check_model=model, find_browser=browser, check_targets=targets,
+        check_storage=storage, clock=Noon(),
+    )  # fmt: skip
     found = {finding.check: (finding.level, finding.message) for finding in await doctor.examine()}
     assert found["database"] == ("fail", "no database: run `monitor init`.")
     assert found["model"] == ("fail", "no model: start it.")
     assert found["browser"] == ("fail", "no browser: install one.")
+    assert found["delivery"] == ("fail", "no key: set it.")
+    assert found["storage"] == ("fail", "no bucket: make one.")
     assert found["configuration"][0] == found["clock"][0] == "ok"
 
 
@@ -61,7 +77,13 @@ async def test_a_broken_configuration_leaves_unchecked_what_depends_on_it() -> N
         raise SettingsError("Unknown setting `x`.")
 
     doctor = Doctor(
-        load=load, check_database=_well, check_model=_well, find_browser=lambda _: "/usr/bin/chromium", clock=Noon()
+        load=load,
+        check_database=_well,
+        check_model=_well,
+        find_browser=lambda _: "/usr/bin/chromium",
+        check_targets=_targets,
+        check_storage=_targets,
+        clock=Noon(),
     )
     found = {finding.check: finding.level for finding in await doctor.examine()}
     assert found["configuration"] == "fail"

@@ -1,14 +1,24 @@
 import datetime as dt
 import json
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from monitor.briefing.compose import Briefing, FallbackWire, Period, SourceState, compose
+from monitor.briefing.compose import Briefing, Period, changed_item, compose, with_overview
+from monitor.briefing.gaps import OpenAlarm, SourceState
+from monitor.briefing.grouping import Group
 from monitor.briefing.layout import as_document
+from monitor.briefing.order import Ranking
+from monitor.briefing.overview import Overview, Sentence
 from monitor.briefing.render import render_briefing
-from monitor.briefing.wire import item_wire
+from monitor.briefing.wire import FallbackWire, item_wire
+from monitor.domain.alarms import AlarmKind
 from monitor.domain.reading import UnseenPlace
+from monitor.domain.revisions import ChangeKind, Op, Revision
 from monitor.domain.tables import Item
 from monitor.domain.words import DateSource, ItemType, Phase, RunStatus, SummaryBy
 
@@ -35,18 +45,20 @@ WIRE_FIELDS = [
 def item(number: int, **fields: Any) -> Item:
     values: dict[str, Any] = {
         "id": number, "run_id": "run-1", "source": "能源局", "section": "通知", "url": f"https://gov.example/{number}",
-        "url_key": str(number), "title": f"第{number}号文件", "date": dt.date(2026, 2, number), "type": ItemType.NOTICE,
-        "date_source": DateSource.LISTED, "rank": number, "tier": 4, "first_seen": NOW,
+        "url_key": str(number), "title": f"第{number}号文件", "date": dt.date(2026, 2, 1 + (number - 1) % 28),
+        "type": ItemType.NOTICE, "date_source": DateSource.LISTED, "rank": number, "tier": 4, "first_seen": NOW,
     }  # fmt: skip
     return Item(**(values | fields))
 
 
-def briefing(items: list[Item], states: list[SourceState], **more: Any) -> Briefing:
+def briefing(items: Sequence[Item | Group], states: list[SourceState], **more: Any) -> Briefing:
     values: dict[str, Any] = {
-        "title": "简报", "period": Period(since=dt.date(2026, 1, 28), until=dt.date(2026, 2, 3)), "language": "zh",
+        "period": Period(since=dt.date(2026, 1, 28), until=dt.date(2026, 2, 3)), "language": "zh",
         "top": None, "generated_at": NOW,
     }  # fmt: skip
-    return compose(items, states, **(values | more))
+    documents = [one if isinstance(one, Group) else Group(one) for one in items]
+    ranking = Ranking(order=list(range(len(documents))), by="rule")
+    return compose(documents, states, ranking=ranking, **(values | more))
 
 
 def html_of(value: Briefing) -> str:
@@ -68,15 +80,118 @@ def test_an_item_goes_out_in_the_fields_of_the_contract() -> None:
     assert json.loads(wire.model_dump_json())["date"] == "2026-02-03"
 
 
-def test_items_of_one_run_stand_by_rank_and_those_beyond_the_top_are_named() -> None:
+def test_those_beyond_the_top_are_named_and_the_shown_ones_bear_their_place_in_the_briefing() -> None:
     value = briefing([item(3), item(1), item(2)], [], top=2)
-    assert [one.id for one in value.items] == [1, 2]
-    assert [(more.title, more.date) for more in value.more] == [("第3号文件", dt.date(2026, 2, 3))]
+    assert [(one.id, one.rank) for one in value.items] == [(3, 1), (1, 2)]
+    assert [(more.id, more.title, more.date) for more in value.more] == [(2, "第2号文件", dt.date(2026, 2, 2))]
 
 
-def test_items_of_several_runs_are_merged_by_tier_before_rank() -> None:
-    value = briefing([item(1, tier=4), item(2, run_id="run-2", tier=1), item(3, tier=None)], [])
-    assert [one.id for one in value.items] == [2, 1, 3]
+def test_other_places_and_interpretations_stand_under_their_document_and_none_disappears() -> None:
+    documents = [
+        Group(
+            item(1), (item(2, source="地方局"),), (Group(item(3, title="第1号文件解读"), (item(7, source="市局"),)),)
+        ),
+        Group(item(4), (item(5),), (Group(item(6)),)),
+    ]
+    value = briefing(documents, [], top=1)
+    assert [place.id for place in value.items[0].places] == [2]
+    assert [place.id for place in value.more[0].interpretations] == [6]
+    assert value.item_ids == {1, 2, 3, 4, 5, 6, 7}
+    for form in ("md", "html", "json"):
+        text = render_briefing(value, form).decode()
+        assert all(f"https://gov.example/{number}" in text for number in range(1, 8))
+    page = html_of(value)
+    assert "第2号文件（地方局 2026-02-02）" in page
+    assert "第1号文件解读（通知 2026-02-03）" in page
+    assert "亦见 市局" in page
+    assert "<dt>新条目</dt><dd>2</dd>" in page
+
+
+@given(
+    shape=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 5)), max_size=6),
+    top=st.none() | st.integers(1, 6),
+    group=st.sampled_from(["theme", "source", "none"]),
+)
+@settings(max_examples=40)
+def test_every_item_is_reachable_in_every_form_however_it_is_grouped(
+    shape: list[tuple[int, int, int]], top: int | None, group: str
+) -> None:
+    numbers = count(101)
+    groups = [
+        Group(
+            item(next(numbers), date=None, tier=tier), tuple(item(next(numbers), date=None) for _ in range(places)),
+            tuple(Group(item(next(numbers), date=None), (item(next(numbers), date=None),)) for _ in range(readings)),
+        )
+        for places, readings, tier in shape
+    ]  # fmt: skip
+    value = briefing(groups, [], top=top, group=group)
+    known = set(range(101, next(numbers)))
+    assert value.item_ids == known
+    for form in ("md", "html", "json"):
+        text = render_briefing(value, form).decode()
+        assert all(f"https://gov.example/{number}" in text for number in known)
+
+
+def test_items_stand_under_their_theme_where_the_most_important_of_it_would() -> None:
+    value = briefing([item(1, tier=2), item(2, tier=1), item(3, tier=2)], [])
+    page = html_of(value)
+    headings = ["行业政策、监管与标准", "第1号文件", "第3号文件", "全局性政策与法律法规", "第2号文件"]
+    assert [page.index(f">{heading}<") for heading in headings] == sorted(page.index(f">{one}<") for one in headings)
+    assert [one.id for one in value.items] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("group", "headings"), [("source", ["甲", "乙"]), ("none", ["条目"])])
+def test_items_stand_under_their_source_or_under_one_heading_if_so_wished(group: str, headings: list[str]) -> None:
+    value = briefing([item(1, source="甲"), item(2, source="乙"), item(3, source="甲")], [], group=group)
+    blocks = as_document(value).blocks
+    parts = [(one.text, blocks[at + 1]) for at, one in enumerate(blocks) if one.kind == "heading"]
+    found = {text: [entry.number for entry in part.entries] for text, part in parts if part.kind == "entries"}
+    assert list(found) == headings
+    assert [number for numbers in found.values() for number in numbers] == [1, 2, 3]
+
+
+def test_the_overview_cites_the_numbers_under_which_its_items_stand() -> None:
+    sentences = [Sentence(text="甲文件施行。", items=[2]), Sentence(text="乙、丙文件发布。", items=[3, 1])]
+    value = with_overview(
+        briefing([item(1, tier=2), item(2, tier=1), item(3, tier=2)], []), Overview(sentences=sentences, dropped=2)
+    )
+    text = render_briefing(value, "md").decode()
+    first, second, third = (rf"[\[{n}\]](<https://gov.example/{i}>)" for n, i in ((1, 1), (2, 3), (3, 2)))
+    assert f"甲文件施行。{third}乙、丙文件发布。{first}{second}" in text
+    assert "概览中有 2 句" in text
+
+
+def test_changes_name_the_articles_and_what_else_differs() -> None:
+    edits = [
+        {"op": "changed", "part": "article", "article": "第七条"},
+        {"op": "added", "part": "article", "article": "第八条"},
+        {"op": "changed", "part": "article", "article": "第九条"},
+        {"op": "changed", "part": "date"},
+    ]  # fmt: skip
+    revision = Revision(item_id=1, run_id="r", seen_at=NOW, kind=ChangeKind.CHANGED, edits=edits)
+    value = briefing([], [], changes=[changed_item(item(1), revision)])
+    assert value.changes[0].articles == {Op.CHANGED: ["第七条", "第九条"], Op.ADDED: ["第八条"]}
+    line = next(line for line in render_briefing(value, "md").decode().splitlines() if "第1号文件" in line)
+    assert line.endswith("内容有改动 · 修改 第七条、第九条 · 新增 第八条 · 日期 · 能源局 · 2026-02-03 发现")
+
+
+def test_possible_gaps_and_open_alarms_are_told_with_the_rest_that_could_not_be_seen() -> None:
+    state = SourceState(
+        name="甲", status=RunStatus.SUCCEEDED, new_items=1,
+        possible_gaps=[UnseenPlace(section="公告", url="https://gov.example/gg/", reason="possible gap")],
+        alarms=[
+            OpenAlarm(kind=AlarmKind.SILENCE, section="数据", message="nothing new since 2026-01-01"),
+            OpenAlarm(kind=AlarmKind.GAP, section="公告", message="possible gap"),
+        ],
+    )  # fmt: skip
+    value = briefing([item(1)], [state])
+    assert [(gap.kind, gap.detail) for gap in value.gaps] == [
+        ("possible_gap", "公告"),
+        ("silence", "数据 · nothing new since 2026-01-01"),
+    ]
+    page = html_of(value)
+    assert "可能有遗漏" in page
+    assert "久无更新" in page
 
 
 def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
@@ -112,6 +227,21 @@ def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
         assert word in page
 
 
+def test_many_fallbacks_for_one_reason_are_one_line_for_readers_and_all_of_them_for_programs() -> None:
+    fallbacks = [
+        FallbackWire(
+            phase=Phase.SUMMARISE, where=f"https://gov.example/{n}", reason=f"extract instead: {n} is not there"
+        )
+        for n in range(12)
+    ]
+    fallbacks.append(FallbackWire(phase=Phase.CRAWL, where="公告", reason="http_412"))
+    value = briefing([item(1)], [SourceState(name="甲", status=RunStatus.DEGRADED, new_items=1, fallbacks=fallbacks)])
+    assert len(value.gaps) == 13
+    lines = [line for line in render_briefing(value, "md").decode().splitlines() if line.startswith("- 甲 · 降级")]
+    assert len(lines) == 2
+    assert "等 12 处 · extract instead" in lines[0]
+
+
 def test_a_briefing_without_items_says_whether_anything_was_seen() -> None:
     assert "本期没有新条目。" in html_of(briefing([], [SourceState(name="甲", status=RunStatus.SUCCEEDED)]))
     failed = html_of(briefing([], [SourceState(name="甲", status=RunStatus.FAILED)]))
@@ -145,5 +275,5 @@ def test_json_is_the_briefing_itself_readable_and_complete() -> None:
     value = briefing([item(1)], [SourceState(name="甲", status=RunStatus.FAILED)], public_url="https://m.example/b/1")
     text = render_briefing(value, "json").decode()
     assert "第1号文件" in text
-    assert list(json.loads(text)["items"][0]) == WIRE_FIELDS
+    assert list(json.loads(text)["items"][0]) == [*WIRE_FIELDS, "places", "interpretations"]
     assert Briefing.model_validate_json(text) == value

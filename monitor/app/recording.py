@@ -1,0 +1,92 @@
+"""What a run is given so that it can be proved and replayed, and what it sets out with."""
+
+import datetime as dt
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from monitor.domain.tables import Run, Source
+from monitor.evidence.answers import RecordedModel
+from monitor.evidence.linking import Linker
+from monitor.evidence.records import Records
+from monitor.ports import ChatModel, Clock, PageLoader, Recorder
+from monitor.settings import Settings, SweepSettings
+from monitor.store import Store
+from monitor.store.lending import Memory
+from monitor.sweep.window import Window
+
+NewLoader = Callable[[Recorder | None], PageLoader]
+NewModel = Callable[[str, Store], Awaitable[ChatModel | None]]
+
+
+class Start(BaseModel):
+    """What holds for a run from its first moment on, however often it is interrupted."""
+
+    today: dt.date
+    window: Window
+
+
+class OutsetFacts(Start):
+    """All that decides what a run does beside what it sees and what the model says.
+
+    `memory` is what was known of the source, `can_draw` whether there was a browser.
+    """
+
+    at: dt.datetime
+    is_baseline: bool
+    source: dict[str, Any]
+    memory: Memory
+    limits: SweepSettings
+    render: Literal["auto", "always", "never"]
+    max_bytes: int
+    timezone: str
+    has_model: bool
+    can_draw: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gear:
+    """What one run works with; `linker` is None for a trial, which records nothing."""
+
+    loader: PageLoader
+    model: ChatModel | None
+    linker: Linker | None
+
+
+class Recording:
+    """Equips runs: what they see and what the model says is kept before they act on it."""
+
+    def __init__(
+        self, *, records: Records, settings: Settings, clock: Clock, new_loader: NewLoader, new_model: NewModel
+    ) -> None:
+        self._records = records
+        self._settings = settings
+        self._clock = clock
+        self._new_loader = new_loader
+        self._new_model = new_model
+
+    async def gear(self, run: Run, store: Store, *, is_trial: bool) -> Gear:
+        """What the run works with from now on, be it begun or gone on with."""
+        model = await self._new_model(run.id, store)
+        if is_trial:
+            return Gear(loader=self._new_loader(None), model=model, linker=None)
+        attempt = await store.evidence.next_attempt(run.id)
+        loader = self._new_loader(self._records.recorder(run.id, attempt=attempt))
+        if model is not None:
+            model = RecordedModel(
+                model, run_id=run.id, attempt=attempt, keep=store.evidence.add_answer, clock=self._clock
+            )
+        return Gear(loader=loader, model=model, linker=Linker(store=store, records=self._records))
+
+    async def set_out(self, run: Run, source: Source, store: Store, gear: Gear, start: Start) -> None:
+        """Keep what the run sets out with, before it has changed anything of it."""
+        settings = self._settings
+        outset = OutsetFacts(
+            today=start.today, window=start.window, at=self._clock.now(), is_baseline=source.last_success_at is None,
+            source=source.model_dump(mode="json"), memory=await store.memory(source.id or 0), limits=settings.sweep,
+            render=settings.pages.render, max_bytes=settings.pages.max_bytes, timezone=settings.timezone,
+            has_model=gear.model is not None, can_draw=gear.loader.can_draw(),
+        )  # fmt: skip
+        await store.evidence.set_out(run.id, outset.model_dump(mode="json"))

@@ -1,0 +1,39 @@
+"""The use case of writing: a briefing in any format, a PDF too."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from monitor.briefing.compose import Briefing
+from monitor.briefing.render import render_briefing
+from monitor.errors import UsageError
+
+
+class WritingDesk:
+    """Writes briefings; `print_pdf` makes a PDF of an HTML page, `template` is the firm's Word file."""
+
+    def __init__(self, *, print_pdf: Callable[[bytes], Awaitable[bytes]], template: Path | None) -> None:
+        self._print_pdf = print_pdf
+        self._template = template
+        self._turn = asyncio.Semaphore(1)  # a browser at a time
+
+    async def briefing(self, briefing: Briefing, format_name: str, *, template: Path | None = None) -> bytes:
+        """The briefing in the format; a docx is made from `template`, else from the one of the settings.
+
+        `UsageError` for an unknown format or a template that cannot be read; `WorkFailed` where a PDF cannot be
+        printed.
+        """
+        if format_name == "pdf":
+            page = await asyncio.to_thread(render_briefing, briefing, "html")
+            async with self._turn:
+                return await self._print_pdf(page)
+        chosen = template or self._template
+        word_file = _read(chosen) if chosen is not None and format_name == "docx" else None
+        return await asyncio.to_thread(render_briefing, briefing, format_name, word_file)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"The template {path} cannot be read: {error.strerror}; name a .docx or .dotx file.") from None

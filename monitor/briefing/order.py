@@ -1,0 +1,55 @@
+"""The order of importance of a briefing's items, which come from one run or from many."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel
+
+from monitor.domain.tables import Item
+from monitor.domain.words import Phase
+from monitor.errors import ModelFailed
+from monitor.llm.answers import parse_array
+from monitor.ports import ChatModel
+from monitor.ranking import newest_first, ranking_messages, repair_order, rule_order
+
+RankedBy = Literal["run", "model", "rule"]
+MOST_LINES = 200
+"""So many items a model is asked to compare at once; what the rules place behind them stays in their order."""
+
+
+class Ranking(BaseModel):
+    """The places of items in the list that was given, most important first, and who said so.
+
+    `fault` is the reason why a model that was asked did not.
+    """
+
+    order: list[int]
+    by: RankedBy
+    fault: str = ""
+
+
+async def ranked(items: Sequence[Item], *, model: ChatModel | None, language: str) -> Ranking:
+    """The order of items: the run's own where one run brought them all, else one completion over the merged list.
+
+    Ranks of different runs cannot be compared. Without a model, or where it fails, the rules decide.
+    """
+    if len({item.run_id for item in items}) == 1 and any(item.rank is not None for item in items):
+        return Ranking(order=_by_rank(items), by="run")
+    by_rule = rule_order(items)
+    if model is None or len(items) < 2:
+        return Ranking(order=by_rule, by="rule")
+    asked = by_rule[:MOST_LINES]
+    messages = ranking_messages([items[index] for index in asked], language)
+    try:
+        completion = await model.complete(messages, phase=Phase.RANK, place="briefing")
+    except ModelFailed as error:
+        return Ranking(order=by_rule, by="rule", fault=f"{error.outcome}: {error}")
+    answer = repair_order(parse_array(completion.text), len(asked))
+    if answer is None:
+        return Ranking(order=by_rule, by="rule", fault="the answer holds no usable numbers")
+    return Ranking(order=[*(asked[place] for place in answer), *by_rule[MOST_LINES:]], by="model")
+
+
+def _by_rank(items: Sequence[Item]) -> list[int]:
+    age = {index: place for place, index in enumerate(newest_first(items))}
+    return sorted(range(len(items)), key=lambda n: (items[n].rank is None, items[n].rank or 0, age[n]))

@@ -1,0 +1,93 @@
+"""`monitor deliver`: briefings on their way to people."""
+
+import asyncio
+import datetime as dt
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from monitor.cli.terminal import JsonOption, Terminal, day, terminal_of
+
+if TYPE_CHECKING:
+    from monitor.app.deliveries import DeliveryDesk, DeliveryWire
+
+T = TypeVar("T")
+
+app = typer.Typer(help="Briefings on their way to people.", rich_markup_mode=None)
+
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="The name of a target of deliver.targets.")]
+
+
+@app.command("list")
+def list_deliveries(
+    context: typer.Context,
+    target: Annotated[str | None, typer.Option("--target", help="Only to this target.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List deliveries, newest first."""
+    terminal = terminal_of(context)
+    rows = asyncio.run(_asked(terminal, lambda desk: desk.list(target=target, limit=limit)))
+    if as_json:
+        terminal.document({"deliveries": [one.model_dump(mode="json") for one in rows]})
+    elif rows:
+        cells = [
+            (one.id, one.target, one.kind, one.status, one.planned_at, one.attempts, one.sent_at, one.last_error)
+            for one in rows
+        ]
+        terminal.table(("id", "target", "kind", "status", "planned", "tries", "sent", "error"), cells)
+    else:
+        terminal.note("No deliveries.")
+
+
+@app.command("test")
+def try_out(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
+    """Send a letter that says that it is a test, to see whether the target works."""
+    _tell(terminal_of(context), lambda desk: desk.test(target), as_json=as_json)
+
+
+@app.command()
+def now(
+    context: typer.Context,
+    target: Target,
+    date: Annotated[
+        dt.date | None, typer.Option("--date", parser=day, metavar="D", help="The last day; default today.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send a target its briefing now, beside what is planned."""
+    _tell(terminal_of(context), lambda desk: desk.now(target, date), as_json=as_json)
+
+
+@app.command()
+def retry(
+    context: typer.Context,
+    delivery_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `deliver list` shows.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Try a failed delivery again: the same briefing under the same key."""
+    _tell(terminal_of(context), lambda desk: desk.retry(delivery_id), as_json=as_json)
+
+
+def _tell(terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[DeliveryWire]]", *, as_json: bool) -> None:
+    """What became of a delivery that was waited for; one that did not arrive is a failure of the command."""
+    from monitor.domain.deliveries import DeliveryStatus
+    from monitor.errors import WorkFailed
+
+    found = asyncio.run(_asked(terminal, ask))
+    is_sent = found.status is DeliveryStatus.SENT
+    if as_json:
+        terminal.document(found.model_dump(mode="json"))
+    elif is_sent:
+        terminal.say(f"{found.id} was sent to {found.target}.")
+    if not is_sent:
+        again = f"; it is tried again at {found.next_try_at:%Y-%m-%d %H:%MZ}" if found.next_try_at else ""
+        raise WorkFailed(f"{found.id} was not sent to {found.target}: {(found.last_error or '').rstrip('.')}{again}.")
+
+
+async def _asked(terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[T]]") -> T:
+    from monitor.bootstrap import open_app
+
+    async with open_app(terminal.settings()) as parts:
+        return await ask(parts.deliveries)

@@ -1,0 +1,120 @@
+"""From what an item says to the record and the passage that bear it."""
+
+import asyncio
+import datetime as dt
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from monitor.domain.evidence import Claim, ClaimKind
+from monitor.domain.page import Attachment, Candidate
+from monitor.domain.reading import LedgerEntry
+from monitor.domain.tables import Item
+from monitor.domain.words import DateSource, Disposition
+from monitor.errors import RecordLost
+from monitor.evidence.grounding import grounded_numbers
+from monitor.evidence.passages import MOST_CHARS, Passages, nearest
+from monitor.evidence.records import Records
+from monitor.evidence.sentences import split_sentences
+from monitor.logs import logger_of
+from monitor.store import Store
+
+_ON_LISTS = (DateSource.LISTED, DateSource.FEED, DateSource.URL)
+_OF_PAGE = (ClaimKind.PAGE, ClaimKind.SUMMARY, ClaimKind.FIGURE)
+_OPEN_AT_ONCE = 4
+
+
+class Linker:
+    """Links the items of one run to its records. What cannot be linked is left out, and stops nothing."""
+
+    def __init__(self, *, store: Store, records: Records) -> None:
+        self._store = store
+        self._records = records
+        self._opened: OrderedDict[str, Passages | None] = OrderedDict()
+
+    async def listed(self, entries: Sequence[LedgerEntry]) -> None:
+        """Link the saved candidates of a section to the list pages where they stood."""
+        claims = {
+            entry.item_id: await self._of_row(entry.item_id, entry.candidate, entry.candidate.record)
+            for entry in entries
+            if entry.disposition is Disposition.SAVED and entry.item_id is not None and entry.candidate.record
+        }
+        if claims:
+            await self._store.evidence.link(claims, instead_of=[ClaimKind.LIST])
+
+    async def read(
+        self, item: Item, *, record: str, title: str, text: str, summary: str, published_on: dt.date | None,
+        attachments: Sequence[Attachment],
+    ) -> None:  # fmt: skip
+        """Link an item to the page that it was read from: its summary sentence by sentence, its figures and dates."""
+        on_list = next((one for one in item.evidence if one != record), record)
+        claims = [_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
+        days = {published_on, item.date if item.date_source is DateSource.PAGE else None} - {None}
+        passages = await self._passages(record) if days or attachments else None
+        if passages is not None:
+            for day in sorted(filter(None, days)):
+                passage = await asyncio.to_thread(passages.date, day)
+                claims.append(_claim(item.id, ClaimKind.DATE, day.isoformat(), record, passage))
+            claims += [
+                _claim(item.id, ClaimKind.ATTACHMENT, one.url, record, passages.link(one.url)) for one in attachments
+            ]
+        claims += await asyncio.to_thread(_of_summary, item.id, summary, title, text, record, on_list)
+        await self._store.evidence.link({item.id or 0: claims}, instead_of=_OF_PAGE)
+
+    async def _of_row(self, item_id: int, candidate: Candidate, record: str) -> list[Claim]:
+        passages = await self._passages(record)
+        date = candidate.date if candidate.date_source in (DateSource.LISTED, DateSource.FEED) else None
+        row = "" if passages is None else await asyncio.to_thread(passages.row, candidate.url, candidate.title, date)
+        claims = [_claim(item_id, ClaimKind.LIST, candidate.title, record, row)]
+        if candidate.date is not None and candidate.date_source in _ON_LISTS:
+            passage = "" if passages is None else await asyncio.to_thread(_date_passage, passages, candidate, row)
+            claims.append(_claim(item_id, ClaimKind.DATE, candidate.date.isoformat(), record, passage))
+        return claims + [
+            _claim(item_id, ClaimKind.ATTACHMENT, one.url, record, one.title) for one in candidate.attachments
+        ]
+
+    async def _passages(self, record_id: str) -> Passages | None:
+        """The recorded page, opened; the latest ones are kept open, for one list page bears many items."""
+        if record_id in self._opened:
+            self._opened.move_to_end(record_id)
+            return self._opened[record_id]
+        passages: Passages | None = None
+        record = await self._store.evidence.record(record_id)
+        try:
+            if record is not None:
+                passages = await asyncio.to_thread(Passages, await self._records.sighting(record))
+        except RecordLost as error:
+            logger_of("evidence").warning("not linked", record=record_id, reason=str(error))
+        self._opened[record_id] = passages
+        while len(self._opened) > _OPEN_AT_ONCE:
+            self._opened.popitem(last=False)
+        return passages
+
+
+def _date_passage(passages: Passages, candidate: Candidate, row: str) -> str:
+    if candidate.date is None or candidate.date_source is DateSource.URL:
+        return passages.href(candidate.url)
+    return passages.row_date(candidate.url, row, candidate.date)
+
+
+def _of_summary(item_id: int | None, summary: str, title: str, text: str, record: str, on_list: str) -> list[Claim]:
+    """A claim for each sentence of the summary, and for each number and date in it."""
+    sentences = [sentence for line in summary.splitlines() for sentence in split_sentences(line)]
+    claims = [_claim(item_id, ClaimKind.SUMMARY, one, record, nearest(one, text)) for one in sentences]
+    for one in grounded_numbers(summary, f"{title}\n{text}"):
+        if one.passage is not None:
+            bearer = record if one.passage in text else on_list
+            claims.append(_claim(item_id, ClaimKind.FIGURE, one.written, bearer, _around(one.written, one.passage)))
+    return claims
+
+
+def _claim(item_id: int | None, kind: ClaimKind, claim: str, record: str, passage: str) -> Claim:
+    return Claim(item_id=item_id or 0, kind=kind, claim=claim, record_id=record, passage=passage)
+
+
+def _around(written: str, passage: str) -> str:
+    """A long passage, cut to what stands around a figure; one in which it stands in other signs stays whole."""
+    place = passage.find(written)
+    if len(passage) <= MOST_CHARS or place < 0:
+        return passage
+    start = max(place - MOST_CHARS // 2, 0)
+    return passage[start : start + MOST_CHARS]

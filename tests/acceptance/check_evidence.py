@@ -1,0 +1,166 @@
+"""Judge items against the bytes that were kept as evidence. Knows nothing of the program: WARC files and JSON only.
+
+    python check_evidence.py EVIDENCE_FOLDER < proofs.json
+
+The JSON is `{"items": [...], "overview": [...]}`: items as `monitor items show ID --evidence --json` prints them,
+sentences of the overview as `{"text", "items": [ids]}`. Every WARC file of the folder is read, and a record counts only
+by the hash of its bytes. Prints `{"checked": n, "problems": [...]}`: an item whose url, title or date no record that it
+names shows, a figure or date of its summary that its records do not have, a passage that does not stand in its record.
+"""
+
+import datetime as dt
+import hashlib
+import html
+import io
+import json
+import re
+import sys
+import unicodedata
+from pathlib import Path
+from urllib.parse import urljoin
+
+from warcio.archiveiterator import ArchiveIterator
+
+LINK = re.compile(r"""(?:href|src|data-source)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
+JSON_URL = re.compile(r'"(?:url|link|href)"\s*:\s*"([^"]+)"')
+CHARSET = re.compile(rb"charset=[\"']?([\w-]+)", re.IGNORECASE)
+FIGURE = re.compile(r"\d+(?:\.\d+)?")
+CHINESE = re.compile(
+    r"(?<![\d.])[〇零一二两三四五六七八九十][〇零一二两三四五六七八九十百千万亿]*(?=[年月日个项条章次倍元吨家])"
+)
+DATE_SHOWN = (
+    "{y}-{m:02}-{d:02}", "{y}/{m:02}/{d:02}", "{y}.{m:02}.{d:02}", "{y}{m:02}{d:02}", "{y}年{m}月{d}日",
+    "{y}年{m:02}月{d:02}日", "{y}/{m}/{d}", "{m:02}-{d:02}", "{m}月{d}日", "{m:02}/{d:02}", "{d:02}{y}-{m:02}",
+    "{d:02}{y}.{m:02}", "{d}{y}年{m}月",
+)  # fmt: skip
+
+
+class Record:
+    """The bytes of one record, and what people read in them."""
+
+    def __init__(self, url: str, content_type: str, body: bytes) -> None:
+        self.url = url
+        if body.startswith(b"%PDF"):
+            self.source = pdf_text(body)
+            self.text = self.source
+            return
+        found = CHARSET.search(content_type.encode()) or CHARSET.search(body[:2000])
+        charset = (found.group(1).decode() if found else "utf-8").lower().replace("gb2312", "gb18030")
+        self.source = body.decode(charset, "replace")
+        visible = re.sub(
+            r"(?is)<(script|style|noscript|template)\b.*?</\1>|<!--.*?-->|<!\[CDATA\[|\]\]>", " ", self.source
+        )
+        self.text = html.unescape(re.sub(r"<[^>]*>", " ", visible))
+
+    @property
+    def shown(self) -> str:
+        """All that the record says, tags and white space aside, with what stands in its attributes at the end."""
+        return squeezed(self.text) + squeezed(html.unescape(self.source))
+
+    def links(self) -> set[str]:
+        found = [*LINK.findall(self.source), *JSON_URL.findall(self.source)]
+        return {urljoin(self.url, html.unescape(one)).partition("#")[0] for one in found} | {self.url}
+
+
+def pdf_text(body: bytes) -> str:
+    import pypdfium2
+
+    return "\n".join(page.get_textpage().get_text_bounded() for page in pypdfium2.PdfDocument(body))
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text))
+
+
+def read_folder(folder: Path) -> tuple[dict[str, Record], list[str]]:
+    """The records of all WARC files under the SHA-256 of their bodies, and what is wrong with the files."""
+    records, problems = {}, []
+    for path in sorted(folder.rglob("*.warc.gz")):
+        for record in ArchiveIterator(io.BytesIO(path.read_bytes()), check_digests=True):
+            if record.rec_type not in ("response", "conversion"):
+                continue
+            body = record.content_stream().read()
+            kind = (record.http_headers or record.rec_headers).get_header("Content-Type") or ""
+            sha256 = hashlib.sha256(body).hexdigest()
+            if path.name != f"{sha256}.warc.gz" or (record.digest_checker and not record.digest_checker.passed):
+                problems.append(f"{path.name} does not hold what its name says")
+            records[sha256] = Record(record.rec_headers.get_header("WARC-Target-URI"), kind, body)
+    return records, problems
+
+
+def figures(text: str) -> set[str]:
+    folded = unicodedata.normalize("NFKC", text).replace(",", "")
+    return set(FIGURE.findall(folded)) | set(CHINESE.findall(folded))
+
+
+def stands(figure: str, text: str) -> bool:
+    """Whether a figure stands in a text as a whole number of its own."""
+    folded = unicodedata.normalize("NFKC", text).replace(",", "")
+    return re.search(rf"(?<![\d.]){re.escape(figure)}(?![\d]|\.\d)", folded) is not None
+
+
+def shows_date(date: str, texts: list[str]) -> bool:
+    day = dt.date.fromisoformat(date)
+    forms = [form.format(y=day.year, m=day.month, d=day.day) for form in DATE_SHOWN]
+    return any(form in text for form in forms for text in texts)
+
+
+def problems_of(item: dict, records: dict[str, Record]) -> list[str]:
+    named, problems = {}, []
+    for one in item["records"]:
+        if one["sha256"] not in records:
+            problems.append(f"item {item['id']}: the record {one['id']} is in no file")
+        else:
+            named[one["id"]] = records[one["sha256"]]
+    if not named or set(item["evidence"]) - set(named):
+        return [*problems, f"item {item['id']} names records that are not there: {item['evidence']}"]
+    seen = list(named.values())
+    if not any(item["url"] in one.links() for one in seen):
+        problems.append(f"item {item['id']}: no record links to {item['url']}")
+    if not any(letters(item["title"]) in letters(one.shown) for one in seen):
+        problems.append(f"item {item['id']}: no record shows the title {item['title']!r}")
+    if item["date"] and not shows_date(item["date"], [item["url"], *(one.shown for one in seen)]):
+        problems.append(f"item {item['id']}: no record shows the date {item['date']}")
+    for claim in item["claims"]:
+        where = named.get(claim["record"])
+        if where is None or squeezed(claim["passage"]) not in where.shown:
+            problems.append(f"item {item['id']}: {claim['passage']!r} does not stand in {claim['record']}")
+    passages = " ".join(claim["passage"] for claim in item["claims"] if claim["kind"] in ("figure", "date"))
+    for figure in sorted(figures(item["summary"])):
+        if not any(stands(figure, one.text) for one in seen):
+            problems.append(f"item {item['id']}: no record has the figure {figure} of the summary")
+        elif figure[0].isdigit() and not stands(figure, passages):
+            problems.append(f"item {item['id']}: no passage bears the figure {figure} of the summary")
+    return problems
+
+
+def overview_problems(sentence: dict, items: dict[int, dict], records: dict[str, Record]) -> list[str]:
+    cited = [items[number] for number in sentence["items"] if number in items]
+    if not cited:
+        return [f"the overview cites nothing that is there: {sentence['text']!r}"]
+    texts = [records[one["sha256"]].text for item in cited for one in item["records"] if one["sha256"] in records]
+    return [
+        f"no record of the items cited has the figure {figure} of the overview"
+        for figure in sorted(figures(sentence["text"]))
+        if not any(stands(figure, text) for text in texts)
+    ]
+
+
+def main() -> None:
+    told = json.load(sys.stdin)
+    records, problems = read_folder(Path(sys.argv[1]))
+    items = {item["id"]: item for item in told["items"]}
+    for item in told["items"]:
+        problems += problems_of(item, records)
+    for sentence in told.get("overview", []):
+        problems += overview_problems(sentence, items, records)
+    checked = sum(len(figures(item["summary"])) for item in told["items"])
+    json.dump({"checked": checked, "problems": problems}, sys.stdout, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,341 @@
+"""Briefings from a real database."""
+
+import datetime as dt
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.app.briefings import BriefingDesk, BriefingQuery
+from monitor.briefing.compose import Briefing
+from monitor.demo.scripted_model import ScriptedModel
+from monitor.domain.alarms import AlarmFinding, AlarmKind
+from monitor.domain.revisions import ChangeKind, ItemSight, Revision, Seen
+from monitor.domain.tables import Item, Run, RunSection, Source
+from monitor.domain.words import ItemType, Phase, RunStatus, SummaryBy
+from monitor.evidence.grounding import ungrounded_numbers
+from monitor.llm.client import ModelServer
+from monitor.ports import ChatModel
+from monitor.settings import LlmSettings, Settings
+from monitor.store import Store
+
+Write = Callable[..., Awaitable[Briefing]]
+NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
+TODAY = dt.date(2026, 11, 21)
+
+
+class At:
+    """A clock that a test sets (`ports.Clock`)."""
+
+    def __init__(self, at: dt.datetime) -> None:
+        self.at = at
+
+    def now(self) -> dt.datetime:
+        return self.at
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with Store.open(f"sqlite:///{tmp_path / 'monitor.db'}") as store:
+        await store.check()
+        yield store
+
+
+@pytest.fixture
+def write(store: Store, clock: Any) -> Write:
+    """Writes the briefing that these fields ask for, by rule."""
+    desk = BriefingDesk(store=store, clock=clock, settings=Settings())
+    return lambda **fields: desk.write(BriefingQuery(**fields))
+
+
+async def _source(store: Store, name: str, **fields: Any) -> Source:
+    return await store.sources.add(Source(name=name, url=f"https://{name}.example/", created_at=NOW, **fields))
+
+
+async def _run(store: Store, source: Source, status: RunStatus, *, at: dt.datetime = NOW, **fields: Any) -> str:
+    run = Run(
+        id=f"{source.name}-{at:%d%H}", source_id=source.id, source=source.name, status=status, planned_at=at, **fields
+    )
+    await store.runs.create(run)
+    return run.id
+
+
+async def _item(store: Store, source: Source, run_id: str, title: str, **fields: Any) -> Item:
+    values = {"type": ItemType.NOTICE, "date": TODAY, "first_seen": NOW, "section": "s", **fields}
+    url = f"https://{source.name}.example/{title}"
+    item = Item(source_id=source.id, source=source.name, run_id=run_id, url=url, url_key=url, title=title, **values)
+    return (await store.items.save(item))[0]
+
+
+async def test_items_of_one_run_keep_the_order_that_the_run_gave_them(store: Store, write: Write) -> None:
+    source = await _source(store, "a")
+    run_id = await _run(store, source, RunStatus.SUCCEEDED)
+    await _item(store, source, run_id, "关于培训班的通知", rank=1, tier=5)
+    await _item(store, source, run_id, "中华人民共和国能源法", type=ItemType.LAW, rank=2, tier=1)
+    briefing = await write()
+    assert [(one.title, one.rank) for one in briefing.items] == [("关于培训班的通知", 1), ("中华人民共和国能源法", 2)]
+
+
+async def test_items_of_several_runs_are_ranked_together_by_the_rules(store: Store, write: Write) -> None:
+    one, other = await _source(store, "a"), await _source(store, "b")
+    first, second = await _run(store, one, RunStatus.SUCCEEDED), await _run(store, other, RunStatus.SUCCEEDED)
+    await _item(store, one, first, "局长会见来访客人", type=ItemType.NEWS, rank=1, tier=5)
+    await _item(store, one, first, "中华人民共和国能源法", type=ItemType.LAW, rank=2, tier=1, date=dt.date(2026, 11, 1))
+    await _item(store, other, second, "国家能源发展规划", type=ItemType.PLAN, rank=9, tier=1)
+    briefing = await write(top=2)
+    assert [(item.title, item.rank) for item in briefing.items] == [
+        ("国家能源发展规划", 1),
+        ("中华人民共和国能源法", 2),
+    ]
+    assert [item.title for item in briefing.more] == ["局长会见来访客人"]
+
+
+async def test_the_period_is_counted_in_the_time_zone_of_the_service(store: Store, write: Write) -> None:
+    source = await _source(store, "a")
+    run_id = await _run(store, source, RunStatus.SUCCEEDED)
+    midnight = dt.datetime(2026, 11, 20, 16, tzinfo=dt.UTC)  # in Shanghai
+    await _item(store, source, run_id, "今天", first_seen=midnight)
+    await _item(store, source, run_id, "昨天", first_seen=midnight - dt.timedelta(seconds=1))
+    assert [item.title for item in (await write()).items] == ["今天"]
+    assert len((await write(days=2)).items) == 2
+    yesterday = await write(day=dt.date(2026, 11, 20))
+    assert [item.title for item in yesterday.items] == ["昨天"]
+
+
+async def test_a_briefing_names_sources_that_failed_fell_back_or_never_ran(store: Store, write: Write) -> None:
+    failed, degraded = await _source(store, "failed"), await _source(store, "degraded", tags=["x"])
+    await _source(store, "idle")
+    await _source(store, "off", enabled=False)
+    await _run(store, failed, RunStatus.FAILED, error="No section could be read.", is_baseline=True)
+    run_id = await _run(store, degraded, RunStatus.DEGRADED)
+    await store.runs.add_fallback(run_id, Phase.RANK, "degraded", "the answer holds no numbers", NOW)
+    briefing = await write()
+    states = {state.name: state.status for state in briefing.sources}
+    assert states == {"degraded": RunStatus.DEGRADED, "failed": RunStatus.FAILED, "idle": None}
+    assert briefing.baselines == ["failed"]
+    kinds = {(gap.source, gap.kind) for gap in briefing.gaps}
+    assert {("failed", "failed"), ("degraded", "degraded"), ("idle", "never_run")} <= kinds
+    tagged = await write(tags=["x"])
+    assert [state.name for state in tagged.sources] == ["degraded"]
+    named = await write(sources=["off"])
+    assert [state.name for state in named.sources] == ["off"]
+
+
+async def test_items_are_chosen_by_type_and_by_words_of_title_summary_or_text(store: Store, write: Write) -> None:
+    source = await _source(store, "a")
+    run_id = await _run(store, source, RunStatus.SUCCEEDED)
+    await _item(store, source, run_id, "关于储能电站的通知")
+    await _item(store, source, run_id, "关于检查的通知", summary="检查储能设施。", summary_by=SummaryBy.MODEL)
+    text = await _item(store, source, run_id, "关于值班的公告", type=ItemType.ANNOUNCEMENT)
+    await store.items.update(text.id or 0, text="值班人员每日巡视储能设施与 BMS 系统。")
+    await _item(store, source, run_id, "关于培训的通知")
+
+    async def titles(**fields: Any) -> set[str]:
+        return {item.title for item in (await write(**fields)).items}
+
+    assert await titles(keywords=["储能"]) == {"关于储能电站的通知", "关于检查的通知", "关于值班的公告"}
+    assert await titles(keywords=["bms", "培训"]) == {"关于值班的公告", "关于培训的通知"}
+    assert await titles(keywords=["储能"], types=[ItemType.ANNOUNCEMENT]) == {"关于值班的公告"}
+    assert await titles(keywords=[" "]) == await titles()
+    nothing = await write(keywords=["无人提到"])
+    assert (nothing.items, nothing.sources[0].new_items) == ([], 4)
+    assert "silent" not in {gap.kind for gap in nothing.gaps}
+
+
+async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothing_twice(
+    store: Store,
+) -> None:
+    clock = At(NOW)
+    desk = BriefingDesk(store=store, clock=clock, settings=Settings())
+    source = await _source(store, "a")
+    run_id = await _run(store, source, RunStatus.SUCCEEDED)
+    await _item(store, source, run_id, "国家能源发展规划", first_seen=NOW - dt.timedelta(minutes=30))
+    first = await desk.write(BriefingQuery(days=7))
+    # One was first seen before that briefing was written, but came on record only afterwards.
+    await _item(store, source, run_id, "关于开展检查的通知", first_seen=NOW - dt.timedelta(minutes=1))
+    await _item(store, source, run_id, "电力市场运行办法", first_seen=NOW + dt.timedelta(hours=9))
+    clock.at = NOW + dt.timedelta(days=1)
+    second = await desk.write(BriefingQuery(days=7, previous=first))
+    assert [item.title for item in first.items] == ["国家能源发展规划"]
+    assert {item.title for item in second.items} == {"关于开展检查的通知", "电力市场运行办法"}
+    assert second.period.since == TODAY
+
+
+async def test_a_briefing_that_was_written_after_its_last_day_loses_nothing_of_the_hours_between(store: Store) -> None:
+    clock = At(NOW)
+    desk = BriefingDesk(store=store, clock=clock, settings=Settings())
+    source = await _source(store, "a")
+    run_id = await _run(store, source, RunStatus.SUCCEEDED)
+    await _item(store, source, run_id, "国家能源发展规划", first_seen=NOW - dt.timedelta(hours=6))
+    late = await desk.write(BriefingQuery(day=TODAY - dt.timedelta(days=1)))
+    assert late.items == []
+    assert [item.title for item in (await desk.write(BriefingQuery(previous=late))).items] == ["国家能源发展规划"]
+
+
+async def test_a_change_is_told_once(store: Store) -> None:
+    clock = At(NOW + dt.timedelta(minutes=10))
+    desk = BriefingDesk(store=store, clock=clock, settings=Settings())
+    source = await _source(store, "a")
+    item = await _item(store, source, await _run(store, source, RunStatus.SUCCEEDED), "管理办法")
+    sight = ItemSight.of(item.id or 0, "r", Seen(url=item.url, seen_at=NOW))
+    revision = Revision(item_id=item.id, run_id="r", seen_at=NOW, kind=ChangeKind.WITHDRAWN)
+    await store.revisions.keep(sight, revision=revision)
+    first = await desk.write(BriefingQuery())
+    clock.at += dt.timedelta(hours=3)
+    assert len(first.changes) == 1
+    assert (await desk.write(BriefingQuery(previous=first))).changes == []
+
+
+async def test_one_document_of_two_sources_is_one_entry_with_its_explanation_under_it(
+    store: Store, write: Write
+) -> None:
+    ministry, bureau = await _source(store, "国家能源署"), await _source(store, "东海省能源局")
+    title = "国家能源署关于加快储能发展的指导意见"
+    first, second = await _run(store, ministry, RunStatus.SUCCEEDED), await _run(store, bureau, RunStatus.SUCCEEDED)
+    number = {"document_number": "国能发〔2026〕58号", "issuer": "国家能源署"}
+    await _item(store, ministry, first, title, type=ItemType.POLICY, **number)
+    await _item(store, bureau, second, f"转载：{title}", type=ItemType.POLICY, **number)
+    reading = "《国家能源署关于加快储能发展的指导意见》政策解读"
+    await _item(store, ministry, first, reading, type=ItemType.INTERPRETATION)
+    await _item(store, bureau, second, "关于召开座谈会的通知")
+    briefing = await write(top=1)
+    [lead] = briefing.items
+    assert (lead.title, lead.source, lead.rank) == (title, "国家能源署", 1)
+    assert [place.source for place in lead.places] == ["东海省能源局"]
+    assert [one.title for one in lead.interpretations] == [reading]
+    assert [more.title for more in briefing.more] == ["关于召开座谈会的通知"]
+    assert len(briefing.item_ids) == 4
+
+
+async def test_changes_seen_in_the_period_are_told_of_the_items_that_are_meant(store: Store, write: Write) -> None:
+    source = await _source(store, "a", tags=["x"])
+    old = await _item(store, source, await _run(store, source, RunStatus.SUCCEEDED), "管理办法",
+                      first_seen=NOW - dt.timedelta(days=40))  # fmt: skip
+    edits = [{"op": "changed", "part": "article", "article": "第七条", "before": "甲", "after": "乙"}]
+    for seen_at in (NOW, NOW - dt.timedelta(days=3)):
+        revision = Revision(item_id=old.id, run_id="r", seen_at=seen_at, kind=ChangeKind.CHANGED, edits=edits)
+        sight = ItemSight.of(old.id or 0, "r", Seen(url=old.url, seen_at=seen_at))
+        await store.revisions.keep(sight, revision=revision)
+    briefing = await write()
+    assert briefing.items == []
+    assert [(one.title, one.articles) for one in briefing.changes] == [("管理办法", {"changed": ["第七条"]})]
+    assert len((await write(days=7)).changes) == 2
+    assert (await write(tags=["y"])).changes == []
+    assert (await write(keywords=["规划"])).changes == []
+
+
+async def test_possible_gaps_of_any_run_and_open_alarms_stand_at_the_end(store: Store, write: Write) -> None:
+    source = await _source(store, "a")
+    earlier = await _run(store, source, RunStatus.SUCCEEDED, at=NOW - dt.timedelta(hours=3))
+    later = await _run(store, source, RunStatus.SUCCEEDED)
+    async with store.sessions.writing() as session:
+        for run_id, is_gap in ((earlier, True), (later, False)):
+            url = "https://a.example/gg/"
+            session.add(RunSection(run_id=run_id, ordinal=0, name="公告", url=url, is_gap=is_gap))
+    finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message="the list fell from 20 candidates to 2", section="公告")
+    await store.alarms.settle(source.id or 0, run_id=later, due=[finding], judged={}, at=NOW)
+    gaps = [(gap.kind, gap.detail, gap.url) for gap in (await write()).gaps if gap.kind != "silent"]
+    assert gaps == [
+        ("possible_gap", "公告", "https://a.example/gg/"),
+        ("structure", "公告 · the list fell from 20 candidates to 2", None),
+    ]
+
+
+SUMMARIES = {
+    "关于深化绿色电价改革的实施意见": "午间低谷时段由3小时延长到5小时，峰谷价差不低于4比1。各地2027年3月底前出台方案。",
+    "绿色电力证书核发和交易管理办法": "办法共7章46条，自2027年1月1日起施行。证书有效期24个月。",
+    "新型储能电站安全监督管理规定": "电站每3年开展一次安全评估，事故1小时内报告。",
+}
+
+
+async def _gathered(store: Store) -> None:
+    """Three items of three sources, with the texts that their summaries rest on."""
+    for name, (title, summary) in zip("abc", SUMMARIES.items(), strict=True):
+        source = await _source(store, name)
+        run_id = await _run(store, source, RunStatus.SUCCEEDED)
+        fields = {"summary": summary, "summary_by": SummaryBy.MODEL, "rank": 1}
+        item = await _item(store, source, run_id, title, type=ItemType.POLICY, **fields)
+        await store.items.update(item.id or 0, text=f"{title}\n{summary}\n本文件由起草单位负责解释。")
+
+
+async def _written_by(scripted: ScriptedModel, store: Store, clock: Any, **llm: Any) -> Briefing:
+    async with scripted.serve() as url:
+        server = ModelServer(LlmSettings(base_url=url, max_retries=0, **llm))
+
+        async def new_model(run_id: str, run_store: Store) -> ChatModel:
+            return server.for_run(run_id, record=run_store.usage.add, clock=clock)
+
+        desk = BriefingDesk(store=store, clock=clock, settings=Settings(), new_model=new_model)
+        try:
+            return await desk.write(BriefingQuery())
+        finally:
+            await server.close()
+
+
+async def test_a_model_ranks_all_sources_together_and_writes_an_overview_whose_sentences_cite_items(
+    store: Store, clock: Any
+) -> None:
+    await _gathered(store)
+    scripted = ScriptedModel()
+    briefing = await _written_by(scripted, store, clock)
+    assert (briefing.ranked_by, briefing.overview_dropped, briefing.model_faults) == ("model", 0, [])
+    ids = {item.id for item in briefing.items}
+    assert len(briefing.overview) == 3
+    assert all(one.items and set(one.items) <= ids for one in briefing.overview)
+    assert len(scripted.requests) == 2
+
+
+async def test_of_a_model_that_invents_no_figure_and_no_date_reaches_the_overview_and_the_rest_is_counted(
+    store: Store, clock: Any
+) -> None:
+    await _gathered(store)
+    briefing = await _written_by(ScriptedModel("hallucinating"), store, clock)
+    texts = {item.id: f"{item.title}\n{item.summary}" for item in briefing.items}
+    assert len(briefing.overview) == 3
+    for one in briefing.overview:
+        assert not ungrounded_numbers(one.text, "\n".join(texts[item] for item in one.items))
+        assert "87.3" not in one.text
+        assert "2031" not in one.text
+        assert "未来的若干意见" not in one.text
+    assert briefing.overview_dropped == 3 * 6
+
+
+@pytest.mark.parametrize("mode", ["empty", "http_500"])
+async def test_a_briefing_whose_model_fails_is_ranked_by_rule_without_an_overview_and_says_so(
+    store: Store, clock: Any, mode: str
+) -> None:
+    await _gathered(store)
+    briefing = await _written_by(ScriptedModel(mode), store, clock)
+    assert (briefing.ranked_by, briefing.overview) == ("rule", [])
+    assert [fault.task for fault in briefing.model_faults] == ["ranking", "overview"]
+    assert [item.title for item in briefing.items] == [item.title for item in await _by_rule(store, clock)]
+
+
+@pytest.mark.parametrize("mode", ["fenced", "malformed", "obedient", "lazy", "looping"])
+async def test_however_a_model_writes_the_briefing_stands(store: Store, clock: Any, mode: str) -> None:
+    await _gathered(store)
+    briefing = await _written_by(ScriptedModel(mode), store, clock)
+    assert len(briefing.items) == 3
+    assert all(one.items for one in briefing.overview)
+
+
+async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_held_against_the_budget(
+    store: Store, clock: Any
+) -> None:
+    await _gathered(store)
+    await _written_by(ScriptedModel(), store, clock)
+    spent = await store.usage.spendings(NOW - dt.timedelta(days=1000), NOW + dt.timedelta(days=1000))
+    assert {(one.source, one.phase, one.calls) for one in spent} == {
+        (None, Phase.RANK, 1),
+        (None, Phase.SUMMARISE, 1),
+    }
+    scripted = ScriptedModel()
+    poor = await _written_by(scripted, store, clock, run_token_budget=10)
+    assert (poor.ranked_by, len(scripted.requests)) == ("rule", 0)
+    assert all(fault.reason.startswith("budget: ") for fault in poor.model_faults)
+
+
+async def _by_rule(store: Store, clock: Any) -> list[Any]:
+    briefing = await BriefingDesk(store=store, clock=clock, settings=Settings()).write(BriefingQuery())
+    return briefing.items

@@ -1,0 +1,266 @@
+"""A sweep of the sample ministry with a model that invents figures: proved from its records, and replayed."""
+
+import asyncio
+import datetime as dt
+import json
+import shutil
+import sqlite3
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+import pytest_asyncio
+
+from monitor.app.briefings import BriefingDesk, BriefingQuery
+from monitor.app.proof import Proof
+from monitor.bootstrap import App, open_app
+from monitor.demo.sample_settings import TIMEZONE, sample_settings
+from monitor.demo.scripted_model import ScriptedModel
+from monitor.demo.site import SampleSite
+from monitor.errors import RecordLost, UsageError
+from monitor.settings import LlmSettings, Settings
+from monitor.store import Store
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CHECKER = Path(__file__).parents[2] / "acceptance" / "check_evidence.py"
+
+
+@dataclass
+class Recorded:
+    """What two sweeps left behind, the site and the model gone."""
+
+    settings: Settings
+    folder: Path
+    first: str = ""
+    second: str = ""
+    items: list[dict[str, Any]] = field(default_factory=list)
+    overview: list[dict[str, Any]] = field(default_factory=list)
+    files_after_first: set[str] = field(default_factory=set)
+
+    def files(self) -> set[str]:
+        return {str(path.relative_to(self.folder)) for path in (self.folder / "evidence").rglob("*") if path.is_file()}
+
+    def rows(self, query: str) -> list[Any]:
+        with sqlite3.connect(self.folder / "monitor.db") as connection:
+            return connection.execute(query).fetchall()
+
+    def copy(self, folder: Path) -> "Recorded":
+        shutil.copytree(self.folder, folder)
+        settings = self.settings.model_copy(
+            update={"data_dir": folder, "database_url": f"sqlite:///{folder / 'monitor.db'}"}
+        )
+        return Recorded(settings, folder, self.first, self.second, self.items, self.overview)
+
+    def file(self, record: dict[str, Any]) -> Path:
+        """Where this copy has the file of a record."""
+        return self.folder / "evidence" / record["file"].partition("/evidence/")[2]
+
+    async def judged(self, items: list[dict[str, Any]], overview: Any = ()) -> dict[str, Any]:
+        """What the checker says, which reads nothing but the files."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, str(CHECKER), str(self.folder / "evidence"), stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        told = json.dumps({"items": items, "overview": list(overview)})
+        out, _ = await process.communicate(told.encode())
+        assert process.returncode == 0
+        answer: dict[str, Any] = json.loads(out)
+        return answer
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    site = SampleSite(today=dt.datetime.now(ZoneInfo(TIMEZONE)).date())
+    folder = tmp_path_factory.mktemp("recorded") / "data"
+    async with AsyncExitStack() as stack:
+        base_url = await stack.enter_async_context(site.serve())
+        model_url = await stack.enter_async_context(ScriptedModel("hallucinating").serve())
+        settings = sample_settings(Settings(), base_url, folder=folder)
+        settings = settings.model_copy(
+            update={"llm": LlmSettings(enabled=True, base_url=model_url, max_retries=1, timeout_s=20)}
+        )
+        found = Recorded(settings, folder)
+        async with open_app(settings) as app:
+            values = {"name": "ministry", "url": base_url, "focus_areas": [one["name"] for one in site.focus_areas]}
+            source = await app.sources.add(values)
+            found.first = (await app.sweeps.sweep(source)).run_id
+            found.files_after_first = found.files()
+            found.overview = [one.model_dump() for one in (await app.briefings.write(BriefingQuery(top=50))).overview]
+            found.items = [await proved(app, item.id or 0) for item in await app.store.items.for_run(found.first)]
+            found.second = (await app.sweeps.sweep(await app.sources.get("ministry"))).run_id
+    return found
+
+
+async def proved(app: App, item_id: int) -> dict[str, Any]:
+    """As `monitor items show ID --evidence --json` prints it."""
+    item, proof = await app.archive.item(item_id), await app.proofs.of_item(item_id)
+    return item.model_dump(mode="json") | proof.model_dump(mode="json", include={"claims", "records"})
+
+
+class TestProof:
+    async def test_every_url_title_date_and_figure_stands_in_the_bytes_that_were_kept(self, recorded: Recorded) -> None:
+        judged = await recorded.judged(recorded.items, recorded.overview)
+        assert judged["problems"] == []
+        assert recorded.overview
+        assert judged["checked"] > 200
+        assert len(recorded.items) > 40
+        assert {record["problem"] for item in recorded.items for record in item["records"]} == {""}
+
+    async def test_the_checker_notices_what_was_altered(self, recorded: Recorded) -> None:
+        def altered(**changes: Any) -> list[dict[str, Any]]:
+            item = next(one for one in recorded.items if one["date"] and "figure" in {c["kind"] for c in one["claims"]})
+            return [item | changes]
+
+        for changes in (
+            {"summary": "新型储能装机规模达到777.7亿千瓦以上。"},
+            {"date": "2001-02-03"},
+            {"url": "http://127.0.0.1/elsewhere.html"},
+            {"title": "一份从未发布过的文件"},
+            {"evidence": ["0123456789abcdef"]},
+        ):
+            assert (await recorded.judged(altered(**changes)))["problems"], changes
+        claims = [claim | {"passage": f"{claim['passage']}另行增加999人。"} for claim in altered()[0]["claims"]]
+        assert (await recorded.judged(altered(claims=claims)))["problems"]
+        cited = [recorded.items[0]["id"]]
+        invented = [{"text": "全国新增装机8765.4万千瓦。", "items": cited}, {"text": "总体平稳。", "items": []}]
+        assert len((await recorded.judged(recorded.items, invented))["problems"]) == 2
+
+    async def test_an_item_without_a_record_says_so(self, recorded: Recorded, tmp_path: Path) -> None:
+        copy = recorded.copy(tmp_path / "copy")
+        item = copy.items[0]
+        copy.file(item["records"][0]).unlink()
+        async with open_app(copy.settings) as app:
+            proof: Proof = await app.proofs.of_item(item["id"])
+        assert "cannot be read" in proof.records[0].problem
+        assert proof.records[1].problem == ""
+
+
+class TestStore:
+    async def test_a_second_run_over_the_same_pages_adds_rows_and_no_files(self, recorded: Recorded) -> None:
+        assert recorded.files() == recorded.files_after_first
+        counts = dict(recorded.rows("SELECT run_id, count(*) FROM record WHERE sha256 IS NOT NULL GROUP BY run_id"))
+        assert counts[recorded.second] > 10
+
+    async def test_every_answer_of_the_site_is_kept_errors_among_them(self, recorded: Recorded) -> None:
+        refused = recorded.rows("SELECT status, size, stored_at FROM record WHERE error IS NOT NULL AND way = 'http'")
+        assert refused
+        assert all(status == 412 and size > 0 and place for status, size, place in refused)
+
+    async def test_places_are_made_of_day_and_hash_alone(self, recorded: Recorded) -> None:
+        hexadecimal = set("0123456789abcdef")
+        for path in recorded.files():
+            folder, year, month, day, name = path.split("/")
+            dt.date(int(year), int(month), int(day))
+            assert folder == "evidence"
+            assert len(name.removesuffix(".warc.gz")) == 64
+            assert set(name.removesuffix(".warc.gz")) <= hexadecimal
+
+
+class TestReplay:
+    async def test_a_run_is_the_same_again_to_the_byte_with_neither_site_nor_model(
+        self, recorded: Recorded, tmp_path: Path
+    ) -> None:
+        copy = recorded.copy(tmp_path / "copy")
+        with sqlite3.connect(copy.folder / "monitor.db") as connection:
+            connection.execute("PRAGMA foreign_keys=ON")
+            # As it was before the second run: the day's briefing rests on one run alone.
+            connection.execute("DELETE FROM run WHERE id = ?", [recorded.second])
+            connection.execute("UPDATE source SET last_run_at = (SELECT ended_at FROM run)")
+            connection.execute("UPDATE source SET last_success_at = last_run_at")
+        kept = tmp_path / "replay.db"
+        async with open_app(copy.settings) as app:
+            replay = await app.replays.replay(recorded.first, database=kept)
+        async with open_app(copy.settings) as app, Store.open(f"sqlite:///{kept}") as again:
+            assert replay.differences == []
+            assert replay.is_identical
+            assert replay.is_briefing_identical
+            assert replay.records == replay.shown
+            assert replay.answers > 100
+            run = await app.store.runs.get(recorded.first)
+            assert run is not None
+            assert run.ended_at is not None
+            clock = FixedClock(run.ended_at)
+            briefings = [
+                await BriefingDesk(store=store, clock=clock, settings=copy.settings).write(
+                    BriefingQuery(sources=["ministry"])
+                )
+                for store in (app.store, again)
+            ]
+            items = [await store.items.for_run(recorded.first) for store in (app.store, again)]
+        assert briefings[0].items
+        assert briefings[0].model_dump_json().encode() == briefings[1].model_dump_json().encode()
+        assert [one.model_dump_json() for one in items[0]] == [one.model_dump_json() for one in items[1]]
+
+    async def test_a_run_that_found_everything_known_is_replayed_too(self, recorded: Recorded) -> None:
+        async with open_app(recorded.settings) as app:
+            replay = await app.replays.replay(recorded.second)
+        assert replay.differences == []
+        assert replay.replayed.items == []
+        assert replay.replayed.coverage.known > 40
+
+    async def test_what_was_changed_afterwards_is_named(self, recorded: Recorded, tmp_path: Path) -> None:
+        copy = recorded.copy(tmp_path / "copy")
+        item_id = copy.items[0]["id"]
+        with sqlite3.connect(copy.folder / "monitor.db") as connection:
+            connection.execute("UPDATE item SET summary = '总量为777亿元。' WHERE id = ?", [item_id])
+            connection.execute("UPDATE candidate SET disposition = 'left' WHERE item_id = ?", [item_id])
+        async with open_app(copy.settings) as app:
+            replay = await app.replays.replay(recorded.first)
+        assert not replay.is_identical
+        named = {one.what.split(" http")[0]: one for one in replay.differences}
+        assert named[f"item {item_id}: summary"].recorded == "总量为777亿元。"
+        assert {"candidate", "coverage"} <= set(named)
+
+    async def test_an_altered_record_is_no_record(self, recorded: Recorded, tmp_path: Path) -> None:
+        copy = recorded.copy(tmp_path / "copy")
+        copy.file(copy.items[0]["records"][-1]).write_bytes(copy.file(copy.items[1]["records"][-1]).read_bytes())
+        async with open_app(copy.settings) as app:
+            with pytest.raises(RecordLost, match="altered or damaged"):
+                await app.replays.replay(recorded.first)
+
+    async def test_a_page_that_was_not_recorded_is_an_error_and_no_fetch(
+        self, recorded: Recorded, tmp_path: Path
+    ) -> None:
+        copy = recorded.copy(tmp_path / "copy")
+        url = copy.items[0]["url"]
+        with sqlite3.connect(copy.folder / "monitor.db") as connection:
+            connection.execute("DELETE FROM record WHERE run_id = ? AND url = ?", [recorded.first, url])
+        async with open_app(copy.settings) as app:
+            with pytest.raises(RecordLost, match=f"no record of {url}"):
+                await app.replays.replay(recorded.first)
+
+    async def test_an_answer_that_was_not_recorded_is_an_error(self, recorded: Recorded, tmp_path: Path) -> None:
+        copy = recorded.copy(tmp_path / "copy")
+        with sqlite3.connect(copy.folder / "monitor.db") as connection:
+            connection.execute("DELETE FROM answer WHERE phase = 'rank'")
+        async with open_app(copy.settings) as app:
+            with pytest.raises(RecordLost, match="did not ask the model this: rank"):
+                await app.replays.replay(recorded.first)
+
+    async def test_what_was_known_then_must_still_be_there(self, recorded: Recorded, tmp_path: Path) -> None:
+        copy = recorded.copy(tmp_path / "copy")
+        with sqlite3.connect(copy.folder / "monitor.db") as connection:
+            connection.execute("DELETE FROM known_url WHERE rowid IN (SELECT rowid FROM known_url LIMIT 1)")
+        async with open_app(copy.settings) as app:
+            with pytest.raises(RecordLost, match="can no longer be told"):
+                await app.replays.replay(recorded.second)
+
+    async def test_there_is_nothing_to_replay_of_what_was_never_recorded(self, recorded: Recorded) -> None:
+        async with open_app(recorded.settings) as app:
+            with pytest.raises(UsageError, match="There is no run"):
+                await app.replays.replay("s1-nobody")
+            with pytest.raises(UsageError, match="choose another name"):
+                await app.replays.replay(recorded.first, database=recorded.folder / "monitor.db")
+
+
+@dataclass
+class FixedClock:
+    instant: dt.datetime
+
+    def now(self) -> dt.datetime:
+        return self.instant

@@ -1,0 +1,85 @@
+"""The order of a briefing's items, with a model that says what the test wants it to say."""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from monitor.briefing.order import MOST_LINES, ranked
+from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.tables import Item
+from monitor.domain.words import ItemType, Phase
+from monitor.errors import ModelFailed
+
+NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
+
+
+class Answering:
+    """A `ports.ChatModel` that gives one answer; without one it fails."""
+
+    def __init__(self, answer: str | None) -> None:
+        self.answer = answer
+        self.asked: list[tuple[Phase, str, str]] = []
+
+    async def complete(
+        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+    ) -> Completion:
+        assert not tools
+        self.asked.append((phase, place, messages[-1].content))
+        if self.answer is None:
+            raise ModelFailed("the server is gone", outcome="network")
+        return Completion(text=self.answer)
+
+
+def item(number: int, **fields: Any) -> Item:
+    values: dict[str, Any] = {
+        "id": number, "run_id": f"run-{number}", "source": "甲", "section": "通知", "url": f"https://gov.example/{number}",
+        "url_key": str(number), "title": f"关于开展第{number}次检查的通知", "date": dt.date(2026, 2, 1 + number % 28),
+        "type": ItemType.NOTICE, "rank": 1, "tier": 4, "first_seen": NOW,
+    }  # fmt: skip
+    return Item(**(values | fields))
+
+
+async def test_items_of_one_run_keep_its_ranks_and_no_model_is_asked() -> None:
+    model = Answering("[0, 1, 2]")
+    items = [item(n, run_id="run", rank=rank) for n, rank in ((1, 3), (2, None), (3, 1))]
+    ranking = await ranked(items, model=model, language="zh")
+    assert (ranking.order, ranking.by, model.asked) == ([2, 0, 1], "run", [])
+
+
+async def test_items_of_several_runs_are_put_in_order_by_one_completion_over_all_of_them() -> None:
+    model = Answering("[2, 0, 2, 99]")
+    ranking = await ranked([item(1), item(2), item(3)], model=model, language="zh")
+    assert len(model.asked) == 1
+    assert model.asked[0][:2] == (Phase.RANK, "briefing")
+    # The model is shown the newest first, as the rules have it, and the one that it forgot stands last.
+    assert (ranking.order, ranking.by, ranking.fault) == ([0, 2, 1], "model", "")
+
+
+async def test_without_a_model_the_rules_decide() -> None:
+    law = item(2, title="中华人民共和国能源法", type=ItemType.LAW, tier=1)
+    ranking = await ranked([item(1), law], model=None, language="zh")
+    assert (ranking.order, ranking.by, ranking.fault) == ([1, 0], "rule", "")
+
+
+async def test_a_model_that_fails_or_says_nothing_of_use_gives_way_to_the_rules_and_the_reason_is_told() -> None:
+    law = item(2, title="中华人民共和国能源法", type=ItemType.LAW, tier=1)
+    failed = await ranked([item(1), law], model=Answering(None), language="zh")
+    assert (failed.order, failed.by, failed.fault) == ([1, 0], "rule", "network: the server is gone")
+    useless = await ranked([item(1), law], model=Answering("都很重要。"), language="zh")
+    assert (useless.order, useless.by) == ([1, 0], "rule")
+    assert useless.fault
+
+
+async def test_of_a_long_list_the_model_compares_the_foremost_and_the_others_follow_by_rule() -> None:
+    items = [item(n) for n in range(MOST_LINES + 20)]
+    model = Answering(str([MOST_LINES - 1]))
+    ranking = await ranked(items, model=model, language="zh")
+    assert model.asked[0][2].count("关于开展第") == MOST_LINES
+    assert sorted(ranking.order) == list(range(len(items)))
+    by_rule = (await ranked(items, model=None, language="zh")).order
+    assert ranking.order[0] == by_rule[MOST_LINES - 1]
+    assert ranking.order[MOST_LINES:] == by_rule[MOST_LINES:]
+
+
+async def test_no_items_have_no_order() -> None:
+    assert (await ranked([], model=Answering("[]"), language="zh")).order == []

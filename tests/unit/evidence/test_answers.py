@@ -1,0 +1,91 @@
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from monitor.domain.chat import Completion, Message, Tool, ToolCall
+from monitor.domain.evidence import Answer
+from monitor.domain.words import Phase
+from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
+from monitor.evidence.answers import RecordedModel, ReplayedModel
+
+
+class Said:
+    """A model that says these things in turn, and a clock."""
+
+    def __init__(self, *said: Completion | ModelFailed) -> None:
+        self._said = list(said)
+
+    async def complete(
+        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+    ) -> Completion:
+        del messages, phase, place, tools
+        said = self._said.pop(0)
+        if isinstance(said, ModelFailed):
+            raise said
+        return said
+
+    def now(self) -> dt.datetime:
+        return dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
+
+
+CALL = Completion(text="一", tool_calls=[ToolCall(id="c1", name="finish", arguments="{}")], prompt_tokens=3)
+ASKED = [Message(role="user", content="问")]
+
+
+async def recorded(*said: Completion | ModelFailed, attempt: int = 1, into: list[Answer] | None = None) -> list[Answer]:
+    """What is kept of a model that was asked the same so many times."""
+    kept: list[Answer] = [] if into is None else into
+
+    async def keep(answer: Answer) -> None:
+        kept.append(answer)
+
+    inner = Said(*said)
+    model = RecordedModel(inner, run_id="r", attempt=attempt, keep=keep, clock=inner)
+    for one in said:
+        if isinstance(one, ModelFailed):
+            with pytest.raises(type(one), match=str(one)):
+                await model.complete(ASKED, phase=Phase.SUMMARISE, place="p")
+        else:
+            assert await model.complete(ASKED, phase=Phase.SUMMARISE, place="p") == one
+    return kept
+
+
+async def outcome(model: ReplayedModel, **changes: Any) -> Completion | str:
+    try:
+        return await model.complete(**{"messages": ASKED, "phase": Phase.SUMMARISE, "place": "p"} | changes)
+    except ModelFailed as error:
+        return f"{type(error).__name__} {error.outcome}: {error}"
+
+
+async def test_answers_are_given_in_their_order_and_the_last_one_again() -> None:
+    kept = await recorded(CALL, ModelFailed("late", outcome="timeout"), ModelUnavailable("spent", outcome="budget"))
+    model = ReplayedModel(kept)
+    assert [await outcome(model) for _ in range(4)] == [
+        CALL, "ModelFailed timeout: late", "ModelUnavailable budget: spent", "ModelUnavailable budget: spent",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"messages": [Message(role="user", content="另问")]},
+        {"phase": Phase.RANK},
+        {"place": "q"},
+        {"tools": [Tool(name="t", description="", parameters={})]},
+    ],
+    ids=["messages", "phase", "place", "tools"],
+)
+async def test_another_request_has_no_answer(changes: dict[str, Any]) -> None:
+    model = ReplayedModel(await recorded(CALL))
+    with pytest.raises(RecordLost, match="did not ask the model this"):
+        await model.complete(**{"messages": ASKED, "phase": Phase.SUMMARISE, "place": "p"} | changes)
+
+
+async def test_after_an_interruption_the_last_attempt_speaks_and_what_it_did_not_ask_fails() -> None:
+    kept = await recorded(Completion(text="erst"), Completion(text="dann"))
+    await recorded(Completion(text="zuletzt"), attempt=2, into=kept)
+    model = ReplayedModel(kept)
+    assert await outcome(model) == Completion(text="zuletzt")
+    assert str(await outcome(model, place="q")).startswith("ModelFailed not_recorded")

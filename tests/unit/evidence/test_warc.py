@@ -1,0 +1,71 @@
+import datetime as dt
+import hashlib
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator
+
+from monitor.domain.sighting import Sighting, Way
+from monitor.evidence.warc import body_in, warc_file
+
+AT = dt.datetime(2026, 2, 3, 8, 30, 0, 123456, tzinfo=dt.UTC)
+
+
+def written(body: bytes, **changes: Any) -> bytes:
+    values = {
+        "url": "http://a.example/",
+        "way": Way.HTTP,
+        "at": AT,
+        "final_url": "http://a.example/文/?a=1",
+        "status": 200,
+    }
+    sighting = Sighting(body=body, **(values | changes))
+    return warc_file(sighting, sha256=hashlib.sha256(body).hexdigest())
+
+
+def records(content: bytes) -> list[tuple[str, Any, bytes]]:
+    """As any reader of web archives sees it, which checks the digests and undoes what the headers say."""
+    records = ArchiveIterator(io.BytesIO(content), check_digests="raise")
+    return [(record.rec_type, record, record.content_stream().read()) for record in records]
+
+
+def test_another_reader_sees_the_body_that_the_parsers_saw() -> None:
+    headers = {"content-type": "text/html; charset=gbk", "content-encoding": "br", "transfer-encoding": "chunked"}
+    body = "<p>通知</p>".encode("gbk")
+    (info, _, _), (kind, record, read) = records(written(body, headers=headers | {"set-cookie": "s=1"}))
+    assert (info, kind, read) == ("warcinfo", "response", body)
+    assert record.rec_headers.get_header("WARC-Target-URI") == "http://a.example/%E6%96%87/?a=1"
+    assert record.rec_headers.get_header("WARC-Date") == "2026-02-03T08:30:00.123456Z"
+    assert record.http_headers.get_statuscode() == "200"
+    kept = dict(record.http_headers.headers)
+    assert kept == {
+        "content-type": "text/html; charset=gbk", "x-original-content-encoding": "br",
+        "x-original-transfer-encoding": "chunked", "content-length": str(len(body)),
+    }  # fmt: skip
+
+
+def test_a_drawn_page_is_no_answer_of_a_server() -> None:
+    body = b"\xef\xbb\xbfHTTP/1.1 200 OK\r\n\r\n<p>drawn</p>"
+    headers = {"content-type": "text/html; charset=utf-8"}
+    _, (kind, record, read) = records(written(body, way=Way.DRAWN, headers=headers))
+    assert (kind, read, record.http_headers) == ("conversion", body, None)
+    assert record.rec_headers.get_header("Content-Type") == "text/html; charset=utf-8"
+
+
+@settings(max_examples=50)
+@given(
+    st.binary(max_size=2000),
+    st.sampled_from(Way),
+    st.sampled_from([None, 200, 204, 404, 521, 999]),
+    st.dictionaries(st.sampled_from(["content-type", "x-a", "content-length", "location"]), st.text(max_size=30)),
+)
+def test_whatever_came_is_there_again(body: bytes, way: Way, status: int | None, headers: dict[str, str]) -> None:
+    assert body_in(written(body, way=way, status=status, headers=headers)) == body
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"\x1f\x8b\x08\x00junk", b"WARC/1.1\r\nContent-Length: x\r\n\r\n"])
+def test_what_is_no_record_holds_no_body(content: bytes) -> None:
+    assert body_in(content) is None

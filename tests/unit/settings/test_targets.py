@@ -1,0 +1,93 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from monitor.errors import SettingsError, UsageError
+from monitor.settings import load_settings
+from monitor.settings.targets import TargetSettings
+
+MAIL = {"name": "partners", "url": "smtp://u:hunter2hunter2@mail.example:587", "sender": "m@x.org", "to": ["p@x.org"]}
+HOOK = {"name": "hook", "url": "https://x.example/hook"}
+CHAT = {"name": "team", "url": "wecombot://0a1b2c3d4e5f6789abcd"}
+
+
+def loaded(folder: Path, *targets: dict[str, Any]) -> list[TargetSettings]:
+    file = folder / "config.yaml"
+    file.write_text(yaml.safe_dump({"deliver": {"targets": list(targets)}}), encoding="utf-8")
+    return load_settings(file).deliver.targets
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ({"url": "https://x.example"}, "`deliver.targets.0.name` .* is missing"),
+        ({**HOOK, "name": "a b"}, "no spaces"),
+        ({**HOOK, "url": "ftp://x.example"}, "smtp://…, smtps://…, http://…"),
+        ({**HOOK, "url": "https://"}, "https://…"),
+        ({**HOOK, "url": "https://x.example:none/"}, "https://…"),
+        ({**HOOK, "keywrds": ["x"]}, "did you mean `deliver.targets.0.keywords`"),
+        ({**HOOK, "quiet": "silent"}, "'none' or 'note'"),
+        ({**HOOK, "timezone": "Moon/Base"}, "no time zone"),
+        ({**HOOK, "deadline_minutes": -1}, "greater than or equal to 0"),
+        ({**HOOK, "to": ["p@x.org"]}, "is no mail"),
+        ({**MAIL, "to": []}, "needs `sender` and `to`"),
+        ({**MAIL, "sender": None}, "needs `sender` and `to`"),
+        ({**MAIL, "to": ["p@x.org\nBcc: q@x.org"]}, "name@example.org"),
+        ({**MAIL, "secret_env": "X"}, "is no webhook"),
+        ({**CHAT, "formats": ["pdf"]}, "text alone"),
+    ],
+)
+def test_a_target_that_cannot_be_meant_is_one_sentence_without_its_secrets(
+    tmp_path: Path, target: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=words) as told:
+        loaded(tmp_path, target)
+    assert "hunter2" not in str(told.value)
+    assert "0a1b2c3d" not in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_two_targets_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="two targets are named hook"):
+        loaded(tmp_path, HOOK, HOOK)
+
+
+def test_a_mapping_of_groups_takes_any_name_and_checks_what_stands_under_it(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("llm: {prices: {gpt-5: {input: 1.25, output: 10}}}", encoding="utf-8")
+    assert load_settings(file).llm.prices["gpt-5"].output == 10
+    file.write_text("llm: {prices: {gpt-5: {inptu: 1.25}}}", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"did you mean `llm\.prices\.gpt-5\.input`"):
+        load_settings(file)
+
+
+def test_variables_stand_for_secrets_and_one_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = TargetSettings(**{**MAIL, "url": "smtp://user%40x:${MAIL_PASSWORD}@mail.example"})
+    with pytest.raises(UsageError, match="partners needs the environment variable MAIL_PASSWORD"):
+        target.sign_in()
+    monkeypatch.setenv("MAIL_PASSWORD", "p/ss@w:rd")
+    assert target.sign_in() == ("user@x", "p/ss@w:rd")
+    hook = TargetSettings(name="hook", url="https://x.example/${MAIL_PASSWORD}")
+    assert hook.whole_url() == "https://x.example/p/ss@w:rd"
+    assert "p/ss@w:rd" in hook.secrets()
+
+
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        (MAIL, "smtp://mail.example:587"),
+        (CHAT, "WeCom"),
+        ({**HOOK, "url": "https://x.example/t0k?k=s"}, "https://x.example"),
+    ],
+)
+def test_what_is_shown_of_a_target_is_its_host(target: dict[str, Any], shown: str) -> None:
+    assert TargetSettings(**target).shown == shown
+
+
+def test_secrets_that_stand_in_a_url_are_known_as_such() -> None:
+    assert TargetSettings(**MAIL).secrets() == ["hunter2hunter2"]
+    assert TargetSettings(name="h", url="https://x.example/T0/abcdefghijklmnop?key=s").secrets() == [
+        "abcdefghijklmnop?key=s", "key=s",
+    ]  # fmt: skip
