@@ -41,7 +41,7 @@ def warc_file(sighting: Sighting, *, sha256: str) -> bytes:
     }
     content_type, http_headers = "application/http; msgtype=response", None
     if sighting.way is Way.DRAWN:
-        content_type = sighting.content_type or "text/html; charset=utf-8"
+        content_type = _one_line(sighting.content_type or "").strip() or "text/html; charset=utf-8"
     else:
         http_headers = StatusAndHeaders(_status_line(sighting.status), _http_headers(sighting, len(body)), "HTTP/1.1")
     record = writer.create_warc_record(
@@ -92,4 +92,5 @@ def _http_headers(sighting: Sighting, length: int) -> list[tuple[str, str]]:
 
 
 def _one_line(value: str) -> str:
+    """A header's value without its line ends: a browser joins headers of one name by them, and they would end ours."""
     return re.sub(r"[\r\n]+", " ", value)

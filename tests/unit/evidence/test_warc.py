@@ -55,6 +55,14 @@ def test_a_drawn_page_is_no_answer_of_a_server() -> None:
     assert record.rec_headers.get_header("Content-Type") == "text/html; charset=utf-8"
 
 
+@pytest.mark.parametrize("content_type", ["\n", "text/html\r\nContent-Length: 0\r\n\r\n", "text/html\ntext/html"])
+def test_a_line_end_in_a_header_starts_no_other_header(content_type: str) -> None:
+    for way in Way:
+        (_, (_, record, read)) = records(written(b"<p>", way=way, headers={"content-type": content_type}))
+        assert read == b"<p>"
+        assert record.rec_headers.get_header("Content-Length") != "0"
+
+
 @settings(max_examples=50)
 @given(
     st.binary(max_size=2000),
