@@ -11,7 +11,7 @@ from monitor.app.backoff import resting_until
 from monitor.app.cadence import cadence_of
 from monitor.app.sources import timezone_of
 from monitor.domain.alarms import AlarmNote
-from monitor.domain.tables import RunSection, Section, Source
+from monitor.domain.tables import Section, Source
 from monitor.domain.words import RunStatus
 from monitor.errors import UsageError, WorkFailed
 from monitor.ports import Clock, Notifier
@@ -95,11 +95,11 @@ class HealthDesk:
 
     async def _states(self, source: Source, run_id: str) -> list[SectionState]:
         memories = {memory.url: memory for memory in await self._store.sections.of_source(source.id or 0)}
-        states = []
-        for row in await self._store.runs.sections(run_id):
-            earlier = await self._store.sections.readings_before(source.id or 0, row, limit=HISTORY)
-            states.append(SectionState(row=row, earlier=earlier, memory=_memory(memories, row)))
-        return states
+        earlier = await self._store.sections.readings_before(source.id or 0, run_id, limit=HISTORY)
+        return [
+            SectionState(row=row, earlier=earlier.get(row.url, []), memory=memories.get(row.url))
+            for row in await self._store.runs.sections(run_id)
+        ]
 
     async def _health_of(self, source: Source) -> SourceHealth:
         sections = await self._store.sections.of_source(source.id or 0)
@@ -120,10 +120,6 @@ class HealthDesk:
             except WorkFailed:
                 return
             await self._store.alarms.mark_told(note.id, self._clock.now())
-
-
-def _memory(memories: dict[str, Section], row: RunSection) -> Section | None:
-    return memories.get(row.url)
 
 
 def _section_health(section: Section) -> SectionHealth:

@@ -73,12 +73,12 @@ class Recording:
         if is_trial:
             return Gear(loader=self._new_loader(None), model=model, linker=None)
         attempt = await store.evidence.next_attempt(run.id)
-        loader = self._new_loader(self._records.recorder(run.id, attempt=attempt))
+        recorder = self._records.recorder(run.id, attempt=attempt)
         if model is not None:
             model = RecordedModel(
                 model, run_id=run.id, attempt=attempt, keep=store.evidence.add_answer, clock=self._clock
             )
-        return Gear(loader=loader, model=model, linker=Linker(store=store, records=self._records))
+        return Gear(loader=self._new_loader(recorder), model=model, linker=Linker(recorder.sighting_of))
 
     async def set_out(self, run: Run, source: Source, store: Store, gear: Gear, start: Start) -> None:
         """Keep what the run sets out with, before it has changed anything of it."""

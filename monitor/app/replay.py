@@ -136,7 +136,7 @@ class ReplayDesk:
             steps=_RunSteps(clock), clock=clock, model=ReplayedModel(answers) if outset.has_model else None,
             # What later looks at earlier items brought is not of this run alone.
             limits=outset.limits.model_copy(update={"revisit_days": []}), folder=folder,
-            linker=Linker(store=store, records=records),
+            linker=Linker(records.sighting_of),
         )  # fmt: skip
         await sweep(fresh, source, window=outset.window, today=outset.today, parts=parts)
         await put_in_order(run.id, like=self._store.sessions, target=store.sessions)

@@ -8,7 +8,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from monitor.app.health import HealthDesk
-from monitor.app.obeying import until_cancelled
+from monitor.app.obeying import StopWatch
 from monitor.app.recording import Recording, Start
 from monitor.app.report import RunReport, WholeRun, report_of, whole_run
 from monitor.app.sources import timezone_of
@@ -58,6 +58,7 @@ class SweepDesk:
         self._presence = presence
         self._health = health
         self._recording = recording
+        self._stops = StopWatch(store)
 
     async def sweep(
         self,
@@ -230,19 +231,17 @@ class SweepDesk:
             try:
                 start = await steps.run("begin", Start, begin)
                 work = sweep(run, source, window=start.window, today=start.today, parts=parts)
-                status = await until_cancelled(work, event, store=store, run_id=run.id)
+                status = await self._stops.obey(work, event, run_id=run.id)
             except Exception as error:
                 # Whatever ended it, the run does not stay `running`; what it kept stays kept.
-                now, failed, reason = self._clock.now(), RunStatus.FAILED, str(error) or None
-                await store.runs.update(run.id, status=failed, ended_at=now, error=reason)
-                await store.sources.record_run(source.id or 0, at=now, status=failed, has_new=False, error=reason)
+                now, reason = self._clock.now(), str(error) or None
+                await store.runs.end(run.id, source.id, status=RunStatus.FAILED, at=now, error=reason)
                 if not is_trial:
                     await self._health.examine(run.id)
                 raise
         if status is None:
-            now, status = self._clock.now(), RunStatus.CANCELLED
-            await store.runs.update(run.id, status=status, ended_at=now)
-            await store.sources.record_run(source.id or 0, at=now, status=status, has_new=False, error=None)
+            status = RunStatus.CANCELLED
+            await store.runs.end(run.id, source.id, status=status, at=self._clock.now())
         if not is_trial:
             await self._health.examine(run.id)
         _log.info("run ended", run=run.id, source=source.name, status=str(status))

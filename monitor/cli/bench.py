@@ -96,7 +96,7 @@ def service(
     hosts: Annotated[int, typer.Option("--hosts", min=1, help="On how many hosts they lie.")] = 200,
     minutes: Annotated[int, typer.Option("--minutes", min=0, help="They fall due within; 0 = all at once.")] = 10,
     latency: Annotated[float, typer.Option("--latency", min=0, help="Seconds that a site takes to answer.")] = 0.0,
-    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Runs at once in one worker.")] = 8,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Runs at once in one worker.")] = 16,
     postgres: Annotated[str | None, typer.Option("--postgres", help="An empty database, in place of SQLite.")] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="How many workers, on PostgreSQL.")] = 1,
     as_json: JsonOption = False,

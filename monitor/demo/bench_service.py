@@ -35,7 +35,7 @@ class ServiceLoad(BaseModel):
     hosts: int = 1000
     minutes: int = 10
     latency_s: float = 0.0
-    concurrency: int = 8
+    concurrency: int = 16
 
 
 class ServiceFigures(BaseModel):

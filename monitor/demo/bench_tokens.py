@@ -117,8 +117,8 @@ async def _read_by_general_agent(run: Run, source: Source, window: Window, parts
         store=parts.store, loader=parts.loader, documents=parts.documents, model=parts.model, clock=parts.clock,
         limits=parts.limits, folder=parts.folder, fallbacks=fallbacks, summaries=summaries,
     )  # fmt: skip
-    toolbox = await toolbox_for(
-        plan, source=source, run_id=run.id, window=window, parts=crawl_parts, max_items=_SITE_MAX_ITEMS
+    toolbox = toolbox_for(
+        plan, source=source, run_id=run.id, window=window, memory=None, parts=crawl_parts, max_items=_SITE_MAX_ITEMS
     )
     agent = Agent(model=parts.model, toolbox=toolbox, limits=parts.limits, place=source.name)
     await agent.run_agent(source)

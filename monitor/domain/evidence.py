@@ -1,6 +1,8 @@
 """What was seen and kept, what rests on it, and what a run needs to be done again from that alone."""
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -75,6 +77,14 @@ class Claim(SQLModel, table=True):
     claim: str = Field(default="", sa_column=Column(Text, nullable=False))
     record_id: str = Field(sa_column=Column(String(16), ForeignKey("record.id", ondelete="CASCADE"), nullable=False))
     passage: str = Field(default="", sa_column=Column(Text, nullable=False))
+
+
+@dataclass(frozen=True)
+class Links:
+    """Claims to be added to items, by the items' numbers, in place of what these have of the kinds `instead_of`."""
+
+    claims: Mapping[int, Sequence[Claim]]
+    instead_of: frozenset[ClaimKind]
 
 
 class Answer(SQLModel, table=True):

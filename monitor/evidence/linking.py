@@ -3,49 +3,50 @@
 import asyncio
 import datetime as dt
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from monitor.domain.evidence import Claim, ClaimKind
+from monitor.domain.evidence import Claim, ClaimKind, Links
 from monitor.domain.page import Attachment, Candidate
 from monitor.domain.reading import LedgerEntry
+from monitor.domain.sighting import Sighting
 from monitor.domain.tables import Item
 from monitor.domain.words import DateSource, Disposition
 from monitor.errors import RecordLost
 from monitor.evidence.grounding import grounded_numbers
 from monitor.evidence.passages import MOST_CHARS, Passages, nearest
-from monitor.evidence.records import Records
 from monitor.evidence.sentences import split_sentences
 from monitor.logs import logger_of
-from monitor.store import Store
 
 _ON_LISTS = (DateSource.LISTED, DateSource.FEED, DateSource.URL)
-_OF_PAGE = (ClaimKind.PAGE, ClaimKind.SUMMARY, ClaimKind.FIGURE)
+_OF_LIST = frozenset({ClaimKind.LIST})
+_OF_PAGE = frozenset({ClaimKind.PAGE, ClaimKind.SUMMARY, ClaimKind.FIGURE})
 _OPEN_AT_ONCE = 4
 
 
 class Linker:
-    """Links the items of one run to its records. What cannot be linked is left out, and stops nothing."""
+    """Links the items of one run to its records. What cannot be linked is left out, and stops nothing.
 
-    def __init__(self, *, store: Store, records: Records) -> None:
-        self._store = store
-        self._records = records
+    `sighting_of` gives what a record holds, by the record's id.
+    """
+
+    def __init__(self, sighting_of: Callable[[str], Awaitable[Sighting | None]]) -> None:
+        self._sighting_of = sighting_of
         self._opened: OrderedDict[str, Passages | None] = OrderedDict()
 
-    async def listed(self, entries: Sequence[LedgerEntry]) -> None:
-        """Link the saved candidates of a section to the list pages where they stood."""
+    async def listed(self, entries: Sequence[LedgerEntry]) -> Links:
+        """The saved candidates of a section, linked to the list pages where they stood."""
         claims = {
             entry.item_id: await self._of_row(entry.item_id, entry.candidate, entry.candidate.record)
             for entry in entries
             if entry.disposition is Disposition.SAVED and entry.item_id is not None and entry.candidate.record
         }
-        if claims:
-            await self._store.evidence.link(claims, instead_of=[ClaimKind.LIST])
+        return Links(claims, instead_of=_OF_LIST)
 
     async def read(
         self, item: Item, *, record: str, title: str, text: str, summary: str, published_on: dt.date | None,
         attachments: Sequence[Attachment],
-    ) -> None:  # fmt: skip
-        """Link an item to the page that it was read from: its summary sentence by sentence, its figures and dates."""
+    ) -> Links:  # fmt: skip
+        """An item, linked to the page that it was read from: its summary by sentences, its figures and dates."""
         on_list = next((one for one in item.evidence if one != record), record)
         claims = [_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
         days = {published_on, item.date if item.date_source is DateSource.PAGE else None} - {None}
@@ -58,7 +59,7 @@ class Linker:
                 _claim(item.id, ClaimKind.ATTACHMENT, one.url, record, passages.link(one.url)) for one in attachments
             ]
         claims += await asyncio.to_thread(_of_summary, item.id, summary, title, text, record, on_list)
-        await self._store.evidence.link({item.id or 0: claims}, instead_of=_OF_PAGE)
+        return Links({item.id or 0: claims}, instead_of=_OF_PAGE)
 
     async def _of_row(self, item_id: int, candidate: Candidate, record: str) -> list[Claim]:
         passages = await self._passages(record)
@@ -78,10 +79,10 @@ class Linker:
             self._opened.move_to_end(record_id)
             return self._opened[record_id]
         passages: Passages | None = None
-        record = await self._store.evidence.record(record_id)
         try:
-            if record is not None:
-                passages = await asyncio.to_thread(Passages, await self._records.sighting(record))
+            sighting = await self._sighting_of(record_id)
+            if sighting is not None:
+                passages = await asyncio.to_thread(Passages, sighting)
         except RecordLost as error:
             logger_of("evidence").warning("not linked", record=record_id, reason=str(error))
         self._opened[record_id] = passages

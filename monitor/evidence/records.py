@@ -4,6 +4,8 @@ import asyncio
 import datetime as dt
 import hashlib
 import secrets
+from collections import OrderedDict
+from dataclasses import replace
 
 from monitor.domain.evidence import Record
 from monitor.domain.page import PageError
@@ -15,6 +17,9 @@ from monitor.store import Store
 
 FOLDER = "evidence"
 
+_AT_HAND = 4
+_MOST_AT_HAND_BYTES = 1_000_000
+
 
 class Records:
     """The records of a database and the files behind them."""
@@ -25,7 +30,12 @@ class Records:
 
     def recorder(self, run_id: str, *, attempt: int) -> "RunRecorder":
         """What keeps the sightings of a run from now on."""
-        return RunRecorder(run_id, attempt=attempt, store=self._store, storage=self._storage)
+        return RunRecorder(run_id, attempt=attempt, store=self._store, storage=self._storage, records=self)
+
+    async def sighting_of(self, record_id: str) -> Sighting | None:
+        """What the record of that id holds; None where there is none, `RecordLost` where it proves nothing any more."""
+        record = await self._store.evidence.record(record_id)
+        return None if record is None else await self.sighting(record)
 
     async def sighting(self, record: Record) -> Sighting:
         """What was seen, with its body; `RecordLost` where the file is missing or its bytes are not those recorded."""
@@ -76,12 +86,14 @@ class RunRecorder:
     a page says.
     """
 
-    def __init__(self, run_id: str, *, attempt: int, store: Store, storage: Storage) -> None:
+    def __init__(self, run_id: str, *, attempt: int, store: Store, storage: Storage, records: Records) -> None:
         self._run_id = run_id
         self._attempt = attempt
         self._store = store
         self._storage = storage
+        self._records = records
         self._count = 0
+        self._latest: OrderedDict[str, Sighting] = OrderedDict()
 
     async def keep(self, sighting: Sighting) -> str:
         """The id of the record; `WorkFailed` where the storage does not take it."""
@@ -98,7 +110,15 @@ class RunRecorder:
             stored_at=stored_at,
         )  # fmt: skip
         await self._store.evidence.add_record(record)
+        if len(body or b"") <= _MOST_AT_HAND_BYTES:
+            self._latest[record.id] = replace(sighting, record=record.id)
+            if len(self._latest) > _AT_HAND:
+                self._latest.popitem(last=False)
         return record.id
+
+    async def sighting_of(self, record_id: str) -> Sighting | None:
+        """What a record of the run holds, as `Records` says it; the latest are at hand."""
+        return self._latest.get(record_id) or await self._records.sighting_of(record_id)
 
     async def _stored(self, sighting: Sighting, sha256: str) -> str:
         held = await self._store.evidence.place_of(sha256)

@@ -160,7 +160,7 @@ class WorkSettings(Group):
 
     executor_id: str | None = _field(None, "a stable name of this process; null = made from the host's name")
     scheduler: bool = _field(True, "run what is due")
-    concurrency: int = _field(8, "runs under way at once in one worker", ge=1)
+    concurrency: int = _field(16, "runs under way at once in one worker", ge=1)
     max_runs: int | None = _field(None, "runs under way at once in all workers together; null = no limit", ge=1)
     jitter_s: int = _field(0, "spread the starts of runs that are due at once over so many seconds", ge=0)
     blackout: str | None = _field(None, "hours in which no planned run starts, as 23:00-06:00; they start after it")

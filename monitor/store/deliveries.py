@@ -16,7 +16,7 @@ from monitor.domain.deliveries import (
     Outcome,
 )
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, insert_for, insert_or, storable
+from monitor.store.sessions import Sessions, dialect_of, insert_for, insert_or, storable
 
 _MOST_DUE = 200
 
@@ -31,7 +31,7 @@ class Deliveries:
     async def create(self, delivery: Delivery) -> bool:
         """Put a delivery on record; False where its id is there already, which stays as it is."""
         async with self._sessions.writing() as session:
-            statement = insert_for(session, Delivery).values(delivery.model_dump())
+            statement = insert_for(dialect_of(session), Delivery).values(delivery.model_dump())
             unique = statement.on_conflict_do_nothing(index_elements=["id"]).returning(col(Delivery.id))
             return await session.scalar(unique) is not None
 
@@ -135,7 +135,7 @@ class Deliveries:
             if plan is None or plan.dealt_until >= until:
                 return False
             plan.dealt_until = until
-            statement = insert_for(session, Delivery).values(delivery.model_dump())
+            statement = insert_for(dialect_of(session), Delivery).values(delivery.model_dump())
             await session.execute(statement.on_conflict_do_nothing(index_elements=["id"]))
             return True
 

@@ -16,7 +16,7 @@ from monitor.store.address import DatabaseAddress
 _BUSY_TIMEOUT_MS = 15_000
 _CONNECT_TIMEOUT_S = 10
 _POOL_SIZE = 20
-"""So many connections are kept open: those of eight runs at once; making one costs more than most questions."""
+"""So many connections are kept open: those of sixteen runs at once; making one costs more than most questions."""
 
 _BEGINS = "sqlite_begins"
 

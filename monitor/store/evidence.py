@@ -1,21 +1,14 @@
 """What was seen and kept of it, and what rests on that."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlmodel import SQLModel, col
+from sqlalchemy import func, select
+from sqlmodel import col
 
-from monitor.domain.evidence import Answer, Claim, ClaimKind, Outset, Record
-from monitor.domain.tables import Item
+from monitor.domain.evidence import Answer, Claim, Outset, Record
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, batches, insert_or, storable
-
-_ROOTS = (ClaimKind.LIST, ClaimKind.PAGE)
-"""The claims that the others of the same record hang on."""
-
-_ITEMS = SQLModel.metadata.tables["item"]
-_NAMED = update(_ITEMS).where(_ITEMS.c.id == bindparam("item")).values(evidence=bindparam("records"))
 
 
 @patient
@@ -64,35 +57,6 @@ class Evidence:
         async with self._sessions.reading() as session:
             return list((await session.scalars(query.order_by(col(Record.attempt), col(Record.number)))).all())
 
-    async def link(self, claims: Mapping[int, Sequence[Claim]], *, instead_of: Collection[ClaimKind]) -> None:
-        """Add claims to items, by the items' numbers; each names its records from then on.
-
-        They take the place of all that an item has of the kinds `instead_of`, of what else rests on their records
-        alone, and of those that say the same of the same record. An item that is gone has none.
-        """
-        async with self._sessions.writing() as session:
-            there = await session.scalars(select(col(Item.id)).where(col(Item.id).in_(claims)))
-            held: dict[int, list[Claim]] = {item_id: [] for item_id in there if item_id is not None}
-            for old in await session.scalars(select(Claim).where(col(Claim.item_id).in_(held)).order_by(col(Claim.id))):
-                held[old.item_id].append(old)
-            gone: list[int | None] = []
-            added: list[dict[str, Any]] = []
-            named: list[dict[str, Any]] = []
-            for item_id, old_ones in held.items():
-                new = _of_item(item_id, claims[item_id])
-                kept = [one for one in old_ones if not _is_replaced(one, old_ones, new, instead_of)]
-                gone += [one.id for one in old_ones if one not in kept]
-                added += [one.model_dump(exclude={"id"}) for one in new]
-                listed_first = sorted([*kept, *new], key=lambda one: one.kind is not ClaimKind.LIST)
-                records = list(dict.fromkeys(one.record_id for one in listed_first))
-                named.append({"item": item_id, "records": records})
-            for batch in batches(gone):
-                await session.execute(delete(Claim).where(col(Claim.id).in_(batch)))
-            if added:
-                await session.execute(insert(Claim), added)
-            if named:
-                await (await session.connection()).execute(_NAMED, named)
-
     async def claims(self, item_id: int) -> list[Claim]:
         """What of an item rests on a record, in the order in which it was written down."""
         query = select(Claim).where(col(Claim.item_id) == item_id).order_by(col(Claim.id))
@@ -120,30 +84,6 @@ class Evidence:
         async with self._sessions.reading() as session:
             found = await session.get(Outset, run_id)
             return None if found is None else found.facts
-
-
-def _of_item(item_id: int, claims: Sequence[Claim]) -> list[Claim]:
-    """The claims as they can be stored of an item, each said once of a record."""
-    cleaned = (
-        one.model_copy(
-            update={"item_id": item_id, "claim": storable(one.claim), "passage": storable(one.passage)}
-        )
-        for one in claims
-    )  # fmt: skip
-    return list({_said(one): one for one in cleaned}.values())
-
-
-def _is_replaced(old: Claim, held: Sequence[Claim], new: Sequence[Claim], instead_of: Collection[ClaimKind]) -> bool:
-    """Whether new claims take the place of one that an item has."""
-    if old.kind in instead_of or _said(old) in map(_said, new):
-        return True
-    of_record = [one for one in held if one.record_id == old.record_id]
-    has_root = any(one.kind in _ROOTS and one.kind not in instead_of for one in of_record)
-    return not has_root and any(one.kind in instead_of for one in of_record)
-
-
-def _said(claim: Claim) -> tuple[ClaimKind, str, str]:
-    return claim.kind, claim.claim, claim.record_id
 
 
 def _without_surrogates(record: Record) -> dict[str, Any]:

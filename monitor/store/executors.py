@@ -6,7 +6,7 @@ from sqlalchemy import delete, select, update
 from sqlmodel import col
 
 from monitor.domain.tables import Executor, Lease
-from monitor.store.sessions import Sessions, insert_for, insert_or
+from monitor.store.sessions import Sessions, dialect_of, insert_for, insert_or
 
 _CHANGING = ("kind", "host", "pid", "token", "started_at", "seen_at")
 
@@ -62,7 +62,9 @@ class Leases:
         async with self._sessions.writing() as session:
             if seen is None:
                 row = {"name": name, "holder": holder, "renewed_at": at}
-                statement = insert_for(session, Lease).values(row).on_conflict_do_nothing(index_elements=["name"])
+                statement = (
+                    insert_for(dialect_of(session), Lease).values(row).on_conflict_do_nothing(index_elements=["name"])
+                )
                 return await session.scalar(statement.returning(col(Lease.name))) is not None
             same = (
                 col(Lease.name) == name, col(Lease.holder) == seen.holder, col(Lease.renewed_at) == seen.renewed_at

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 from sqlmodel import col
 
+from monitor.domain.alarms import Alarm
 from monitor.domain.deliveries import Delivery
 from monitor.domain.tables import Item, ModelCall, Run, Source
 from monitor.domain.words import RunStatus
@@ -13,7 +14,10 @@ from monitor.store.sessions import Sessions
 
 
 class ServiceFigures(BaseModel):
-    """How much there is of everything. `oldest_queued_at`: since when the longest waiting run could have begun."""
+    """How much there is of everything; of alarms, those that are open.
+
+    `oldest_queued_at`: since when the longest waiting run could have begun.
+    """
 
     runs: dict[str, int] = Field(default_factory=dict)
     oldest_queued_at: dt.datetime | None = None
@@ -23,6 +27,7 @@ class ServiceFigures(BaseModel):
     model_calls: dict[str, int] = Field(default_factory=dict)
     tokens: int = 0
     deliveries: dict[str, int] = Field(default_factory=dict)
+    alarms: dict[str, int] = Field(default_factory=dict)
 
 
 class Figures:
@@ -40,7 +45,10 @@ class Figures:
             runs = await session.execute(select(col(Run.status), func.count()).group_by(col(Run.status)))
             calls = await session.execute(select(col(ModelCall.outcome), func.count()).group_by(col(ModelCall.outcome)))
             states = await session.execute(select(col(Delivery.status), func.count()).group_by(col(Delivery.status)))
+            open_ones = select(col(Alarm.kind), func.count()).where(col(Alarm.cleared_at).is_(None))
+            alarms = await session.execute(open_ones.group_by(col(Alarm.kind)))
             return ServiceFigures(
+                alarms={str(kind): count for kind, count in alarms},
                 deliveries={str(status): count for status, count in states},
                 runs={str(status): count for status, count in runs},
                 oldest_queued_at=await session.scalar(waiting),

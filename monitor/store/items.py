@@ -2,19 +2,21 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Date, Select, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlmodel import col
+from sqlalchemy.sql.dml import ReturningInsert
+from sqlmodel import SQLModel, col
 
 from monitor.domain.tables import Item, ItemText, KnownUrl, Source
 from monitor.domain.urls import url_key
 from monitor.domain.words import ItemType, SummaryBy
 from monitor.errors import UsageError
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, batches, insert_for, insert_or, storable
+from monitor.store.sessions import Sessions, batches, dialect_of, insert_for, insert_or, storable
 
 
 class ItemFilter(BaseModel):
@@ -46,33 +48,19 @@ class Items:
         self._sessions = sessions
 
     async def save(self, item: Item) -> tuple[Item, bool]:
-        """Keep an item and mark its url as one; the item as it is stored, and whether it is new.
+        """Keep an item; the item as it is stored, and whether it is new."""
+        return (await self.save_all([item]))[0]
+
+    async def save_all(self, items: Sequence[Item]) -> list[tuple[Item, bool]]:
+        """Keep items, all or none, and mark their urls as such; each as it is stored, and whether it is new.
 
         Where the source has an item of the same url already, that one stays as it is and is handed back. One that
         brings a number keeps it.
         """
-        numberless = {"id"} if item.id is None else set()
-        values = {name: _storable(value) for name, value in item.model_dump(exclude=numberless).items()}
-        values["url_key"] = item.url_key or url_key(item.url)
+        if not items:
+            return []
         async with self._sessions.writing() as session:
-            statement = insert_for(session, Item).values(values)
-            new_id = await session.scalar(
-                statement.on_conflict_do_nothing(index_elements=["source_id", "url_key"]).returning(col(Item.id))
-            )
-            if new_id is None:
-                same = (col(Item.source_id) == item.source_id, col(Item.url_key) == values["url_key"])
-                return (await session.scalars(select(Item).where(*same))).one(), False
-            if item.source_id is not None:
-                known = {
-                    "source_id": item.source_id,
-                    "url_key": values["url_key"],
-                    "first_seen": item.first_seen,
-                    "is_item": True,
-                    "date": item.date,
-                    "date_source": item.date_source,
-                }
-                await insert_or(session, KnownUrl, [known], key=["source_id", "url_key"], update=["is_item"])
-            return await session.get_one(Item, new_id), True
+            return [await _save(session, item) for item in items]
 
     async def text(self, item_id: int) -> str | None:
         """The text of an item's page; None where it was not kept."""
@@ -143,6 +131,35 @@ class Items:
         async with self._sessions.reading() as session:
             query = select(Item).where(*await _conditions(session, wanted))
             return list((await session.scalars(_newest_first(query).limit(limit))).all())
+
+
+async def _save(session: AsyncSession, item: Item) -> tuple[Item, bool]:
+    numberless = {"id"} if item.id is None else set()
+    values = {name: _storable(value) for name, value in item.model_dump(exclude=numberless).items()}
+    values["url_key"] = item.url_key or url_key(item.url)
+    new_id = await session.scalar(_new_item(dialect_of(session)), values)
+    if new_id is None:
+        same = (col(Item.source_id) == item.source_id, col(Item.url_key) == values["url_key"])
+        return (await session.scalars(select(Item).where(*same))).one(), False
+    if item.source_id is not None:
+        known = {
+            "source_id": item.source_id,
+            "url_key": values["url_key"],
+            "first_seen": item.first_seen,
+            "is_item": True,
+            "date": item.date,
+            "date_source": item.date_source,
+        }
+        await insert_or(session, KnownUrl, [known], key=["source_id", "url_key"], update=["is_item"])
+    kept = Item(**values | {"id": new_id})
+    return kept, True
+
+
+@cache
+def _new_item(dialect: str) -> ReturningInsert[tuple[int]]:
+    table = SQLModel.metadata.tables["item"]
+    new = insert_for(dialect, table).on_conflict_do_nothing(index_elements=["source_id", "url_key"])
+    return new.returning(table.c.id)
 
 
 def _holds(word: str) -> ColumnElement[bool]:

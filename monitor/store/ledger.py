@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlmodel import col
+from sqlmodel import SQLModel, col
 
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.domain.tables import CandidateRecord, Item, KnownUrl, OverLimit, RunSection, Section, Unseen
@@ -19,6 +19,8 @@ from monitor.store.sessions import batches, insert_or, storable
 
 SECTION_ERROR = "section_error"
 """The reason of a candidate that was left because its section broke off: it counts as never seen."""
+
+_NEW_RECORD = insert(SQLModel.metadata.tables["candidate"])
 
 ARRIVALS_KEPT = 60
 """So many of the latest days on which something new came are remembered of a section."""
@@ -47,6 +49,7 @@ async def keep_records(session: AsyncSession, run_id: str, reading: SectionReadi
     if row is None:
         row = _row_of(run_id, reading.plan)
         session.add(row)
+    was_kept = row.ended is not None
     row.ended = reading.ended
     row.pages = reading.pages
     row.candidates = len(reading.entries)
@@ -56,10 +59,11 @@ async def keep_records(session: AsyncSession, run_id: str, reading: SectionReadi
     row.listed_dated = reading.listed_dated
     row.is_gap = reading.is_gap
     row.error = storable(reading.error)
-    await _delete_records(session, run_id, reading.plan.ordinal)
+    if was_kept:
+        await _delete_records(session, run_id, reading.plan.ordinal)
+        await _delete_unseen(session, run_id, reading)
     for batch in batches(reading.entries):
-        await session.execute(insert(CandidateRecord), [_record_of(run_id, reading.plan, entry) for entry in batch])
-    await _delete_unseen(session, run_id, reading)
+        await session.execute(_NEW_RECORD, [_record_of(run_id, reading.plan, entry) for entry in batch])
     await add_unseen(session, run_id, reading.unseen)
 
 

@@ -1,6 +1,6 @@
 """Doing again what another database holds: the numbers and instants that were given there are given again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import delete, insert, select
 from sqlmodel import SQLModel, col
@@ -22,13 +22,16 @@ class RepeatedItems(Items):
         self._like = {item.url_key: item for item in like}
         self._unheard_of = _UNHEARD_OF
 
-    async def save(self, item: Item) -> tuple[Item, bool]:
-        """Keep an item under its old number."""
+    async def save_all(self, items: Sequence[Item]) -> list[tuple[Item, bool]]:
+        """Keep items under their old numbers."""
+        return await super().save_all([self._as_before(item) for item in items])
+
+    def _as_before(self, item: Item) -> Item:
         known = self._like.get(item.url_key or url_key(item.url))
         if known is None:
             self._unheard_of += 1
         given = {"id": self._unheard_of} if known is None else {"id": known.id, "first_seen": known.first_seen}
-        return await super().save(Item(**item.model_dump() | given))
+        return Item(**item.model_dump() | given)
 
 
 async def put_in_order(run_id: str, *, like: Sessions, target: Sessions) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlmodel import col
 
+from monitor.domain.evidence import Links
 from monitor.domain.revisions import ItemSight, Revision
 from monitor.domain.tables import Item, ItemText
+from monitor.store.claims import link
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, insert_or, storable
 
@@ -57,8 +59,9 @@ class Revisions:
         revision: Revision | None = None,
         text: str | None = None,
         changes: Mapping[str, Any] | None = None,
+        links: Links | None = None,
     ) -> None:
-        """Keep a look, and with it at once the revision that it brought, the new text, and the item's new facts."""
+        """Keep a look, and with it at once what it brought: the revision, the new text, the item's facts and links."""
         row = {name: _storable(value) for name, value in sight.model_dump().items()}
         async with self._sessions.writing() as session:
             await insert_or(session, ItemSight, [row], key=["item_id"], update=[*row.keys() - {"item_id"}])
@@ -70,6 +73,8 @@ class Revisions:
             if changes and (item := await session.get(Item, sight.item_id)) is not None:
                 for name, value in changes.items():
                     setattr(item, name, _storable(value))
+            if links is not None:
+                await link(session, links)
 
     async def of_item(self, item_id: int) -> list[Revision]:
         """The revisions of an item, newest first."""

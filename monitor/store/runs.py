@@ -1,20 +1,35 @@
 """The runs: what was planned, how far it came, what fell back, and the ledger of every candidate."""
 
 import datetime as dt
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from monitor.domain.evidence import Links
 from monitor.domain.reading import Coverage, SectionPlan, SectionReading, UnseenPlace
-from monitor.domain.tables import CandidateRecord, Fallback, Run, RunSection, Unseen
+from monitor.domain.tables import CandidateRecord, Fallback, Item, Run, RunSection, Unseen
 from monitor.domain.words import Disposition, Phase, RunStatus
 from monitor.errors import UsageError
 from monitor.store import ledger
+from monitor.store.claims import link
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, insert_for, storable
+from monitor.store.sessions import Sessions, dialect_of, insert_for, storable
+from monitor.store.sources import record_run
+
+
+class Outcome(NamedTuple):
+    """What came of a run: whether any page was read, anything fell back, or an item was saved.
+
+    `unseen` is why the first of the places that were not seen was not.
+    """
+
+    has_read: bool
+    has_fallbacks: bool
+    has_items: bool
+    unseen: str | None
 
 
 @patient
@@ -27,7 +42,7 @@ class Runs:
     async def create(self, run: Run) -> bool:
         """Put a run on record; False where its id is there already, which stays as it is."""
         async with self._sessions.writing() as session:
-            statement = insert_for(session, Run).values(run.model_dump())
+            statement = insert_for(dialect_of(session), Run).values(run.model_dump())
             new = await session.scalar(statement.on_conflict_do_nothing(index_elements=["id"]).returning(col(Run.id)))
             return new is not None
 
@@ -63,10 +78,11 @@ class Runs:
                 run.ended_at = at
             return True
 
-    async def is_cancel_requested(self, run_id: str) -> bool:
-        """Whether somebody asked the run to stop."""
+    async def to_be_cancelled(self, run_ids: Collection[str]) -> set[str]:
+        """Those of the runs that somebody asked to stop."""
+        asked = select(col(Run.id)).where(col(Run.id).in_(run_ids), col(Run.is_cancel_requested))
         async with self._sessions.reading() as session:
-            return bool(await session.scalar(select(col(Run.is_cancel_requested)).where(col(Run.id) == run_id)))
+            return set(await session.scalars(asked))
 
     async def take(self, run_id: str, *, executor: str, at: dt.datetime) -> Run | None:
         """Begin a run, or go on with it after its process died; None where it has ended or was asked to stop.
@@ -81,6 +97,33 @@ class Runs:
             run.started_at = run.started_at or at
             run.executor = executor
             return run
+
+    async def outcome(self, run_id: str) -> Outcome:
+        """What came of a run, as far as its end depends on it."""
+        mine = (RunSection, Fallback, Item)
+        read, fell_back, saved = (exists().where(col(table.run_id) == run_id) for table in mine)
+        reason = select(col(Unseen.reason)).where(col(Unseen.run_id) == run_id).order_by(col(Unseen.id)).limit(1)
+        query = select(read.where(col(RunSection.pages) > 0), fell_back, saved, reason.scalar_subquery())
+        async with self._sessions.reading() as session:
+            return Outcome(*(await session.execute(query)).one())
+
+    async def end(
+        self,
+        run_id: str,
+        source_id: int | None,
+        *,
+        status: RunStatus,
+        at: dt.datetime,
+        has_new: bool = False,
+        error: str | None = None,
+    ) -> None:
+        """Write down how a run ended, with the health of its source; a source that is gone has none."""
+        error = None if error is None else storable(error)
+        async with self._sessions.writing() as session:
+            ended = {"status": status, "ended_at": at, "error": error}
+            await session.execute(update(Run).where(col(Run.id) == run_id).values(ended))
+            if source_id is not None:
+                await record_run(session, source_id, at=at, status=status, has_new=has_new, error=error)
 
     async def open(self) -> list[Run]:
         """The runs that have not ended, oldest first."""
@@ -163,9 +206,16 @@ class Runs:
             await ledger.plan(session, run_id, plans)
 
     async def keep_reading(
-        self, run_id: str, source_id: int, reading: SectionReading, *, on: dt.date, at: dt.datetime
+        self,
+        run_id: str,
+        source_id: int,
+        reading: SectionReading,
+        *,
+        on: dt.date,
+        at: dt.datetime,
+        links: Links | None = None,
     ) -> None:
-        """Keep what the reading of one section brought: its ledger and what is to be remembered of it, or nothing.
+        """Keep what the reading of one section brought: its ledger, its links and what is to be remembered of it.
 
         `on` is the day of the run in the source's time zone, `at` the instant. Doing it again replaces what this run
         had kept of the section. `WorkFailed` where the source or the run was removed meanwhile.
@@ -173,6 +223,8 @@ class Runs:
         async with self._sessions.writing() as session:
             await ledger.keep_records(session, run_id, reading)
             await ledger.keep_memory(session, source_id, reading, on=on, at=at)
+            if links is not None:
+                await link(session, links)
 
     async def sections(self, run_id: str) -> list[RunSection]:
         """The sections of a run in their order."""

@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from monitor.domain.tables import Run, Schedule
 from monitor.domain.words import RunStatus
-from monitor.store.sessions import Sessions, insert_for, insert_or
+from monitor.store.sessions import Sessions, dialect_of, insert_for, insert_or
 
 
 class Schedules:
@@ -46,7 +46,7 @@ class Schedules:
                 return False
             schedule.dealt_until = until
             for run in runs:
-                statement = insert_for(session, Run).values(run.model_dump())
+                statement = insert_for(dialect_of(session), Run).values(run.model_dump())
                 await session.execute(statement.on_conflict_do_nothing(index_elements=["id"]))
             return True
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import exists, select
+from sqlalchemy import exists, func, select
 from sqlmodel import col
 
 from monitor.domain.page import Candidate
@@ -20,11 +20,21 @@ class Sections:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    async def remembered(self, source_id: int, url: str) -> Section | None:
-        """What is remembered of the section at `url`; None where it was never read."""
-        query = select(Section).where(col(Section.source_id) == source_id, col(Section.url_key) == url_key(url))
+    async def remembered(self, source_id: int, url: str) -> tuple[Section | None, list[Candidate]]:
+        """What is remembered of the section at `url`, None where it was never read, and what there was no room for.
+
+        That stands in the order of the page, without what is an item by now.
+        """
+        memory = select(Section).where(col(Section.source_id) == source_id, col(Section.url_key) == url_key(url))
+        is_item = exists().where(col(Item.source_id) == OverLimit.source_id, col(Item.url_key) == OverLimit.url_key)
+        carried = (
+            select(OverLimit)
+            .where(col(OverLimit.source_id) == source_id, col(OverLimit.section_key) == url_key(url), ~is_item)
+            .order_by(col(OverLimit.position), col(OverLimit.url_key))
+        )
         async with self._sessions.reading() as session:
-            return await session.scalar(query)
+            section, rows = await session.scalar(memory), (await session.scalars(carried)).all()
+        return section, [Candidate.model_validate(row.candidate) for row in rows]
 
     async def begin(self, source_id: int, plan: SectionPlan) -> None:
         """Remember that the section's reading has begun: until it is kept, what is known of it need not be all.
@@ -45,23 +55,28 @@ class Sections:
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())
 
-    async def readings_before(self, source_id: int, row: RunSection, *, limit: int) -> list[RunSection]:
-        """How earlier runs of the source read the section of `row`, newest first."""
-        of_run = select(col(Run.planned_at)).where(col(Run.id) == row.run_id).scalar_subquery()
-        query = (
-            select(RunSection)
+    async def readings_before(self, source_id: int, run_id: str, *, limit: int) -> dict[str, list[RunSection]]:
+        """How earlier runs of the source read its sections, by the sections' urls, newest first, `limit` of each."""
+        of_run = select(col(Run.planned_at)).where(col(Run.id) == run_id).scalar_subquery()
+        urls = select(col(RunSection.url)).where(col(RunSection.run_id) == run_id)
+        age = func.row_number().over(partition_by=col(RunSection.url), order_by=col(Run.planned_at).desc())
+        earlier = (
+            select(col(RunSection.id), age.label("age"))
             .join(Run, col(Run.id) == col(RunSection.run_id))
             .where(
                 col(Run.source_id) == source_id,
                 col(Run.planned_at) < of_run,
-                col(RunSection.url) == row.url,
+                col(RunSection.url).in_(urls),
                 col(RunSection.ended).is_not(None),
             )
-            .order_by(col(Run.planned_at).desc())
-            .limit(limit)
+            .subquery()
         )
+        query = select(RunSection).join(earlier, earlier.c.id == col(RunSection.id)).where(earlier.c.age <= limit)
+        readings: dict[str, list[RunSection]] = {}
         async with self._sessions.reading() as session:
-            return list((await session.scalars(query)).all())
+            for row in await session.scalars(query.order_by(earlier.c.age)):
+                readings.setdefault(row.url, []).append(row)
+        return readings
 
     async def known(self, source_id: int, urls: Iterable[str]) -> dict[str, KnownCandidate]:
         """Those of the urls that were seen before on the source, under their keys, with the item that one became."""
@@ -70,13 +85,20 @@ class Sections:
         async with self._sessions.reading() as session:
             for batch in batches(dict.fromkeys(url_key(url) for url in urls)):
                 query = (
-                    select(KnownUrl, col(Item.run_id), col(Item.section), col(Item.id))
+                    select(
+                        col(KnownUrl.url_key),
+                        col(Item.run_id),
+                        col(Item.section),
+                        col(Item.id),
+                        col(KnownUrl.date),
+                        col(KnownUrl.date_source),
+                    )
                     .outerjoin(Item, of_this_source)
                     .where(col(KnownUrl.source_id) == source_id, col(KnownUrl.url_key).in_(batch))
                 )
-                for url, run_id, section, item_id in await session.execute(query):
-                    found[url.url_key] = KnownCandidate(
-                        run_id=run_id, section=section, item_id=item_id, date=url.date, date_source=url.date_source
+                for key, run_id, section, item_id, date, date_source in await session.execute(query):
+                    found[key] = KnownCandidate(
+                        run_id=run_id, section=section, item_id=item_id, date=date, date_source=date_source
                     )  # fmt: skip
         return found
 
@@ -90,15 +112,3 @@ class Sections:
         )
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())
-
-    async def carried(self, source_id: int, section_url: str) -> list[Candidate]:
-        """What the section's last runs had no room for, in the order of the page, without what is an item by now."""
-        is_item = exists().where(col(Item.source_id) == OverLimit.source_id, col(Item.url_key) == OverLimit.url_key)
-        query = (
-            select(OverLimit)
-            .where(col(OverLimit.source_id) == source_id, col(OverLimit.section_key) == url_key(section_url), ~is_item)
-            .order_by(col(OverLimit.position), col(OverLimit.url_key))
-        )
-        async with self._sessions.reading() as session:
-            rows = (await session.scalars(query)).all()
-        return [Candidate.model_validate(row.candidate) for row in rows]

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Table
+from sqlalchemy import Insert, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlmodel import SQLModel
@@ -67,20 +68,29 @@ async def insert_or(
 
     With `update`, no key may stand twice among the rows.
     """
-    # Executed with its rows as parameters, the statement is compiled once for all batches of the same columns.
-    statement = insert_for(session, SQLModel.metadata.tables[str(table.__tablename__)])
-    if update:
-        changes = {name: statement.excluded[name] for name in update}
-        upsert = statement.on_conflict_do_update(index_elements=key, set_=changes)
-    else:
-        upsert = statement.on_conflict_do_nothing(index_elements=key)
+    upsert = _upsert(dialect_of(session), str(table.__tablename__), tuple(key), tuple(update))
     for batch in batches(rows):
         await session.execute(upsert, batch)
 
 
-def insert_for(session: AsyncSession, table: type[SQLModel] | Table) -> postgresql.Insert | sqlite.Insert:
-    """An INSERT that understands ON CONFLICT, in the words of the session's database."""
-    return sqlite.insert(table) if session.get_bind().dialect.name == "sqlite" else postgresql.insert(table)
+@cache
+def _upsert(dialect: str, name: str, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
+    """Made once: with its rows as parameters, it is compiled once for all batches of the same columns."""
+    statement = insert_for(dialect, SQLModel.metadata.tables[name])
+    if not update:
+        return statement.on_conflict_do_nothing(index_elements=key)
+    changes = {name: statement.excluded[name] for name in update}
+    return statement.on_conflict_do_update(index_elements=key, set_=changes)
+
+
+def dialect_of(session: AsyncSession) -> str:
+    """The kind of the session's database, `sqlite` or `postgresql`."""
+    return session.get_bind().dialect.name
+
+
+def insert_for(dialect: str, table: type[SQLModel] | Table) -> postgresql.Insert | sqlite.Insert:
+    """An INSERT that understands ON CONFLICT, in the words of that kind of database."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
 
 
 def storable(text: str) -> str:

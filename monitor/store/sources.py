@@ -12,7 +12,7 @@ from monitor.domain.tables import Item, Run, SeededSource, Source
 from monitor.domain.words import RunStatus
 from monitor.errors import UsageError
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, insert_for, insert_or
+from monitor.store.sessions import Sessions, dialect_of, insert_for, insert_or
 
 _SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
 _FIXED = ("id", "created_at")
@@ -92,23 +92,6 @@ class Sources:
             await insert_or(session, SeededSource, rows, key=["name"])
         return created
 
-    async def record_run(
-        self, source_id: int, *, at: dt.datetime, status: RunStatus, has_new: bool, error: str | None
-    ) -> None:
-        """Write a run that ended at `at` into the source's health; a source that is gone has none.
-
-        A degraded run is a success. A cancelled one says nothing about the source but that it was tried.
-        """
-        changes: dict[str, Any] = {"last_run_at": at}
-        if status in _SUCCESSES:
-            changes |= {"last_success_at": at, "consecutive_failures": 0, "last_error": error}
-        elif status is RunStatus.FAILED:
-            changes |= {"consecutive_failures": col(Source.consecutive_failures) + 1, "last_error": error}
-        if has_new and status is not RunStatus.CANCELLED:
-            changes["last_new_item_at"] = at
-        async with self._sessions.writing() as session:
-            await session.execute(update(Source).where(col(Source.id) == source_id).values(**changes))
-
     async def list(self, *, only_enabled: bool = False, tag: str | None = None) -> list[Source]:
         """All sources, newest first; on wish only those that run, or that bear a tag."""
         query = select(Source).order_by(col(Source.created_at).desc(), col(Source.id).desc())
@@ -119,13 +102,30 @@ class Sources:
         return [source for source in found if tag is None or tag in source.tags]
 
 
+async def record_run(
+    session: AsyncSession, source_id: int, *, at: dt.datetime, status: RunStatus, has_new: bool, error: str | None
+) -> None:
+    """Write a run that ended at `at` into the source's health; a source that is gone has none.
+
+    A degraded run is a success. A cancelled one says nothing about the source but that it was tried.
+    """
+    changes: dict[str, Any] = {"last_run_at": at}
+    if status in _SUCCESSES:
+        changes |= {"last_success_at": at, "consecutive_failures": 0, "last_error": error}
+    elif status is RunStatus.FAILED:
+        changes |= {"consecutive_failures": col(Source.consecutive_failures) + 1, "last_error": error}
+    if has_new and status is not RunStatus.CANCELLED:
+        changes["last_new_item_at"] = at
+    await session.execute(update(Source).where(col(Source.id) == source_id).values(**changes))
+
+
 async def _named(session: AsyncSession, name: str) -> Source | None:
     return await session.scalar(select(Source).where(col(Source.name) == name))
 
 
 async def _insert(session: AsyncSession, source: Source) -> Source | None:
     # One statement, so that of two processes which add the same name one is told, not both stopped by an error.
-    statement = insert_for(session, Source).values(source.model_dump(exclude={"id"}))
+    statement = insert_for(dialect_of(session), Source).values(source.model_dump(exclude={"id"}))
     new_id = await session.scalar(statement.on_conflict_do_nothing(index_elements=["name"]).returning(col(Source.id)))
     return None if new_id is None else await session.get_one(Source, new_id)
 

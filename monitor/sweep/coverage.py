@@ -75,9 +75,14 @@ class Ledger:
         return sum(entry.disposition is Disposition.SAVED for entry in self)
 
     @property
+    def room(self) -> int:
+        """How many more items may be saved."""
+        return max(self.max_items - self.saved_count, 0)
+
+    @property
     def has_room(self) -> bool:
         """Whether another item may be saved."""
-        return self.saved_count < self.max_items
+        return self.room > 0
 
     def open_entries(self) -> list[Entry]:
         """What is in range and not decided yet."""

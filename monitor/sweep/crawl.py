@@ -4,11 +4,13 @@ Code looks first; an agent works where there is something new; code then saves w
 and reads on to the end. So a section gives the same items with a good model, a lazy one, and none.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
+from monitor.domain.page import Candidate
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.domain.tables import Source
-from monitor.domain.words import Phase, SavedBy, SectionEnd
+from monitor.domain.words import Phase, SectionEnd
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.ports import ChatModel
 from monitor.sweep.agent import Agent, AgentResult
@@ -23,8 +25,9 @@ _KNOWN_URLS_IN_PROMPT = 50
 
 async def crawl(plan: SectionPlan, *, source: Source, run_id: str, window: Window, parts: CrawlParts) -> SectionReading:
     """Read one section: its candidates with their dispositions, and why the reading ended."""
-    toolbox = await toolbox_for(plan, source=source, run_id=run_id, window=window, parts=parts)
-    return await _Section(plan, source, toolbox, parts).read()
+    memory, carried = await parts.store.sections.remembered(source.id or 0, plan.url)
+    toolbox = toolbox_for(plan, source=source, run_id=run_id, window=window, memory=memory, parts=parts)
+    return await _Section(plan, source, toolbox, parts).read(carried)
 
 
 class _Section:
@@ -39,8 +42,8 @@ class _Section:
         is_by_rule = plan.is_home or plan.is_feed or parts.limits.crawl == "rule"
         self._model = None if is_by_rule else parts.model
 
-    async def read(self) -> SectionReading:
-        await self._take_carried()
+    async def read(self, carried: Sequence[Candidate]) -> SectionReading:
+        await self._take(carried)
         first = await self._reader.open(self._plan.url)
         if first.error is not None:
             await self._note(self._reader.unseen[0].reason)
@@ -57,7 +60,8 @@ class _Section:
     async def _work(self) -> SectionEnd:
         if not self._ledger.open_entries() and not self._reader.is_unfinished and not self._reader.is_seeking:
             return SectionEnd.KNOWN
-        await self._parts.store.sections.begin(self._source.id or 0, self._plan)
+        if self._reader.next_url is not None:
+            await self._parts.store.sections.begin(self._source.id or 0, self._plan)
         agent_saved = None
         if self._model is not None and self._ledger.open_entries():
             agent_saved = await self._with_agent(self._model)
@@ -71,14 +75,11 @@ class _Section:
             await self._note(f"cut short at {ended}")
         return ended
 
-    async def _take_carried(self) -> None:
+    async def _take(self, carried: Sequence[Candidate]) -> None:
         """What the last run had no room for comes first."""
-        store, source_id = self._parts.store, self._source.id or 0
-        carried = await store.sections.carried(source_id, self._plan.url)
-        for candidate in carried:
-            if self._ledger.has_room and self._ledger.find(candidate.url) is None:
-                entry = self._ledger.add_extra(candidate, page_url=self._plan.url)
-                await self._desk.save(entry, by=SavedBy.RULE)
+        for candidate in carried[: self._ledger.room]:
+            self._ledger.add_extra(candidate, page_url=self._plan.url)
+        await self._desk.save_open()
 
     async def _with_agent(self, model: ChatModel) -> AgentResult | None:
         parts = self._parts
@@ -105,9 +106,7 @@ class _Section:
         """Save what is open, and read on until the list ends, is known, or a limit is reached."""
         while True:
             self._check_cancelled()
-            for entry in self._ledger.open_entries():
-                if self._ledger.has_room:
-                    await self._desk.save(entry, by=SavedBy.RULE)
+            await self._desk.save_open()
             ended = self._reader.ended()
             if ended is not None:
                 return ended

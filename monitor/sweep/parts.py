@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monitor.domain.reading import SectionPlan
-from monitor.domain.tables import Source
+from monitor.domain.tables import Section, Source
 from monitor.domain.words import Render
 from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, ProgressCallback
 from monitor.settings import SweepSettings
@@ -36,14 +36,15 @@ class CrawlParts:
     cancel_event: asyncio.Event | None = None
 
 
-async def toolbox_for(
-    plan: SectionPlan, *, source: Source, run_id: str, window: Window, parts: CrawlParts, max_items: int | None = None
-) -> Toolbox:
-    """The tools for one section, with the reader, the desk and the ledger behind them, and what is remembered of it.
+def toolbox_for(
+    plan: SectionPlan, *, source: Source, run_id: str, window: Window, memory: Section | None, parts: CrawlParts,
+    max_items: int | None = None,
+) -> Toolbox:  # fmt: skip
+    """The tools for one section, with the reader, the desk and the ledger behind them.
 
-    `max_items` in place of the source's own limit is for an agent that reads a whole site as one section.
+    `memory` is what is remembered of the section. `max_items` in place of the source's own limit is for an agent that
+    reads a whole site as one section.
     """
-    memory = await parts.store.sections.remembered(source.id or 0, plan.url)
     ledger = Ledger(
         run_id=run_id, section=plan.name, source=source, memory=memory, window=reaching_back(window, memory),
         max_items=max_items or source.max_items or parts.limits.max_items,

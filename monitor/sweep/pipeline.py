@@ -121,10 +121,9 @@ class _Sweep:
         )  # fmt: skip
         reading = await crawl(plan, source=self._source, run_id=self._run.id, window=self._window, parts=crawl_parts)
         await parts.store.runs.keep_reading(
-            self._run.id, self._source.id or 0, reading, on=self._today, at=parts.clock.now()
-        )
-        if parts.linker is not None:
-            await parts.linker.listed(reading.entries)
+            self._run.id, self._source.id or 0, reading, on=self._today, at=parts.clock.now(),
+            links=await parts.linker.listed(reading.entries) if parts.linker is not None else None,
+        )  # fmt: skip
         await self._keep_notes()
         self._tell(Progress(phase=Phase.CRAWL, place=plan.name, message=_told(reading)))
         return str(reading.ended)
@@ -193,27 +192,23 @@ class _Sweep:
             kind = await parts.steps.run(f"revisit:{item_id}", str, partial(look, item_id))
             self._tell(Progress(phase="revisit", place=f"{item_id}: {kind}", done=done, total=len(items)))
 
-    async def _status(self) -> RunStatus:
-        sections = await self._parts.store.runs.sections(self._run.id)
-        if not any(section.pages for section in sections):
-            return RunStatus.FAILED
-        return RunStatus.DEGRADED if await self._parts.store.runs.fallbacks(self._run.id) else RunStatus.SUCCEEDED
-
     async def _keep_notes(self) -> None:
         for url, note in self._parts.loader.notes().items():
             await self._fallbacks.note(Phase.CRAWL, url, note)
 
     async def _end(self, status: RunStatus | None = None) -> RunStatus:
         await self._keep_notes()
-        status = status or await self._status()
-        store, now = self._parts.store, self._parts.clock.now()
-        error = None
-        if status is RunStatus.FAILED:
-            unseen = await store.runs.unseen(self._run.id)
-            error = f"No section could be read: {unseen[0].reason}" if unseen else "No section could be read."
-        items = await store.items.for_run(self._run.id)
-        await store.runs.update(self._run.id, status=status, ended_at=now, error=error)
-        await store.sources.record_run(self._source.id or 0, at=now, status=status, has_new=bool(items), error=error)
+        runs, error = self._parts.store.runs, None
+        outcome = await runs.outcome(self._run.id)
+        if status is None:
+            status = RunStatus.DEGRADED if outcome.has_fallbacks else RunStatus.SUCCEEDED
+            if not outcome.has_read:
+                status = RunStatus.FAILED
+                error = f"No section could be read: {outcome.unseen}" if outcome.unseen else "No section could be read."
+        await runs.end(
+            self._run.id, self._source.id, status=status, at=self._parts.clock.now(), has_new=outcome.has_items,
+            error=error,
+        )  # fmt: skip
         return status
 
     def _check_cancelled(self) -> None:

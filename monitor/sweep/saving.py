@@ -1,7 +1,7 @@
 """Saving an item: what is kept is the page's, not the model's."""
 
 import datetime as dt
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel
@@ -84,15 +84,26 @@ class Desk:
         if request.date is not None and request.date != found.candidate.date:
             self.corrected_dates += 1
         kind = ItemType(request.type) if request.type in set(ItemType) else None
-        item = await self.save(found, by=SavedBy.AGENT, kind=kind)
+        (item,) = await self._save([found], by=SavedBy.AGENT, kind=kind)
         if request.summary.strip():
             await self._adopt_summary(item, request.summary)
         return item
 
-    async def save(self, entry: Entry, *, by: SavedBy, kind: ItemType | None = None) -> Item:
-        """Keep an open candidate as an item."""
+    async def save_open(self) -> None:
+        """Keep the open candidates as items, by rule, as far as there is room."""
+        await self._save(self.ledger.open_entries()[: self.ledger.room], by=SavedBy.RULE)
+
+    async def _save(self, entries: Sequence[Entry], *, by: SavedBy, kind: ItemType | None = None) -> list[Item]:
+        saved = await self._store.items.save_all([self._item(entry, by, kind) for entry in entries])
+        kept = [item for item, _ in saved]
+        for entry, item in zip(entries, kept, strict=True):
+            entry.settle(Disposition.SAVED, str(by), item.id)
+        self.items += kept
+        return kept
+
+    def _item(self, entry: Entry, by: SavedBy, kind: ItemType | None) -> Item:
         candidate = entry.candidate
-        item = Item(
+        return Item(
             source_id=self._source.id,
             run_id=self.ledger.run_id,
             source=self._source.name,
@@ -109,10 +120,6 @@ class Desk:
             first_seen=self._clock.now(),
             attachments=[one.model_dump() for one in candidate.attachments],
         )
-        kept, _ = await self._store.items.save(item)
-        entry.settle(Disposition.SAVED, str(by), kept.id)
-        self.items.append(kept)
-        return kept
 
     async def _admit(self, request: SaveRequest, links: dict[str, Candidate]) -> Entry | Refusal:
         if not request.title.strip():

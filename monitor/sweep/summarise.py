@@ -136,12 +136,13 @@ class Summaries:
         added = [one.model_dump() for one in article.attachments if one.url not in held]
         if added:
             changes["attachments"] = [*item.attachments, *added]
-        await self.store.revisions.keep(self._sight(item, article), text=article.text, changes=changes)
+        links = None
         if self.linker is not None and article.record is not None:
-            await self.linker.read(
+            links = await self.linker.read(
                 item, record=article.record, title=item.title, text=article.text, summary=summary,
                 published_on=article.published_on, attachments=article.attachments,
             )  # fmt: skip
+        await self.store.revisions.keep(self._sight(item, article), text=article.text, changes=changes, links=links)
 
 
 def _folded(text: str) -> str:

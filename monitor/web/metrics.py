@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
 
+from monitor.domain.alarms import AlarmKind
 from monitor.domain.deliveries import DeliveryStatus
 from monitor.domain.words import RunStatus
 from monitor.store.figures import ServiceFigures
@@ -21,6 +22,8 @@ def exposition(figures: ServiceFigures, waits_s: float, at_work: Mapping[str, in
     _by(registry, "monitor_model_calls", "Model calls by outcome", "outcome", figures.model_calls)
     sent = {str(one): figures.deliveries.get(one, 0) for one in DeliveryStatus}
     _by(registry, "monitor_deliveries", "Deliveries by status", "status", sent)
+    raised = {str(one): figures.alarms.get(one, 0) for one in AlarmKind}
+    _by(registry, "monitor_alarms", "Open alarms by kind", "kind", raised)
     for name, text, value in (
         ("monitor_queue_wait_seconds", "How long the oldest queued run has been waiting", waits_s),
         ("monitor_sources", "Sources that are enabled", figures.sources),

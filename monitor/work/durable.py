@@ -2,12 +2,18 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from dbos import DBOS
 from pydantic import TypeAdapter
 
 T = TypeVar("T")
+
+
+@cache
+def _adapter(result: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(result)
 
 
 class StepGate:
@@ -54,13 +60,14 @@ class DurableSteps:
 
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
         """The step's result, from now or from before the crash."""
-        adapter = TypeAdapter(result)
+        adapter = _adapter(cast("Any", result))
 
         async def kept() -> object:
             return adapter.dump_python(await step(), mode="json")
 
         await self._gate.enter()
         try:
-            return adapter.validate_python(await DBOS.run_step_async({"name": name}, kept))
+            answer: T = adapter.validate_python(await DBOS.run_step_async({"name": name}, kept))
+            return answer
         finally:
             self._gate.leave()

@@ -40,6 +40,7 @@ async def test_the_web_part_says_how_the_service_fares_and_asks_for_a_token(tria
         metrics = (await client.get("/metrics", headers=signed_in)).text
     assert 'monitor_processes{kind="worker"} 1.0' in metrics
     assert "monitor_sources 1.0" in metrics
+    assert 'monitor_alarms{kind="blocked"} 0.0' in metrics
 
 
 async def test_a_run_is_cancelled_within_five_seconds_and_retried_from_there(trial: Any) -> None:

@@ -46,3 +46,10 @@ async def test_an_alarm_is_untold_until_somebody_was_told(store: Store, source: 
     (alarm,) = await store.alarms.untold()
     await store.alarms.mark_told(alarm.id, AT)
     assert await store.alarms.untold() == []
+
+
+async def test_a_figure_counts_the_alarms_that_are_open(store: Store, source: Source) -> None:
+    await settle(store, source, [GONE], {"": ALL, "a": ALL})
+    assert (await store.figures.service()).alarms == {"structure": 1}
+    await settle(store, source, [], {"": ALL, "a": ALL})
+    assert (await store.figures.service()).alarms == {}

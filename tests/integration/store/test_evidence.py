@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.evidence import Answer, Claim, ClaimKind
+from monitor.domain.evidence import Answer, Claim, ClaimKind, Links
 from monitor.domain.page import PageError, PageErrorCode
 from monitor.domain.sighting import Sighting, Way
 from monitor.domain.tables import Item, Run
@@ -16,6 +16,7 @@ from monitor.domain.words import Phase, RunStatus
 from monitor.errors import RecordLost, WorkFailed
 from monitor.evidence.records import Records
 from monitor.evidence.storage import Storage
+from monitor.store.claims import link
 from monitor.store.database import Store
 from monitor.store.transfer import transfer
 
@@ -29,6 +30,11 @@ def sighting(url: str = "http://a.example/1.html", body: bytes | None = BODY, **
     return replace(
         Sighting(url=url, way=Way.HTTP, at=AT, final_url=url, status=200, headers=headers, body=body), **changes
     )
+
+
+async def linked(store: Store, claims: dict[int, list[Claim]], *, instead_of: list[ClaimKind]) -> None:
+    async with store.sessions.writing() as session:
+        await link(session, Links(claims, frozenset(instead_of)))
 
 
 @pytest.fixture
@@ -148,7 +154,7 @@ async def test_records_are_forgotten_with_their_run_and_shared_files_stay(
     ids = [await of_first.keep(sighting()), await of_first.keep(sighting(body=b"of the first alone"))]
     shared = await of_later.keep(sighting(at=later.planned_at))
     claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=ids[0], passage="通知")]
-    await store.evidence.link({kept.id or 0: claims}, instead_of=[ClaimKind.LIST])
+    await linked(store, {kept.id or 0: claims}, instead_of=[ClaimKind.LIST])
     await store.evidence.add_answer(Answer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
     await store.evidence.set_out(run.id, {"today": "2026-02-03"})
     pruned = await store.retention.prune(AT + dt.timedelta(days=1))
@@ -176,8 +182,8 @@ async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, 
 
     of_page = [claim(ClaimKind.PAGE, kept.url, page), claim(ClaimKind.FIGURE, "12项", page)]
     for _ in range(2):
-        await store.evidence.link({kept.id or 0: of_page}, instead_of=[ClaimKind.PAGE, ClaimKind.FIGURE])
-        await store.evidence.link({kept.id or 0: [claim(ClaimKind.LIST, "通知", listed)]}, instead_of=[ClaimKind.LIST])
+        await linked(store, {kept.id or 0: of_page}, instead_of=[ClaimKind.PAGE, ClaimKind.FIGURE])
+        await linked(store, {kept.id or 0: [claim(ClaimKind.LIST, "通知", listed)]}, instead_of=[ClaimKind.LIST])
     claims = await store.evidence.claims(kept.id or 0)
     assert [(one.kind, one.claim) for one in claims] == [
         (ClaimKind.PAGE, kept.url), (ClaimKind.FIGURE, "12项"), (ClaimKind.LIST, "通知"),
@@ -186,7 +192,7 @@ async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, 
     after = await store.items.get(kept.id or 0)
     assert after is not None
     assert after.evidence == [listed, page]
-    await store.evidence.link({99_999: of_page}, instead_of=[])
+    await linked(store, {99_999: of_page}, instead_of=[])
 
 
 async def test_records_go_with_the_database_to_another_one(
@@ -195,7 +201,7 @@ async def test_records_go_with_the_database_to_another_one(
     kept = await item(store, run)
     record = await records.recorder(run.id, attempt=1).keep(sighting())
     claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=record, passage="通知")]
-    await store.evidence.link({kept.id or 0: claims}, instead_of=[])
+    await linked(store, {kept.id or 0: claims}, instead_of=[])
     await store.evidence.add_answer(Answer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
     await store.evidence.set_out(run.id, {"today": "2026-02-03"})
     there = f"sqlite:///{tmp_path / 'there.db'}"

@@ -51,7 +51,7 @@ class Keeping:
         return {name for name in names if url_key(url_of(name)) in found}
 
     async def carried(self, plan: SectionPlan = NOTICES) -> list[str]:
-        return [candidate.url for candidate in await self.store.sections.carried(self.source_id, plan.url)]
+        return [candidate.url for candidate in (await self.store.sections.remembered(self.source_id, plan.url))[1]]
 
     async def save(self, name: object) -> int:
         url = url_of(name)
@@ -179,7 +179,7 @@ async def test_what_there_was_no_room_for_is_carried_in_the_order_of_the_page(ke
     await keeping.keep(a_reading(an_entry("b", LIMIT, 2), an_entry("a", LIMIT, 1), an_entry("c", KNOWN, 0)))
     await keeping.keep(a_reading(an_entry("d", LIMIT), plan=POLICIES))
     assert await keeping.carried() == [url_of("a"), url_of("b")]
-    first = (await store.sections.carried(keeping.source_id, "http://www.example.gov/tzgg"))[0]
+    first = (await store.sections.remembered(keeping.source_id, "http://www.example.gov/tzgg"))[1][0]
     assert first == Candidate(title="title a", url=url_of("a"), date=TODAY, date_source=DateSource.LISTED)
     await keeping.save("a")
     assert await keeping.carried() == [url_of("b")]
@@ -199,16 +199,16 @@ async def test_a_section_that_breaks_off_loses_nothing_that_was_carried(keeping:
 
 
 async def test_a_section_is_remembered_from_run_to_run(keeping: Keeping, store: Store) -> None:
-    assert await store.sections.remembered(keeping.source_id, NOTICES.url) is None
+    assert await store.sections.remembered(keeping.source_id, NOTICES.url) == (None, [])
     await keeping.keep(a_reading(tail_date=date(2026, 1, 5)))
     await keeping.keep(a_reading(ended=SectionEnd.MAX_PAGES, tail_date=date(2026, 1, 20)), days=1)
-    section = await store.sections.remembered(keeping.source_id, "http://www.example.gov/tzgg/index.html")
+    section, _ = await store.sections.remembered(keeping.source_id, "http://www.example.gov/tzgg/index.html")
     assert section is not None
     assert (section.name, section.last_complete_on, section.is_unfinished) == (NOTICES.name, TODAY, True)
     assert (section.tail_date, section.last_read_at) == (date(2026, 1, 5), NOON + timedelta(days=1))
     renamed = NOTICES.model_copy(update={"name": "公告"})
     await keeping.keep(a_reading(plan=renamed, ended=SectionEnd.KNOWN, tail_date=date(2026, 1, 1)), days=2)
-    section = await store.sections.remembered(keeping.source_id, NOTICES.url)
+    section, _ = await store.sections.remembered(keeping.source_id, NOTICES.url)
     assert section is not None
     assert (section.name, section.last_complete_on) == ("公告", TODAY + timedelta(days=2))
     assert (section.is_unfinished, section.tail_date) == (False, date(2026, 1, 1))
@@ -222,7 +222,7 @@ async def test_an_error_changes_only_that_the_section_was_tried_and_is_unfinishe
     await keeping.keep(a_reading(tail_date=date(2026, 1, 5)))
     broken = NOTICES.model_copy(update={"name": "?"})
     await keeping.keep(a_reading(plan=broken, ended=SectionEnd.ERROR, tail_date=date(2025, 1, 1)), days=1)
-    section = await store.sections.remembered(keeping.source_id, NOTICES.url)
+    section, _ = await store.sections.remembered(keeping.source_id, NOTICES.url)
     assert section is not None
     assert (section.name, section.last_complete_on, section.tail_date) == (NOTICES.name, TODAY, date(2026, 1, 5))
     assert (section.is_unfinished, section.last_read_at) == (True, NOON + timedelta(days=1))

@@ -58,12 +58,12 @@ async def test_a_run_is_changed_field_by_field(store: Store, run: Run) -> None:
 
 
 async def test_a_queued_run_is_cancelled_at_once(store: Store, run: Run) -> None:
-    assert not await store.runs.is_cancel_requested(run.id)
+    assert await store.runs.to_be_cancelled([run.id]) == set()
     assert await store.runs.request_cancel(run.id, at=NOON)
     found = await store.runs.get(run.id)
     assert found is not None
     assert (found.status, found.ended_at) == (RunStatus.CANCELLED, NOON)
-    assert await store.runs.is_cancel_requested(run.id)
+    assert await store.runs.to_be_cancelled([run.id, "nobody"]) == {run.id}
 
 
 async def test_a_running_run_is_asked_to_stop(store: Store, run: Run) -> None:
@@ -72,14 +72,13 @@ async def test_a_running_run_is_asked_to_stop(store: Store, run: Run) -> None:
     found = await store.runs.get(run.id)
     assert found is not None
     assert found.status is RunStatus.RUNNING
-    assert await store.runs.is_cancel_requested(run.id)
+    assert await store.runs.to_be_cancelled([run.id, "nobody"]) == {run.id}
 
 
 async def test_a_run_that_ended_or_never_was_cannot_be_cancelled(store: Store, run: Run) -> None:
     await store.runs.update(run.id, status=RunStatus.DEGRADED)
     assert not await store.runs.request_cancel(run.id)
     assert not await store.runs.request_cancel("nobody")
-    assert not await store.runs.is_cancel_requested("nobody")
 
 
 async def test_the_same_fallback_counts_once_also_when_it_comes_many_times_at_once(store: Store, run: Run) -> None:

@@ -103,7 +103,7 @@ async def test_runs_are_written_into_the_health_of_their_source(store: Store, so
 
     async def after(status: RunStatus, hours: int, *, has_new: bool = False, error: str | None = None) -> Source:
         at = NOON + timedelta(hours=hours)
-        await store.sources.record_run(source.id or 0, at=at, status=status, has_new=has_new, error=error)
+        await store.runs.end("no run", source.id, at=at, status=status, has_new=has_new, error=error)
         found = await store.sources.get(source.name)
         assert found is not None
         assert found.last_run_at == at

@@ -287,7 +287,7 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
             )  # fmt: skip
             plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
             window = window_of(today=bureau.clock.today, days=7)
-            toolbox = await toolbox_for(plan, source=source, run_id="r", window=window, parts=parts)
+            toolbox = toolbox_for(plan, source=source, run_id="r", window=window, memory=None, parts=parts)
             agent = Agent(model=parts.model, toolbox=toolbox, limits=parts.limits, place="site")
             return await agent.run_agent(source)
 

@@ -16,8 +16,8 @@ async def test_planned_times_pass_over_a_source_that_rests_until_its_rest_is_ove
     scheduler = Scheduler(store=store, settings=settings, clock=clock, presence=presence)
     await scheduler.refresh()
     for _ in range(3):  # rests for two hours from now on
-        await store.sources.record_run(
-            source.id or 0, at=clock.now(), status=RunStatus.FAILED, has_new=False, error="no answer"
+        await store.runs.end(
+            "no run", source.id, at=clock.now(), status=RunStatus.FAILED, has_new=False, error="no answer"
         )
     found = []
     for _ in range(3):
@@ -42,7 +42,7 @@ async def test_a_source_that_recovered_is_run_at_its_next_time(
     scheduler = Scheduler(store=store, settings=settings, clock=clock, presence=presence)
     await scheduler.refresh()
     for status in (*[RunStatus.FAILED] * 6, RunStatus.DEGRADED):
-        await store.sources.record_run(source.id or 0, at=clock.now(), status=status, has_new=False, error=None)
+        await store.runs.end("no run", source.id, at=clock.now(), status=status, has_new=False, error=None)
     clock.turn(hours=1, seconds=1)
     await scheduler.refresh()
     await scheduler.look()
