@@ -9,6 +9,7 @@ from sqlalchemy.types import TypeDecorator
 from monitor.domain import tables
 from monitor.store.address import DatabaseAddress
 from monitor.store.engines import open_migration_engine
+from monitor.store.indexing import INDEX
 
 ADVISORY_LOCK = 20261121  # any number, the same for all processes of this program
 
@@ -17,6 +18,12 @@ def spelt_plainly(kind: str, thing: Any, autogen_context: Any) -> str | bool:
     """Our own column types as the SQLAlchemy types they stand on: an old migration must not change with our code."""
     del autogen_context
     return f"sa.{thing.impl!r}" if kind == "type" and isinstance(thing, TypeDecorator) else False
+
+
+def is_of_the_tables(name: str | None, kind: str, parents: Any) -> bool:
+    """Whether the tables describe it: all but the full-text index, which each database has in its own way."""
+    del kind, parents
+    return not (name or "").startswith(INDEX)
 
 
 def run() -> None:
@@ -29,6 +36,7 @@ def run() -> None:
             target_metadata=tables.SQLModel.metadata,
             render_as_batch=True,
             render_item=spelt_plainly,
+            include_name=is_of_the_tables,
             transactional_ddl=True,
         )
         with context.begin_transaction():

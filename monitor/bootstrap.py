@@ -19,7 +19,9 @@ from monitor.app.health import HealthDesk
 from monitor.app.proof import ProofDesk
 from monitor.app.recording import OutsetFacts, Recording
 from monitor.app.replay import ReplayDesk
+from monitor.app.searching import SearchDesk
 from monitor.app.sources import SourceDesk
+from monitor.app.standing import StandingSearch
 from monitor.app.sweeps import SweepDesk
 from monitor.app.tokens import TokenDesk
 from monitor.app.upkeep import Upkeep
@@ -28,11 +30,16 @@ from monitor.channels.opening import channel_of
 from monitor.errors import DatabaseError, UsageError
 from monitor.evidence.records import Records
 from monitor.evidence.storage import Storage
+from monitor.net.client import HttpClient
 from monitor.net.guard import Guard
 from monitor.pages.browser import find_browser
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
 from monitor.ports import ChatModel, Clock, Outside
+from monitor.retrieval.folder import BundleFolder
+from monitor.retrieval.scoring import Scoring
+from monitor.search.archive_search import ArchiveSearch
+from monitor.search.opening import Backends
 from monitor.settings import LlmSettings, PagesSettings, Settings, load_settings, settings_path
 from monitor.store import Store, backup, migrate
 from monitor.store.address import DatabaseAddress
@@ -66,6 +73,7 @@ class App:
     sources: SourceDesk
     sweeps: SweepDesk
     archive: Archive
+    searching: SearchDesk
     proofs: ProofDesk
     replays: ReplayDesk
     writing: WritingDesk
@@ -136,17 +144,37 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         presence = HeartbeatPresence(
             store=store, clock=clock, folder=settings.data_dir, executor_id=settings.work.executor_id
         )
+        scoring = Scoring(settings.search.weights, settings.retrieval)
+
+        def weigh(relevance: float, day: dt.date, url: str) -> float:
+            return scoring.weighed(relevance, url=url, published_on=day, today=clock.now().date()).final
+
+        archive_search = ArchiveSearch(fulltext=store.fulltext, weigh=weigh)
+        backends = Backends(
+            settings=settings, searches=store.searches, archive=archive_search, clock=clock,
+            new_client=lambda: HttpClient(network=settings.network, max_bytes=settings.pages.max_bytes),
+        )  # fmt: skip
+        stack.push_async_callback(backends.close)
+        searching = SearchDesk(settings=settings.search, over=backends.over)
+        bundles = BundleFolder(settings.data_dir / "bundles")
+        standing = StandingSearch(
+            gather=searching.for_gathering,
+            folder=bundles,
+            scoring=scoring,
+            clock=clock,
+        )
         yield App(
             settings=settings, clock=clock, store=store, loader=loader, presence=presence, sources=sources,
             sweeps=SweepDesk(
                 store=store, settings=settings, clock=clock, documents=Documents(max_bytes=settings.pages.max_bytes),
-                steps=DirectSteps(), presence=presence, health=health, recording=recording,
+                steps=DirectSteps(), presence=presence, health=health, recording=recording, standing=standing,
             ),
-            archive=Archive(store=store), briefings=briefings,
+            archive=Archive(store=store, search=archive_search), briefings=briefings,
+            searching=searching,
             proofs=ProofDesk(store=store, records=records),
             replays=ReplayDesk(
                 store=store, storage=storage, settings=settings, new_loader=_replayed_loader,
-                new_reader=lambda outset: Documents(max_bytes=outset.max_bytes),
+                new_reader=lambda outset: Documents(max_bytes=outset.max_bytes), standing=standing,
             ),
             writing=writing, dispatch=dispatch,
             deliveries=DeliveryDesk(
@@ -154,7 +182,9 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
             ),
             condition=Condition(store=store, settings=settings, clock=clock, presence=presence),
             tokens=TokenDesk(store=store, clock=clock), health=health, costs=costs,
-            upkeep=Upkeep(store=store, records=records, clock=clock, retention_days=settings.work.retention_days),
+            upkeep=Upkeep(
+                store=store, records=records, bundles=bundles, clock=clock, retention_days=settings.work.retention_days
+            ),
         )  # fmt: skip
 
 

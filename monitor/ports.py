@@ -12,6 +12,7 @@ from monitor.domain.alarms import AlarmNote
 from monitor.domain.chat import Completion, Message, Tool
 from monitor.domain.deliveries import Letter
 from monitor.domain.page import Page
+from monitor.domain.searching import Findings, SearchQuery, ToolResult
 from monitor.domain.sighting import Sighting, Way
 from monitor.domain.words import Phase, Render
 
@@ -100,6 +101,27 @@ class ChatModel(Protocol):
         ...
 
 
+class SearchBackend(Protocol):
+    """One search service."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the settings."""
+        ...
+
+    async def search(self, query: SearchQuery, limit: int) -> Findings:
+        """The first `limit` results (1 to 20), in the service's order; `SearchFailed` where it gave no answer."""
+        ...
+
+
+class WebSearch(Protocol):
+    """web.search, whichever backends serve it."""
+
+    async def search(self, query: SearchQuery, limit: int) -> ToolResult:
+        """The results, checked and ranked. Never raises for what the outside does: that is in the `errors`."""
+        ...
+
+
 class Steps(Protocol):
     """Durability: a step that was finished before a crash is not done again after it."""
 
@@ -123,8 +145,8 @@ class Presence(Protocol):
 class Notifier(Protocol):
     """Tells people what they should know of without asking."""
 
-    async def notify(self, alarm: AlarmNote) -> None:
-        """Hand on one alarm; `WorkFailed` where it did not arrive, so that it is tried again later."""
+    async def notify(self, alarms: Sequence[AlarmNote]) -> None:
+        """Hand on these alarms; `WorkFailed` where they did not arrive, so that it is tried again later."""
         ...
 
 

@@ -1,6 +1,7 @@
 """What tests in several places need: a PostgreSQL and mail servers of their own, no clock over their properties."""
 
 import asyncio
+import gc
 import importlib.util
 import os
 import pwd
@@ -29,6 +30,7 @@ from monitor.store import migrate
 # How long an example takes says more about the machine than about the program: speed is measured by `monitor bench`.
 settings.register_profile("monitor", deadline=None)
 settings.load_profile("monitor")
+gc.set_threshold(50_000)  # as the program itself has it (`monitor.cli.main`)
 
 _IS_ROOT = os.geteuid() == 0
 _USER = "nobody" if _IS_ROOT else None  # PostgreSQL refuses to run as root
@@ -95,6 +97,20 @@ def postgres() -> Iterator[Server]:
             control("stop")
     finally:
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated file, to be copied: that is quicker than to migrate again."""
+    file = tmp_path_factory.mktemp("template") / "monitor.db"
+    migrate.upgrade(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    """A migrated SQLite database without any row, `monitor.db` in the test's folder."""
+    return f"sqlite:///{shutil.copy(sqlite_template, tmp_path)}"
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from monitor.domain.alarms import AlarmKind
 from monitor.domain.deliveries import DeliveryKind, DeliveryStatus
 from monitor.domain.page import PageErrorCode
 from monitor.domain.revisions import ChangeKind
+from monitor.domain.searching import SearchErrorCode
 from monitor.domain.words import DateSource, Disposition, ItemType, RunStatus, SectionEnd, SourceKind
 from monitor.formats.render import FORMATS
 from monitor.settings import Settings
@@ -157,6 +158,7 @@ def test_every_output_format_is_listed(page: str) -> None:
         (DeliveryKind, "docs/administrators/delivery.md"),
         (DeliveryStatus, "docs/administrators/delivery.md"),
         (SourceKind, "docs/administrators/sources.md"),
+        (SearchErrorCode, "docs/administrators/search.md"),
         (Disposition, "docs/users/briefings.md"),
         (DateSource, "docs/users/briefings.md"),
         (ItemType, "docs/users/briefings.md"),

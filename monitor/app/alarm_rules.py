@@ -7,6 +7,7 @@ from statistics import median
 
 from monitor.app.cadence import cadence_of
 from monitor.domain.alarms import AlarmFinding, AlarmKind
+from monitor.domain.causes import Cause
 from monitor.domain.tables import Fallback, Run, RunSection, Section, Source
 from monitor.domain.urls import url_key
 from monitor.domain.words import Phase, RunStatus, SectionEnd
@@ -81,9 +82,9 @@ def _structure(state: SectionState) -> AlarmFinding | None:
     usual = median([row.listed for row in state.earlier if row.listed] or [0])
     now = state.row.listed or 0
     if usual and now == 0:
-        return _of(state, AlarmKind.STRUCTURE, f"no list is found any more where {usual:g} candidates used to stand")
+        return _of(state, AlarmKind.STRUCTURE, Cause.LIST_GONE.told(f"{usual:g}"))
     if usual >= _LEAST_LIST and now <= usual * _FALLEN_TO:
-        return _of(state, AlarmKind.STRUCTURE, f"the list fell from {usual:g} candidates to {now}")
+        return _of(state, AlarmKind.STRUCTURE, Cause.LIST_FELL.told(f"{usual:g}", now))
     return None
 
 
@@ -93,8 +94,7 @@ def _dates_lost(state: SectionState) -> AlarmFinding | None:
     now = state.row.listed or 0
     if not now or median(shares or [0.0]) < _DATED_SHARE or state.row.listed_dated / now > _UNDATED_SHARE:
         return None
-    message = f"{state.row.listed_dated} of {now} candidates have a date beside them, where nearly all used to"
-    return _of(state, AlarmKind.DATES_LOST, message)
+    return _of(state, AlarmKind.DATES_LOST, Cause.DATES_LOST.told(state.row.listed_dated, now))
 
 
 def _silence(state: SectionState, today: dt.date) -> AlarmFinding | None:
@@ -102,18 +102,13 @@ def _silence(state: SectionState, today: dt.date) -> AlarmFinding | None:
     cadence = cadence_of([dt.date.fromisoformat(day) for day in arrivals])
     if cadence is None or cadence.silent_days(today) <= cadence.silent_after_days:
         return None
-    usual = f"something new usually comes every {cadence.usual_days:g} days"
-    return _of(state, AlarmKind.SILENCE, f"nothing new since {cadence.last_on}; {usual}")
+    return _of(state, AlarmKind.SILENCE, Cause.SILENT.told(cadence.last_on, f"{cadence.usual_days:g}"))
 
 
 def _gap(state: SectionState) -> AlarmFinding | None:
     if not state.row.is_gap:
         return None
-    message = (
-        f"possible gap: nothing of what was newest last time stood on the first pages; {state.row.pages} were read, "
-        f"ended {state.row.ended}"
-    )
-    return _of(state, AlarmKind.GAP, message)
+    return _of(state, AlarmKind.GAP, Cause.GAP.told(state.row.pages, state.row.ended))
 
 
 def _section_failing(state: SectionState) -> AlarmFinding | None:
@@ -124,7 +119,7 @@ def _section_failing(state: SectionState) -> AlarmFinding | None:
         failures += 1
     if failures < FAILURES:
         return None
-    return _of(state, AlarmKind.FAILING, f"not read in the last {failures} runs: {state.row.error}")
+    return _of(state, AlarmKind.FAILING, Cause.NOT_READ.told(failures, state.row.error))
 
 
 def _blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
@@ -132,14 +127,16 @@ def _blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
     blocked = [one for one in fallbacks if one.reason.startswith(_BLOCKED)]
     if not any(one.phase is not Phase.SUMMARISE for one in blocked) and len(blocked) < _BLOCKED_PAGES:
         return None
-    places = f"{len(blocked)} pages" if len(blocked) > 1 else "a page"
-    return AlarmFinding(kind=AlarmKind.BLOCKED, message=f"the site keeps us from {places}: {blocked[0].reason}")
+    count, first = len(blocked), blocked[0].reason
+    message = Cause.BLOCKED_PAGES.told(count, first) if count > 1 else Cause.BLOCKED_PAGE.told(first)
+    return AlarmFinding(kind=AlarmKind.BLOCKED, message=message)
 
 
 def _failing(source: Source, run: Run) -> AlarmFinding | None:
     if source.consecutive_failures < FAILURES:
         return None
-    message = f"{source.consecutive_failures} runs in a row failed: {run.error or source.last_error or 'no reason'}"
+    reason = run.error or source.last_error or "no reason"
+    message = Cause.FAILING.told(source.consecutive_failures, reason)
     return AlarmFinding(kind=AlarmKind.FAILING, message=message)
 
 

@@ -8,21 +8,37 @@ from pydantic import BaseModel, Field
 from monitor.app.briefings import check_sources
 from monitor.briefing.wire import ItemWire, item_wire
 from monitor.domain.revisions import ChangeKind, Edit, Revision
+from monitor.domain.terms import TextQuery
 from monitor.domain.words import ItemType
 from monitor.errors import UsageError
 from monitor.evidence.telling import told
+from monitor.search.archive_search import ArchiveSearch
 from monitor.store import Store
+from monitor.store.fulltext import Scope
 from monitor.store.items import ItemFilter
 
 
 class ItemQuery(BaseModel):
-    """Which items a person wants to see; days are of publication, both included."""
+    """Which items a person wants to see; days are of publication, both included.
+
+    All words of `text` stand in the title, the summary or the text, what is in quotes word for word. `site`, for what
+    has a text to look for, is a host whose items, and those of hosts beneath it, are meant.
+    """
 
     sources: Sequence[str] = ()
     tags: Sequence[str] = ()
     types: Sequence[ItemType] = ()
     since: dt.date | None = None
     until: dt.date | None = None
+    text: str = ""
+    site: str | None = None
+
+
+class FoundWire(ItemWire):
+    """An item that a search found, with its score, 0 to 1, and what stands around the words that were searched for."""
+
+    score: float
+    snippet: str
 
 
 class RevisionWire(BaseModel):
@@ -47,18 +63,18 @@ class WholeItem(ItemWire):
 class Archive:
     """What was gathered."""
 
-    def __init__(self, *, store: Store) -> None:
+    def __init__(self, *, store: Store, search: ArchiveSearch) -> None:
         self._store = store
+        self._search = search
 
     async def items(self, wanted: ItemQuery, limit: int | None = 50) -> list[ItemWire]:
         """The items that are meant, newest first; `UsageError` for a source that never was, or days reversed."""
-        if wanted.since is not None and wanted.until is not None and wanted.since > wanted.until:
-            raise UsageError(
-                f"The range of dates is the wrong way round: {wanted.since} is after {wanted.until}; "
-                "give the earlier one as --since."
-            )
-        await check_sources(wanted.sources, self._store)
-        items = await self._store.items.list(ItemFilter.model_validate(wanted.model_dump()), limit=limit)
+        scope = await self._scope(wanted)
+        if not wanted.text.strip():
+            items = await self._store.items.list(scope.items, limit=limit)
+        else:
+            matches = await self._store.fulltext.find(_query(wanted.text), scope, limit=limit)
+            items = [match.item for match in matches]
         return [item_wire(item) for item in items]
 
     async def item(self, item_id: int) -> WholeItem:
@@ -70,11 +86,29 @@ class Archive:
         revisions = [_revision_wire(one) for one in await self._store.revisions.of_item(item_id)]
         return WholeItem(**item_wire(item).model_dump(), run_id=item.run_id, text=text, revisions=revisions)
 
-    async def search(self, query: str, limit: int = 50) -> list[ItemWire]:
-        """The items whose title, summary or text holds these words as they stand, newest first."""
-        if not query.strip():
-            raise UsageError("There is nothing to search for: give a word that stands in a title, summary or text.")
-        return [item_wire(item) for item in await self._store.items.search(query, limit)]
+    async def search(self, wanted: ItemQuery, limit: int = 50) -> list[FoundWire]:
+        """The items in which the text that is looked for stands, the best first."""
+        _query(wanted.text)
+        found = await self._search.search(wanted.text, await self._scope(wanted), limit=limit)
+        return [
+            FoundWire(**item_wire(one.item).model_dump(), score=one.score, snippet=one.snippet) for one in found
+        ]  # fmt: skip
+
+    async def _scope(self, wanted: ItemQuery) -> Scope:
+        if wanted.since is not None and wanted.until is not None and wanted.since > wanted.until:
+            raise UsageError(
+                f"The range of dates is the wrong way round: {wanted.since} is after {wanted.until}; "
+                "give the earlier one as --since."
+            )
+        await check_sources(wanted.sources, self._store)
+        return Scope(items=ItemFilter.model_validate(wanted.model_dump(exclude={"text", "site"})), site=wanted.site)
+
+
+def _query(text: str) -> TextQuery:
+    query = TextQuery.parse(text)
+    if not query.clauses:
+        raise UsageError("There is nothing to search for: give a word that stands in a title, summary or text.")
+    return query
 
 
 def _revision_wire(revision: Revision) -> RevisionWire:

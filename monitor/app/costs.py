@@ -1,4 +1,4 @@
-"""What the model cost: tokens and money by source, phase and day."""
+"""What the model and the search services cost: tokens, requests and money by day."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from monitor.ports import Clock
 from monitor.store import Store
+from monitor.store.searches import SearchSpending
 from monitor.store.usage import Spending
 
 
@@ -17,19 +18,26 @@ class DaySpending(Spending):
     day: dt.date
 
 
+class DaySearches(SearchSpending):
+    """What was asked of one search backend on one day of the service's time zone."""
+
+    day: dt.date
+
+
 class Costs(BaseModel):
-    """The ledger of some days, newest first, and its sum; `cost` is None where no call had a price."""
+    """The ledger of some days, newest first, and its sum; `cost` is None where nothing had a price."""
 
     since: dt.date
     until: dt.date
     costs: list[DaySpending]
+    searches: list[DaySearches]
     calls: int
     tokens: int
     cost: float | None
 
 
 class CostDesk:
-    """Tells what the model cost."""
+    """Tells what the model and the search services cost."""
 
     def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
         self._store = store
@@ -39,14 +47,19 @@ class CostDesk:
     async def ledger(self, days: int) -> Costs:
         """What was spent on so many days, today included."""
         until = self._clock.now().astimezone(self._zone).date()
-        rows = []
+        rows: list[DaySpending] = []
+        searches: list[DaySearches] = []
         for back in range(days):
             day = until - dt.timedelta(days=back)
-            spent = await self._store.usage.spendings(self._midnight(day), self._midnight(day + dt.timedelta(days=1)))
-            rows += [DaySpending(day=day, **one.model_dump()) for one in spent]
+            span = self._midnight(day), self._midnight(day + dt.timedelta(days=1))
+            rows += [DaySpending(day=day, **one.model_dump()) for one in await self._store.usage.spendings(*span)]
+            searches += [
+                DaySearches(day=day, **one.model_dump()) for one in await self._store.searches.spendings(*span)
+            ]
         return Costs(
-            since=until - dt.timedelta(days=days - 1), until=until, costs=rows,
-            calls=sum(row.calls for row in rows), cost=sum_of(row.cost for row in rows),
+            since=until - dt.timedelta(days=days - 1), until=until, costs=rows, searches=searches,
+            calls=sum(row.calls for row in rows),
+            cost=sum_of([*(row.cost for row in rows), *(one.cost for one in searches)]),
             tokens=sum(row.prompt_tokens + row.completion_tokens for row in rows),
         )  # fmt: skip
 

@@ -150,10 +150,10 @@ class Dispatch:
         if delivery.kind is DeliveryKind.TEST:
             return trial_letter(delivery, target.language, delivery.planned_at)
         if delivery.kind is DeliveryKind.ALARM:
-            note = await self._store.alarms.get(delivery.alarm_id or 0)
-            if note is None:
-                raise UsageError("The alarm was forgotten before it could be told.")
-            return alarm_letter(delivery, note, target.language)
+            notes = await self._store.alarms.told_at(delivery.planned_at)
+            if not notes:
+                raise UsageError("The alarms were forgotten before they could be told.")
+            return alarm_letter(delivery, notes, target.language)
         record = await self._store.deliveries.briefing(delivery.id)
         briefing = read(record)
         if record is None or briefing is None:

@@ -10,11 +10,12 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel
 
 from monitor.app.source_form import check_timezone
+from monitor.app.writing import examine_template
 from monitor.errors import MonitorError
 from monitor.ports import Clock
+from monitor.search.choosing import STUB, chosen, lacking
 from monitor.settings import Settings
 
-BACKENDS = ("stub", "ddg_html", "baidu_html", "searxng", "bocha", "brave", "tavily", "archive")
 WARN_BYTES = 1_000_000_000
 FAIL_BYTES = 100_000_000
 _EARLIEST = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -68,6 +69,7 @@ class Doctor:
             self._browser(settings),
             await _asked("model", self._check_model, settings) if is_readable else _unchecked("model"),
             _search(settings),
+            _told("template", examine_template, settings) if is_readable else _unchecked("template"),
             _told("delivery", self._check_targets, settings) if is_readable else _unchecked("delivery"),
             _told("storage", self._check_storage, settings) if is_readable else _unchecked("storage"),
             disk_finding(settings.data_dir, _free_bytes(settings.data_dir)),
@@ -123,18 +125,17 @@ def _unchecked(check: str) -> Finding:
 
 
 def _search(settings: Settings) -> Finding:
-    chosen = settings.search.backend
-    names = [chosen] if isinstance(chosen, str) else chosen
-    unknown = [name for name in names if name not in BACKENDS]
-    if unknown:
-        message = (
-            f"There is no search backend {unknown[0]!r}: the stub takes its place; known are {', '.join(BACKENDS)}."
-        )
-        return Finding(check="search", level="warn", message=message)
-    if names == ["stub"]:
+    """Whether the backends can be asked, as far as the settings tell; a question of ours might cost money."""
+    choice = chosen(settings.search)
+    lacks = [what for name in choice.names if (what := lacking(settings.search, name)) is not None]
+    if lacks:
+        return Finding(check="search", level="fail", message=f"{'; '.join(lacks)}.")
+    if choice.warnings:
+        return Finding(check="search", level="warn", message=" ".join(choice.warnings))
+    if list(choice.names) == [STUB]:
         message = "Only the stub is set, which finds nothing real: set search.backend to search the web."
         return Finding(check="search", level="warn", message=message)
-    return Finding(check="search", level="ok", message=", ".join(names))
+    return Finding(check="search", level="ok", message=", ".join(choice.names))
 
 
 def disk_finding(folder: Path, free: int) -> Finding:

@@ -10,6 +10,7 @@ from lxml import etree
 
 from monitor.app.source_form import form_values
 from monitor.domain.tables import Source
+from monitor.domain.words import SourceKind
 from monitor.errors import UsageError
 from monitor.formats.document import one_line
 
@@ -40,13 +41,20 @@ def to_opml(sources: list[Source]) -> str:
     etree.SubElement(etree.SubElement(root, "head"), "title").text = "Monitor sources"
     body = etree.SubElement(root, "body")
     for source in sources:
-        address = (
-            {"type": "rss", "xmlUrl": source.url} if source.kind == "feed" else {"type": "link", "url": source.url}
-        )
+        address = _addresses(source)
         own = _NOT_IN_XML.sub(_escaped, json.dumps(form_values(source), ensure_ascii=False))
         etree.SubElement(body, "outline", {"text": one_line(source.name), **address, _OWN: own})
     text: bytes = etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
     return text.decode()
+
+
+def _addresses(source: Source) -> dict[str, str]:
+    """What a feed reader understands; a standing search has no address."""
+    if source.kind is SourceKind.QUERY:
+        return {}
+    return (
+        {"type": "rss", "xmlUrl": source.url} if source.kind is SourceKind.FEED else {"type": "link", "url": source.url}
+    )
 
 
 def _escaped(found: re.Match[str]) -> str:

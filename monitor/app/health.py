@@ -114,12 +114,14 @@ class HealthDesk:
 
     async def _tell(self) -> None:
         """Hand on what nobody was told of; what cannot be handed on stays for the next time."""
-        for note in await self._store.alarms.untold():
-            try:
-                await self._notifier.notify(note)
-            except WorkFailed:
-                return
-            await self._store.alarms.mark_told(note.id, self._clock.now())
+        notes = await self._store.alarms.untold()
+        if not notes:
+            return
+        try:
+            await self._notifier.notify(notes)
+        except WorkFailed:
+            return
+        await self._store.alarms.mark_told([note.id for note in notes], self._clock.now())
 
 
 def _section_health(section: Section) -> SectionHealth:

@@ -14,11 +14,12 @@ from pydantic import BaseModel, Field
 from monitor.app.briefings import BriefingDesk, BriefingQuery
 from monitor.app.recording import OutsetFacts
 from monitor.app.report import WholeRun, whole_run
+from monitor.app.standing import StandingSearch
 from monitor.briefing.wire import item_wire
 from monitor.domain.evidence import Record
 from monitor.domain.tables import Item, Run, Source
 from monitor.domain.words import Disposition, RunStatus
-from monitor.errors import UsageError
+from monitor.errors import RecordLost, UsageError
 from monitor.evidence.answers import ReplayedModel
 from monitor.evidence.linking import Linker
 from monitor.evidence.records import Records
@@ -71,8 +72,10 @@ class ReplayDesk:
     """Replays runs, each in a database of its own."""
 
     def __init__(
-        self, *, store: Store, storage: Storage, settings: Settings, new_loader: NewLoader, new_reader: NewReader
-    ) -> None:
+        self, *, store: Store, storage: Storage, settings: Settings, new_loader: NewLoader, new_reader: NewReader,
+        standing: StandingSearch,
+    ) -> None:  # fmt: skip
+        self._standing = standing
         self._store = store
         self._storage = storage
         self._settings = settings
@@ -102,7 +105,10 @@ class ReplayDesk:
     async def _recorded(self, run_id: str) -> tuple[Run, OutsetFacts]:
         run = await self._store.runs.get(run_id)
         if run is None:
-            raise UsageError(f"There is no run {run_id!r}; `monitor runs list` names them.")
+            raise UsageError(
+                f"There is no run {run_id!r}, or it was forgotten with its records when it was older than "
+                "`retention_days`; `monitor runs list` names those that are there."
+            )
         if not run.status.is_final:
             raise UsageError(f"The run {run_id} has not ended: it is {run.status}.")
         if run.status is RunStatus.CANCELLED:
@@ -115,8 +121,18 @@ class ReplayDesk:
     async def _check(self, rows: Sequence[Record]) -> None:
         """See that every record is whole before anything rests on it."""
         records = Records(store=self._store, storage=self._storage)
-        for row in {row.stored_at: row for row in rows}.values():
-            await records.sighting(row)
+        files = {row.stored_at: row for row in rows}.values()
+        lost: list[RecordLost] = []
+        for row in files:
+            try:
+                await records.sighting(row)
+            except RecordLost as error:
+                lost.append(error)
+        if lost:
+            raise RecordLost(
+                f"The run cannot be replayed: {len(lost)} of its {len(files)} files of records are gone or damaged. "
+                f"The first: {lost[0]}"
+            )
 
     async def _again(
         self, run: Run, outset: OutsetFacts, rows: Sequence[Record], store: Store, folder: Path
@@ -136,7 +152,7 @@ class ReplayDesk:
             steps=_RunSteps(clock), clock=clock, model=ReplayedModel(answers) if outset.has_model else None,
             # What later looks at earlier items brought is not of this run alone.
             limits=outset.limits.model_copy(update={"revisit_days": []}), folder=folder,
-            linker=Linker(records.sighting_of),
+            linker=Linker(records.sighting_of), results=self._standing.of_record(run.id, self._store),
         )  # fmt: skip
         await sweep(fresh, source, window=outset.window, today=outset.today, parts=parts)
         await put_in_order(run.id, like=self._store.sessions, target=store.sessions)

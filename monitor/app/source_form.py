@@ -1,18 +1,27 @@
 """A source as people write it down: in config.yaml, on the command line, in an import; checked, then stored."""
 
 import datetime as dt
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from monitor.domain.tables import Source
+from monitor.domain.terms import MAX_QUERY_CHARS, TextQuery
 from monitor.domain.urls import clean_url
 from monitor.domain.words import Render, SourceKind
 from monitor.errors import UsageError
 from monitor.ports import Schedules
 from monitor.settings.complaints import forbid_unknown_keys
+from monitor.sweep.query import queries_of
 
 
 class SectionForm(BaseModel):
@@ -30,12 +39,15 @@ class SectionForm(BaseModel):
 
 
 class SourceForm(BaseModel):
-    """Every field of a source that a person may set; None = the setting of the service."""
+    """Every field of a source that a person may set; None = the setting of the service.
+
+    Of kind `query`, the url is the query itself, or the site on which the focus areas are searched for, or nothing.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(min_length=1, max_length=200)
-    url: str
+    url: str = Field(default="", max_length=2000)
     kind: SourceKind = SourceKind.SITE
     focus_areas: list[str] = Field(default_factory=list)
     rules: str = Field(default="", max_length=2000)
@@ -53,10 +65,13 @@ class SourceForm(BaseModel):
     summary_language: str = "zh"
     enabled: bool = True
 
-    @field_validator("url")
-    @classmethod
-    def _is_url(cls, url: str) -> str:
-        return _http(url)
+    @model_validator(mode="after")
+    def _says_where_to_look(self) -> Self:
+        if self.kind is not SourceKind.QUERY or "://" in self.url:
+            self.url = _http(self.url)
+        if self.kind is SourceKind.QUERY:
+            _check_queries(queries_of(self.url, self.focus_areas))
+        return self
 
     @field_validator("timezone")
     @classmethod
@@ -91,11 +106,9 @@ def checked_form(values: Mapping[str, Any], *, timezone: str, schedules: Schedul
         form = SourceForm.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "source"
+        field = ".".join(str(part) for part in first["loc"]) or "url"
         message = first["msg"].removeprefix("Value error, ")
         raise UsageError(f"The source {name!r} has a wrong {field}: {message[:1].lower()}{message[1:]}.") from None
-    if form.kind is SourceKind.QUERY:
-        raise UsageError(f"The source {name!r} is of kind query, which this version cannot run yet: use site or feed.")
     if form.schedule is not None:
         schedules.check(form.schedule, form.timezone or timezone)
     return form
@@ -106,6 +119,16 @@ def form_values(source: Source) -> dict[str, Any]:
     values = SourceForm.model_validate(source.model_dump(include=set(SourceForm.model_fields))).model_dump(mode="json")
     defaults = SourceForm(name="-", url="http://a.invalid/").model_dump(mode="json")
     return {key: value for key, value in values.items() if key in ("name", "url") or value != defaults[key]}
+
+
+def _check_queries(queries: Sequence[str]) -> None:
+    if not queries:
+        raise ValueError("there is nothing to search for; write the query as its url, or several as focus_areas")
+    for query in queries:
+        if len(query) > MAX_QUERY_CHARS:
+            raise ValueError(f"a query has {len(query)} characters; write at most {MAX_QUERY_CHARS}")
+        if not TextQuery.parse(query).clauses:
+            raise ValueError(f"there is no word to search for in {query!r}")
 
 
 def _http(url: str) -> str:

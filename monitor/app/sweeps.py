@@ -12,6 +12,7 @@ from monitor.app.obeying import StopWatch
 from monitor.app.recording import Recording, Start
 from monitor.app.report import RunReport, WholeRun, report_of, whole_run
 from monitor.app.sources import timezone_of
+from monitor.app.standing import StandingSearch
 from monitor.app.trials import Trial, trial_of
 from monitor.domain.tables import Run, Source
 from monitor.domain.words import Phase, RunStatus, SectionEnd
@@ -34,8 +35,8 @@ _PATIENCE_S = 60.0
 class SweepDesk:
     """Runs sources.
 
-    `recording` equips each run with its page loader and model; `steps` are those of a run that is carried out here and
-    now.
+    `recording` equips each run with its page loader and model, `standing` with its searches; `steps` are those of a run
+    that is carried out here and now.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class SweepDesk:
         presence: Presence,
         health: HealthDesk,
         recording: Recording,
+        standing: StandingSearch,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -58,6 +60,7 @@ class SweepDesk:
         self._presence = presence
         self._health = health
         self._recording = recording
+        self._standing = standing
         self._stops = StopWatch(store)
 
     async def sweep(
@@ -226,7 +229,8 @@ class SweepDesk:
             parts = Parts(
                 store=store, loader=gear.loader, documents=self._documents, steps=steps, clock=self._clock,
                 model=gear.model, linker=gear.linker, limits=self._settings.sweep, folder=Path(folder),
-                on_progress=on_progress, cancel_event=event, is_trial=is_trial,
+                results=self._standing.of_run(run.id, is_trial=is_trial), on_progress=on_progress,
+                cancel_event=event, is_trial=is_trial,
             )  # fmt: skip
             try:
                 start = await steps.run("begin", Start, begin)

@@ -7,6 +7,8 @@ from pathlib import Path
 from monitor.briefing.compose import Briefing
 from monitor.briefing.render import render_briefing
 from monitor.errors import UsageError
+from monitor.formats.docx_template import open_template
+from monitor.settings import Settings
 
 
 class WritingDesk:
@@ -30,6 +32,15 @@ class WritingDesk:
         chosen = template or self._template
         word_file = _read(chosen) if chosen is not None and format_name == "docx" else None
         return await asyncio.to_thread(render_briefing, briefing, format_name, word_file)
+
+
+def examine_template(settings: Settings) -> str:
+    """The firm's Word file, read and opened; `UsageError` where that fails, for then no docx can be written."""
+    path = settings.briefing.template
+    if path is None:
+        return "none: a docx has Monitor's look"
+    open_template(_read(path))
+    return str(path)
 
 
 def _read(path: Path) -> bytes:

@@ -1,11 +1,11 @@
 """The end of a briefing: the state of its sources, what could not be seen, and how to read it."""
 
+import re
 from collections.abc import Sequence
 
 from monitor.briefing.compose import Briefing
 from monitor.briefing.gaps import Gap, GapKind, SourceState
 from monitor.briefing.wording import Wording
-from monitor.domain.words import Phase
 from monitor.formats.document import Block, Heading, Listing, Paragraph, Span, Table
 
 _MOST_ALIKE = 3
@@ -37,7 +37,7 @@ def closing(briefing: Briefing, words: Wording) -> list[Block]:
 def notes_on(briefing: Briefing, words: Wording) -> list[str]:
     """How to read this briefing, and what its model did and did not do."""
     notes = [words.ranked_notes[briefing.ranked_by], words.rank_note, words.date_note] if briefing.items else []
-    notes.extend(words.fault_notes[fault.task].format(fault.reason) for fault in briefing.model_faults)
+    notes.extend(words.fault_notes[fault.task].format(words.said(fault.reason)) for fault in briefing.model_faults)
     if briefing.overview:
         notes.append(words.overview_note)
     if briefing.overview_dropped:
@@ -53,7 +53,7 @@ def remarks_on(state: SourceState, briefing: Briefing, words: Wording) -> str:
     """What is to be said of a source beside its state, on one line."""
     remarks = [words.baseline] if state.is_baseline else []
     if state.last_error:
-        remarks.append(state.last_error)
+        remarks.append(words.said(state.last_error))
     kinds = [gap.kind for gap in briefing.gaps if gap.source == state.name]
     counted: tuple[GapKind, ...] = ("degraded", "unseen")
     remarks.extend(f"{words.gap_kinds[kind]} {kinds.count(kind)}" for kind in counted if kind in kinds)
@@ -64,35 +64,33 @@ def remarks_on(state: SourceState, briefing: Briefing, words: Wording) -> str:
 
 def _gap_points(gaps: Sequence[Gap], words: Wording) -> list[list[Span]]:
     """A point for each gap; many fallbacks of one source for one reason are one point with their number."""
-    alike: dict[tuple[str, str], list[Gap]] = {}
+    alike: dict[tuple[object, ...], list[Gap]] = {}
     for gap in gaps:
-        phase, _, reason = _fallback(gap)
-        key = (
-            f"{phase} · {reason.partition(':')[0]}" if gap.kind == "degraded" else f"{gap.kind} {gap.detail} {gap.url}"
-        )
-        alike.setdefault((gap.source, key), []).append(gap)
+        what = _kind_of(gap.reason) if gap.kind == "degraded" else (gap.place, gap.reason, gap.count, gap.url)
+        alike.setdefault((gap.source, gap.kind, gap.phase, what), []).append(gap)
     points: list[list[Span]] = []
     for same in alike.values():
         if len(same) <= _MOST_ALIKE:
             points.extend(gap_spans(gap, words) for gap in same)
             continue
-        phase, where, reason = _fallback(same[0])
-        detail = f"{phase} · {words.and_more.format(where, len(same))} · {reason.partition(':')[0]}"
-        points.append(gap_spans(same[0].model_copy(update={"detail": detail}), words))
+        source, kind, _ = gap_spans(same[0], words)
+        phase, reason = same[0].phase, _kind_of(words.said(same[0].reason))
+        places = words.and_more.format(same[0].place, len(same))
+        points.append([source, kind, Span(text=_joined(phase and words.phases[phase], places, reason))])
     return points
 
 
-def _fallback(gap: Gap) -> tuple[str, str, str]:
-    """Phase, place and reason of a fallback, as its detail has them."""
-    phase, _, rest = gap.detail.partition(" · ")
-    where, _, reason = rest.partition(" · ")
-    return phase, where, reason
+def _kind_of(reason: str) -> str:
+    """What is common to reasons that differ in their figures only."""
+    return re.split("[:：]", reason, maxsplit=1)[0]
 
 
 def gap_spans(gap: Gap, words: Wording) -> list[Span]:
     """A gap in words: source, kind, detail."""
-    phase, dot, rest = gap.detail.partition(" · ")
-    is_phase = gap.kind == "degraded" and phase in words.phases
-    detail = f"{words.phases[Phase(phase)]}{dot}{rest}" if is_phase else gap.detail
-    label = words.gap_kinds[gap.kind]
-    return [Span(text=gap.source), Span(text=label), Span(text=detail, url=gap.url)]
+    figures = ("" if gap.count is None else str(gap.count), gap.day.isoformat() if gap.day else "")
+    detail = _joined(gap.phase and words.phases[gap.phase], gap.place, words.said(gap.reason), *figures)
+    return [Span(text=gap.source), Span(text=words.gap_kinds[gap.kind]), Span(text=detail, url=gap.url)]
+
+
+def _joined(*parts: str | None) -> str:
+    return " · ".join(part for part in parts if part)

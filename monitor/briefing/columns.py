@@ -17,7 +17,7 @@ _COLUMNS: dict[str, tuple[str, str, int]] = {
     "rank": ("序", "No.", 6),
     "place": ("位置", "Place", 12),
     "date": ("日期", "Date", 12),
-    "title": ("标题", "Title", 54),
+    "title": ("标题", "Title", 72),
     "type": ("类型", "Type", 13),
     "source": ("来源", "Source", 18),
     "section": ("栏目", "Section", 16),

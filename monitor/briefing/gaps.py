@@ -8,17 +8,17 @@ from pydantic import BaseModel, Field
 from monitor.briefing.wire import FallbackWire
 from monitor.domain.alarms import AlarmKind
 from monitor.domain.reading import UnseenPlace
-from monitor.domain.words import RunStatus
+from monitor.domain.words import Phase, RunStatus
 
 GapKind = Literal[
     "failed", "cancelled", "degraded", "running", "never_run", "silent", "unseen", "over_limit", "left", "refused",
     "possible_gap", "silence", "structure", "dates_lost", "blocked", "failing",
 ]  # fmt: skip
-"""The last five are open alarms of that kind; a possible gap is told by the runs themselves."""
+"""The last five are open alarms of that kind."""
 
-_BY_ALARM: dict[AlarmKind, GapKind] = {
+BY_ALARM: dict[AlarmKind, GapKind] = {
     AlarmKind.SILENCE: "silence", AlarmKind.STRUCTURE: "structure", AlarmKind.DATES_LOST: "dates_lost",
-    AlarmKind.BLOCKED: "blocked", AlarmKind.FAILING: "failing",
+    AlarmKind.BLOCKED: "blocked", AlarmKind.FAILING: "failing", AlarmKind.GAP: "possible_gap",
 }  # fmt: skip
 
 
@@ -62,57 +62,61 @@ class SourceState(BaseModel):
 
 
 class Gap(BaseModel):
-    """Something that the briefing does not show, or may not show whole."""
+    """Something that the briefing does not show, or may not show whole.
+
+    `place` is the section or page that is meant, `reason` what the run or the alarm has on record, in English;
+    `count` says how many items, `day` since when there were none.
+    """
 
     source: str
     kind: GapKind
-    detail: str = ""
+    phase: Phase | None = None
+    place: str = ""
+    reason: str = ""
+    count: int | None = None
+    day: dt.date | None = None
     url: str | None = None
 
 
 def gaps_of(state: SourceState) -> list[Gap]:
     """All that a source's runs and alarms leave open, the gravest first."""
-    gaps = _of_status(state)
-    gaps.extend(
-        Gap(source=state.name, kind="degraded", detail=f"{fallback.phase} · {fallback.where} · {fallback.reason}")
-        for fallback in state.fallbacks
-    )
-    gaps.extend(
-        Gap(source=state.name, kind="unseen", detail=f"{place.section} · {place.reason}", url=place.url)
-        for place in state.unseen
-    )
-    gaps.extend(
-        Gap(source=state.name, kind="possible_gap", detail=place.section, url=place.url)
-        for place in state.possible_gaps
-    )
-    gaps.extend(
-        Gap(source=state.name, kind=_BY_ALARM[alarm.kind], detail=_joined(alarm.section, alarm.message))
-        for alarm in state.alarms
-        if alarm.kind in _BY_ALARM
-    )
+    name = state.name
+    gaps = [
+        *_of_status(state),
+        *(
+            Gap(source=name, kind="degraded", phase=one.phase, place=one.where, reason=one.reason)
+            for one in state.fallbacks
+        ),
+        *(Gap(source=name, kind="unseen", place=one.section, reason=one.reason, url=one.url) for one in state.unseen),
+        *(Gap(source=name, kind="possible_gap", place=one.section, url=one.url) for one in state.possible_gaps),
+        *(
+            Gap(source=name, kind=BY_ALARM[one.kind], place=one.section, reason=one.message)
+            for one in state.alarms
+            if one.kind is not AlarmKind.GAP  # told by the runs themselves
+        ),
+    ]
     counts: tuple[tuple[GapKind, int], ...] = (
         ("over_limit", state.over_limit), ("left", state.left), ("refused", state.refused),
     )  # fmt: skip
-    gaps.extend(Gap(source=state.name, kind=kind, detail=str(count)) for kind, count in counts if count)
+    gaps.extend(Gap(source=name, kind=kind, count=count) for kind, count in counts if count)
     if state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) and state.new_items == 0:
         last = state.last_new_item_at
-        gaps.append(Gap(source=state.name, kind="silent", detail=last.date().isoformat() if last else ""))
+        gaps.append(Gap(source=name, kind="silent", day=last.date() if last else None))
     return gaps
 
 
 def _of_status(state: SourceState) -> list[Gap]:
+    kind: GapKind
     if state.status is None:
-        return [Gap(source=state.name, kind="never_run", detail=state.last_error or "")]
-    if state.status is RunStatus.FAILED:
-        return [Gap(source=state.name, kind="failed", detail=state.last_error or "")]
-    if state.status is RunStatus.CANCELLED:
-        return [Gap(source=state.name, kind="cancelled", detail=state.last_error or "")]
-    if not state.status.is_final:
+        kind = "never_run"
+    elif state.status is RunStatus.FAILED:
+        kind = "failed"
+    elif state.status is RunStatus.CANCELLED:
+        kind = "cancelled"
+    elif not state.status.is_final:
         return [Gap(source=state.name, kind="running")]
-    if state.status is RunStatus.DEGRADED and not state.fallbacks:
-        return [Gap(source=state.name, kind="degraded", detail=state.last_error or "")]
-    return []
-
-
-def _joined(*parts: str) -> str:
-    return " · ".join(part for part in parts if part)
+    elif state.status is RunStatus.DEGRADED and not state.fallbacks:
+        kind = "degraded"
+    else:
+        return []
+    return [Gap(source=state.name, kind=kind, reason=state.last_error or "")]

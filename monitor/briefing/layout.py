@@ -1,5 +1,6 @@
 """A briefing laid out as a document: facts, warnings, overview, items, changes, and what could not be seen."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from monitor.briefing.closing import closing
@@ -143,7 +144,9 @@ def _entry(number: int, item: BriefingItem, words: Wording, *, is_repost: bool) 
 
 
 def _attachment(title: str, file_type: str) -> str:
-    return f"{title} ({file_type.upper()})" if file_type and not title.lower().endswith(f".{file_type}") else title
+    """The title with the type of the file, unless it ends with that by itself: `.pdf`, `（PDF）`."""
+    is_said = not file_type or re.search(rf"[.(（\[【]{re.escape(file_type)}[)）\]】]?\s*$", title, re.IGNORECASE)
+    return title if is_said else f"{title} ({file_type.upper()})"
 
 
 def _place(place: Place, beside: str, words: Wording) -> Span:

@@ -8,7 +8,9 @@ from pydantic import BaseModel
 
 from monitor.briefing.compose import Briefing, BriefingItem, MoreItem
 from monitor.briefing.deliver import unseen_sources
+from monitor.briefing.gaps import BY_ALARM
 from monitor.briefing.render import render_briefing
+from monitor.briefing.wording import wording_for
 from monitor.domain.alarms import AlarmNote
 from monitor.domain.deliveries import Delivery, Digest, Enclosure, Letter
 from monitor.formats.document import Document, Paragraph, Span
@@ -25,6 +27,8 @@ MEDIA_TYPES = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
+_SUBJECT_CHARS = 120
+
 
 class _Words(BaseModel):
     count: str
@@ -34,6 +38,7 @@ class _Words(BaseModel):
     separator: str
     locale: str
     alarm: str
+    alarms: str
     test: str
     test_text: str
 
@@ -41,12 +46,12 @@ class _Words(BaseModel):
 _WORDS = {
     "zh": _Words(
         count="{} 条", nothing="无新增内容", more="另有 {} 条", unseen="未能读取：{}", separator="、",
-        locale="zh-CN", alarm="告警", test="[测试] Monitor 投递测试",
+        locale="zh-CN", alarm="告警", alarms="{} 项：{}", test="[测试] Monitor 投递测试",
         test_text="这是一封测试消息，不含简报内容。收到即表示投递目标“{}”可用。发送时间：{}。",
     ),
     "en": _Words(
         count="{} items", nothing="nothing new", more="{} more", unseen="Not read: {}", separator=", ",
-        locale="en", alarm="Alarm", test="[TEST] Monitor test delivery",
+        locale="en", alarm="Alarm", alarms="{} alarms: {}", test="[TEST] Monitor test delivery",
         test_text="This is a test and no briefing. If you read it, the target “{}” works. Sent at {}.",
     ),
 }  # fmt: skip
@@ -77,19 +82,27 @@ def briefing_letter(
     )  # fmt: skip
 
 
-def alarm_letter(delivery: Delivery, note: AlarmNote, language: str) -> Letter:
-    """The letter that tells of an alarm."""
-    words = _WORDS[language]
-    place = f"{note.source} / {note.section}" if note.section else note.source
-    subject = f"[{words.alarm}] {note.kind}: {place}"
-    text = f"{note.message} ({note.raised_at:%Y-%m-%d %H:%MZ}, {note.run_id})"
-    return _plain(delivery, subject, text, words, {"alarm": note.model_dump(mode="json")})
+def alarm_letter(delivery: Delivery, notes: Sequence[AlarmNote], language: str) -> Letter:
+    """The letter that tells of one or more alarms."""
+    words, wording = _WORDS[language], wording_for(language)
+    first = notes[0]
+    if len(notes) == 1:
+        told = f"{wording.gap_kinds[BY_ALARM[first.kind]]}: {_place_of(first)}"
+    else:
+        told = words.alarms.format(len(notes), words.separator.join(dict.fromkeys(note.source for note in notes)))
+    points = [
+        f"{_place_of(note)} · {wording.gap_kinds[BY_ALARM[note.kind]]} · {wording.said(note.message)} "
+        f"({note.raised_at:%Y-%m-%d %H:%MZ}, {note.run_id})"
+        for note in notes
+    ]
+    payload = {"alarms": [note.model_dump(mode="json") for note in notes]}
+    return _plain(delivery, f"[{words.alarm}] {told[:_SUBJECT_CHARS]}", points, words, payload)
 
 
 def trial_letter(delivery: Delivery, language: str, at: dt.datetime) -> Letter:
     """The letter that only shows that a target can be reached."""
     words = _WORDS[language]
-    return _plain(delivery, words.test, words.test_text.format(delivery.target, f"{at:%Y-%m-%d %H:%MZ}"), words, {})
+    return _plain(delivery, words.test, [words.test_text.format(delivery.target, f"{at:%Y-%m-%d %H:%MZ}")], words, {})
 
 
 def enclosure_name(briefing: Briefing, format_name: str) -> str:
@@ -98,12 +111,19 @@ def enclosure_name(briefing: Briefing, format_name: str) -> str:
     return f"{title}-{briefing.period.until}.{format_name}"
 
 
-def _plain(delivery: Delivery, subject: str, text: str, words: _Words, payload: Mapping[str, Any]) -> Letter:
-    document = Document(title=subject, language=words.locale, blocks=[Paragraph(spans=[Span(text=text)])])
+def _place_of(note: AlarmNote) -> str:
+    return f"{note.source} / {note.section}" if note.section else note.source
+
+
+def _plain(
+    delivery: Delivery, subject: str, points: Sequence[str], words: _Words, payload: Mapping[str, Any]
+) -> Letter:
+    blocks = [Paragraph(spans=[Span(text=point)]) for point in points]
+    document = Document(title=subject, language=words.locale, blocks=blocks)
     return _letter(
         delivery, subject,
         text=render(document, "md").decode(), html=render(document, "html").decode(),
-        digest=Digest(head=subject, points=[text], more=""), payload={"text": text, **payload},
+        digest=Digest(head=subject, points=points, more=words.more), payload={"text": "\n".join(points), **payload},
     )  # fmt: skip
 
 

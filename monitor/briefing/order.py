@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from monitor.domain.causes import Cause
 from monitor.domain.tables import Item
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed
@@ -46,7 +47,7 @@ async def ranked(items: Sequence[Item], *, model: ChatModel | None, language: st
         return Ranking(order=by_rule, by="rule", fault=f"{error.outcome}: {error}")
     answer = repair_order(parse_array(completion.text), len(asked))
     if answer is None:
-        return Ranking(order=by_rule, by="rule", fault="the answer holds no usable numbers")
+        return Ranking(order=by_rule, by="rule", fault=Cause.NO_NUMBERS.told())
     return Ranking(order=[*(asked[place] for place in answer), *by_rule[MOST_LINES:]], by="model")
 
 

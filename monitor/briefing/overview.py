@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import BaseModel, Field
 
 from monitor.briefing.wire import ItemWire
+from monitor.domain.causes import Cause
 from monitor.domain.chat import Message
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed
@@ -102,7 +103,7 @@ async def write_overview(
         return Overview(fault=f"{error.outcome}: {error}")
     overview = read_overview(completion.text, told, texts)
     if not overview.sentences:
-        overview.fault = "no sentence of the answer rests on the items"
+        overview.fault = Cause.NO_SENTENCE.told()
     return overview
 
 

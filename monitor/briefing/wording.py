@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel
 
+from monitor.briefing.causewords import CHINESE, CauseWords
 from monitor.briefing.gaps import GapKind
 from monitor.briefing.order import RankedBy
 from monitor.domain.revisions import ChangeKind, Op, Part
@@ -9,7 +10,10 @@ from monitor.domain.words import DateSource, ItemType, Phase, RunStatus, Summary
 
 
 class Wording(BaseModel):
-    """All that a briefing says by itself in one language; `{}` takes the number or name that belongs there."""
+    """All that a briefing says by itself in one language; `{}` takes the number or name that belongs there.
+
+    `causes` are the words for what the record says in English; None for the language of the record.
+    """
 
     locale: str
     title: str
@@ -69,6 +73,11 @@ class Wording(BaseModel):
     change_kinds: dict[ChangeKind, str]
     ops: dict[Op, str]
     parts: dict[Part, str]
+    causes: CauseWords | None
+
+    def said(self, told: str) -> str:
+        """A sentence of the record, in this language."""
+        return told if self.causes is None else self.causes.said(told)
 
 
 _ZH = Wording(
@@ -155,6 +164,7 @@ _ZH = Wording(
         Part.TITLE: "标题", Part.DATE: "日期", Part.ADDRESS: "网址", Part.ARTICLE: "条文", Part.PARAGRAPH: "正文段落",
         Part.ATTACHMENT: "附件",
     },
+    causes=CHINESE,
 )  # fmt: skip
 _EN = Wording(
     locale="en",
@@ -252,6 +262,7 @@ _EN = Wording(
         Part.TITLE: "title", Part.DATE: "date", Part.ADDRESS: "address", Part.ARTICLE: "articles",
         Part.PARAGRAPH: "paragraphs", Part.ATTACHMENT: "attachments",
     },
+    causes=None,
 )  # fmt: skip
 
 

@@ -113,6 +113,24 @@ def service(
     terminal.table(tuple(type(figures).model_fields), [tuple(figures.model_dump().values())])
 
 
+@app.command()
+def search(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Measure web.search on simulated services beside the bare libraries, a merged answer, and the archive."""
+    from monitor.demo.bench_search import measure
+
+    terminal = terminal_of(context)
+    figures = asyncio.run(measure(on_step=_teller(terminal)))
+    if as_json:
+        terminal.document({"bench": "search", "figures": figures.model_dump()})
+        return
+    rows = [(one.service, one.bare_ms, one.ours_ms, f"{one.ours_ms / one.bare_ms:.1f}") for one in figures.costs]
+    terminal.table(("service", "bare ms", "ours ms", "times"), rows)
+    terminal.say()
+    for group in (figures.merged, figures.archive):
+        terminal.table(tuple(type(group).model_fields), [tuple(group.model_dump().values())])
+        terminal.say()
+
+
 def _show_rates(terminal: Terminal, kind: str, rates: "list[Rate]") -> None:
     counts = sorted({one.at_once for one in rates})
     cells = {(one.way, one.at_once): f"{one.pages_per_s:.1f} ({one.ratio:.2f})" for one in rates}

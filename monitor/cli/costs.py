@@ -1,4 +1,4 @@
-"""`monitor costs`: what the model cost."""
+"""`monitor costs`: what the model and the search services cost."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ def costs(
     days: Annotated[int, typer.Option("--days", min=1, max=366, metavar="N", help="So many, today included.")] = 7,
     as_json: JsonOption = False,
 ) -> None:
-    """Show tokens and money by day, source and phase; prices stand in llm.prices."""
+    """Show tokens, searches and money by day; prices stand in llm.prices and search.backends."""
     terminal = terminal_of(context)
     ledger = asyncio.run(_ledger(terminal, days))
     if as_json:
@@ -28,6 +28,9 @@ def costs(
     ]
     if rows:
         terminal.table(("day", "source", "phase", "calls", "prompt tokens", "completion tokens", "cost"), rows)
+    searches = [(one.day, one.backend, one.requests, one.failed, money(one.cost)) for one in ledger.searches]
+    if searches:
+        terminal.table(("day", "search backend", "requests", "failed", "cost"), searches)
     unpriced = sum(one.unpriced_calls for one in ledger.costs)
     without = f", {unpriced} calls of models without a price" if unpriced else ""
     terminal.say(

@@ -14,7 +14,7 @@ from monitor.cli.terminal import JsonOption, Terminal, day, terminal_of
 from monitor.domain.words import ItemType
 
 if TYPE_CHECKING:
-    from monitor.app.archive import RevisionWire, WholeItem
+    from monitor.app.archive import FoundWire, ItemQuery, RevisionWire, WholeItem
     from monitor.app.proof import Proof
     from monitor.briefing.wire import ItemWire
 
@@ -26,6 +26,7 @@ Types = Annotated[list[ItemType] | None, typer.Option("--type", help="Only of th
 Since = Annotated[
     dt.date | None, typer.Option("--since", parser=day, metavar="DATE", help="The first day, as 2026-02-03.")
 ]
+Text = Annotated[str, typer.Option("--text", help="Only items in which all these words stand.")]
 Until = Annotated[dt.date | None, typer.Option("--until", parser=day, metavar="DATE", help="The last day.")]
 
 
@@ -37,12 +38,13 @@ def list_items(
     kind: Types = None,
     since: Since = None,
     until: Until = None,
+    text: Text = "",
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
     """List items, newest first."""
     terminal = terminal_of(context)
-    items = asyncio.run(_listed(terminal, source or (), tag or (), kind or (), since, until, limit))
+    items = asyncio.run(_listed(terminal, source or (), tag or (), kind or (), since, until, text, limit))
     _show(terminal, items, as_json=as_json)
 
 
@@ -92,13 +94,35 @@ def _say_revision(terminal: Terminal, revision: "RevisionWire") -> None:
 @app.command()
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="Words as they stand in a title, a summary or a text.")],
+    query: Annotated[
+        str, typer.Argument(help='Words that all have to stand there; what is in "quotes", word for word.')
+    ],
+    source: SourceNames = None,
+    tag: Tags = None,
+    kind: Types = None,
+    since: Since = None,
+    until: Until = None,
+    site: Annotated[
+        str | None, typer.Option("--site", metavar="HOST", help="Only pages of this host, as gov.cn.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
-    """Find items by words of their title, summary or text."""
+    """Find items by words of their title, summary or text, the best first."""
+    from monitor.app.archive import ItemQuery
+
     terminal = terminal_of(context)
-    _show(terminal, asyncio.run(_found(terminal, query, limit)), as_json=as_json)
+    wanted = ItemQuery(
+        sources=source or (), tags=tag or (), types=kind or (), since=since, until=until, text=query, site=site
+    )  # fmt: skip
+    found = asyncio.run(_found(terminal, wanted, limit))
+    if as_json:
+        terminal.document({"items": [one.model_dump(mode="json") for one in found]})
+    elif found:
+        rows = [(one.id, one.date, one.source, one.title, one.snippet, one.url) for one in found]
+        terminal.table(("id", "date", "source", "title", "found in", "url"), rows)
+    else:
+        terminal.note("No items.")
 
 
 @app.command()
@@ -111,6 +135,7 @@ def export(
     kind: Types = None,
     since: Since = None,
     until: Until = None,
+    text: Text = "",
     lang: Annotated[
         str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")
     ] = "zh",
@@ -123,7 +148,7 @@ def export(
     terminal = terminal_of(context)
     check_format(form, ITEM_FORMATS)
     check_outlet(form, out)
-    items = asyncio.run(_listed(terminal, source or (), tag or (), kind or (), since, until, None))
+    items = asyncio.run(_listed(terminal, source or (), tag or (), kind or (), since, until, text, None))
     now = SystemClock().now().astimezone(ZoneInfo(terminal.settings().timezone))
     hand_over(terminal, render_items(items, form, language=lang, now=now), form, out, len(items))
 
@@ -135,12 +160,13 @@ async def _listed(
     kinds: Sequence[ItemType],
     since: dt.date | None,
     until: dt.date | None,
+    text: str,
     limit: int | None,
 ) -> "list[ItemWire]":
     from monitor.app.archive import ItemQuery
     from monitor.bootstrap import open_app
 
-    wanted = ItemQuery(sources=sources, tags=tags, types=kinds, since=since, until=until)
+    wanted = ItemQuery(sources=sources, tags=tags, types=kinds, since=since, until=until, text=text)
     async with open_app(terminal.settings()) as parts:
         return await parts.archive.items(wanted, limit)
 
@@ -153,11 +179,11 @@ async def _one(terminal: Terminal, item_id: int, *, with_proof: bool) -> "tuple[
         return item, await parts.proofs.of_item(item_id) if with_proof else None
 
 
-async def _found(terminal: Terminal, query: str, limit: int) -> "list[ItemWire]":
+async def _found(terminal: Terminal, wanted: "ItemQuery", limit: int) -> "list[FoundWire]":
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        return await parts.archive.search(query, limit)
+        return await parts.archive.search(wanted, limit)
 
 
 def _show(terminal: Terminal, items: "list[ItemWire]", *, as_json: bool) -> None:

@@ -11,8 +11,8 @@ from monitor.errors import UsageError
 
 _OPTIONS: dict[str, Any] = {
     "name": Annotated[str | None, typer.Option("--name", help="Its unique name.")],
-    "url": Annotated[str | None, typer.Option("--url", help="The home page, or the feed.")],
-    "kind": Annotated[SourceKind | None, typer.Option("--kind", help="site or feed.")],
+    "url": Annotated[str | None, typer.Option("--url", help="The home page, the feed, or the query.")],
+    "kind": Annotated[SourceKind | None, typer.Option("--kind", help="site, feed or query.")],
     "focus_areas": Annotated[
         list[str] | None, typer.Option("--focus", metavar="TOPIC", help="A topic that matters; may be repeated.")
     ],
@@ -58,7 +58,7 @@ def cleared(names: Collection[str]) -> dict[str, Any]:
     """The defaults of these fields; `UsageError` for a field that has none."""
     from monitor.app.source_form import SourceForm
 
-    clearable = [name for name, field in SourceForm.model_fields.items() if not field.is_required()]
+    clearable = [name for name in SourceForm.model_fields if name not in ("name", "url")]
     for name in names:
         if name not in clearable:
             raise UsageError(f"The field {name!r} cannot be cleared; those that can are {', '.join(clearable)}.")

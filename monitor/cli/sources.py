@@ -69,11 +69,11 @@ def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> Non
 @with_source_options(without=("url",))
 def add(
     context: typer.Context,
-    url: Annotated[str, typer.Argument(help="The home page, or the feed.")],
+    url: Annotated[str, typer.Argument(help="The home page, the feed, or what to search for.")],
     as_json: JsonOption = False,
     **fields: Fields,
 ) -> None:
-    """Begin to watch a site or a feed."""
+    """Begin to watch a site, a feed, or what a search finds."""
     terminal = terminal_of(context)
     values = {"name": _host(url), **given_fields(fields), "url": url}
     _stored(terminal, _with_app(terminal, lambda parts: parts.sources.add(values)), "was added", as_json=as_json)
@@ -150,7 +150,9 @@ def export(
 @with_source_options(without=("url", "name", "schedule", "tags", "enabled"))
 def try_source(
     context: typer.Context,
-    url_or_name: Annotated[str, typer.Argument(metavar="URL_OR_NAME", help="A source, or the url of a new one.")],
+    url_or_name: Annotated[
+        str, typer.Argument(metavar="URL_OR_NAME", help="A source, or the url or query of a new one.")
+    ],
     as_json: JsonOption = False,
     **fields: Fields,
 ) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from monitor.cli.progress import watching
 from monitor.cli.terminal import Terminal
+from monitor.domain.words import SourceKind
 
 if TYPE_CHECKING:
     from monitor.app.trials import Trial
@@ -31,8 +32,8 @@ async def _tried(terminal: Terminal, url_or_name: str, values: Mapping[str, Any]
 
     async with open_app(terminal.settings()) as parts:
         is_stored = any(source.name == url_or_name for source in await parts.sources.all())
-        # What is neither a source nor looks like a url is a mistyped name, and told as one.
-        if is_stored or "://" not in url_or_name:
+        # What is no source, no url and not said to be a query is a mistyped name, and told as one.
+        if is_stored or ("://" not in url_or_name and values.get("kind") != SourceKind.QUERY):
             source = await parts.sources.get(url_or_name)
         else:
             source = parts.sources.drafted(values)

@@ -39,7 +39,8 @@ class Delivery(SQLModel, table=True):
     """One thing for one target. Its id is made of the target and the planned time, so that it happens once.
 
     `key` and `message_id` are drawn when it is planned and go with every try. `accepted` are the mail addresses that
-    have it already. `next_try_at` is when a worker takes it up; None for one that no worker is to take.
+    have it already. `next_try_at` is when a worker takes it up; None for one that no worker is to take. `alarm_id` was
+    set by versions that sent each alarm by itself; those of a delivery bear its `planned_at` now.
     """
 
     id: str = Field(primary_key=True, max_length=100)

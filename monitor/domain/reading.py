@@ -44,8 +44,8 @@ class UnseenPlace(BaseModel):
 class SectionPlan(BaseModel):
     """A section that a run is to read.
 
-    `ordinal` is its place in the run; `is_home` marks the home page's own list, `is_feed` a feed:
-    neither needs an agent.
+    `ordinal` is its place in the run; `is_home` marks the home page's own list, `is_feed` a feed, `is_query` what a
+    search found: none of them needs an agent.
     """
 
     ordinal: int
@@ -54,6 +54,7 @@ class SectionPlan(BaseModel):
     found_by: SavedBy = SavedBy.RULE
     is_home: bool = False
     is_feed: bool = False
+    is_query: bool = False
 
 
 class SectionReading(BaseModel):

@@ -18,6 +18,7 @@ def clean_url(url: str, base: str | None = None) -> str | None:
     try:
         joined = urljoin(base, url.strip()) if base else url.strip()
         parts = urlsplit(re.sub(r"[\t\r\n]", "", joined))
+        joined.encode()  # half a character, as "\ud800" in JSON, stands in no url
         host, port = parts.hostname, parts.port
     except ValueError:
         return None
@@ -49,6 +50,13 @@ def host_of(url: str) -> str:
         return urlsplit(url).netloc.lower()
     except ValueError:
         return ""
+
+
+def is_on_site(url: str, site: str) -> bool:
+    """Whether a url's host is `site`, as gov.cn, or one beneath it; a port that `site` names has to be the url's."""
+    host, wanted = host_of(url), site.lower()
+    host = host if ":" in wanted else host.partition(":")[0]
+    return host == wanted or host.endswith(f".{wanted}")
 
 
 def _is_host(host: str) -> bool:

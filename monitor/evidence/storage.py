@@ -103,6 +103,8 @@ class Storage:
             yield
         except ImportError as error:
             raise SettingsError(f"storage_url is of a kind that needs another package: {error}.") from error
+        except FileNotFoundError as error:
+            raise WorkFailed(f"The storage could not {what}: there is no such file.") from error
         except Exception as error:
             raise WorkFailed(f"The storage could not {what}: {str(error) or type(error).__name__}.") from error
 

@@ -29,7 +29,7 @@ def open_template(template: bytes | None) -> "WordFile":
     try:
         return docx.Document(io.BytesIO(_as_docx(template) if template is not None else _blank()))
     except (ValueError, KeyError, zipfile.BadZipFile, etree.XMLSyntaxError):
-        raise UsageError("The template is no Word file: give a .docx or .dotx that Word opens.") from None
+        raise UsageError("The template is no Word file: name a .docx or .dotx that Word opens.") from None
 
 
 def adopt_styles(file: "WordFile") -> dict[str, str]:

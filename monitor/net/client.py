@@ -3,13 +3,13 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import httpcore
 import httpx
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from monitor.domain.page import PageErrorCode
 from monitor.errors import SettingsError
@@ -18,6 +18,7 @@ from monitor.net.caching import CachingTransport, Keep, is_from_cache
 from monitor.net.decompress import ACCEPTED, Garbled, TooMuch, decompress
 from monitor.net.failure import FetchFailed, failed
 from monitor.net.guard import Guard, GuardedBackend
+from monitor.net.patience import patiently, retry_after_s
 from monitor.net.question import Question
 from monitor.net.response import Response
 from monitor.net.tls import tls_context
@@ -27,9 +28,7 @@ PRODUCT = "Monitor"
 DEFAULT_USER_AGENT = "Mozilla/5.0 (compatible; Monitor/0.1; watches publications of public bodies)"
 
 _MAX_REDIRECTS = 10
-_MAX_TRIES = 3
 _CONNECT_TIMEOUT_S = 10.0
-_MAX_RETRY_AFTER_S = 10.0
 _REDIRECTS = (301, 302, 303, 307, 308)
 _DEFAULT_MAX_BYTES = 10_485_760
 
@@ -99,51 +98,57 @@ class HttpClient:
         and HEAD alone: lost connections, 502, 503, 504, and 429 where the site's Retry-After is short enough to wait.
         `keep` says whether the answer may be kept in the cache folder and an older one used; None: neither.
         """
-        budget_s = timeout_s or self._timeout_s
         limit = max_bytes or self._max_bytes
-        request = Question(url=url, method=method, headers=dict(headers or {}), content=content, keep=keep)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + budget_s
+        question = Question(url=url, method=method, headers=dict(headers or {}), content=content, keep=keep)
 
-        def may_try_again(error: BaseException) -> bool:
-            return (
-                isinstance(error, FetchFailed)
-                and error.may_retry
-                and method in ("GET", "HEAD")
-                and _patience(error, _MAX_TRIES - 1) < deadline - loop.time()
-            )
+        async def follow() -> Response:
+            return await self._follow(question, limit)
 
-        tries = AsyncRetrying(
-            stop=stop_after_attempt(_MAX_TRIES),
-            wait=_wait,
-            retry=retry_if_exception(may_try_again),
-            sleep=self._sleep,
-            reraise=True,
+        return await patiently(
+            follow, budget_s=timeout_s or self._timeout_s, may_repeat=method in ("GET", "HEAD"), sleep=self._sleep
         )
+
+    async def ask(
+        self,
+        url: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        timeout_s: float | None = None,
+    ) -> Response:
+        """The answer to a question that changes nothing, whatever its status; `FetchFailed` where none came.
+
+        It is asked again as `fetch` does, by POST as well. No redirect is followed: where it leads tells the asker.
+        """
+        question = Question(url=url, method=method, headers=dict(headers or {}), content=content, keep=None)
+
+        async def once() -> Response:
+            return _checked(await self._guarded(question, self._max_bytes, []))
+
         try:
-            async with asyncio.timeout(budget_s):
-                return await tries(self._follow, request, limit)
-        except TimeoutError:
-            raise failed(PageErrorCode.TIMEOUT, f"The site did not answer in full within {budget_s:g} s.") from None
+            return await patiently(once, budget_s=timeout_s or self._timeout_s, may_repeat=True, sleep=self._sleep)
+        except FetchFailed as failure:
+            if failure.response is None:
+                raise
+            return failure.response
 
     async def post(self, url: str, content: bytes, headers: Mapping[str, str]) -> Response:
         """The answer to something that is handed over, whatever its status; `FetchFailed` where none came.
 
         It is handed over once: no second try, and no redirect followed, which would make another question of it.
         """
-        await self.guard.check(url, may_be_unresolved=self._has_proxy)
         question = Question(url=url, method="POST", headers=headers, content=content, keep=None)
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                return await self._exchange(question, self._max_bytes, [])
-        except TimeoutError:
-            raise failed(PageErrorCode.TIMEOUT, f"No answer came within {self._timeout_s:g} s.") from None
+
+        async def once() -> Response:
+            return await self._guarded(question, self._max_bytes, [])
+
+        return await patiently(once, budget_s=self._timeout_s, may_repeat=False, sleep=self._sleep)
 
     async def _follow(self, question: Question, max_bytes: int) -> Response:
         hops: list[str] = []
         while True:
-            await self.guard.check(question.url, may_be_unresolved=self._has_proxy)
-            response = await self._exchange(question, max_bytes, hops)
+            response = await self._guarded(question, max_bytes, hops)
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or not location:
                 break
@@ -151,14 +156,11 @@ class HttpClient:
             if len(hops) > _MAX_REDIRECTS:
                 raise failed(PageErrorCode.NETWORK, f"The site redirects more than {_MAX_REDIRECTS} times.")
             question = question.redirected(response.status, location)
-        if error := error_of_status(response.status, response.headers, response.body, response.final_url):
-            raise FetchFailed(
-                error,
-                response=response,
-                may_retry=may_change(response.status, response.headers),
-                retry_after_s=_retry_after_s(response.headers),
-            )
-        return response
+        return _checked(response)
+
+    async def _guarded(self, question: Question, max_bytes: int, hops: list[str]) -> Response:
+        await self.guard.check(question.url, may_be_unresolved=self._has_proxy)
+        return await self._exchange(question, max_bytes, hops)
 
     async def _exchange(self, question: Question, max_bytes: int, hops: list[str]) -> Response:
         try:
@@ -206,7 +208,7 @@ class _GuardedTransport(httpx.AsyncHTTPTransport):
 
 
 def _transport(network: NetworkSettings, guard: Guard) -> httpx.AsyncBaseTransport:
-    context = tls_context(ca_bundle=network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
+    context = _context(network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
     if network.proxy is None:
         return _GuardedTransport(context, guard)
     # The proxy resolves and connects; every url and every redirect is checked by the guard before it is asked.
@@ -214,6 +216,12 @@ def _transport(network: NetworkSettings, guard: Guard) -> httpx.AsyncBaseTranspo
         return httpx.AsyncHTTPTransport(verify=context, http2=True, proxy=network.proxy)
     except (ValueError, httpx.InvalidURL) as error:
         raise SettingsError(f"network.proxy is not the url of a proxy ({error}); write http://host:port.") from error
+
+
+@cache
+def _context(ca_bundle: Path | None, *, allow_legacy_tls: bool) -> ssl.SSLContext:
+    """One for all clients of the process: reading all the roots takes longer than many a request."""
+    return tls_context(ca_bundle=ca_bundle, allow_legacy_tls=allow_legacy_tls)
 
 
 async def _set_location_aside(answer: httpx.Response) -> None:
@@ -224,6 +232,18 @@ async def _set_location_aside(answer: httpx.Response) -> None:
 
 def _location(answer: httpx.Response) -> dict[str, str]:
     return {"location": answer.extensions["location"]} if "location" in answer.extensions else {}
+
+
+def _checked(response: Response) -> Response:
+    """The answer, where it is no error."""
+    if error := error_of_status(response.status, response.headers, response.body, response.final_url):
+        raise FetchFailed(
+            error,
+            response=response,
+            may_retry=may_change(response.status, response.headers),
+            retry_after_s=retry_after_s(response.headers),
+        )
+    return response
 
 
 async def _read(answer: httpx.Response, max_bytes: int) -> bytes:
@@ -264,24 +284,3 @@ def _failure_of(error: httpx.HTTPError) -> FetchFailed:
         )
         return failed(PageErrorCode.NETWORK, message)
     return failed(PageErrorCode.NETWORK, f"The connection failed: {reason}.", may_retry=True)
-
-
-def _wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    return _patience(error, state.attempt_number)
-
-
-def _patience(error: BaseException | None, attempt: int) -> float:
-    """Seconds to wait before asking again; endless where the site wants more than we give."""
-    asked = error.retry_after_s if isinstance(error, FetchFailed) else None
-    if asked is not None:
-        return asked if asked <= _MAX_RETRY_AFTER_S else float("inf")
-    return 0.5 * 2.0 ** (attempt - 1)
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Retry-After in seconds; its other form, a date, is longer than we wait in practice and counts as too long."""
-    value = headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    return float(value) if value.isascii() and value.isdigit() else float("inf")

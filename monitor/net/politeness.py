@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from protego import Protego
 
+from monitor.domain.causes import Cause
 from monitor.domain.page import PageErrorCode
 from monitor.domain.urls import host_of
 from monitor.net.client import DEFAULT_USER_AGENT, PRODUCT, HttpClient
@@ -128,7 +129,7 @@ class Politeness:
             status = failure.response.status if failure.response else None
             if status is not None and 400 <= status < 500 and status != 429:
                 return _Robots(rules=None, holds_until_s=self._monotonic() + _ROBOTS_KEPT_S)
-            note = f"robots.txt could not be read: {failure.error.message}"
+            note = Cause.ROBOTS.told(failure.error.message)
             return _Robots(rules=None, holds_until_s=self._monotonic() + _ROBOTS_ERROR_KEPT_S, note=note)
         holds_until_s = self._monotonic() + _ROBOTS_KEPT_S
         text = response.body.decode("utf-8", "replace").lstrip("\ufeff \r\n\t")

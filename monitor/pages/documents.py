@@ -6,6 +6,7 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 
+from monitor.domain.causes import Cause
 from monitor.errors import WorkFailed
 from monitor.pages.encoding import decode
 
@@ -32,13 +33,11 @@ class Documents:
         elif kind in _PLAIN or kind in _MARKUP:
             text = await asyncio.to_thread(_read_text, path, kind in _MARKUP)
         elif kind in _OLD:
-            raise WorkFailed(
-                f"{path.name} is of the old kind {kind}, which is not read; look for a {_OLD[kind]} of it."
-            )
+            raise WorkFailed(Cause.DOCUMENT_OLD.told(path.name, kind, _OLD[kind]))
         else:
-            raise WorkFailed(f"{path.name} is no document that can be read; PDF, DOCX, XLSX, text and HTML are.")
+            raise WorkFailed(Cause.DOCUMENT_KIND.told(path.name))
         if not text.strip():
-            raise WorkFailed(f"{path.name} holds no text; it may be made of pictures.")
+            raise WorkFailed(Cause.DOCUMENT_EMPTY.told(path.name))
         return text[: self._max_chars]
 
     def _checked(self, path: Path) -> Path:
@@ -49,7 +48,7 @@ class Documents:
         if not path.is_file():
             raise WorkFailed(f"{path.name} is no file.")
         if size > self._max_bytes:
-            raise WorkFailed(f"{path.name} is larger than {self._max_bytes / 2**20:.3g} MB and is not read.")
+            raise WorkFailed(Cause.DOCUMENT_LARGE.told(path.name, f"{self._max_bytes / 2**20:.3g}"))
         return path.resolve()
 
     async def _read_apart(self, path: Path) -> str:
@@ -68,16 +67,18 @@ class Documents:
             async with asyncio.timeout(self._timeout_s):
                 text, complaint = await process.communicate()
         except TimeoutError:
-            raise WorkFailed(f"{path.name} could not be read within {self._timeout_s:g} s.") from None
+            raise WorkFailed(Cause.DOCUMENT_SLOW.told(path.name, f"{self._timeout_s:g}")) from None
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.communicate()
         if process.returncode == 1:
             reason = complaint.decode("utf-8", "replace").strip().splitlines()
-            raise WorkFailed(f"{path.name} cannot be read: {reason[-1][:300] if reason else 'no reason was given.'}")
+            said = reason[-1][:300] if reason else "no reason was given."
+            raise WorkFailed(Cause.DOCUMENT_BROKEN.told(path.name, said))
         if process.returncode != 0:
-            raise WorkFailed(f"{path.name} cannot be read: its reader needed too much memory or time, or crashed.")
+            said = "its reader needed too much memory or time, or crashed."
+            raise WorkFailed(Cause.DOCUMENT_BROKEN.told(path.name, said))
         return text.decode("utf-8", "replace")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from monitor.domain.causes import Cause
 from monitor.domain.page import Page, PageError, PageErrorCode
 from monitor.domain.urls import clean_url
 from monitor.domain.words import Render
@@ -100,7 +101,7 @@ class Loader:
         error = await self._refusal(url) if sighting is None else sighting.error
         if error is not None or sighting is None:
             reason = error.message if error else ""
-            raise WorkFailed(f"The document {url[:300]} could not be downloaded: {reason}")
+            raise WorkFailed(Cause.DOWNLOAD.told(url[:300], reason))
         body = sighting.body or b""
         extension = extension_of(body, url=sighting.final_url, content_type=sighting.content_type)
         name = f"{hashlib.sha256(body).hexdigest()[:16]}.{extension}"

@@ -15,8 +15,8 @@ from monitor.net.failure import FetchFailed
 from monitor.net.guard import Guard
 from monitor.net.politeness import Politeness
 from monitor.net.response import Response
+from monitor.pages.drawing import Drawing
 from monitor.pages.drawnfolders import DrawnFolders
-from monitor.pages.render import Renderer
 from monitor.pages.turns import Turns
 from monitor.ports import Clock, Recorder
 from monitor.settings import NetworkSettings, PagesSettings
@@ -36,7 +36,7 @@ class Sites:
         clock: Clock,
         client: HttpClient,
         politeness: Politeness,
-        renderer: Renderer,
+        drawing: Drawing,
         drawn_folders: DrawnFolders,
         recorder: Recorder | None = None,
     ) -> None:
@@ -44,7 +44,7 @@ class Sites:
         self._clock = clock
         self._client = client
         self._politeness = politeness
-        self._renderer = renderer
+        self._drawing = drawing
         self._drawn_folders = drawn_folders
         self._recorder = recorder
         self._turns = Turns(politeness=politeness, delay_s=pages.delay_s)
@@ -60,7 +60,7 @@ class Sites:
             clock=clock,
             client=client,
             politeness=Politeness(client=client, pages=pages),
-            renderer=Renderer(pages=pages, network=network, guard=guard),
+            drawing=Drawing(pages=pages, network=network, guard=guard),
             drawn_folders=DrawnFolders(cache_folder),
         )
 
@@ -71,14 +71,14 @@ class Sites:
             clock=self._clock,
             client=self._client,
             politeness=self._politeness,
-            renderer=self._renderer,
+            drawing=self._drawing,
             drawn_folders=self._drawn_folders,
             recorder=recorder,
         )
 
     async def close(self) -> None:
         """Stops the browser and closes all connections."""
-        await self._renderer.close()
+        await self._drawing.close()
         await self._client.close()
 
     async def see(self, url: str, way: Way) -> Sighting:
@@ -100,7 +100,7 @@ class Sites:
 
     def can_draw(self) -> bool:
         """Whether a browser is to be found."""
-        return self._renderer.is_available()
+        return self._drawing.is_available()
 
     def draws_first(self, url: str) -> bool:
         """Whether pages beside this one were found to need the browser, not too long ago."""
@@ -112,7 +112,7 @@ class Sites:
 
     async def _ask(self, url: str, way: Way) -> Response:
         if way is Way.DRAWN:
-            return await self._renderer.render(url)
+            return await self._drawing.render(url)
         keep = Keep.REUSE if way is Way.DOCUMENT else Keep.ASK
         return await self._client.fetch(
             url, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, keep=keep

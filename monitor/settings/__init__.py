@@ -2,20 +2,19 @@
 
 from monitor.settings.loading import load_settings, settings_path
 from monitor.settings.model import (
-    BackendSettings,
     BrowserSettings,
     DeliverSettings,
     LlmSettings,
     NetworkSettings,
     PagesSettings,
     ResearchSettings,
-    SearchSettings,
     Settings,
     SweepSettings,
     WebSettings,
-    WeightSettings,
     WorkSettings,
 )
+from monitor.settings.retrieval import RetrievalSettings, WeightSettings
+from monitor.settings.search import BackendSettings, SearchSettings
 
 __all__ = [
     "BackendSettings",
@@ -25,6 +24,7 @@ __all__ = [
     "NetworkSettings",
     "PagesSettings",
     "ResearchSettings",
+    "RetrievalSettings",
     "SearchSettings",
     "Settings",
     "SweepSettings",

@@ -10,10 +10,12 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, PositiveInt, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from monitor.settings.group import Group
 from monitor.settings.group import setting as _field
+from monitor.settings.retrieval import RetrievalSettings
+from monitor.settings.search import SearchSettings, from_variables
 from monitor.settings.targets import TargetSettings
 
 ENV_PREFIX = "MONITOR_"
@@ -111,32 +113,6 @@ class SweepSettings(Group):
     )
 
 
-class WeightSettings(Group):
-    """How much each score of a search result counts."""
-
-    relevance: float = _field(0.6, "fit with the query", ge=0)
-    freshness: float = _field(0.2, "age", ge=0)
-    authority: float = _field(0.2, "who publishes it", ge=0)
-
-
-class BackendSettings(Group):
-    """One search backend."""
-
-    base_url: str | None = _field(None, "scheme, host and port in place of the service's own")
-    api_key_env: str | None = _field(None, "the environment variable that holds the key")
-    timeout_ms: int | None = _field(None, "longest wait for its answer", gt=0)
-
-
-class SearchSettings(Group):
-    """web.search."""
-
-    backend: str | list[str] = _field(
-        "stub", "one name or a list: stub ddg_html baidu_html searxng bocha brave tavily archive"
-    )
-    backends: dict[str, BackendSettings] = _field({}, "settings by backend: {base_url, api_key_env, timeout_ms}")
-    weights: WeightSettings = Field(default_factory=WeightSettings, description="how results are scored")
-
-
 class ResearchSettings(Group):
     """The research workflow."""
 
@@ -203,6 +179,9 @@ class Settings(BaseSettings):
     network: NetworkSettings = Field(default_factory=NetworkSettings, description="the way out")
     sweep: SweepSettings = Field(default_factory=SweepSettings, description="limits of a sweep")
     search: SearchSettings = Field(default_factory=SearchSettings, description="web.search")
+    retrieval: RetrievalSettings = Field(
+        default_factory=RetrievalSettings, description="what search results are scored by"
+    )
     research: ResearchSettings = Field(default_factory=ResearchSettings, description="the research workflow")
     web: WebSettings = Field(default_factory=WebSettings, description="the web pages")
     work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
@@ -222,11 +201,12 @@ class Settings(BaseSettings):
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 -- the signature is pydantic's
+        settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 -- the signature is pydantic's
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment stands before the file, whose values arrive as init arguments."""
-        return env_settings, init_settings
+        """The environment stands before the file, whose values arrive as init arguments; our own names come first."""
+        shared_variables = InitSettingsSource(settings_cls, from_variables(os.environ))
+        return env_settings, shared_variables, init_settings

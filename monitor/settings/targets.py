@@ -46,7 +46,7 @@ class TargetSettings(Group):
     top: int | None = setting(None, "so many items in full, the rest listed; null = all", ge=1)
     quiet: Literal["none", "note"] = setting("none", "a day without news: none = nothing is sent; note = it says so")
     deadline_minutes: int = setting(60, "so long a briefing waits for its sources' runs of the day", ge=0, le=1440)
-    alarms: bool = setting(False, "alarms go there too")
+    alarms: bool = setting(False, "alarms go there too, those of a minute as one message")
 
     @property
     def scheme(self) -> str:

@@ -3,13 +3,14 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Row, Select, select, update
+from sqlalchemy import Row, Select, Update, and_, select, update
 from sqlmodel import col
 
 from monitor.domain.alarms import Alarm, AlarmFinding, AlarmKind, AlarmNote
+from monitor.domain.deliveries import Delivery
 from monitor.domain.tables import Source
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, storable
+from monitor.store.sessions import Sessions, dialect_of, insert_for, storable
 
 
 @patient
@@ -52,14 +53,31 @@ class Alarms:
         """The alarms that nobody was told of yet, oldest first."""
         return await self._notes(_with_source().where(col(Alarm.notified_at).is_(None)).order_by(col(Alarm.id)))
 
-    async def get(self, alarm_id: int) -> AlarmNote | None:
-        """One alarm, as people are told of it."""
-        return next(iter(await self._notes(_with_source().where(col(Alarm.id) == alarm_id))), None)
+    async def told_at(self, at: dt.datetime) -> list[AlarmNote]:
+        """The alarms that were handed on under an instant, oldest first."""
+        return await self._notes(_with_source().where(col(Alarm.notified_at) == at).order_by(col(Alarm.id)))
 
-    async def mark_told(self, alarm_id: int, at: dt.datetime) -> None:
-        """Write down that somebody was told of an alarm."""
+    async def mark_told(self, alarm_ids: Sequence[int], at: dt.datetime) -> None:
+        """Write down that somebody was told of these alarms, as far as that is not on record."""
         async with self._sessions.writing() as session:
-            await session.execute(update(Alarm).where(col(Alarm.id) == alarm_id).values(notified_at=at))
+            await session.execute(_untold(alarm_ids).values(notified_at=at))
+
+    async def hand_on(self, alarm_ids: Sequence[int], deliveries: Sequence[Delivery], *, now: dt.datetime) -> bool:
+        """Put these alarms, as far as nobody was told of them, under the instant of the deliveries that tell of them.
+
+        A delivery that is on record and has not left gathers them too. False, and nothing is done, where one has.
+        """
+        at, ids = deliveries[0].planned_at, [one.id for one in deliveries]
+        async with self._sessions.writing() as session:
+            waits = (col(Delivery.attempts) == 0, col(Delivery.next_try_at) > now)
+            gone = select(col(Delivery.id)).where(col(Delivery.id).in_(ids), ~and_(*waits))
+            if await session.scalar(gone) is not None:
+                return False
+            fresh = await session.scalars(_untold(alarm_ids).values(notified_at=at).returning(col(Alarm.id)))
+            if fresh.all():
+                rows = [one.model_dump() for one in deliveries]
+                await session.execute(insert_for(dialect_of(session), Delivery).values(rows).on_conflict_do_nothing())
+        return True
 
     async def _notes(self, query: Select[Alarm, str]) -> list[AlarmNote]:
         async with self._sessions.reading() as session:
@@ -77,6 +95,10 @@ class Alarms:
         if only_open:
             query = query.where(col(Alarm.cleared_at).is_(None))
         return await self._notes(query)
+
+
+def _untold(alarm_ids: Sequence[int]) -> Update:
+    return update(Alarm).where(col(Alarm.id).in_(alarm_ids), col(Alarm.notified_at).is_(None))
 
 
 def _with_source() -> Select[Alarm, str]:

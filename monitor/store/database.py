@@ -16,6 +16,7 @@ from monitor.store.evidence import Evidence
 from monitor.store.executors import Executors, Leases
 from monitor.store.failure import explained, not_migrated
 from monitor.store.figures import Figures
+from monitor.store.fulltext import FullText
 from monitor.store.items import Items
 from monitor.store.lending import Memory, lend, lend_again, memory_of
 from monitor.store.patience import PATIENCE_S
@@ -23,6 +24,7 @@ from monitor.store.retention import Retention
 from monitor.store.revisions import Revisions
 from monitor.store.runs import Runs
 from monitor.store.schedules import Schedules
+from monitor.store.searches import Searches
 from monitor.store.sections import Sections
 from monitor.store.sessions import Sessions
 from monitor.store.sources import Sources
@@ -51,12 +53,14 @@ class Store:
         self.tokens = Tokens(sessions)
         self.figures = Figures(sessions)
         self.items = Items(sessions)
+        self.fulltext = FullText(sessions)
         self.revisions = Revisions(sessions)
         self.alarms = Alarms(sessions)
         self.deliveries = Deliveries(sessions)
         self.evidence = Evidence(sessions)
         self.retention = Retention(sessions)
         self.usage = UsageLedger(sessions)
+        self.searches = Searches(sessions)
 
     @classmethod
     def open(cls, url: str, *, patience_s: float = PATIENCE_S) -> "Store":

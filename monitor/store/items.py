@@ -15,6 +15,7 @@ from monitor.domain.tables import Item, ItemText, KnownUrl, Source
 from monitor.domain.urls import url_key
 from monitor.domain.words import ItemType, SummaryBy
 from monitor.errors import UsageError
+from monitor.store.indexing import SEARCHED, index
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, batches, dialect_of, insert_for, insert_or, storable
 
@@ -90,6 +91,8 @@ class Items:
             if text is not None:
                 row = {"item_id": item_id, "text": storable(text)}
                 await insert_or(session, ItemText, [row], key=["item_id"], update=["text"])
+            if text is not None or SEARCHED & changes.keys():
+                await index(session, item, text=text)
 
     async def get(self, item_id: int) -> Item | None:
         """The item of that number."""
@@ -112,16 +115,6 @@ class Items:
             for item_id, (rank, tier) in sorted(ranks.items()):
                 await session.execute(update(Item).where(col(Item.id) == item_id).values(rank=rank, tier=tier))
 
-    async def search(self, query: str, limit: int) -> list[Item]:
-        """The items whose title, summary or text holds the words as they stand, newest first; none for no words.
-
-        Latin letters are found in either case; `%` and `_` mean themselves.
-        """
-        words = storable(query).strip()
-        if not words:
-            return []
-        return await self._all(_newest_first(select(Item).where(_holds(words))).limit(limit))
-
     async def _all(self, query: Select[Item]) -> list[Item]:
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())
@@ -129,8 +122,8 @@ class Items:
     async def list(self, wanted: ItemFilter, limit: int | None = 50) -> list[Item]:
         """The items that are meant, newest first: by publication, or by first sight where that is unknown."""
         async with self._sessions.reading() as session:
-            query = select(Item).where(*await _conditions(session, wanted))
-            return list((await session.scalars(_newest_first(query).limit(limit))).all())
+            query = select(Item).where(*await conditions_of(session, wanted))
+            return list((await session.scalars(query.order_by(*newest_first()).limit(limit))).all())
 
 
 async def _save(session: AsyncSession, item: Item) -> tuple[Item, bool]:
@@ -152,6 +145,7 @@ async def _save(session: AsyncSession, item: Item) -> tuple[Item, bool]:
         }
         await insert_or(session, KnownUrl, [known], key=["source_id", "url_key"], update=["is_item"])
     kept = Item(**values | {"id": new_id})
+    await index(session, kept, text="")
     return kept, True
 
 
@@ -173,11 +167,13 @@ def _day() -> ColumnElement[dt.date]:
     return func.coalesce(col(Item.date), func.date(col(Item.first_seen)), type_=Date())
 
 
-def _newest_first(query: Select[Item]) -> Select[Item]:
-    return query.order_by(_day().desc(), col(Item.id).desc())
+def newest_first() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The order of items by publication, or by first sight where that is unknown."""
+    return _day().desc(), col(Item.id).desc()
 
 
-async def _conditions(session: AsyncSession, wanted: ItemFilter) -> list[ColumnElement[bool]]:
+async def conditions_of(session: AsyncSession, wanted: ItemFilter) -> list[ColumnElement[bool]]:
+    """The filter as conditions of a query over items."""
     conditions: list[ColumnElement[bool]] = []
     if wanted.sources:
         conditions.append(col(Item.source).in_(wanted.sources))

@@ -12,8 +12,10 @@ from monitor.domain.alarms import Alarm
 from monitor.domain.deliveries import Delivery, DeliveryStatus
 from monitor.domain.evidence import Record
 from monitor.domain.revisions import ItemSight, Revision
+from monitor.domain.searches import SearchCall
 from monitor.domain.tables import Item, ItemText, ModelCall, Run
 from monitor.domain.words import RunStatus
+from monitor.store.indexing import index_without_texts
 from monitor.store.patience import patient
 from monitor.store.sessions import BATCH_SIZE, Sessions
 
@@ -24,7 +26,7 @@ _SETTLED = (DeliveryStatus.SENT, DeliveryStatus.QUIET, DeliveryStatus.FAILED)
 class Pruned(BaseModel):
     """How much was forgotten: runs with ledgers and records, texts, revisions, model calls, past alarms, deliveries.
 
-    `files` are those of records, as far as no other record needs them.
+    `files` are those of records, as far as no other record needs them, and those of bundles.
     """
 
     runs: int
@@ -60,6 +62,7 @@ class Retention:
                 Delivery, col(Delivery.id), col(Delivery.planned_at) < before, col(Delivery.status).in_(_SETTLED)
             ),
         )
+        await self._delete(SearchCall, col(SearchCall.id), col(SearchCall.at) < before)
         await self._delete(ItemSight, col(ItemSight.item_id), col(ItemSight.item_id).in_(old_items))
         await self._forget_names(before)
         return pruned
@@ -83,6 +86,8 @@ class Retention:
                 keys = (await session.scalars(select(key).where(*which).limit(batch))).all()
                 if keys:
                     await session.execute(delete(table).where(key.in_(keys)))
+                    if table is ItemText:
+                        await index_without_texts(session, keys)
             count += len(keys)
             if len(keys) < batch:
                 return count

@@ -11,6 +11,7 @@ from monitor.domain.evidence import Links
 from monitor.domain.revisions import ItemSight, Revision
 from monitor.domain.tables import Item, ItemText
 from monitor.store.claims import link
+from monitor.store.indexing import SEARCHED, index
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, insert_or, storable
 
@@ -29,21 +30,22 @@ class Revisions:
         """The items of a source whose pages are to be looked at again, the doubtful first, then the longest unseen.
 
         Each is due once when so many calendar days have passed since it was first seen, for each number of `days`.
+        Those of which no look is on record, saved by a version that kept none, come last.
         """
         if not days:
             return []
         oldest = at - dt.timedelta(days=max(days)) - _AFTERWARDS
         query = (
             select(col(Item.id), col(Item.first_seen), col(ItemSight.looked_at), col(ItemSight.doubt))
-            .join(ItemSight, col(ItemSight.item_id) == col(Item.id))
+            .join(ItemSight, col(ItemSight.item_id) == col(Item.id), isouter=True)
             .where(col(Item.source_id) == source_id, col(Item.first_seen) >= oldest)
         )
         async with self._sessions.reading() as session:
             rows = (await session.execute(query)).all()
         due = [
-            (doubt is None, looked_at, item_id or 0)
+            (doubt is None, looked_at is None, looked_at or first_seen, item_id or 0)
             for item_id, first_seen, looked_at, doubt in rows
-            if doubt is not None or _is_due(first_seen, looked_at, at, days)
+            if doubt is not None or _is_due(first_seen, looked_at or first_seen, at, days)
         ]
         return [item_id for *_, item_id in sorted(due)[:limit]]
 
@@ -70,9 +72,12 @@ class Revisions:
             if text is not None:
                 kept = {"item_id": sight.item_id, "text": storable(text)}
                 await insert_or(session, ItemText, [kept], key=["item_id"], update=["text"])
-            if changes and (item := await session.get(Item, sight.item_id)) is not None:
-                for name, value in changes.items():
+            is_searched = text is not None or bool(SEARCHED & (changes or {}).keys())
+            if (changes or is_searched) and (item := await session.get(Item, sight.item_id)) is not None:
+                for name, value in (changes or {}).items():
                     setattr(item, name, _storable(value))
+                if is_searched:
+                    await index(session, item, text=text)
             if links is not None:
                 await link(session, links)
 

@@ -1,11 +1,14 @@
 """The text that a summary rests on: an item's page, or the document that its url is."""
 
+import asyncio
 import datetime as dt
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from monitor.domain.causes import Cause
 from monitor.domain.page import Attachment, Page, PageErrorCode
-from monitor.domain.revisions import Seen
+from monitor.domain.revisions import Seen, SeenAttachment
 from monitor.domain.tables import Item
 from monitor.domain.words import DateSource, Render
 from monitor.errors import WorkFailed
@@ -47,11 +50,23 @@ async def read_article(
         return Article(seen=seen, failure=reason_of(page), is_refused=is_refusal(page))
     try:
         path = await loader.download(item.url, folder)
-        text = await documents.read(path)
     except WorkFailed as error:
         return Article(seen=seen, failure=str(error))
-    known = seen.model_copy(update={"text": text, "failure": None, "reason": ""})
-    return Article(seen=known, text=text, record=page.record)
+    known = seen.model_copy(update={"failure": None, "reason": ""})
+    try:
+        text = await documents.read(path)
+    except WorkFailed as error:
+        # A scan, for one: by its hash alone a later look can tell whether it is still the same.
+        itself = SeenAttachment(
+            title=item.title, url=item.url, type=path.suffix[1:], sha256=await asyncio.to_thread(sha256_of, path)
+        )
+        return Article(seen=known.model_copy(update={"attachments": [itself]}), failure=str(error))
+    return Article(seen=known.model_copy(update={"text": text}), text=text, record=page.record)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, as records name bodies."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _of_page(page: Page, seen: Seen) -> Article:
@@ -59,5 +74,5 @@ def _of_page(page: Page, seen: Seen) -> Article:
         seen=seen, text=page.text, issuer=page.issuer, document_number=page.document_number, language=page.language,
         attachments=tuple(page.attachments),
         published_on=page.published_on if page.date_source is DateSource.PAGE else None,
-        failure="" if page.text.strip() else "the page has no text", record=page.record,
+        failure="" if page.text.strip() else Cause.NO_TEXT.told(), record=page.record,
     )  # fmt: skip

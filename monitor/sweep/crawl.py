@@ -7,6 +7,7 @@ and reads on to the end. So a section gives the same items with a good model, a 
 from collections.abc import Sequence
 from typing import Any
 
+from monitor.domain.causes import Cause
 from monitor.domain.page import Candidate
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.domain.tables import Source
@@ -19,7 +20,7 @@ from monitor.sweep.prompts import section_messages
 from monitor.sweep.tools import CRAWLER_TOOLS, Toolbox
 from monitor.sweep.window import Window
 
-NO_LIST = "no list was found on the page"
+NO_LIST = Cause.NO_LIST.told()
 _KNOWN_URLS_IN_PROMPT = 50
 
 
@@ -39,7 +40,9 @@ class _Section:
         self._reader = toolbox.reader
         self._desk = toolbox.desk
         self._ledger = toolbox.desk.ledger
-        is_by_rule = plan.is_home or plan.is_feed or parts.limits.crawl == "rule"
+        # What a home page or a search shows is no complete list: nothing is concluded from what it does not show.
+        self._is_no_list = plan.is_home or plan.is_query
+        is_by_rule = plan.is_home or plan.is_feed or plan.is_query or parts.limits.crawl == "rule"
         self._model = None if is_by_rule else parts.model
 
     async def read(self, carried: Sequence[Candidate]) -> SectionReading:
@@ -48,13 +51,13 @@ class _Section:
         if first.error is not None:
             await self._note(self._reader.unseen[0].reason)
             return self._reading(SectionEnd.ERROR)
-        if not first.candidates and not self._plan.is_home:
+        if not first.candidates and not self._is_no_list:
             self._reader.unseen.append(UnseenPlace(section=self._plan.name, url=self._plan.url, reason=NO_LIST))
             await self._note(NO_LIST)
             return self._reading(SectionEnd.ERROR).model_copy(update={"pages": 0})
         ended = await self._work()
         for place in self._reader.unread_articles:
-            await self._parts.fallbacks.note(Phase.CRAWL, place.url, f"no date from the article: {place.reason}")
+            await self._parts.fallbacks.note(Phase.CRAWL, place.url, Cause.NO_ARTICLE_DATE.told(place.reason))
         return self._reading(ended)
 
     async def _work(self) -> SectionEnd:
@@ -68,11 +71,11 @@ class _Section:
         before = len(self._desk.items)
         ended = await self._by_rule()
         if agent_saved is not None and len(self._desk.items) > before:
-            await self._note(f"the agent left {len(self._desk.items) - before} items in range, saved by rule")
+            await self._note(Cause.LEFT_BY_AGENT.told(len(self._desk.items) - before))
         if ended is SectionEnd.ERROR:
             await self._note(self._reader.unseen[-1].reason)
         elif ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS):
-            await self._note(f"cut short at {ended}")
+            await self._note(Cause.CUT_SHORT.told(ended))
         return ended
 
     async def _take(self, carried: Sequence[Candidate]) -> None:
@@ -99,7 +102,7 @@ class _Section:
             await self._note(f"{error.outcome}: {error}")
             return None
         if not result.finished:
-            await self._note(f"the agent was cut short: {result.reason}")
+            await self._note(Cause.AGENT_CUT_SHORT.told(result.reason))
         return result
 
     async def _by_rule(self) -> SectionEnd:
@@ -136,7 +139,7 @@ class _Section:
     def _health(self, ended: SectionEnd) -> dict[str, Any]:
         reader = self._reader
         error = reader.unseen[-1].reason if ended is SectionEnd.ERROR and reader.unseen else ""
-        if self._plan.is_home:
+        if self._is_no_list:
             return {"error": error}
         return {
             "listed": reader.listed, "listed_dated": reader.listed_dated, "head": reader.head(), "error": error,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from monitor.domain.causes import Cause
 from monitor.domain.page import Link, Page
 from monitor.domain.reading import SectionPlan
 from monitor.domain.tables import Source
@@ -84,7 +85,7 @@ async def _ask(source: Source, home: Page, model: ChatModel, fallbacks: Fallback
         return []
     usable = _links_of_answer(parse_array(completion.text, dict), home)
     if not usable:
-        await fallbacks.note(Phase.NAVIGATE, source.url, "the answer names no link of the page; sections by rule")
+        await fallbacks.note(Phase.NAVIGATE, source.url, Cause.NO_LINKS.told())
     return usable
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from monitor.domain.causes import Cause
 from monitor.domain.tables import Item
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed
@@ -32,6 +33,6 @@ async def _by_model(
         return newest_first(items)
     order = repair_order(parse_array(completion.text), len(items), by_rule=rule_order(items))
     if order is None:
-        await fallbacks.note(Phase.RANK, place, "the answer holds no usable numbers; newest first")
+        await fallbacks.note(Phase.RANK, place, Cause.NEWEST_FIRST.told())
         return newest_first(items)
     return order

@@ -6,10 +6,11 @@ killed has lost at most the step in hand.
 
 import asyncio
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from monitor.domain.causes import Cause
 from monitor.domain.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.domain.tables import Item, Run, Source
 from monitor.domain.words import Phase, Render, RunStatus, SourceKind
@@ -23,6 +24,7 @@ from monitor.sweep.fallbacks import Fallbacks
 from monitor.sweep.navigate import navigate
 from monitor.sweep.order import rank_items
 from monitor.sweep.parts import CrawlParts
+from monitor.sweep.query import QueryLoader, QueryResults, query_plans
 from monitor.sweep.reader import reason_of
 from monitor.sweep.revisit import MOST_LOOKS, Revisits
 from monitor.sweep.summarise import Summaries
@@ -34,7 +36,8 @@ class Parts:
     """What a sweep is given by the composition root.
 
     `model` None: every phase goes straight to its rule. `linker` None: nothing is recorded, so that nothing can be
-    linked to its evidence. `is_trial`: only what would be saved is asked for, so that nothing is summarised or ranked.
+    linked to its evidence. `results` answers the queries of a `query` source. `is_trial`: only what would be saved is
+    asked for, so that nothing is summarised or ranked.
     """
 
     store: Store
@@ -46,6 +49,7 @@ class Parts:
     limits: SweepSettings
     folder: Path
     linker: Linker | None = None
+    results: QueryResults | None = None
     on_progress: ProgressCallback | None = None
     cancel_event: asyncio.Event | None = None
     is_trial: bool = False
@@ -53,6 +57,9 @@ class Parts:
 
 async def sweep(run: Run, source: Source, *, window: Window, today: dt.date, parts: Parts) -> RunStatus:
     """Run the four phases of a source, look again at earlier items, keep everything; answers how the run ended."""
+    if source.kind is SourceKind.QUERY and parts.results is not None:
+        loader = QueryLoader(parts.loader, source=source, results=parts.results, window=window, clock=parts.clock)
+        parts = replace(parts, loader=loader)
     return await _Sweep(run, source, window, today, parts).run()
 
 
@@ -84,7 +91,7 @@ class _Sweep:
         return await self._parts.steps.run("end", RunStatus, self._end)
 
     async def _navigate(self) -> list[SectionPlan]:
-        self._tell(Progress(phase=Phase.NAVIGATE, place=self._source.url))
+        self._tell(Progress(phase=Phase.NAVIGATE, place=self._source.url or self._source.name))
         plans = await self._plans()
         await self._parts.store.runs.plan(self._run.id, plans)
         self._tell(Progress(phase=Phase.NAVIGATE, done=len(plans), total=len(plans)))
@@ -92,6 +99,8 @@ class _Sweep:
 
     async def _plans(self) -> list[SectionPlan]:
         source = self._source
+        if source.kind is SourceKind.QUERY:
+            return query_plans(source)
         if source.sections:
             return [SectionPlan(ordinal=i, name=s["name"], url=s["url"]) for i, s in enumerate(source.sections)]
         if source.kind is SourceKind.FEED:
@@ -204,7 +213,7 @@ class _Sweep:
             status = RunStatus.DEGRADED if outcome.has_fallbacks else RunStatus.SUCCEEDED
             if not outcome.has_read:
                 status = RunStatus.FAILED
-                error = f"No section could be read: {outcome.unseen}" if outcome.unseen else "No section could be read."
+                error = Cause.NOTHING_READ.told(outcome.unseen) if outcome.unseen else Cause.NOTHING_THERE.told()
         await runs.end(
             self._run.id, self._source.id, status=status, at=self._parts.clock.now(), has_new=outcome.has_items,
             error=error,

@@ -6,7 +6,6 @@ have seen it.
 """
 
 import asyncio
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from monitor.evidence.addresses import address_of
 from monitor.evidence.revisions import compare
 from monitor.ports import DocumentReader, PageLoader
 from monitor.store import Store
-from monitor.sweep.article import read_article
+from monitor.sweep.article import read_article, sha256_of
 
 MOST_LOOKS = 10
 """So many pages are looked at again in one run at most."""
@@ -43,9 +42,16 @@ class Revisits:
     async def look(self, item_id: int) -> ChangeKind:
         """Look at one item's page and keep what became of it."""
         item, sight = await self.store.items.get(item_id), await self.store.revisions.sight(item_id)
-        if item is None or sight is None:
+        if item is None:
             return ChangeKind.NONE
-        before = sight.seen(await self.store.items.text(item_id) or "")
+        text = await self.store.items.text(item_id)
+        if sight is None:
+            # Saved by a version that kept no look: this is the first one, and there is nothing to compare it with.
+            first = await self._see(item, Seen(url=item.url, seen_at=item.first_seen))
+            fresh = ItemSight.of(item_id, self.run_id, first)
+            await self.store.revisions.keep(fresh, text=first.text or None)
+            return ChangeKind.NONE
+        before = sight.seen(text or "")
         after = await self._see(item, before)
         change = await asyncio.to_thread(compare, before, after)
         verdict = judge(sight, change, before, after, run_id=self.run_id)
@@ -64,11 +70,13 @@ class Revisits:
         return seen.model_copy(update={"attachments": [_carried(one, before) for one in attachments]})
 
     async def _hashed(self, attachment: SeenAttachment) -> SeenAttachment:
+        if attachment.sha256 is not None:
+            return attachment
         try:
             path = await self.loader.download(attachment.url, self.folder)
         except WorkFailed:
             return attachment
-        return attachment.model_copy(update={"sha256": await asyncio.to_thread(_sha256, path)})
+        return attachment.model_copy(update={"sha256": await asyncio.to_thread(sha256_of, path)})
 
 
 @dataclass(frozen=True)
@@ -133,11 +141,7 @@ def _facts(item: Item, before: Seen, after: Seen) -> dict[str, Any]:
         changes["page_date"] = after.published_on
     of_page = {one.url for one in before.attachments}
     kept = [one for one in item.attachments if one["url"] not in of_page]
-    held = {one["url"] for one in kept}
+    held = {item.url, *(one["url"] for one in kept)}
     fields = set(Attachment.model_fields)
     new = [one.model_dump(include=fields) for one in after.attachments if one.url not in held]
     return changes | {"attachments": [*kept, *new]}
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

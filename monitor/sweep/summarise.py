@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from monitor.domain.causes import Cause
 from monitor.domain.reading import UnseenPlace
 from monitor.domain.revisions import ItemSight
 from monitor.domain.tables import Item, Source
@@ -37,15 +38,15 @@ def fault_of(summary: str, *, title: str, text: str) -> str:
     date that the text does not hold. Nor a web address: a page could have told the model to cite one.
     """
     if len(summary) <= LEAST_CHARS:
-        return "too short" if summary else "empty"
+        return Cause.TOO_SHORT if summary else Cause.EMPTY
     if len(summary) > MOST_CHARS:
-        return "too long"
+        return Cause.TOO_LONG
     if _folded(summary) == _folded(title):
-        return "it repeats the title"
+        return Cause.TITLE_AGAIN
     if WEB_ADDRESS.search(summary):
-        return "it holds a web address"
+        return Cause.WEB_ADDRESS
     missing = ungrounded_numbers(summary, f"{title}\n{text}")
-    return f"not on the page: {', '.join(missing[:5])}" if missing else ""
+    return Cause.NOT_ON_PAGE.told(", ".join(missing[:5])) if missing else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,7 @@ class Summaries:
             fault = fault_of(summary, title=item.title, text=text)
             if not fault:
                 return summary
-        await self.fallbacks.note(Phase.SUMMARISE, item.url, f"extract instead of a summary: {fault}")
+        await self.fallbacks.note(Phase.SUMMARISE, item.url, Cause.EXTRACT.told(fault))
         return ""
 
     async def _keep(self, item: Item, article: Article, summary: str, by: SummaryBy) -> None:

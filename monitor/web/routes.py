@@ -7,9 +7,11 @@ from fastapi.responses import JSONResponse
 
 from monitor import __version__
 from monitor.bootstrap import App
+from monitor.domain.searching import ToolResult
 from monitor.domain.tables import Token
 from monitor.errors import MonitorError
 from monitor.web.metrics import exposition
+from monitor.web.parameters import SearchParameters
 
 
 def new_api(app: App) -> FastAPI:
@@ -50,5 +52,15 @@ def new_api(app: App) -> FastAPI:
     async def me(token: Annotated[Token, Depends(signed_in)]) -> dict[str, str]:
         """Who is signed in."""
         return {"name": token.name, "role": str(token.role)}
+
+    @api.get("/api/search", responses={code: {"model": ToolResult} for code in (200, 400, 502)})
+    async def search(
+        asked: Annotated[SearchParameters, Depends()], token: Annotated[Token, Depends(signed_in)]
+    ) -> JSONResponse:
+        """web.search: 400 for a question that breaks its contract, 502 where no backend gave an answer."""
+        del token
+        found = await app.searching.search(asked.arguments(), backend=asked.backend)
+        status = 200 if found.items or not found.errors else 400 if found.is_refused else 502
+        return JSONResponse(found.wire(), status_code=status)
 
     return api

@@ -118,7 +118,8 @@ class Worker:
         """Put runs that somebody asked for into the queue; done twice it does no harm."""
         for run in await self._store.runs.unnoticed():
             source = await self._store.sources.by_id(run.source_id or 0)
-            host = host_of(source.url) if source else ""
+            # What is on no host, as a standing search, waits for nobody but itself.
+            host = (host_of(source.url) or f"source {source.id}") if source else ""
             if run.retry_from is None or not await queue.repeat(run.id, run.retry_from, host=host):
                 await queue.enqueue(run.id, host=host, since=_day(run.since), until=_day(run.until))
             await self._store.runs.mark_enqueued(run.id, at=self._clock.now())

@@ -4,8 +4,9 @@
 
 The JSON is `{"items": [...], "overview": [...]}`: items as `monitor items show ID --evidence --json` prints them,
 sentences of the overview as `{"text", "items": [ids]}`. Every WARC file of the folder is read, and a record counts only
-by the hash of its bytes. Prints `{"checked": n, "problems": [...]}`: an item whose url, title or date no record that it
-names shows, a figure or date of its summary that its records do not have, a passage that does not stand in its record.
+by the hash of its bytes. Prints `{"checked": n, "of_overview": m, "problems": [...]}`: an item whose url, title or date
+no record that it names shows, a figure or date of its summary or of a sentence of the overview that the records do not
+have, a passage that does not stand in its record. The numbers count the figures of the summaries and of the overview.
 """
 
 import datetime as dt
@@ -28,6 +29,7 @@ FIGURE = re.compile(r"\d+(?:\.\d+)?")
 CHINESE = re.compile(
     r"(?<![\d.])[〇零一二两三四五六七八九十][〇零一二两三四五六七八九十百千万亿]*(?=[年月日个项条章次倍元吨家])"
 )
+WHOLE_DATE = re.compile(r"(\d{4})(?:年|[-/.])(\d{1,2})(?:月|[-/.])(\d{1,2})(?!\d)")
 DATE_SHOWN = (
     "{y}-{m:02}-{d:02}", "{y}/{m:02}/{d:02}", "{y}.{m:02}.{d:02}", "{y}{m:02}{d:02}", "{y}年{m}月{d}日",
     "{y}年{m:02}月{d:02}日", "{y}/{m}/{d}", "{m:02}-{d:02}", "{m}月{d}日", "{m:02}/{d:02}", "{d:02}{y}-{m:02}",
@@ -104,9 +106,18 @@ def stands(figure: str, text: str) -> bool:
 
 
 def shows_date(date: str, texts: list[str]) -> bool:
-    day = dt.date.fromisoformat(date)
+    try:
+        day = dt.date.fromisoformat(date)
+    except ValueError:
+        return False
     forms = [form.format(y=day.year, m=day.month, d=day.day) for form in DATE_SHOWN]
     return any(form in text for form in forms for text in texts)
+
+
+def dates_of(text: str) -> list[str]:
+    """The dates that a text writes with their year, as ISO writes them; calendar days or not."""
+    found = WHOLE_DATE.findall(unicodedata.normalize("NFKC", text))
+    return [f"{year}-{int(month):02}-{int(day):02}" for year, month, day in found]
 
 
 def problems_of(item: dict, records: dict[str, Record]) -> list[str]:
@@ -135,6 +146,11 @@ def problems_of(item: dict, records: dict[str, Record]) -> list[str]:
             problems.append(f"item {item['id']}: no record has the figure {figure} of the summary")
         elif figure[0].isdigit() and not stands(figure, passages):
             problems.append(f"item {item['id']}: no passage bears the figure {figure} of the summary")
+    problems += [
+        f"item {item['id']}: no record has the date {date} of the summary"
+        for date in dates_of(item["summary"])
+        if not shows_date(date, [one.shown for one in seen])
+    ]
     return problems
 
 
@@ -142,12 +158,10 @@ def overview_problems(sentence: dict, items: dict[int, dict], records: dict[str,
     cited = [items[number] for number in sentence["items"] if number in items]
     if not cited:
         return [f"the overview cites nothing that is there: {sentence['text']!r}"]
-    texts = [records[one["sha256"]].text for item in cited for one in item["records"] if one["sha256"] in records]
-    return [
-        f"no record of the items cited has the figure {figure} of the overview"
-        for figure in sorted(figures(sentence["text"]))
-        if not any(stands(figure, text) for text in texts)
-    ]
+    seen = [records[one["sha256"]] for item in cited for one in item["records"] if one["sha256"] in records]
+    missing = [one for one in sorted(figures(sentence["text"])) if not any(stands(one, record.text) for record in seen)]
+    missing += [one for one in dates_of(sentence["text"]) if not shows_date(one, [record.shown for record in seen])]
+    return [f"no record of the items cited has the {one} of the overview: {sentence['text']!r}" for one in missing]
 
 
 def main() -> None:
@@ -156,10 +170,14 @@ def main() -> None:
     items = {item["id"]: item for item in told["items"]}
     for item in told["items"]:
         problems += problems_of(item, records)
-    for sentence in told.get("overview", []):
+    overview = told.get("overview", [])
+    for sentence in overview:
         problems += overview_problems(sentence, items, records)
-    checked = sum(len(figures(item["summary"])) for item in told["items"])
-    json.dump({"checked": checked, "problems": problems}, sys.stdout, ensure_ascii=False)
+    counts = {
+        "checked": sum(len(figures(item["summary"])) for item in told["items"]),
+        "of_overview": sum(len(figures(sentence["text"])) for sentence in overview),
+    }
+    json.dump({**counts, "problems": problems}, sys.stdout, ensure_ascii=False)
 
 
 if __name__ == "__main__":

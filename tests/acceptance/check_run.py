@@ -85,13 +85,13 @@ def figures(text: str) -> set[str]:
 
 
 def problems_of(run: dict, pages: dict[str, str]) -> list[str]:
-    linked = {plain(link) for url, page in pages.items() for link in links_of(page, url)}
+    links = {address: {plain(link) for link in links_of(page, address)} for address, page in pages.items()}
     problems = []
     for item in run["items"]:
         url = plain(item["url"])
-        lists = [page for address, page in pages.items() if url in {plain(x) for x in links_of(page, address)}]
+        lists = [page for address, page in pages.items() if url in links[address]]
         article = pages.get(url, "")
-        if url not in linked:
+        if not lists:
             problems.append(f"no page links to {url}")
             continue
         folded = re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", item["title"]))

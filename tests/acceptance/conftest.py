@@ -18,8 +18,10 @@ import pytest
 import yaml
 from sqlalchemy import create_engine, text
 
+from monitor.bootstrap import open_app
 from monitor.demo.scripted_model import ScriptedModel
 from monitor.demo.site import SampleSite
+from monitor.settings import load_settings
 from monitor.store.address import DatabaseAddress
 
 PINNED = ("政策法规", "数据发布", "人事任免")
@@ -67,6 +69,12 @@ class Workplace:
         assert answer.code == 0, answer.err
         (run,) = answer.json["runs"]
         return run
+
+    async def sweep_here(self, source: str, **dates: dt.date) -> dict[str, Any]:
+        """The same in this process, for the tests to which the start of another one is nothing new."""
+        async with open_app(load_settings(self.folder / "config.yaml")) as app:
+            run = await app.sweeps.sweep(await app.sources.get(source), **dates)
+        return run.model_dump(mode="json")
 
 
 @dataclass
@@ -133,10 +141,10 @@ class Process:
             stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         async with asyncio.timeout(PATIENCE_S):
-            said = ""
-            while "At work" not in said:
-                said = (await self.running.stderr.readline()).decode()
-                assert said, f"`monitor {self.word}` ended at once"
+            said = [""]
+            while "At work" not in said[-1]:
+                said.append((await self.running.stderr.readline()).decode())
+                assert said[-1], f"`monitor {self.word}` ended at once: {''.join(said)}"
         self._drain = asyncio.create_task(self.running.stderr.read())
 
     async def end(self, number: signal.Signals) -> int:

@@ -96,7 +96,7 @@ async def test_the_sweep_saves_exactly_the_gold_items_in_the_window(
         "max_items": 100, "render": "never",
     }  # fmt: skip
     workplace.configure(network={"allowed_private_hosts": [urlsplit(pages.base).netloc]}, sources=[source])
-    run = await workplace.sweep("corpus", "--since", str(since), "--until", str(until))
+    run = await workplace.sweep_here("corpus", since=since, until=until)
     for page in pages.lists:
         saved = {url_key(item["url"]) for item in run["items"] if item["section"] == page["id"]}
         assert saved - pages.tolerated() == pages.gold(page, since, until) - pages.tolerated(), page["id"]

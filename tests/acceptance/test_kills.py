@@ -18,7 +18,7 @@ async def expected(trial: Any) -> tuple[list[tuple[str, str, str]], int]:
     """What an undisturbed sweep brings, and how many model calls it needs, in a database of its own."""
     place = trial.ministry.workplace
     place.configure(database_url=f"sqlite:///{place.folder / 'undisturbed.db'}")
-    run = await place.sweep("ministry")
+    run = await place.sweep_here("ministry")
     place.configure(database_url=trial.database_url)
     calls = len(trial.model.requests)
     trial.model.requests.clear()

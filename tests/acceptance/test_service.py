@@ -7,6 +7,11 @@ import time
 from typing import Any
 
 import httpx
+import pytest
+
+from monitor.bootstrap import open_service
+from monitor.errors import UsageError
+from monitor.settings import load_settings
 
 LONG_S = 30.0
 
@@ -18,10 +23,14 @@ async def test_a_typed_sweep_is_handed_to_the_service_and_a_second_service_is_re
     ((executor, enqueued_at),) = trial.rows("SELECT executor, enqueued_at FROM run")
     assert "-worker-" in executor
     assert enqueued_at is not None
-    for word in ("serve", "worker", "scheduler"):
-        answer = await trial.ministry.workplace.monitor(word)
-        assert answer.code == 2
-        assert "SQLite bears one" in answer.err
+    answer = await trial.ministry.workplace.monitor("serve")
+    assert answer.code == 2
+    assert "SQLite bears one" in answer.err
+    settings = load_settings(trial.folder / "config.yaml")
+    for is_worker in (True, False):
+        with pytest.raises(UsageError, match="SQLite bears one"):
+            async with open_service(settings, worker=is_worker, scheduler=not is_worker):
+                pass
 
 
 async def test_the_web_part_says_how_the_service_fares_and_asks_for_a_token(trial: Any) -> None:

@@ -8,6 +8,7 @@ from itertools import combinations, product
 
 from monitor.briefing.grouping.identity import Identity, days_between, identity_of, is_one_office
 from monitor.briefing.grouping.pairing import Relation, relation
+from monitor.briefing.grouping.titleparts import without_form
 from monitor.domain.tables import Item
 
 _LARGEST_BLOCK = 40
@@ -15,7 +16,8 @@ _NEIGHBOURS = 10
 _BEGINNING = 14
 _ENDING = 12
 _ANCHOR_CHARS = 12
-_ANCHOR_EVERY = 8
+_ANCHOR_EVERY, _ANCHOR_EVERY_SHORT = 16, 4  # the anchors of a long text are among those that a short one would have
+_SHORT_TEXT = 150
 _ANCHORED_CHARS = 600
 
 Pair = tuple[int, int]
@@ -126,16 +128,17 @@ def _in_time(identity: Identity) -> tuple[dt.date, str, str, str]:
 def _keys(identity: Identity) -> Iterator[tuple[str, str]]:
     title = identity.title
     yield "address", identity.address
-    for body in (title.body, title.full, identity.subject):
+    for body in (title.body, title.full, identity.subject, without_form(title.body)):
         yield "body", body
     yield "start", title.full[:_BEGINNING]
+    yield "start", title.head[:_BEGINNING]
     yield "end", title.full[-_ENDING:]
     if identity.number:
         yield "number", f"{identity.number.year} {identity.number.serial}"
     opening = identity.text[:_ANCHORED_CHARS]
-    for place, char in enumerate(opening):
-        if ord(char) % _ANCHOR_EVERY == 0:
-            yield "text", opening[place : place + _ANCHOR_CHARS]
+    every = _ANCHOR_EVERY_SHORT if len(opening) < _SHORT_TEXT else _ANCHOR_EVERY
+    for place in [place for place, char in enumerate(opening) if ord(char) % every == 0]:
+        yield "text", opening[place : place + _ANCHOR_CHARS]
 
 
 def _clusters(count: int, edges: Iterable[Pair], relations: _Relations) -> list[list[int]]:

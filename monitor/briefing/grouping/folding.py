@@ -10,6 +10,8 @@ from monitor.evidence.numerals import numeral
 _NUMERALS = "〇零一二三四五六七八九十百千两"
 _SERIES_UNITS = "季度|部分|标段|阶段|分册|年期|年度|[批期月号届次回轮章卷册版辑编集级类组包项条审读稿日时讲]"
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
+_NEITHER = re.compile(r"[^\w\0]+|_+")
+_BLANKS = re.compile(r"\s+")
 _YEAR = re.compile(r"[〇零一二三四五六七八九]{4}(?=\s*年)")
 _COUNTED = re.compile(
     rf"(?<=第)[{_NUMERALS}]+|(?<=之)[{_NUMERALS}]+(?!\w)|(?<=\()[{_NUMERALS}]+(?=\))"
@@ -17,7 +19,7 @@ _COUNTED = re.compile(
 )
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "民国": 1911, "中华民国": 1911}
 _ERA_YEAR = re.compile(r"(令和|平成|昭和|中华民国|民国)\s*(\d{1,3}|元)\s*年")
-_SIGNS = str.maketrans(
+_SIGNS = SIMPLIFIED | str.maketrans(
     {
         "〔": "[", "〕": "]", "【": "[", "】": "]", "“": '"', "”": '"', "‘": "'", "’": "'", "「": "《", "」": "》",
         "『": "《", "』": "》", "〈": "《", "〉": "》",
@@ -51,10 +53,10 @@ def folded(written: str) -> str:
     Width, letter case, traditional characters, brackets, quotes and dashes are folded; counted numerals become digits
     (第三批, 二〇二六年, Part II, third), years of an era the years of the calendar, month names three letters.
     """
-    text = unicodedata.normalize("NFKC", html.unescape(written)).translate(_SIGNS).casefold()
-    text = text.translate(SIMPLIFIED)
-    text = "".join(char for char in text if char.isprintable() or char.isspace())
-    text = re.sub(r"\s+", " ", text).strip()
+    text = unicodedata.normalize("NFKC", html.unescape(written)).casefold().translate(_SIGNS)
+    text = _BLANKS.sub(" ", text).strip()
+    if not text.isprintable():
+        text = _BLANKS.sub(" ", "".join(filter(str.isprintable, text))).strip()
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
     text = _YEAR.sub(lambda found: _digits(found[0]), text)
     text = _ERA_YEAR.sub(_calendar_year, text)
@@ -71,8 +73,7 @@ def folded(written: str) -> str:
 
 def core(text: str) -> str:
     """Letters and digits alone; two numbers stay apart by a dot where anything stood between them."""
-    apart = _BETWEEN_NUMBERS.sub("\0", text)
-    return "".join("." if char == "\0" else char for char in apart if char.isalnum() or char == "\0")
+    return _NEITHER.sub("", _BETWEEN_NUMBERS.sub("\0", text)).replace("\0", ".")
 
 
 def _digits(written: str) -> str:

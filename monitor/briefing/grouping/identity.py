@@ -13,6 +13,8 @@ from monitor.domain.urls import host_of, url_key
 from monitor.domain.words import ItemType
 from monitor.pages.registrable import registrable_host
 
+CLOSE_DAYS = 3
+REPOST_DAYS = 31
 _MOBILE = re.compile(r"^(?:m|wap|mobile|3g)\.")
 _SESSION = re.compile(r";jsessionid=[^?#]*", re.IGNORECASE)
 _LOCAL = re.compile(r"(?:省|市(?!场)|县|区|州|镇|乡|旗|盟)")
@@ -26,8 +28,9 @@ _JOINT = re.compile(r"等$|等?[\d一二三四五六七八九十多]{0,3}个?(?:
 class Identity:
     """An item as it is compared with others.
 
-    `subject` is the body of the policy that a reading is about, and of the title itself for all else. `issuer` and
-    `source` are the item's fields in the form of `folding.core`, `text` that of `textmatch.comparable`.
+    `subject` is the body of the policy that a reading is about, and of the title itself for all else; `subject_issuer`
+    is the policy's office where the reading names it. `issuer` and `source` are the item's fields in the form of
+    `folding.core`, `text` that of `textmatch.comparable`.
     """
 
     address: str
@@ -40,6 +43,7 @@ class Identity:
     source: str
     is_reading: bool
     subject: str
+    subject_issuer: str
     text: str
 
 
@@ -47,18 +51,22 @@ def identity_of(item: Item, text: str | None = None) -> Identity:
     """Read an item, with the text of its page where there is one."""
     day, source = item.date, core(folded(item.source))
     issuer = core(folded(item.issuer or ""))
-    title = take_apart(item.title, posted=(day.year, day.month, day.day) if day else None, places=(source, issuer))
+    domain = _domain(item.url)
+    places = [source, issuer, *re.findall(r"^[a-z\d-]{4,}", domain)]
+    title = take_apart(item.title, posted=(day.year, day.month, day.day) if day else None, places=places)
+    subject_issuer, subject = subject_of(title.reading) if title.reading else ("", title.body)
     return Identity(
         address=_MOBILE.sub("", url_key(_SESSION.sub("", item.url))),
         host=_MOBILE.sub("", host_of(item.url).removeprefix("www.")),
-        domain=_domain(item.url),
+        domain=domain,
         day=day,
         title=title,
         number=_completed(document_number(item.document_number) or title.number, title, title.issuer or issuer),
         issuer=issuer,
         source=source,
         is_reading=title.reading is not None or item.type is ItemType.INTERPRETATION,
-        subject=subject_of(title.reading) if title.reading else title.body,
+        subject=subject,
+        subject_issuer=subject_issuer,
         text=_without_heading(comparable(text), title, core(folded(item.document_number or ""))),
     )
 
@@ -96,6 +104,8 @@ def is_office_in_doubt(one: Identity, other: Identity) -> bool:
     names a local office, a title that names none may be any other's.
     """
     a, b = one.title.issuer, other.title.issuer
+    if days_between(one, other) != 0 and _are_sister_sites(one.host, other.host) and not (a and b):
+        return True
     if a and b and (not _NAMELESS.match(a) or one.domain == other.domain):
         return False
     voices = _voice(one), _voice(other)
@@ -116,11 +126,13 @@ def is_office_in_doubt(one: Identity, other: Identity) -> bool:
 def is_one_office(a: str, b: str) -> bool:
     """Whether one name is short for the other (工信部, 工业和信息化部), or the first of several that issue jointly.
 
-    A branch is an office of its own: 国家税务总局 is not 国家税务总局四川省税务局.
+    A branch is an office of its own: 国家税务总局 is not 国家税务总局四川省税务局. The order of joint issuers is free.
     """
     shorter, longer = sorted((_JOINT.sub("", name) for name in (a, b)), key=len)
     is_branch = bool(shorter) and longer.startswith(shorter) and _BRANCH.search(longer.removeprefix(shorter))
-    return not is_branch and is_short_for(shorter, longer)
+    if is_branch:
+        return False
+    return is_short_for(shorter, longer) or sorted(shorter) == sorted(longer)
 
 
 def _completed(number: DocNumber | None, title: Title, issuer: str) -> DocNumber | None:
@@ -144,6 +156,13 @@ def _voice(item: Identity) -> str:
     if item.title.issuer and not _NAMELESS.match(item.title.issuer):
         return item.title.issuer
     return item.issuer if is_office(item.issuer) else ""
+
+
+def _are_sister_sites(host: str, other: str) -> bool:
+    """Whether two hosts are those of offices of one kind in two places: fgw.one.gov.cn, fgw.two.gov.cn."""
+    label, _, rest = host.partition(".")
+    other_label, _, other_rest = other.partition(".")
+    return label == other_label and rest != other_rest and rest.count(".") >= 2 and other_rest.count(".") >= 2
 
 
 def _are_two(place: re.Match[str], other: re.Match[str]) -> bool:

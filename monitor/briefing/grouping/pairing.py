@@ -5,42 +5,37 @@ body, the number, the text. Where nothing proves that two items are one document
 """
 
 import re
-from collections.abc import Collection
 from enum import Enum
 
-from rapidfuzz.distance import OSA, Indel
+from rapidfuzz.distance import Indel
 
-from monitor.briefing.grouping.docnumber import is_short_for, same_number
-from monitor.briefing.grouping.folding import core
+from monitor.briefing.grouping.docnumber import same_number
 from monitor.briefing.grouping.identity import (
+    CLOSE_DAYS,
+    REPOST_DAYS,
     Identity,
     are_of_two_offices,
     days_between,
     have_one_unique_number,
     is_office_in_doubt,
+    is_one_office,
 )
-from monitor.briefing.grouping.textmatch import Comparison, Verdict, compare, figures_in
-from monitor.briefing.grouping.titlemarks import clashing, is_of_time, is_said_in, stages_of
-from monitor.briefing.grouping.titleparts import Title, is_office
+from monitor.briefing.grouping.textmatch import Comparison, Verdict, compare, figures_in, may_agree
+from monitor.briefing.grouping.textproof import does_text_prove, is_telling
+from monitor.briefing.grouping.titlemarks import OF_ANOTHER, clashing, stages_of
+from monitor.briefing.grouping.titleparts import LEAST_BODY, Title, is_office, width, without_form
 
-_LEAST_BODY = 8
 _LONG_BODY = 12
 _LEAST_BEGINNING = 14
-_LONG_TEXT = 40
-_CLOSE_DAYS = 3
-_REPOST_DAYS = 31
+_LONG_TITLE = 20
+_COPY_DAYS = 7
 _READING_DAYS = 180
 _RECURRING = re.compile(
     r"日报|周报|旬报|月报|季报|快报|简报|快讯|行情|指数|监测|预报|预警|提醒|例行|会议|发布会|任免|受理|拟|公示|处罚|名单|报价"
-    r"|daily|weekly|monthly|quarterly|annual|minutes|speech|remarks|statement|testimony|bulletin|report|overview|release"
-    r"|wochen|monats|bericht|议事|会议|결과|동향"
+    r"|\b(?:daily|weekly|monthly|quarterly|annual|minutes|speech|remarks|statement|testimony|bulletin|report|overview"
+    r"|release)s?\b|wochen|monats|bericht|议事|会议|결과|동향"
 )
-_OF_ANOTHER = frozenset({("stage", "corrected"), ("stage", "passed-on"), ("stage", "ended")})
-_FORM = re.compile(
-    r"的?(?:若干|实施|指导)?(?:通知|公告|通告|意见|决定|函|办法|全文)?(?:全文)?(?:发布|公布|印发|出台)?$"
-)
-_ANNOUNCED = re.compile(r"^[^\W\d_]{2,12}?(?:印发|发布|公布|出台)(?=.{6})")
-_WORD = re.compile(r"[a-zà-ÿ]{3,}|\d+(?:\.\d+)?|[^\W\da-zà-ÿ]+")
+_DIGITS = re.compile(r"\d+")
 
 
 class Relation(Enum):
@@ -64,7 +59,7 @@ def relation(one: Identity, other: Identity) -> Relation:
     elif one.is_reading != other.is_reading and compare(one.text, other.text).verdict is not Verdict.AGREE:
         reading, policy = (one, other) if one.is_reading else (other, one)
         return Relation.INTERPRETATION if _explains(reading, policy) else Relation.DIFFERENT
-    if _must_differ(one, other) or not _is_same(one, other, compare(one.text, other.text)):
+    if _must_differ(one, other) or not _is_same(one, other):
         return Relation.DIFFERENT
     return Relation.SAME
 
@@ -72,34 +67,43 @@ def relation(one: Identity, other: Identity) -> Relation:
 def _explains(reading: Identity, policy: Identity) -> bool:
     """Whether a reading names this policy in its title, or carries its number; an edition of another year is not it."""
     gap = days_between(reading, policy)
-    if len(reading.subject) < _LEAST_BODY / 2 or (gap is not None and gap > _READING_DAYS):
+    if len(reading.subject) < LEAST_BODY / 2 or (gap is not None and gap > _READING_DAYS):
         return False
     if have_one_unique_number(reading, policy):
         return not clashing(reading.title.marks, policy.title.marks)
     title = policy.title
-    return reading.subject in (title.body, title.full)
+    if reading.subject_issuer and title.issuer and not is_one_office(reading.subject_issuer, title.issuer):
+        return False
+    names = (title.body, title.full, title.name, without_form(title.body))
+    return reading.subject in names
 
 
 def _must_differ(one: Identity, other: Identity) -> bool:
     """Whether numbers, offices, years, batches, periods, annexes or stages say that these are two documents."""
     if same_number(one.number, other.number) is False or are_of_two_offices(one, other):
         return True
-    return clashing(one.title.marks, other.title.marks) and not _have_one_title(one.title, other.title)
+    return clashing(one.title.marks, other.title.marks) and not _have_one_title(one, other)
 
 
-def _is_same(one: Identity, other: Identity, texts: Comparison) -> bool:
+def _is_same(one: Identity, other: Identity) -> bool:
+    is_unique = have_one_unique_number(one, other)
+    has_one_title = _have_one_title(one, other)
+    bears_one_number = is_unique and _may_bear_one_number(one.title, other.title)
+    is_beginning = _is_beginning(one.title, other.title)
+    if not (has_one_title or bears_one_number or is_beginning) and not may_agree(one.text, other.text):
+        return False
+    texts = compare(one.text, other.text)
     if not _may_be_one_edition(one, other, texts):
         return False
-    is_unique = have_one_unique_number(one, other)
-    if is_office_in_doubt(one, other) and not is_unique and not _is_telling(texts):
+    if is_office_in_doubt(one, other) and not is_unique and not is_telling(texts):
         return False
-    if _have_one_title(one.title, other.title):
+    if has_one_title:
         return is_unique or _holds_for_one_title(one, other, texts)
-    if is_unique and _may_bear_one_number(one.title, other.title):
+    if bears_one_number:
         return texts.verdict is not Verdict.CLASH
-    if (one.title.is_cut or other.title.is_cut) and _is_beginning(one.title, other.title):
+    if is_beginning:
         return _holds_for_cut_title(one, other, texts)
-    return texts.verdict is Verdict.AGREE and _does_text_prove(one, other, texts)
+    return texts.verdict is Verdict.AGREE and does_text_prove(one, other, texts)
 
 
 def _may_be_one_edition(one: Identity, other: Identity, texts: Comparison) -> bool:
@@ -107,28 +111,31 @@ def _may_be_one_edition(one: Identity, other: Identity, texts: Comparison) -> bo
     a, b = one.title.edition, other.title.edition
     if a == b or (a and b):
         return a == b
+    if any(item.day and f"{item.day.year}年{item.day.month}月{item.day.day}日" in (a or b) for item in (one, other)):
+        return True
     is_of_these_days = any(item.day and str(item.day.year) in (a or b) for item in (one, other))
     gap = days_between(one, other)
-    return texts.verdict is Verdict.AGREE and is_of_these_days and gap is not None and gap <= _REPOST_DAYS
+    return texts.verdict is Verdict.AGREE and is_of_these_days and gap is not None and gap <= REPOST_DAYS
 
 
-# --- titles -----------------------------------------------------------------------------------------------------
-
-
-def _have_one_title(a: Title, b: Title) -> bool:
+def _have_one_title(one: Identity, other: Identity) -> bool:
     """Whether the bodies are equal, and what stands around them names no two offices or kinds of reading."""
+    a, b = one.title, other.title
     if a.is_cut or b.is_cut or (a.aside and b.aside and a.aside != b.aside):
         return False
     if a.full == b.full:
         return True
     if a.reading and b.reading:
-        return a.reading.form == b.reading.form and a.full.removeprefix("关于") == b.full.removeprefix("关于")
+        letters, others = (sorted(title.full.removeprefix("关于")) for title in (a, b))
+        return a.reading.form == b.reading.form and a.reading.subject == b.reading.subject and letters == others
     if stages_of(a.marks) != stages_of(b.marks):
         return False
     if a.body == b.body:
         return True
     shorter, longer = sorted((a.full, b.full), key=len)
-    return len(shorter) >= _LEAST_BODY and longer.endswith(shorter) and is_office(longer.removesuffix(shorter))
+    before = longer.removesuffix(shorter)
+    is_site = before in one.host.split(".") or before in other.host.split(".")
+    return len(shorter) >= LEAST_BODY and longer != before and (is_site or is_office(before))
 
 
 def _may_bear_one_number(a: Title, b: Title) -> bool:
@@ -137,13 +144,17 @@ def _may_bear_one_number(a: Title, b: Title) -> bool:
     An annex or a part of a document may bear its number too.
     """
     if a.is_number or b.is_number:
-        return not any(mark in _OF_ANOTHER or mark[0] in ("annex", "part") for mark in a.marks | b.marks)
+        return not any(mark in OF_ANOTHER or mark[0] in ("annex", "part") for mark in a.marks | b.marks)
     return a.marks == b.marks and Indel.normalized_similarity(a.body, b.body) >= 0.6
 
 
 def _is_beginning(a: Title, b: Title) -> bool:
-    shorter, longer = sorted((a.full, b.full), key=len)
-    return _width(shorter) >= _LEAST_BEGINNING and longer.startswith(shorter) and (a if a.full == shorter else b).is_cut
+    """Whether a cut title is how the other one begins, be it without the issuer that one of them names."""
+    for one, other in ((a, b), (b, a)):
+        for cut, whole in ((one.full, other.full), (one.head, other.head)):
+            if one.is_cut and width(cut) >= LEAST_BODY and whole.startswith(cut):
+                return True
+    return False
 
 
 def _holds_for_one_title(one: Identity, other: Identity, texts: Comparison) -> bool:
@@ -151,11 +162,11 @@ def _holds_for_one_title(one: Identity, other: Identity, texts: Comparison) -> b
     if texts.verdict is Verdict.CLASH:
         return False
     if texts.verdict is Verdict.AGREE:
-        is_recurring = bool(_RECURRING.search(one.title.plain))
+        is_recurring = _is_recurring(one, other)
         if texts.has_slips:
-            return gap is not None and gap <= _CLOSE_DAYS and not is_recurring
-        days = _CLOSE_DAYS if is_recurring else _REPOST_DAYS
-        least_figures = 2 if gap is None or gap <= _REPOST_DAYS else 4
+            return gap is not None and gap <= CLOSE_DAYS and not is_recurring
+        days = CLOSE_DAYS if is_recurring else REPOST_DAYS
+        least_figures = 2 if gap is None or gap <= REPOST_DAYS else 4
         has_figures = len(figures_in(texts.shared)) >= least_figures
         return has_figures or gap is None or gap <= days or _has_one_number(one, other)
     is_named = one.title.is_named or other.title.is_named
@@ -167,16 +178,29 @@ def _holds_for_one_title(one: Identity, other: Identity, texts: Comparison) -> b
 def _holds_without_text(one: Identity, other: Identity, gap: int | None, *, is_named: bool) -> bool:
     """Whether equal titles alone are enough: one that is short is not, one that comes again needs the same day."""
     is_elsewhere = one.host != other.host
-    width = _width(one.title.body)
-    if width < _LEAST_BODY or (width < _LONG_BODY and not is_named and not is_elsewhere):
+    least = min(width(one.title.body), width(other.title.body))
+    if least < LEAST_BODY or (least < _LONG_BODY and not is_named and not is_elsewhere):
         return False
+    is_signed = is_named or _has_one_number(one, other) or bool(one.title.issuer and other.title.issuer)
     if gap is None:
-        return is_named
-    if _RECURRING.search(one.title.plain) and not is_named:
+        return is_named or (is_signed and is_elsewhere and not _is_recurring(one, other))
+    if _is_recurring(one, other) and not is_named:
         has_period = any(kind in ("year", "期", "号", "nth", "number") for kind, _ in one.title.marks)
-        return width >= _LONG_BODY and (gap == 0 or (gap <= _CLOSE_DAYS and is_elsewhere and has_period))
-    is_signed = is_named or bool(one.title.issuer and other.title.issuer)
-    return gap <= (_REPOST_DAYS if is_elsewhere and is_signed else _CLOSE_DAYS)
+        is_told_apart = has_period or least >= _LONG_TITLE
+        return least >= _LONG_BODY and (gap == 0 or (gap <= CLOSE_DAYS and is_elsewhere and is_told_apart))
+    if not is_elsewhere:
+        return gap <= CLOSE_DAYS if is_signed else gap <= 1 and not _are_neighbours(one, other)
+    return gap <= (REPOST_DAYS if is_signed or least >= _LONG_TITLE else _COPY_DAYS)
+
+
+def _are_neighbours(one: Identity, other: Identity) -> bool:
+    """Whether one title stands at two addresses of a folder that differ in numbers alone, which are two files."""
+    forms = {_DIGITS.sub("0", item.address) for item in (one, other)}
+    return one.title.full == other.title.full and len(forms) == 1 and forms.pop().count("/") > 1
+
+
+def _is_recurring(one: Identity, other: Identity) -> bool:
+    return any(_RECURRING.search(item.title.plain) for item in (one, other))
 
 
 def _holds_for_cut_title(one: Identity, other: Identity, texts: Comparison) -> bool:
@@ -184,93 +208,22 @@ def _holds_for_cut_title(one: Identity, other: Identity, texts: Comparison) -> b
     if texts.verdict in (Verdict.CLASH, Verdict.APART):
         return False
     if texts.verdict is Verdict.AGREE or _has_one_number(one, other):
-        return gap is None or gap <= _REPOST_DAYS
+        return gap is None or gap <= REPOST_DAYS
+    if min(width(one.title.full), width(other.title.full)) < _LEAST_BEGINNING:
+        return False
     # On one site two documents of a day may begin alike, and differ behind the cut.
-    is_sure = one.host != other.host or (
-        one.title.is_cut != other.title.is_cut and one.title.marks == other.title.marks
-    )
-    return gap == 0 and is_sure
+    is_elsewhere = one.host != other.host
+    is_whole_known = one.title.is_cut != other.title.is_cut
+    is_clear = is_whole_known and _is_nothing_told_behind(one.title, other.title)
+    if is_elsewhere and is_clear and not _is_recurring(one, other):
+        return gap is not None and gap <= _COPY_DAYS
+    return gap == 0 and (is_elsewhere or (is_whole_known and one.title.marks == other.title.marks))
+
+
+def _is_nothing_told_behind(a: Title, b: Title) -> bool:
+    """Whether the rest of the title has no batch, annex or stage that makes another document of it."""
+    return all(kind == "year" for kind, _ in a.marks ^ b.marks)
 
 
 def _has_one_number(one: Identity, other: Identity) -> bool:
     return same_number(one.number, other.number) is True
-
-
-# --- texts ------------------------------------------------------------------------------------------------------
-
-
-def _is_telling(texts: Comparison) -> bool:
-    """Whether a shared text is more than a form of words that any office may use."""
-    if texts.verdict is not Verdict.AGREE:
-        return False
-    return _width(texts.shared) >= _LONG_TEXT or len(figures_in(texts.shared)) > 1
-
-
-def _does_text_prove(one: Identity, other: Identity, texts: Comparison) -> bool:
-    """Whether one text under two titles is one document.
-
-    A form has the same words for many documents: what only one of the titles says must stand in the shared text, for
-    then the text is about it. Marks that one title alone has must stand there too, or the text hold figures enough.
-    """
-    gap = days_between(one, other)
-    if gap is None or gap > _REPOST_DAYS or texts.has_slips:
-        return False
-    figures = len(figures_in(texts.shared))
-    if figures > 1 and _is_subtitled(one.title, other.title):
-        return True
-    for mark in one.title.marks ^ other.title.marks:
-        if not (is_said_in(mark, texts.shared) or (figures > 1 and is_of_time(mark))):
-            return False
-    if _has_one_number(one, other) or (one.title.name and one.title.name == other.title.name):
-        return True
-    least_figures = 2 if gap <= _CLOSE_DAYS else 4
-    return _is_about_both(one.title, other.title, texts.shared, has_figures=figures >= least_figures)
-
-
-def _is_about_both(a: Title, b: Title, shared: str, *, has_figures: bool) -> bool:
-    """Whether the titles are two names for what a shared text is about: one cut down, extended, mistyped or retold."""
-    shares = _shares(a, b, shared)
-    if OSA.distance(a.body, b.body, score_cutoff=1) <= 1:
-        # Of a word and its misspelling the text has one; of two words that differ it has none, or both.
-        return _numbers_in(a) == _numbers_in(b) and min(shares) == 0 and max(shares) >= 0.5
-    names = [_ANNOUNCED.sub("", _FORM.sub("", title.body)) for title in (a, b)]
-    (shorter, _), (longer, share) = sorted(zip(names, shares, strict=True), key=lambda named: len(named[0]))
-    if _width(shorter) >= _LEAST_BODY:
-        if shorter == longer or (has_figures and longer.endswith(shorter) and _width(shorter) > 0.6 * _width(longer)):
-            return True
-        if is_short_for(shorter, longer) and share >= 0.3:
-            return True
-    is_retold = has_figures and Indel.normalized_similarity(shorter, longer) < 0.6
-    return min(shares) >= 0.25 or (is_retold and max(shares) >= 0.5 and sum(shares) >= 0.6)
-
-
-def _is_subtitled(a: Title, b: Title) -> bool:
-    """Whether one title is the other without what stands behind its dash."""
-    return (a.head == b.body or b.head == a.body) and min(map(_width, (a.head, b.head))) >= _LEAST_BODY
-
-
-def _numbers_in(title: Title) -> list[str]:
-    return re.findall(r"\d+", title.body)
-
-
-def _shares(a: Title, b: Title, shared: str) -> tuple[float, float]:
-    """How much of what only one title says stands in the shared text, for both."""
-    pieces, others = _pieces(a), _pieces(b)
-    return _share_in(pieces - others, shared), _share_in(others - pieces, shared)
-
-
-def _pieces(title: Title) -> frozenset[str]:
-    """The words of scripts with blanks, and the pairs of letters of those without."""
-    found: set[str] = set()
-    for word in _WORD.findall(title.plain):
-        found |= {word} if word.isascii() else {word[place : place + 2] for place in range(max(1, len(word) - 1))}
-    return frozenset(map(core, found))
-
-
-def _share_in(pieces: Collection[str], text: str) -> float:
-    return sum(piece in text for piece in pieces) / len(pieces) if pieces else 1.0
-
-
-def _width(body: str) -> int:
-    """Letters as far as they tell: one of a script with blanks counts a third."""
-    return sum(not char.isascii() for char in body) + sum(char.isascii() for char in body) // 3

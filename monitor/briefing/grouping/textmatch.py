@@ -14,8 +14,17 @@ _LEAST_CHARS = 24
 _LEAST_SHARE = 0.6
 _LONG_CHARS = 300
 _WORDS_BETWEEN = 8
+_PIECES = 12
+_PIECE_CHARS = 8
+_LEAST_PIECES = 3
 _CREDIT = re.compile(
     r"(?:信息|文章|稿件)?(?:来源|发布时间|发布日期|责任编辑|编辑|作者|记者|审核|校对|浏览次数|阅读次数|字号|分享到)\s?[:(][^\s。]{0,20}"
+)
+
+_PAGE = re.compile(
+    r"^[ \t]*(?:[-—–]+ ?\d{1,3} ?[-—–]+|第 ?\d{1,3} ?页(?:[ ,，/]*共 ?\d{1,3} ?页)?|page \d{1,3}(?: of \d{1,3})?)"
+    r"[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
 )
 
 
@@ -38,8 +47,9 @@ class Comparison:
 
 
 def comparable(text: str | None) -> str:
-    """A text as it is compared: its opening, folded, letters and digits alone, without lines of credit."""
-    return core(_CREDIT.sub(" ", folded((text or "")[: 2 * _MAX_CHARS])))[:_MAX_CHARS]
+    """A text as it is compared: its opening, folded, letters and digits alone, without credits and page numbers."""
+    opening = _PAGE.sub(" ", (text or "")[: 2 * _MAX_CHARS])
+    return core(_CREDIT.sub(" ", folded(opening)))[:_MAX_CHARS]
 
 
 def compare(one: str, other: str) -> Comparison:
@@ -76,6 +86,16 @@ def compare(one: str, other: str) -> Comparison:
     return Comparison(Verdict.AGREE, shorter[first[0] : ends[0]], slips > 0 or edge > 2)
 
 
+def may_agree(one: str, other: str) -> bool:
+    """Whether two texts can agree at all, told cheaply: some pieces of the shorter one stand in the other."""
+    shorter, longer = sorted((one, other), key=len)
+    if len(shorter) < _LEAST_CHARS:
+        return False
+    if len(shorter) < _PIECES * _PIECE_CHARS:
+        return True
+    return sum(_piece(shorter, place) in longer for place in _piece_places(shorter)) >= _LEAST_PIECES
+
+
 def figures_in(text: str) -> frozenset[str]:
     """The numbers of a text but years and single digits: what a form is filled in with."""
     numbers = re.findall(r"\d+(?:\.\d+)*", text)
@@ -83,13 +103,39 @@ def figures_in(text: str) -> frozenset[str]:
 
 
 def _long_blocks(shorter: str, longer: str) -> list[tuple[int, int, int]]:
+    """The long pieces that both texts have, in their order: place in the shorter, place in the longer, length.
+
+    The shorter text is aligned with the part of the longer that its pieces stand in: alignment with the whole of a text
+    that is much longer would find its letters all over it.
+    """
     least = 6 if _is_wide(shorter) else 14
-    opcodes = Indel.opcodes(shorter, longer)
-    return [
-        (op.src_start, op.dest_start, op.src_end - op.src_start)
-        for op in opcodes
-        if op.tag == "equal" and op.src_end - op.src_start >= least
-    ]
+    start, end = _window(shorter, longer)
+    blocks: list[tuple[int, int, int]] = []
+    for op in Indel.opcodes(shorter, longer[start:end]):
+        if op.tag == "equal" and op.src_end - op.src_start >= least:
+            a, b, size = op.src_start, op.dest_start + start, op.src_end - op.src_start
+            floor_a, floor_b = (blocks[-1][0] + blocks[-1][2], blocks[-1][1] + blocks[-1][2]) if blocks else (0, 0)
+            while a > floor_a and b > floor_b and shorter[a - 1] == longer[b - 1]:
+                a, b, size = a - 1, b - 1, size + 1
+            blocks.append((a, b, size))
+    return blocks
+
+
+def _window(shorter: str, longer: str) -> tuple[int, int]:
+    """Where in the longer text the shorter one may stand, by the places of its pieces; all of it where that is open."""
+    shifts = [found - place for place in _piece_places(shorter) if (found := longer.find(_piece(shorter, place))) >= 0]
+    if len(shifts) < _LEAST_PIECES:
+        return 0, len(longer)
+    margin = len(shorter) // 4
+    return max(0, min(shifts) - margin), max(shifts) + len(shorter) + margin
+
+
+def _piece_places(text: str) -> range:
+    return range(0, len(text) - _PIECE_CHARS + 1, max(1, (len(text) - _PIECE_CHARS) // (_PIECES - 1)))
+
+
+def _piece(text: str, place: int) -> str:
+    return text[place : place + _PIECE_CHARS]
 
 
 def _allowed_edge(matched: int) -> int:

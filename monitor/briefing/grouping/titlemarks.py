@@ -45,6 +45,7 @@ _STAGES = {
     "dismissed": r"免职|免去|辞去",
     "listed": r"名单|目录|清单",
 }
+OF_ANOTHER = frozenset({("stage", "corrected"), ("stage", "passed-on"), ("stage", "ended")})
 _STAGE_PATTERNS = tuple((stage, re.compile(pattern)) for stage, pattern in _STAGES.items())
 
 

@@ -12,14 +12,12 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from monitor.domain.page import PageErrorCode
-from monitor.errors import BrowserMissing
 from monitor.net.blocks import error_of_status
 from monitor.net.failure import FetchFailed, failed
 from monitor.net.guard import Guard
 from monitor.net.proxy import GuardedProxy
 from monitor.net.response import Response
 from monitor.net.tls import tls_context
-from monitor.pages.browser import find_browser
 from monitor.pages.render.complaints import failure_of_complaint, refused, too_large
 from monitor.pages.render.session import Session
 from monitor.pages.render.tab import Tab, quietly
@@ -49,16 +47,6 @@ class Renderer:
         proxy, self._proxy = self._proxy, None
         if proxy is not None:
             await proxy.close()
-
-    def is_available(self) -> bool:
-        """Whether there is a browser to draw with; it may still fail to start."""
-        if self._pages.browser.endpoint:
-            return True
-        try:
-            find_browser(self._pages.browser)
-        except BrowserMissing:
-            return False
-        return True
 
     async def render(self, url: str) -> Response:
         """The page's HTML once its scripts have come to rest, in UTF-8, with status and headers of the last answer.

@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,8 +35,8 @@ class At:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with Store.open(f"sqlite:///{tmp_path / 'monitor.db'}") as store:
+async def store(sqlite_url: str) -> AsyncIterator[Store]:
+    async with Store.open(sqlite_url) as store:
         await store.check()
         yield store
 
@@ -235,10 +234,10 @@ async def test_possible_gaps_of_any_run_and_open_alarms_stand_at_the_end(store: 
             session.add(RunSection(run_id=run_id, ordinal=0, name="公告", url=url, is_gap=is_gap))
     finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message="the list fell from 20 candidates to 2", section="公告")
     await store.alarms.settle(source.id or 0, run_id=later, due=[finding], judged={}, at=NOW)
-    gaps = [(gap.kind, gap.detail, gap.url) for gap in (await write()).gaps if gap.kind != "silent"]
+    gaps = [(gap.kind, gap.place, gap.reason, gap.url) for gap in (await write()).gaps if gap.kind != "silent"]
     assert gaps == [
-        ("possible_gap", "公告", "https://a.example/gg/"),
-        ("structure", "公告 · the list fell from 20 candidates to 2", None),
+        ("possible_gap", "公告", "", "https://a.example/gg/"),
+        ("structure", "公告", "the list fell from 20 candidates to 2", None),
     ]
 
 

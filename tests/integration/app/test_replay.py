@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import json
+import re
 import shutil
 import sqlite3
 import sys
@@ -18,6 +19,8 @@ import pytest_asyncio
 from monitor.app.briefings import BriefingDesk, BriefingQuery
 from monitor.app.proof import Proof
 from monitor.bootstrap import App, open_app
+from monitor.briefing.compose import Briefing
+from monitor.briefing.render import render_briefing
 from monitor.demo.sample_settings import TIMEZONE, sample_settings
 from monitor.demo.scripted_model import ScriptedModel
 from monitor.demo.site import SampleSite
@@ -39,7 +42,7 @@ class Recorded:
     first: str = ""
     second: str = ""
     items: list[dict[str, Any]] = field(default_factory=list)
-    overview: list[dict[str, Any]] = field(default_factory=list)
+    briefings: list[Briefing] = field(default_factory=list)
     files_after_first: set[str] = field(default_factory=set)
 
     def files(self) -> set[str]:
@@ -54,11 +57,16 @@ class Recorded:
         settings = self.settings.model_copy(
             update={"data_dir": folder, "database_url": f"sqlite:///{folder / 'monitor.db'}"}
         )
-        return Recorded(settings, folder, self.first, self.second, self.items, self.overview)
+        return Recorded(settings, folder, self.first, self.second, self.items, self.briefings)
 
     def file(self, record: dict[str, Any]) -> Path:
         """Where this copy has the file of a record."""
         return self.folder / "evidence" / record["file"].partition("/evidence/")[2]
+
+    @property
+    def overview(self) -> list[dict[str, Any]]:
+        """The sentences of the overviews, as the briefings' JSON has them."""
+        return [one.model_dump(mode="json") for briefing in self.briefings for one in briefing.overview]
 
     async def judged(self, items: list[dict[str, Any]], overview: Any = ()) -> dict[str, Any]:
         """What the checker says, which reads nothing but the files."""
@@ -90,8 +98,10 @@ async def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
             source = await app.sources.add(values)
             found.first = (await app.sweeps.sweep(source)).run_id
             found.files_after_first = found.files()
-            found.overview = [one.model_dump() for one in (await app.briefings.write(BriefingQuery(top=50))).overview]
-            found.items = [await proved(app, item.id or 0) for item in await app.store.items.for_run(found.first)]
+            items = await app.store.items.for_run(found.first)
+            for types in ([], *([kind] for kind in dict.fromkeys(item.type for item in items))):
+                found.briefings.append(await app.briefings.write(BriefingQuery(top=50, types=types)))
+            found.items = [await proved(app, item.id or 0) for item in items]
             found.second = (await app.sweeps.sweep(await app.sources.get("ministry"))).run_id
     return found
 
@@ -106,10 +116,48 @@ class TestProof:
     async def test_every_url_title_date_and_figure_stands_in_the_bytes_that_were_kept(self, recorded: Recorded) -> None:
         judged = await recorded.judged(recorded.items, recorded.overview)
         assert judged["problems"] == []
-        assert recorded.overview
+        assert judged["of_overview"] > 40
         assert judged["checked"] > 200
         assert len(recorded.items) > 40
         assert {record["problem"] for item in recorded.items for record in item["records"]} == {""}
+
+    async def test_what_a_model_invented_was_dropped_and_counted(self, recorded: Recorded) -> None:
+        """Beside each true sentence of an overview the model writes five that rest on nothing."""
+        written = [briefing for briefing in recorded.briefings if briefing.overview]
+        assert len(written) > 3
+        for briefing in written:
+            assert briefing.overview_dropped >= 5 * len({one.items[0] for one in briefing.overview})
+        kept = " ".join(one["text"] for one in recorded.overview)
+        assert not any(invented in kept for invented in ("98765", "87.3%", "2031", "关于未来的若干意见"))
+        reasons = [reason for (reason,) in recorded.rows("SELECT reason FROM fallback WHERE phase = 'summarise'")]
+        extracts = [item for item in recorded.items if item["summary_by"] == "extract"]
+        assert len(extracts) > 40
+        assert sum("not on the page: " in reason and "98765亿元" in reason for reason in reasons) == len(extracts)
+
+    async def test_what_could_not_be_seen_is_said_in_the_language_of_the_briefing(self, recorded: Recorded) -> None:
+        whole = recorded.briefings[0]
+        told = render_briefing(whole, "md").decode().partition("未能看到的内容")[2]
+        assert {"degraded", "unseen", "blocked"} <= {gap.kind for gap in whole.gaps}
+        assert "网站只让浏览器访问（412）" in told
+        assert "模型的摘要未被采用，改为摘录" in told
+        assert "（原文）" not in told
+
+    async def test_the_checker_notices_an_altered_overview(self, recorded: Recorded) -> None:
+        with_figures = [one for one in recorded.overview if re.search(r"\d", one["text"])]
+        assert len(with_figures) > 5
+        for sentence in with_figures:
+            altered = sentence | {"text": re.sub(r"\d+", lambda found: f"{found[0]}9", sentence["text"], count=1)}
+            assert (await recorded.judged(recorded.items, [altered]))["problems"], altered
+        dated = next(one for one in with_figures if re.search(r"\d{4}年\d+月\d+日", one["text"]))
+        for order in (r"\1年\3月\2日", r"\1年\2月\2日"):  # the same figures, which are another day or none
+            other_day = re.sub(r"(\d{4})年(\d+)月(\d+)日", order, dated["text"])
+            judged = await recorded.judged(recorded.items, [dated | {"text": other_day}])
+            assert judged["problems"] or other_day == dated["text"], other_day
+        invented = [
+            {"text": "全国新增装机8765.4万千瓦。", "items": [recorded.items[0]["id"]]},
+            {"text": "总体平稳。", "items": []}, {"text": "总体平稳。", "items": [999_999]},
+        ]  # fmt: skip
+        assert len((await recorded.judged(recorded.items, invented))["problems"]) == 3
 
     async def test_the_checker_notices_what_was_altered(self, recorded: Recorded) -> None:
         def altered(**changes: Any) -> list[dict[str, Any]]:
@@ -126,9 +174,6 @@ class TestProof:
             assert (await recorded.judged(altered(**changes)))["problems"], changes
         claims = [claim | {"passage": f"{claim['passage']}另行增加999人。"} for claim in altered()[0]["claims"]]
         assert (await recorded.judged(altered(claims=claims)))["problems"]
-        cited = [recorded.items[0]["id"]]
-        invented = [{"text": "全国新增装机8765.4万千瓦。", "items": cited}, {"text": "总体平稳。", "items": []}]
-        assert len((await recorded.judged(recorded.items, invented))["problems"]) == 2
 
     async def test_an_item_without_a_record_says_so(self, recorded: Recorded, tmp_path: Path) -> None:
         copy = recorded.copy(tmp_path / "copy")
@@ -221,6 +266,16 @@ class TestReplay:
         copy.file(copy.items[0]["records"][-1]).write_bytes(copy.file(copy.items[1]["records"][-1]).read_bytes())
         async with open_app(copy.settings) as app:
             with pytest.raises(RecordLost, match="altered or damaged"):
+                await app.replays.replay(recorded.first)
+
+    async def test_how_many_records_are_gone_is_said_before_anything_is_done(
+        self, recorded: Recorded, tmp_path: Path
+    ) -> None:
+        copy = recorded.copy(tmp_path / "copy")
+        for item in copy.items[:3]:
+            copy.file(item["records"][-1]).unlink()
+        async with open_app(copy.settings) as app:
+            with pytest.raises(RecordLost, match=r"cannot be replayed: 3 of its \d\d files .* there is no such file"):
                 await app.replays.replay(recorded.first)
 
     async def test_a_page_that_was_not_recorded_is_an_error_and_no_fetch(

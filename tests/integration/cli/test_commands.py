@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -218,26 +219,34 @@ async def test_a_reader_who_leaves_early_is_no_error(monitor: Any) -> None:
     assert err == b""
 
 
+async def test_a_command_loads_no_library_that_it_does_not_need() -> None:
+    program = "import sys, monitor.bootstrap; print(*{name.partition('.')[0] for name in sys.modules})"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
+    loaded = (await process.communicate())[0].decode().split()
+    assert "sqlalchemy" in loaded
+    assert not {"playwright", "openai", "fastapi", "dbos", "docx", "openpyxl", "apprise", "pypdfium2"} & set(loaded)
+
+
 async def test_help_comes_at_once_and_names_every_command(monitor: Any) -> None:
     said = await monitor("--help")
     assert said.code == 0
     names = ("init", "doctor", "page", "sources", "sweep", "items", "runs", "brief", "db", "demo", "bench", "users")
-    for name in (*names, "serve", "worker", "scheduler", "web"):
+    for name in (*names, "search", "serve", "worker", "scheduler", "web"):
         assert f"\n  {name} " in said.out
-    for name in ("search", "research"):
+    for name in ("research",):
         assert f"\n  {name} " not in said.out
 
 
-async def test_the_bench_shows_what_small_contexts_save(monitor: Any) -> None:
-    figures = (await monitor("bench", "tokens", "--json")).document["figures"]
+def test_the_bench_shows_what_small_contexts_save(typed: Any) -> None:
+    figures = typed(["bench", "tokens", "--json"]).document["figures"]
     pruned, general = figures
     assert pruned["largest_context_chars"] <= 20_000 < general["largest_context_chars"]
     assert pruned["prompt_tokens"] < general["prompt_tokens"]
     assert pruned["items"] > 20
 
 
-async def test_the_demo_prints_a_ranked_briefing_and_writes_it_as_a_page(monitor: Any) -> None:
-    said = await monitor("demo", "--out", "out")
+def test_the_demo_prints_a_ranked_briefing_and_writes_it_as_a_page(typed: Any, tmp_path: Path) -> None:
+    said = typed(["demo", "--out", "out"])
     assert said.code == 0
     assert said.out.count("（列表）") + said.out.count("（正文）") + said.out.count("（网址）") >= 20
     assert "monitor init" in said.out
@@ -245,7 +254,7 @@ async def test_the_demo_prints_a_ranked_briefing_and_writes_it_as_a_page(monitor
     assert heads.count("国家绿色能源总署关于加快构建新型绿色能源体系的指导意见") == 1
     assert "亦见 国家绿色能源总署关于加快构建新型绿色能源体系的指导意见（东川省能源局" in said.out
     assert "东川省关于加快构建新型绿色能源体系的实施方案" in heads
-    assert (monitor.folder / "out" / "briefing.html").stat().st_size > 10_000
+    assert (tmp_path / "out" / "briefing.html").stat().st_size > 10_000
 
 
 async def test_a_model_that_answers_is_used_and_its_cost_is_told(monitor: Any, ministry: Any, here: Any) -> None:

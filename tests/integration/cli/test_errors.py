@@ -33,26 +33,27 @@ def test_a_mistake_in_the_configuration_is_named_with_its_mend(
     assert said.out == ""
 
 
-async def test_a_database_that_cannot_be_reached_is_one_line_without_its_password(monitor: Any) -> None:
+def test_a_database_that_cannot_be_reached_is_one_line_without_its_password(
+    typed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-    said = await monitor(
-        "items", "list", "--json", MONITOR_DATABASE_URL=f"postgresql://u:geheim@127.0.0.1:{port}/monitor"
-    )
+    monkeypatch.setenv("MONITOR_DATABASE_URL", f"postgresql://u:geheim@127.0.0.1:{port}/monitor")
+    said = typed(["items", "list", "--json"])
     assert said.code == 2
     assert "cannot be used" in said.complaint
     assert "geheim" not in said.err + said.out
     assert said.document["error"]["exit_code"] == 2
 
 
-async def test_dates_the_wrong_way_round_are_told_before_anything_runs(monitor: Any, here: Any) -> None:
-    await here("sources", "add", "https://a.example/", "--name", "a")
-    said = await monitor("sweep", "a", "--since", "2026-11-20", "--until", "2026-11-01", "--json")
+def test_dates_the_wrong_way_round_are_told_before_anything_runs(typed: Any) -> None:
+    typed(["sources", "add", "https://a.example/", "--name", "a"])
+    said = typed(["sweep", "a", "--since", "2026-11-20", "--until", "2026-11-01", "--json"])
     assert said.code == 2
     assert "wrong way round" in said.complaint
     assert "wrong way round" in said.document["error"]["message"]
-    assert (await here("runs", "list", "--json")).document == {"runs": []}
+    assert typed(["runs", "list", "--json"]).document == {"runs": []}
 
 
 @pytest.mark.parametrize(
@@ -89,12 +90,14 @@ def test_the_debug_option_shows_the_traceback(typed: Any) -> None:
     assert "Traceback" in said.err
 
 
-async def test_a_page_of_50_mb_is_refused_from_a_file_and_from_the_network(monitor: Any, site: Any, reply: Any) -> None:
+async def test_a_page_of_50_mb_is_refused_from_a_file_and_from_the_network(
+    monitor: Any, here: Any, site: Any, reply: Any
+) -> None:
     body = b"<html><body>" + b"<p>long</p>" * (50 * 2**20 // 11)
     saved = Path(monitor.folder) / "large.html"
     saved.write_bytes(body)
     monitor.allow(site.url(""))
-    from_file = await monitor("page", "large.html", "--url", "https://a.example/", "--json")
+    from_file = await here("page", "large.html", "--url", "https://a.example/", "--json")
     from_network = await monitor("page", site.on("/large", reply(body)), "--json")
     for said in (from_file, from_network):
         assert said.code == 1
@@ -151,6 +154,7 @@ def test_the_doctor_goes_on_where_the_configuration_is_broken(typed: Any, tmp_pa
         "browser",
         "model",
         "search",
+        "template",
         "delivery",
         "storage",
         "disk",

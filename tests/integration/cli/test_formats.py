@@ -1,6 +1,5 @@
 """`monitor brief` and `items export` in their formats, as they are typed."""
 
-import json
 import os
 import pty
 import subprocess
@@ -77,7 +76,7 @@ def test_a_terminal_is_not_flooded_with_what_it_cannot_show(folder: Path, words:
     assert f"A {words[-1]} is nothing that a terminal can show: name a file with --out FILE." in done.stderr.decode()
 
 
-def test_what_is_piped_has_no_mark_of_a_file_and_bytes_stay_bytes(folder: Path) -> None:
+def test_what_is_piped_has_no_mark_of_a_file_and_bytes_stay_bytes(typed: Any, folder: Path) -> None:
     def piped(*words: str) -> bytes:
         done = subprocess.run(
             [sys.executable, "-m", "monitor", *words], cwd=folder, capture_output=True, timeout=60, check=True,
@@ -87,4 +86,4 @@ def test_what_is_piped_has_no_mark_of_a_file_and_bytes_stay_bytes(folder: Path) 
 
     assert piped("items", "export").startswith(b"id,source,section,title")
     assert piped("items", "export", "--format", "xlsx").startswith(b"PK")
-    assert json.loads(piped("items", "export", "--format", "json")) == {"items": []}
+    assert typed(["items", "export", "--format", "json"]).document == {"items": []}

@@ -1,6 +1,5 @@
 """A real PostgreSQL and SQLite files: every test of the store runs on both, each on a fresh, migrated database."""
 
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,15 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.domain.tables import Run, Source
-from monitor.store import migrate
 from monitor.store.database import Store
-
-
-@pytest.fixture(scope="session")
-def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("template") / "monitor.db"
-    migrate.upgrade(f"sqlite:///{file}")
-    return file
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -35,12 +26,9 @@ def empty_url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iter
 
 
 @pytest.fixture
-def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def url(kind: str, request: pytest.FixtureRequest) -> str:
     """A migrated database without any row."""
-    if kind == "sqlite":
-        yield f"sqlite:///{shutil.copy(request.getfixturevalue('sqlite_template'), tmp_path)}"
-    else:
-        yield request.getfixturevalue("postgres_url")
+    return str(request.getfixturevalue("sqlite_url" if kind == "sqlite" else "postgres_url"))
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ async def test_an_alarm_goes_with_its_source_and_bears_its_present_name(store: S
 async def test_an_alarm_is_untold_until_somebody_was_told(store: Store, source: Source) -> None:
     await settle(store, source, [GONE], {"": ALL, "a": ALL})
     (alarm,) = await store.alarms.untold()
-    await store.alarms.mark_told(alarm.id, AT)
+    await store.alarms.mark_told([alarm.id], AT)
     assert await store.alarms.untold() == []
 
 

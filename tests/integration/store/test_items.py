@@ -187,26 +187,6 @@ async def test_the_texts_of_many_items_come_at_once(store: Store, source: Source
     assert await store.items.texts([]) == {}
 
 
-async def test_a_search_finds_words_in_title_summary_and_text_as_they_stand(store: Store, source: Source) -> None:
-    await store.items.save(an_item(source, "1", title="增长 5% 的 GDP", date=date(2026, 2, 1)))
-    summarised, _ = await store.items.save(an_item(source, "2", summary="提到 gdp 与 snake_case"))
-    assert summarised.id is not None
-    await store.items.update(summarised.id, text="正文：可再生能源")
-
-    async def found(words: str, limit: int = 10) -> list[str]:
-        return [item.url.rsplit("/", 1)[1] for item in await store.items.search(words, limit)]
-
-    assert await found("GDP") == ["2", "1"]
-    assert await found("gdp", limit=1) == ["2"]
-    assert await found("再生能源") == ["2"]
-    assert await found("5%") == ["1"]
-    assert await found("%") == ["1"]
-    assert await found("e_c") == ["2"]
-    assert await found("k_c") == []
-    assert await found("/") == []
-    assert await found("  ") == []
-
-
 async def test_the_latest_items_of_a_source_come_first(store: Store, source: Source, run: Run) -> None:
     for hour, path in enumerate(("1", "2", "3")):
         await store.items.save(an_item(source, path, first_seen=NOON + timedelta(hours=hour)))

@@ -36,7 +36,8 @@ async def due(store: Store, source: Source, days_later: float, limit: int = 10) 
 
 async def test_an_item_is_due_once_for_each_day_that_came(store: Store, source: Source, run: Run) -> None:
     item_id = await saved(store, source, run, 1)
-    assert await due(store, source, 1) == [], "its page was never seen"
+    assert await due(store, source, 0.5) == []
+    assert await due(store, source, 1) == [item_id], "no look is on record: the first one is due"
     await store.revisions.keep(sight_of(item_id, AT))
     assert await due(store, source, 0.5) == []
     assert await due(store, source, 1) == [item_id]
@@ -55,6 +56,8 @@ async def test_the_doubtful_come_first_and_then_the_longest_unseen(store: Store,
         await store.revisions.keep(sight_of(item_id, at, doubt=doubt))
     assert await due(store, source, 1) == [ids[3], ids[1], ids[2], ids[0]]
     assert await due(store, source, 1, limit=2) == [ids[3], ids[1]]
+    without = await saved(store, source, run, 9, first_seen=AT - timedelta(days=2))
+    assert await due(store, source, 1) == [ids[3], ids[1], ids[2], ids[0], without], "none takes the place of others"
     assert await due(store, source, 60) == [], "a doubt does not last for ever"
     assert await store.revisions.due(source.id or 0, at=AT + timedelta(days=1), days=(), limit=9) == []
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from monitor.app.health import HealthDesk
 from monitor.app.recording import Recording
 from monitor.app.report import RunReport
+from monitor.app.searching import SearchDesk
+from monitor.app.standing import StandingSearch
 from monitor.app.sweeps import SweepDesk
 from monitor.domain.alarms import AlarmNote
 from monitor.domain.reading import SectionPlan
@@ -20,9 +23,14 @@ from monitor.errors import WorkFailed
 from monitor.evidence.records import Records
 from monitor.evidence.storage import Storage
 from monitor.llm.client import ModelServer
+from monitor.net.client import HttpClient
 from monitor.pages.documents import Documents
 from monitor.pages.loader import Loader
 from monitor.ports import ChatModel
+from monitor.retrieval.folder import BundleFolder
+from monitor.retrieval.scoring import Scoring
+from monitor.search.archive_search import ArchiveSearch
+from monitor.search.opening import Backends
 from monitor.settings import LlmSettings, Settings
 from monitor.store import Store
 from monitor.sweep.agent import Agent, AgentResult
@@ -83,10 +91,10 @@ class Notices:
         self.received: list[AlarmNote] = []
         self.is_down = False
 
-    async def notify(self, alarm: AlarmNote) -> None:
+    async def notify(self, alarms: Sequence[AlarmNote]) -> None:
         if self.is_down:
             raise WorkFailed("the post is closed")
-        self.received.append(alarm)
+        self.received.extend(alarms)
 
 
 class MovableClock:
@@ -110,6 +118,7 @@ class Bureau:
     settings: Settings
     health: HealthDesk
     notices: "Notices"
+    standing: StandingSearch
     name: str = "bureau"
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -152,15 +161,39 @@ def models() -> list[Any]:
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
+def database_url(sqlite_url: str) -> str:
     """Where the bureau's runs are kept; a test that wants another database says so."""
-    return f"sqlite:///{tmp_path / 'monitor.db'}"
+    return sqlite_url
 
 
 @pytest.fixture
 def page_limits() -> dict[str, Any]:
     """What the bureau's runs are told about loading pages."""
     return {}
+
+
+@pytest.fixture
+def search() -> dict[str, Any]:
+    """How the bureau's runs search; as on a fresh install, where only the archive is searched."""
+    return {}
+
+
+@asynccontextmanager
+async def standing_search(store: Store, settings: Settings, clock: MovableClock) -> AsyncIterator[StandingSearch]:
+    """The searches of `query` sources, joined as the program joins them."""
+    archive = ArchiveSearch(fulltext=store.fulltext, weigh=lambda relevance, *_: relevance)
+    backends = Backends(
+        settings=settings, searches=store.searches, archive=archive, clock=clock,
+        new_client=lambda: HttpClient(network=settings.network, max_bytes=settings.pages.max_bytes),
+    )  # fmt: skip
+    scoring = Scoring(settings.search.weights, settings.retrieval)
+    try:
+        yield StandingSearch(
+            gather=SearchDesk(settings=settings.search, over=backends.over).for_gathering, clock=clock, scoring=scoring,
+            folder=BundleFolder(settings.data_dir / "bundles"),
+        )  # fmt: skip
+    finally:
+        await backends.close()
 
 
 @pytest.fixture
@@ -171,17 +204,21 @@ async def bureau(
     models: list[Any],
     database_url: str,
     page_limits: dict[str, Any],
+    search: dict[str, Any],
 ) -> AsyncIterator[Bureau]:
     settings = Settings(
         pages={"delay_s": 0, "render": "never", **page_limits},
         network={"allowed_private_hosts": [site.host]},
         timezone="Asia/Shanghai",
+        search={"cache_s": 0, **search},
+        data_dir=tmp_path,
     )
     async with (
         Store.open(database_url) as store,
         Loader.from_settings(
             pages=settings.pages, network=settings.network, clock=movable_clock, cache_folder=tmp_path / "cache"
         ) as loader,
+        standing_search(store, settings, movable_clock) as standing,
     ):
         await store.check()
 
@@ -197,9 +234,9 @@ async def bureau(
         )  # fmt: skip
         desk = SweepDesk(
             store=store, settings=settings, clock=movable_clock, documents=Documents(), steps=DirectSteps(),
-            presence=presence, health=health, recording=recording,
+            presence=presence, health=health, recording=recording, standing=standing,
         )  # fmt: skip
-        yield Bureau(site, store, desk, movable_clock, settings, health, notices)
+        yield Bureau(site, store, desk, movable_clock, settings, health, notices, standing)
 
 
 class CannedModel:

@@ -31,7 +31,7 @@ async def replayed(bureau: Any, folder: Path, run_id: str) -> Replay:
 
     desk = ReplayDesk(
         store=bureau.store, storage=Storage(str(folder)), settings=bureau.settings, new_loader=new_loader,
-        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes),
+        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes), standing=bureau.standing,
     )  # fmt: skip
     return await desk.replay(run_id)
 

@@ -5,8 +5,9 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
-from monitor.domain.revisions import ChangeKind, Op
+from monitor.domain.revisions import ChangeKind, ItemSight, Op
 from monitor.store.items import ItemFilter
 from tests.integration.conftest import Reply
 
@@ -158,6 +159,23 @@ async def test_an_annex_with_the_same_name_and_another_content_is_a_revision(wat
     (revision,) = await watched.after(2, page(*LAW, annex=True))
     assert revision.kind is ChangeKind.ATTACHMENTS
     assert revision.edits[0]["after"] == "附件：收费标准目录.pdf"
+
+
+async def test_an_item_without_a_first_look_gets_one_and_is_compared_from_then_on(watched: Watched) -> None:
+    await watched.begin(page(*LAW))
+    async with watched.bureau.store.sessions.writing() as session:
+        await session.execute(delete(ItemSight))  # as an earlier version left it
+    assert await watched.after(1, page(*changed("第三条", "48小时", "24小时"))) == []
+    (revision,) = await watched.after(2, page(*LAW))
+    assert revision.change.articles(Op.CHANGED) == ["第三条"]
+
+
+async def test_a_scanned_document_is_another_one_when_its_bytes_are(watched: Watched) -> None:
+    await watched.begin(Reply(b"%PDF-1.4 a scan", headers=PDF))
+    assert await watched.after(1, Reply(b"%PDF-1.4 a scan", headers=PDF)) == []
+    (revision,) = await watched.after(2, Reply(b"%PDF-1.4 another scan", headers=PDF))
+    assert revision.kind is ChangeKind.ATTACHMENTS
+    assert (await watched.item()).attachments == []
 
 
 async def test_what_could_not_be_seen_at_first_is_no_revision_when_it_can(watched: Watched) -> None:

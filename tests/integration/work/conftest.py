@@ -12,7 +12,7 @@ from monitor.app.writing import WritingDesk
 from monitor.channels.opening import channel_of
 from monitor.domain.tables import Source
 from monitor.settings import Settings
-from monitor.store import Store, migrate
+from monitor.store import Store
 from monitor.work.triggers import CronSchedules
 
 
@@ -35,12 +35,8 @@ def clock() -> TurnedClock:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgresql":
-        return str(request.getfixturevalue("postgres_url"))
-    url = f"sqlite:///{tmp_path / 'monitor.db'}"
-    migrate.upgrade(url)
-    return url
+def database_url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url"))
 
 
 @pytest.fixture

@@ -349,20 +349,61 @@ async def test_a_day_on_which_a_source_failed_is_not_quiet(new_desk: NewDesk, cl
     assert [(gap["source"], gap["kind"]) for gap in body["briefing"]["gaps"]] == [("office", "failed")]
 
 
-async def test_an_alarm_goes_once_to_each_target_that_wants_alarms(
-    new_desk: NewDesk, clock: Any, idle: Source, store: Store
+async def raised(desk: Desk, source: Source, section: str, message: str) -> AlarmNote:
+    """An alarm of this moment, handed to the notifier, as the end of a run does."""
+    finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message=message, section=section, section_key=section)
+    await desk.store.alarms.settle(source.id or 0, run_id="r", due=[finding], judged={}, at=desk.clock.now())
+    notes = await desk.store.alarms.untold()
+    await Notices(store=desk.store, settings=desk.settings, clock=desk.clock).notify(notes)
+    assert await desk.store.alarms.untold() == []
+    return notes[-1]
+
+
+async def test_the_alarms_of_a_minute_go_to_a_target_as_one_message(
+    new_desk: NewDesk, clock: Any, idle: Source
 ) -> None:
     desk = new_desk(alarms=True)
-    finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message="no list", section="news", section_key="a")
-    await store.alarms.settle(idle.id or 0, run_id="r", due=[finding], judged={}, at=clock.now())
-    (note,) = await store.alarms.untold()
-    notices = Notices(store=store, settings=desk.settings, clock=clock)
-    for _ in range(2):
-        await notices.notify(note)
+    one = await raised(desk, idle, "news", "the list fell from 20 candidates to 2")
+    clock.turn(seconds=20)
+    other = await raised(desk, idle, "laws", "the list fell from 9 candidates to 1")
+    clock.turn(seconds=29)
     await desk.work()
-    (body,) = (json.loads(one.body) for one in desk.site.asked)
-    assert AlarmNote.model_validate(body["alarm"]) == note
-    assert (body["kind"], body["target"]) == ("alarm", "partners")
+    assert desk.site.asked == []  # the minute is not over for everybody
+    clock.turn(minutes=1)
+    later = await raised(desk, idle, "data", "the list fell from 30 candidates to 3")
+    await desk.work()
+    clock.turn(minutes=2)
+    await desk.work()
+    bodies = [json.loads(one.body) for one in desk.site.asked]
+    assert [[AlarmNote.model_validate(one) for one in body["alarms"]] for body in bodies] == [[one, other], [later]]
+    assert {(body["kind"], body["target"]) for body in bodies} == {("alarm", "partners")}
+    assert "office / laws · 列表结构有变 · 列表由约 9 条减到 1 条" in bodies[0]["text"]
+
+
+async def test_an_alarm_is_told_once_however_often_it_is_handed_on(new_desk: NewDesk, clock: Any, idle: Source) -> None:
+    desk = new_desk(alarms=True)
+    note = await raised(desk, idle, "news", "no list")
+    notices = Notices(store=desk.store, settings=desk.settings, clock=clock)
+    for _ in range(3):
+        await notices.notify([note])  # a process that was killed before it had heard of it
+        clock.turn(minutes=2)
+        await desk.work()
+    assert len(desk.site.asked) == 1
+
+
+async def test_an_alarm_that_comes_after_the_message_of_its_minute_goes_by_itself(
+    new_desk: NewDesk, clock: Any, idle: Source
+) -> None:
+    desk = new_desk(alarms=True)
+    first = await raised(desk, idle, "news", "no list")
+    clock.turn(minutes=2)
+    await desk.work()
+    clock.turn(minutes=-2, seconds=30)  # as another machine has it
+    second = await raised(desk, idle, "laws", "no list")
+    clock.turn(minutes=5)
+    await desk.work()
+    told = [[one["id"] for one in json.loads(one.body)["alarms"]] for one in desk.site.asked]
+    assert told == [[first.id], [second.id]]
 
 
 async def test_a_test_says_that_it_is_one_and_a_typed_briefing_leaves_the_planned_ones_as_they_are(

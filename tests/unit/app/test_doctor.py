@@ -1,6 +1,7 @@
 import datetime as dt
 from pathlib import Path
 
+import docx
 import pytest
 
 from monitor.app.doctor import Doctor, Finding, disk_finding
@@ -34,10 +35,10 @@ async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[st
 
 
 async def test_what_is_well_says_what_was_found() -> None:
-    found = await _examined(Settings(search=SearchSettings(backend=["archive", "brave"])))
+    found = await _examined(Settings(search=SearchSettings(backend=["archive", "ddg_html"])))
     assert {finding.level for finding in found.values()} == {"ok"}
     assert found["clock"].message == "2026-11-21 20:00 in Asia/Shanghai"
-    assert found["search"].message == "archive, brave"
+    assert found["search"].message == "archive, ddg_html"
 
 
 async def test_each_part_that_is_not_well_fails_by_itself() -> None:
@@ -121,3 +122,21 @@ def test_a_disk_that_fills_up_is_warned_of_before_it_is_full(free: int, level: s
     finding = disk_finding(Path("data"), free)
     assert finding.level == level
     assert finding.message.startswith(f"{room} free for data")
+
+
+async def test_a_template_of_the_firm_that_word_cannot_open_fails(tmp_path: Path) -> None:
+    def with_template(path: Path) -> Settings:
+        return Settings.model_validate({"briefing": {"template": path}})
+
+    missing = (await _examined(with_template(tmp_path / "firm.docx")))["template"]
+    assert (missing.level, "cannot be read" in missing.message) == ("fail", True)
+    broken = tmp_path / "broken.docx"
+    broken.write_bytes(b"PK no archive")
+    found = (await _examined(with_template(broken)))["template"]
+    assert (found.level, "is no Word file" in found.message) == ("fail", True)
+    firm = tmp_path / "firm.docx"
+    docx.Document().save(firm)
+    assert (await _examined(with_template(firm)))["template"].model_dump() == {
+        "check": "template", "level": "ok", "message": str(firm),
+    }  # fmt: skip
+    assert (await _examined(Settings()))["template"].level == "ok"

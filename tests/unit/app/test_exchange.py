@@ -61,6 +61,15 @@ def test_every_field_of_every_source_comes_back_as_it_was(kind: str, given_value
 
 
 @pytest.mark.parametrize("kind", WRITERS)
+def test_a_standing_search_comes_back_as_it_was(kind: str) -> None:
+    wanted = [
+        form({"name": "a", "kind": "query", "url": "储能 “补贴” <1>"}),
+        form({"name": "b", "kind": "query", "focus_areas": ["光伏", "gas & oil"]}),
+    ]
+    assert there_and_back(wanted, kind) == wanted
+
+
+@pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize(
     "name",
     [

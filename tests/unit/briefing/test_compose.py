@@ -17,6 +17,7 @@ from monitor.briefing.overview import Overview, Sentence
 from monitor.briefing.render import render_briefing
 from monitor.briefing.wire import FallbackWire, item_wire
 from monitor.domain.alarms import AlarmKind
+from monitor.domain.causes import Cause
 from monitor.domain.reading import UnseenPlace
 from monitor.domain.revisions import ChangeKind, Op, Revision
 from monitor.domain.tables import Item
@@ -185,9 +186,9 @@ def test_possible_gaps_and_open_alarms_are_told_with_the_rest_that_could_not_be_
         ],
     )  # fmt: skip
     value = briefing([item(1)], [state])
-    assert [(gap.kind, gap.detail) for gap in value.gaps] == [
-        ("possible_gap", "公告"),
-        ("silence", "数据 · nothing new since 2026-01-01"),
+    assert [(gap.kind, gap.place, gap.reason) for gap in value.gaps] == [
+        ("possible_gap", "公告", ""),
+        ("silence", "数据", "nothing new since 2026-01-01"),
     ]
     page = html_of(value)
     assert "可能有遗漏" in page
@@ -230,7 +231,9 @@ def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
 def test_many_fallbacks_for_one_reason_are_one_line_for_readers_and_all_of_them_for_programs() -> None:
     fallbacks = [
         FallbackWire(
-            phase=Phase.SUMMARISE, where=f"https://gov.example/{n}", reason=f"extract instead: {n} is not there"
+            phase=Phase.SUMMARISE,
+            where=f"https://gov.example/{n}",
+            reason=Cause.EXTRACT.told(Cause.NOT_ON_PAGE.told(n)),
         )
         for n in range(12)
     ]
@@ -239,7 +242,7 @@ def test_many_fallbacks_for_one_reason_are_one_line_for_readers_and_all_of_them_
     assert len(value.gaps) == 13
     lines = [line for line in render_briefing(value, "md").decode().splitlines() if line.startswith("- 甲 · 降级")]
     assert len(lines) == 2
-    assert "等 12 处 · extract instead" in lines[0]
+    assert lines[0].endswith("等 12 处 · 模型的摘要未被采用，改为摘录")
 
 
 def test_a_briefing_without_items_says_whether_anything_was_seen() -> None:

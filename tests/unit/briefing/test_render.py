@@ -60,7 +60,7 @@ def briefing(**fields: Any) -> Briefing:
         "generated_at": NOW, "public_url": "https://monitor.example/", "items": [shown], "overview_dropped": 1,
         "overview": [{"text": "能源局发布通知。", "items": [7]}], "more": [place("b", places=[place("b-again")])],
         "sources": [{"name": "能源局", "status": "degraded", "new_items": 1, "last_run_at": NOW}],
-        "gaps": [{"source": "能源局", "kind": "unseen", "detail": "公告 · http_412", "url": "https://gov.example/gap"}],
+        "gaps": [{"source": "能源局", "kind": "unseen", "place": "公告", "reason": "http_412", "url": "https://gov.example/gap"}],
         "baselines": [], "extracts": 1, "without_summary": 0, "reposts": [],
     }  # fmt: skip
     return Briefing.model_validate({**values, **fields})

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from monitor.evidence.grounding import ungrounded_numbers
@@ -255,5 +255,9 @@ def test_two_plain_numbers_are_told_apart(claimed: int, seen: int) -> None:
 @given(
     st.text() | _ANY | _SENTENCES | st.sampled_from(["1" * 9000, "亿" * 9000, "1," * 9000, "一点" * 900, "1亿" * 900])
 )
+@example("1分之0010")
+@example("占3分之1.5")
+@example("3分之一百")
+@example("1,234分之3")
 def test_any_text_rests_on_itself(text: str) -> None:
     assert ungrounded_numbers(text, text) == []

@@ -1,0 +1,53 @@
+"""The use case of searching: web.search with the backends that are set."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.domain.searching import MAX_RESULTS, SearchErrorCode, ToolResult
+from monitor.ports import WebSearch
+from monitor.search.choosing import Choice, chosen, for_gathering, unknown_backend
+from monitor.search.contract import TOOL
+from monitor.search.failures import failure
+from monitor.search.tool import SearchTool, refusal
+from monitor.settings import SearchSettings
+from monitor.settings.search import BACKENDS
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """A search whose results may become items, notes or sources, and what should be said about it."""
+
+    search: WebSearch
+    notes: Sequence[str]
+
+
+class SearchDesk:
+    """Searches the web and the archive; `over` gives web.search over some backends."""
+
+    def __init__(self, *, settings: SearchSettings, over: Callable[[Sequence[str]], WebSearch]) -> None:
+        self._settings = settings
+        self._over = over
+
+    def warnings(self) -> Sequence[str]:
+        """What is wrong with the choice of backends."""
+        return chosen(self._settings).warnings
+
+    async def search(self, arguments: Any, *, backend: str | None = None, tool: str = TOOL) -> ToolResult:
+        """The answer of the tool, by the backends that are set or by one that is named."""
+        if backend is None:
+            choice = chosen(self._settings)
+        elif backend in BACKENDS:
+            choice = Choice([backend])
+        else:
+            return refusal(failure(SearchErrorCode.INVALID_INPUT, f"{unknown_backend(backend)}."))
+        return await self._tool(choice).call(tool, arguments)
+
+    def for_gathering(self) -> Gathering:
+        """The search for research and `query` sources: never the stub; the archive alone where nothing else is set."""
+        choice = for_gathering(self._settings)
+        return Gathering(search=self._over(choice.names), notes=choice.warnings)
+
+    def _tool(self, choice: Choice) -> SearchTool:
+        defaults = [self._settings.of(name).max_results or MAX_RESULTS for name in choice.names]
+        return SearchTool(self._over(choice.names), default_results=max(defaults))

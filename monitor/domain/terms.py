@@ -1,0 +1,142 @@
+"""Terms: what a full-text search looks up, cut from texts and queries by one and the same rule.
+
+Latin words and numbers are terms as they stand. A run of Chinese characters, kana or Hangul, which knows no spaces,
+gives each pair of neighbours and each single character: so 光伏 is found in 太阳能光伏发电, without a dictionary.
+Letter case, full-width forms and the radicals that some PDFs hold in place of characters are folded away; white space
+between two such characters, as where a line ends, does not part them.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from pydantic import BaseModel
+
+from monitor.errors import UsageError
+
+MAX_QUERY_CHARS = 1000
+_MAX_TERM_CHARS = 64
+_MOST_LOOKED_UP = 48
+_MOST_LOOSE = 24
+_PAIRED = "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f"
+_LETTER = rf"[^\W_{_PAIRED}]"
+_SPACED_RUN = rf"[{_PAIRED}]+(?:\s+[{_PAIRED}]+)*"
+_PAIRED_RUN = re.compile(_SPACED_RUN)
+_WORD = re.compile(rf"{_LETTER}+")
+_RUN = re.compile(rf"{_SPACED_RUN}|{_LETTER}+")
+_QUOTED = re.compile(r'"([^"]*)"')
+_QUOTES = str.maketrans("“”„‟＂", '"""""')
+_APART = re.compile(r'[\s,;!?:"，。、；：！？]+')
+_JOINING = re.compile(r"如何|怎么|怎样|什么|哪些|为何|哪个|[的了是在和与及或有为对就也都而其之于以被把吗呢]")
+_JOINING_WORD = re.compile(
+    r"an?|and|are|as|at|by|do|does|for|from|has|have|how|in|is|it|of|on|or|the|to|was|were|what|when|where|which|who|with"
+)
+_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\u2f00-\u2fd5\uf900-\ufaff\u0130]")
+
+
+class Clause(BaseModel, frozen=True):
+    """A word or phrase of a query: its runs, their terms, which the index must have, and the pattern of its place."""
+
+    runs: tuple[str, ...]
+    terms: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+class TextQuery(BaseModel, frozen=True):
+    """What is looked for; of the clauses, `needed` have to stand in a text. Without clauses it finds nothing."""
+
+    clauses: tuple[Clause, ...] = ()
+    needed: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> "TextQuery":
+        """A query as a person types it: every word has to stand in the text, and what is in quotes as it stands there.
+
+        No sign has a meaning but the quotes. `UsageError` for more than 1,000 characters.
+        """
+        if len(text) > MAX_QUERY_CHARS:
+            raise UsageError(f"The query has {len(text)} characters; at most {MAX_QUERY_CHARS} can be searched for.")
+        clauses = tuple(dict.fromkeys(clause for one in _pieces(text.translate(_QUOTES)) if (clause := _clause(one))))
+        return cls(clauses=clauses, needed=len(clauses))
+
+    def loosened(self) -> "TextQuery":
+        """The same query where a third of its words, but two at least, are enough: those of a Chinese run pair by pair.
+
+        For questions as a person or a model puts them, which stand nowhere word for word; what only joins words in
+        them does not count.
+        """
+        parts = [part for clause in self.clauses for part in _parts(clause)]
+        clauses = tuple(dict.fromkeys(clause for part in parts if (clause := _clause(part))))[:_MOST_LOOSE]
+        return TextQuery(clauses=clauses, needed=max(min(2, len(clauses)), -(-len(clauses) // 3)))
+
+
+def folded(text: str) -> str:
+    """The text in lower case and with its wide forms folded, each character at its old place."""
+    return (text.translate(_folding()) if _WIDE.search(text) else text).lower()
+
+
+def terms_of(text: str) -> set[str]:
+    """The terms of a text."""
+    plain = folded(text)
+    terms = {word[:_MAX_TERM_CHARS] for word in _WORD.findall(plain)}
+    runs = [run if len(run) == 1 else "".join(run.split()) for run in _PAIRED_RUN.findall(plain)]
+    terms.update("".join(runs))
+    terms.update([run[i : i + 2] for run in runs for i in range(len(run) - 1)])
+    return terms
+
+
+def runs_of(text: str) -> list[str]:
+    """The runs of a folded text, in their order: Latin words and numbers, and what is written without spaces."""
+    return ["".join(run.split()) for run in _RUN.findall(text)]
+
+
+def is_paired(run: str) -> bool:
+    """Whether a run is written without spaces, so that its characters are looked up in pairs."""
+    return _PAIRED_RUN.match(run) is not None
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What is quoted, and each word of the rest."""
+    yield from _QUOTED.findall(text)
+    yield from _APART.split(_QUOTED.sub(" ", text))
+
+
+def _clause(piece: str) -> Clause | None:
+    runs = runs_of(folded(piece))
+    terms = [term for run in runs for term in _looked_up(run)]
+    if not terms:
+        return None
+    looked_up = tuple(dict.fromkeys(terms))[:_MOST_LOOKED_UP]
+    return Clause(runs=tuple(runs), terms=looked_up, pattern=_pattern(runs))
+
+
+def _looked_up(run: str) -> list[str]:
+    """The terms that a run of a query is looked up by: a single character only where it stands alone."""
+    if not is_paired(run):
+        return [run[:_MAX_TERM_CHARS]]
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def _pattern(runs: Sequence[str]) -> re.Pattern[str]:
+    """Where the runs stand one after the other, with nothing but spaces and signs between them; in a folded text."""
+    spelt = (
+        r"\s*".join(map(re.escape, run)) if is_paired(run) else rf"(?<!{_LETTER}){re.escape(run)}(?!{_LETTER})"
+        for run in runs
+    )  # fmt: skip
+    return re.compile(r"[\W_]*".join(spelt))
+
+
+def _parts(clause: Clause) -> Iterator[str]:
+    for run in clause.runs:
+        if not is_paired(run):
+            yield from () if _JOINING_WORD.fullmatch(run) else (run,)
+        for piece in _JOINING.split(run) if is_paired(run) else ():
+            yield from (piece[i : i + 2] for i in range(len(piece) - 1))
+
+
+@cache
+def _folding() -> dict[int, str]:
+    """One character for one, so that a place in the folded text is the same place in the text."""
+    wide = filter(_WIDE.match, map(chr, range(0x10000)))
+    return {ord(char): plain for char in wide if len(plain := unicodedata.normalize("NFKC", char)) == 1} | {0x130: "i"}

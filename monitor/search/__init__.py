@@ -1,0 +1,1 @@
+"""web.search: one tool, many backends (contracts, section 5)."""

@@ -1,0 +1,1 @@
+"""The search services, one module each; all behind `ports.SearchBackend`."""

@@ -1,0 +1,120 @@
+"""Search services on loopback, each speaking its own wire format, and the backends that ask them."""
+
+import datetime as dt
+import shutil
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from monitor.demo.search_services import WIRES, Result
+from monitor.demo.serving import Answer
+from monitor.domain.searching import SearchQuery, ToolResult
+from monitor.domain.tables import Item
+from monitor.net.client import HttpClient
+from monitor.search.archive_search import ArchiveSearch
+from monitor.search.opening import Backends
+from monitor.settings import Settings
+from monitor.settings.search import KEY_VARIABLES
+from monitor.store import Store, migrate
+
+NOW = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
+
+
+async def at_once(pause_s: float) -> None:
+    """What the client does between two tries."""
+
+
+class MovedClock:
+    def __init__(self) -> None:
+        self.at = NOW
+
+    def now(self) -> dt.datetime:
+        return self.at
+
+
+@dataclass
+class Searching:
+    """The backends over a real database, with `asked_at` telling each where its service is."""
+
+    store: Store
+    folder: Path
+    clock: MovedClock
+    settings: dict[str, Any] = field(default_factory=dict)
+    opened: list[Backends] = field(default_factory=list)
+
+    def asked_at(self, name: str, url: str, **settings: Any) -> None:
+        parts = urlsplit(url)
+        self.settings.setdefault("backends", {})[name] = {"base_url": f"{parts.scheme}://{parts.netloc}", **settings}
+
+    def open(self, network: dict[str, Any] | None = None) -> Backends:
+        hosts = [urlsplit(one["base_url"]).netloc for one in self.settings.get("backends", {}).values()]
+        settings = Settings(
+            data_dir=self.folder, search={"cache_s": 0, **self.settings}, pages={"delay_s": 0},
+            network={"allowed_private_hosts": hosts, "timeout_s": 10, **(network or {})},
+        )  # fmt: skip
+        archive = ArchiveSearch(fulltext=self.store.fulltext, weigh=lambda relevance, *_: relevance)
+        backends = Backends(
+            settings=settings, searches=self.store.searches, archive=archive, clock=self.clock,
+            new_client=lambda: HttpClient(network=settings.network, sleep=at_once),
+        )  # fmt: skip
+        self.opened.append(backends)
+        return backends
+
+    async def found(self, *names: str, text: str = "光伏", limit: int = 10, **options: Any) -> ToolResult:
+        return await self.open().over(names).search(SearchQuery(text=text, **options), limit)
+
+    async def gather(self, results: Sequence[Result]) -> None:
+        """Put results into the archive as items."""
+        for number, one in reversed(list(enumerate(results))):
+            item = Item(
+                run_id="r", source="s", section="s", url=one.url, url_key=str(number), title=one.title,
+                summary=one.snippet, date=one.day, first_seen=NOW - dt.timedelta(minutes=number),
+            )  # fmt: skip
+            await self.store.items.save(item)
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("searches") / "monitor.db"
+    migrate.upgrade(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture
+async def searching(empty_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Searching]:
+    for variable in KEY_VARIABLES.values():
+        monkeypatch.setenv(variable, f"key-of-{variable}")
+    async with Store.open(f"sqlite:///{shutil.copy(empty_database, tmp_path)}") as store:
+        searching = Searching(store, tmp_path, MovedClock())
+        yield searching
+        for backends in searching.opened:
+            await backends.close()
+
+
+@pytest.fixture
+def wires() -> dict[str, Any]:
+    return {wire.name: wire for wire in WIRES}
+
+
+@pytest.fixture(params=WIRES, ids=lambda wire: wire.name)
+def wire(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def result() -> type[Result]:
+    return Result
+
+
+@pytest.fixture
+def send(reply: Any) -> Callable[[Answer], Any]:
+    """An answer as a reply of the test's server."""
+
+    def sent(answer: Answer) -> Any:
+        return reply(answer.body, answer.status, {"content-type": answer.content_type})
+
+    return sent

@@ -1,0 +1,85 @@
+"""Terms and queries: what is cut from a text, and what is found again."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.domain.terms import TextQuery, folded, terms_of
+from monitor.errors import UsageError
+
+
+def test_a_run_without_spaces_gives_its_pairs_and_its_characters() -> None:
+    assert terms_of("光伏发电") == {"光", "伏", "发", "电", "光伏", "伏发", "发电"}
+    assert terms_of("可再生能\n 源") >= {"能源"}
+    assert terms_of("カーボン 탄소") >= {"カー", "ーボ", "ボン", "탄소"}
+
+
+def test_latin_words_and_numbers_stand_as_they_are_in_one_case_and_width() -> None:
+    assert terms_of("GDP增长５.2%，Île-de-France_x") == {
+        "gdp",
+        "增",
+        "长",
+        "增长",
+        "5",
+        "2",
+        "île",
+        "de",
+        "france",
+        "x",
+    }
+    assert terms_of("\u2f24小") == {"大", "小", "大小"}
+    assert max(map(len, terms_of("a" * 500))) == 64
+
+
+@settings(max_examples=200)
+@given(st.text())
+def test_folding_moves_nothing_and_terms_hold_letters_and_digits_only(text: str) -> None:
+    assert len(folded(text)) == len(text)
+    assert all(term.isalnum() or not term.isascii() for term in terms_of(text))
+    assert not any(set(term) & set(' "\n\x00') for term in terms_of(text))
+
+
+@settings(max_examples=200)
+@given(before=st.text(max_size=5), word=st.text("光伏储能aB12", min_size=1, max_size=6), after=st.text(max_size=5))
+def test_the_terms_of_a_query_are_terms_of_every_text_in_which_its_pattern_is_seen(
+    before: str, word: str, after: str
+) -> None:
+    text = before + word + after
+    for clause in TextQuery.parse(word).clauses:
+        if clause.pattern.search(folded(text)):
+            assert set(clause.terms) <= terms_of(text)
+
+
+def test_words_are_parted_by_spaces_and_signs_and_quotes_keep_them_together() -> None:
+    query = TextQuery.parse("光伏，储能 “碳 市场” gas-fired")
+    assert [clause.terms for clause in query.clauses] == [
+        ("碳市", "市场"), ("光伏",), ("储能",), ("gas", "fired"),
+    ]  # fmt: skip
+    assert query.needed == 4
+
+
+@pytest.mark.parametrize("text", ["", " ", '"', '""', "，。", "\x00", "*()", "😀"])
+def test_what_holds_no_word_asks_for_nothing(text: str) -> None:
+    assert TextQuery.parse(text).clauses == ()
+    assert TextQuery.parse(text).loosened().clauses == ()
+
+
+def test_a_word_is_seen_whole_and_characters_across_a_line_end() -> None:
+    gas, solar = TextQuery.parse("gas 光伏").clauses
+    assert not gas.pattern.search(folded("gasoline biogas"))
+    assert gas.pattern.search(folded("天然气Gas价格"))
+    assert solar.pattern.search("分布式光\n　伏")
+    assert not solar.pattern.search("光，伏")
+
+
+def test_a_loosened_query_leaves_out_what_joins_words() -> None:
+    loose = TextQuery.parse("what is the 光伏补贴的最新政策是什么").loosened()
+    assert ["".join(clause.terms) for clause in loose.clauses] == [
+        "光伏", "伏补", "补贴", "最新", "新政", "政策",
+    ]  # fmt: skip
+    assert loose.needed == 2
+
+
+def test_a_query_that_is_too_long_is_refused_with_a_sentence() -> None:
+    with pytest.raises(UsageError, match="10000 characters; at most 1000"):
+        TextQuery.parse("光" * 10_000)

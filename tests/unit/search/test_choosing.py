@@ -1,0 +1,46 @@
+"""Which backends are asked."""
+
+import pytest
+
+from monitor.search.choosing import ARCHIVE_ONLY, chosen, for_gathering, lacking
+from monitor.settings import SearchSettings
+from monitor.settings.search import BACKENDS
+
+
+@pytest.mark.parametrize(
+    ("backend", "names", "gathering"),
+    [
+        ("stub", ["stub"], ["archive"]),
+        ("ddg_html", ["ddg_html"], ["ddg_html"]),
+        ("brave, archive,", ["brave", "archive"], ["brave", "archive"]),
+        (["stub", "tavily", "tavily"], ["stub", "tavily"], ["tavily"]),
+        ("google", ["stub"], ["archive"]),
+        (["google", "brave"], ["brave"], ["brave"]),
+        ("", ["stub"], ["archive"]),
+        ([], ["stub"], ["archive"]),
+    ],
+)
+def test_the_stub_stands_in_for_nothing_and_is_never_gathered_from(
+    backend: str | list[str], names: list[str], gathering: list[str]
+) -> None:
+    settings = SearchSettings(backend=backend)
+    assert chosen(settings).names == names
+    assert for_gathering(settings).names == gathering
+    assert (ARCHIVE_ONLY in for_gathering(settings).warnings) == (gathering == ["archive"])
+    assert bool(chosen(settings).warnings) == ("google" in backend)
+
+
+def test_a_warning_names_the_nearest_backend() -> None:
+    assert "did you mean brave?" in chosen(SearchSettings(backend="braev")).warnings[0]
+    assert "the stub takes its place" in chosen(SearchSettings(backend="braev")).warnings[0]
+
+
+def test_what_a_backend_lacks_is_told_with_the_place_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = SearchSettings(backends={"brave": {"api_key_env": "MY_KEY"}})
+    told = {name: lacking(settings, name) or "" for name in BACKENDS}
+    assert [name for name, what in told.items() if what] == ["searxng", "bocha", "brave", "tavily"]
+    assert "MY_KEY" in told["brave"]
+    assert "TAVILY_API_KEY" in told["tavily"]
+    assert "SEARXNG_BASE_URL" in told["searxng"]
+    monkeypatch.setenv("MY_KEY", "x")
+    assert lacking(settings, "brave") is None

@@ -1,0 +1,71 @@
+"""The contract of the tool, and its schemas as they are published."""
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from monitor.domain.searching import (
+    DateRange,
+    ProviderMeta,
+    Recency,
+    SearchError,
+    SearchErrorCode,
+    SearchItem,
+    ToolResult,
+)
+from monitor.search.contract import checked_input
+from monitor.search.schema import search_schema
+
+SCHEMAS = Path(__file__).resolve().parents[3] / "docs" / "schemas"
+
+
+@pytest.mark.parametrize("part", ["input", "output"])
+def test_the_published_schema_is_the_one_of_this_version(part: str) -> None:
+    published = (SCHEMAS / f"web-search-{part}.json").read_text(encoding="utf-8")
+    assert published == search_schema(part), (
+        f"write it anew: .venv/bin/python -m monitor.search.schema {part} > docs/schemas/web-search-{part}.json"
+    )
+
+
+def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
+    given = json.loads(search_schema("input"))
+    assert set(given["properties"]) == {
+        "query", "max_results", "lang", "time_range", "site_filter", "trace_id", "budget_ms",
+    }  # fmt: skip
+    assert given["required"] == ["query"]
+    told = json.loads(search_schema("output"))
+    assert list(told["properties"]) == told["required"] == ["items", "provider_meta", "errors"]
+    parts = told["$defs"]
+    assert parts["SearchItem"]["required"] == ["title", "url", "snippet", "provider", "rank"]
+    assert set(parts["SearchItem"]["properties"]) - set(parts["SearchItem"]["required"]) == {"source", "published_at"}
+    assert parts["ProviderMeta"]["required"] == ["provider_name", "latency_ms", "request_id"]
+    assert parts["SearchError"]["required"] == ["type", "message", "retryable"]
+    assert parts["SearchErrorCode"]["enum"] == [str(code) for code in SearchErrorCode]
+
+
+def test_what_is_not_known_is_left_out_of_the_wire() -> None:
+    meta = ProviderMeta(provider_name="brave", latency_ms=3, request_id="r")
+    item = SearchItem(title="", url="https://a.example/", snippet="", provider="brave", rank=1)
+    error = SearchError(type=SearchErrorCode.TIMEOUT, message="late", retryable=True)
+    wire = ToolResult(items=[item], provider_meta=meta, errors=[error]).wire()
+    assert wire == {
+        "items": [{"title": "", "url": "https://a.example/", "snippet": "", "provider": "brave", "rank": 1}],
+        "provider_meta": {"provider_name": "brave", "latency_ms": 3, "request_id": "r"},
+        "errors": [{"type": "Timeout", "message": "late", "retryable": True}],
+    }
+    with pytest.raises(ValidationError):
+        SearchItem(title="", url="javascript:x", snippet="", provider="brave", rank=1)
+
+
+def test_arguments_become_a_query() -> None:
+    span = {"start": "2026-01-01"}
+    query = checked_input(
+        {"query": "  光伏\n 装机 ", "max_results": 5, "lang": "zh-CN", "time_range": span, "site_filter": "GOV.cn",
+         "trace_id": "t", "budget_ms": 900}
+    ).as_query()  # fmt: skip
+    assert (query.text, query.site_filter, query.lang, query.budget_ms) == ("光伏 装机", "gov.cn", "zh-CN", 900)
+    assert query.time_range == DateRange(start=dt.date(2026, 1, 1))
+    assert checked_input({"query": "x", "time_range": "week"}).as_query().time_range is Recency.WEEK
