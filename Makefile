@@ -51,6 +51,7 @@ check: .venv/.browser ## ruff, mypy, the import rules, and whether the documenta
 .PHONY: soak
 soak: .venv/.browser ## run the long tests (memory, endurance) that `make test` leaves out
 	@.venv/bin/python -m pytest -m soak $(ARGS)
+	@.venv/bin/python -m pytest -m hypothesis --hypothesis-profile=explore
 
 ## Set it up -------------------------------------------------------------------------------------------
 

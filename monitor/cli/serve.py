@@ -1,6 +1,7 @@
 """`monitor serve`, and its parts as processes of their own: `worker`, `scheduler`, `web`."""
 
 import asyncio
+import gc
 import logging
 import signal
 from collections.abc import AsyncIterator
@@ -10,6 +11,8 @@ import typer
 
 from monitor.cli.terminal import Terminal, terminal_of
 from monitor.errors import UsageError
+
+_USUAL_COLLECTING = (700, 10, 10)
 
 
 def serve(context: typer.Context) -> None:
@@ -56,9 +59,17 @@ async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool
 
             address = await stack.enter_async_context(serving(app))
             terminal.note(f"The web part answers at {address}.")
+        _collect_often()
         terminal.note(f"At work: {', '.join(parts)}. SIGTERM or Ctrl-C ends it.")
         await stop.wait()
         terminal.note("Stopping: what is under way gets up to 30 seconds; what does not end is gone on with later.")
+
+
+def _collect_often() -> None:
+    """What the start has made stays and is not looked at again; what runs leave behind goes soon, for months on end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_USUAL_COLLECTING)
 
 
 @asynccontextmanager
