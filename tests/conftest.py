@@ -28,7 +28,7 @@ from psycopg import sql
 from monitor.store import migrate
 
 # How long an example takes says more about the machine than about the program: speed is measured by `monitor bench`.
-# A property takes the same examples each time, so that a change is blamed for what it did; `make soak` looks for others.
+# A property takes the same examples each time: a change is blamed for what it did. `make soak` looks for others.
 settings.register_profile("monitor", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("monitor")
