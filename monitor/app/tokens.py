@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 
-from monitor.domain.tables import Token
+from monitor.domain.people import Token
 from monitor.domain.words import Role
 from monitor.errors import UsageError
 from monitor.ports import Clock

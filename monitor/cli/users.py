@@ -8,7 +8,7 @@ import typer
 from monitor.cli.terminal import JsonOption, Terminal, terminal_of
 
 if TYPE_CHECKING:
-    from monitor.domain.tables import Token
+    from monitor.domain.people import Token
 
 app = typer.Typer(help="Who may sign in.", rich_markup_mode=None)
 

@@ -17,7 +17,6 @@ from monitor.domain.words import (
     ItemType,
     Phase,
     Render,
-    Role,
     RunStatus,
     SavedBy,
     SectionEnd,
@@ -171,15 +170,6 @@ class Schedule(SQLModel, table=True):
     cron: str = Field(max_length=200)
     timezone: str = Field(max_length=64)
     dealt_until: dt.datetime = instant_field(is_required=True)
-
-
-class Token(SQLModel, table=True):
-    """What a program or a person signs in with; only its hash is kept."""
-
-    name: str = Field(primary_key=True, max_length=100)
-    hash: str = Field(max_length=64, index=True)
-    role: Role = word_field(Role, Role.READER)
-    created_at: dt.datetime = instant_field(is_required=True)
 
 
 class Fallback(SQLModel, table=True):

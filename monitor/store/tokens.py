@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlmodel import col
 
-from monitor.domain.tables import Token
+from monitor.domain.people import Token
 from monitor.store.sessions import Sessions, insert_or
 
 

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from monitor import __version__
 from monitor.bootstrap import App
 from monitor.domain.searching import ToolResult
-from monitor.domain.tables import Token
+from monitor.domain.people import Token
 from monitor.errors import MonitorError
 from monitor.web.metrics import exposition
 from monitor.web.parameters import SearchParameters
