@@ -2,6 +2,8 @@
 
 MonitorError
 ├── UsageError            the person who typed or configured it mends it        exit code 2
+│   ├── NotFound            what was named is not there
+│   ├── Conflict            it changed in the meantime: look again
 │   ├── SettingsError       config.yaml or the environment
 │   └── DatabaseError       the database cannot be reached, or is not migrated
 │       └── DatabaseGone      it was there and may come back: wait, and begin again
@@ -29,6 +31,14 @@ class UsageError(MonitorError):
     """Wrong usage: the message says what to type instead."""
 
     exit_code = 2
+
+
+class NotFound(UsageError):
+    """What was named is not there; the message says where to look for what is."""
+
+
+class Conflict(UsageError):
+    """What was to be changed was changed by somebody else, or is not in the state for it: look again."""
 
 
 class SettingsError(UsageError):

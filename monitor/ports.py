@@ -14,7 +14,7 @@ from monitor.domain.deliveries import Letter
 from monitor.domain.page import Page
 from monitor.domain.searching import Findings, SearchQuery, ToolResult
 from monitor.domain.sighting import Sighting, Way
-from monitor.domain.words import Phase, Render
+from monitor.domain.words import EventKind, Phase, Render, SectionEnd
 
 T = TypeVar("T")
 
@@ -173,7 +173,9 @@ class Schedules(Protocol):
 class Progress(BaseModel):
     """One sign of life from a run, for a person who waits: which phase, where in it, how far.
 
-    After the phases comes `revisit`, which looks again at the pages of earlier items.
+    After the phases comes `revisit`, which looks again at the pages of earlier items. What stands below `kind` belongs
+    to the event of that kind: `ordinal` is the section's place in the run, `ended` why its reading ended, `reason` why
+    something fell back or a page could not be seen, `outcome` what came of a model call.
     """
 
     phase: Phase | Literal["revisit"]
@@ -181,6 +183,23 @@ class Progress(BaseModel):
     done: int = 0
     total: int | None = None
     message: str = ""
+    kind: EventKind = EventKind.STEP
+    url: str = ""
+    title: str = ""
+    reason: str = ""
+    ordinal: int | None = None
+    ended: SectionEnd | None = None
+    pages: int | None = None
+    candidates: int | None = None
+    saved: int | None = None
+    item_id: int | None = None
+    tokens: int | None = None
+    ms: int | None = None
+    outcome: str = ""
 
 
 ProgressCallback = Callable[[Progress], None]
+
+
+def untold(progress: Progress) -> None:
+    """What is told where nobody listens."""

@@ -31,6 +31,7 @@ HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
 TEXTS = sorted([*HOME.glob("*.md"), *DOCS.rglob("*.md")])
 SOURCES = "\nsources:\n"
+COMMANDS = ("docs/users/commands.md", "docs/administrators/commands.md", "docs/developers/benchmarks.md")
 MOST_LINES = 260
 
 
@@ -109,7 +110,7 @@ def test_every_setting_stands_on_the_settings_page_as_it_is() -> None:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    told = sections_of(read("docs/users/commands.md") + read("docs/developers/benchmarks.md"))
+    told = sections_of("".join(read(page) for page in COMMANDS))
     known = dict(commands(get_command(new_app())))
     missing = [f"no heading for `{path}`" for path in known if path not in told]
     missing += [f"a heading for `{path}`, which is no command" for path in told if path not in known]
@@ -118,7 +119,7 @@ def test_every_command_and_option_is_documented() -> None:
             names = [name for name in parameter.opts if name.startswith("--")] or parameter.opts
             if parameter.param_type_name == "option" and "--help" not in names:
                 missing += [f"`{path}` without {name}" for name in names if f"{name}`" not in _spaced(told[path])]
-    assert not missing, "docs/users/commands.md has\n" + "\n".join(sorted(missing))
+    assert not missing, "the pages of commands have\n" + "\n".join(sorted(missing))
 
 
 def _spaced(section: str) -> str:

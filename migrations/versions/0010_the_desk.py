@@ -34,6 +34,8 @@ def upgrade() -> None:
         sa.Column("is_shut_out", sa.Boolean(), nullable=False),
         instant("created_at"),
         instant("last_seen_at", nullable=True),
+        instant("looked_at", nullable=True),
+        instant("looked_before_at", nullable=True),
         sa.PrimaryKeyConstraint("name"),
     )
     op.create_table(
@@ -70,6 +72,7 @@ def upgrade() -> None:
 
 
 def _create_marks() -> None:
+    op.add_column("item", sa.Column("moved", sa.String(length=32), nullable=True))
     op.create_table(
         "item_star",
         sa.Column("person", sa.String(length=100), nullable=False),
@@ -107,11 +110,17 @@ def _create_marks() -> None:
 
 
 def _create_the_rest() -> None:
+    op.add_column("delivery", sa.Column("saved_id", sa.Integer(), nullable=True))
     op.create_table(
         "saved_briefing",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("briefing", sa.JSON(), nullable=False),
+        sa.Column("edit", sa.JSON(), nullable=False),
+        sa.Column("size", sa.Integer(), nullable=False),
+        sa.Column("language", sa.String(length=8), nullable=False),
+        sa.Column("since", sa.Date(), nullable=False),
+        sa.Column("until", sa.Date(), nullable=False),
         sa.Column("query", sa.JSON(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("created_by", sa.String(length=100), nullable=False),
@@ -168,6 +177,8 @@ def downgrade() -> None:
         op.drop_table(table)
     for table in ("item_hidden", "item_note", "item_star", "sign_in_try", "web_session", "person"):
         op.drop_table(table)
+    op.drop_column("item", "moved")
+    op.drop_column("delivery", "saved_id")
     with op.batch_alter_table("token") as table:
         for column in ("last_used_at", "expires_at", "created_by", "scopes"):
             table.drop_column(column)

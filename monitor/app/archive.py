@@ -10,19 +10,21 @@ from monitor.briefing.wire import ItemWire, item_wire
 from monitor.domain.revisions import ChangeKind, Edit, Revision
 from monitor.domain.terms import TextQuery
 from monitor.domain.words import ItemType
-from monitor.errors import UsageError
+from monitor.errors import NotFound, UsageError
 from monitor.evidence.telling import told
 from monitor.search.archive_search import ArchiveSearch
 from monitor.store import Store
+from monitor.store.filters import ItemFilter
 from monitor.store.fulltext import Scope
-from monitor.store.items import ItemFilter
 
 
 class ItemQuery(BaseModel):
     """Which items a person wants to see; days are of publication, both included.
 
     All words of `text` stand in the title, the summary or the text, what is in quotes word for word. `site`, for what
-    has a text to look for, is a host whose items, and those of hosts beneath it, are meant.
+    has a text to look for, is a host whose items, and those of hosts beneath it, are meant. `section` stands in the
+    section's name; `starred_by` is a person; hidden items are left out unless `is_hidden` is None (both) or True.
+    `first_seen_since` is an instant.
     """
 
     sources: Sequence[str] = ()
@@ -32,6 +34,13 @@ class ItemQuery(BaseModel):
     until: dt.date | None = None
     text: str = ""
     site: str | None = None
+    section: str | None = None
+    document_number: str | None = None
+    language: str | None = None
+    late: bool | None = None
+    starred_by: str | None = None
+    is_hidden: bool | None = False
+    first_seen_since: dt.datetime | None = None
 
 
 class FoundWire(ItemWire):
@@ -69,51 +78,54 @@ class Archive:
 
     async def items(self, wanted: ItemQuery, limit: int | None = 50) -> list[ItemWire]:
         """The items that are meant, newest first; `UsageError` for a source that never was, or days reversed."""
-        scope = await self._scope(wanted)
+        scope = await scope_of(wanted, self._store)
         if not wanted.text.strip():
             items = await self._store.items.list(scope.items, limit=limit)
         else:
-            matches = await self._store.fulltext.find(_query(wanted.text), scope, limit=limit)
+            matches = await self._store.fulltext.find(query_of(wanted.text), scope, limit=limit)
             items = [match.item for match in matches]
         return [item_wire(item) for item in items]
 
-    async def item(self, item_id: int) -> WholeItem:
-        """One item with the text of its page and its revisions; `UsageError` where there is none of that number."""
+    async def item(self, item_id: int, *, language: str = "en") -> WholeItem:
+        """One item with the text of its page and its revisions, these told in a language; `NotFound` for no item."""
         item = await self._store.items.get(item_id)
         if item is None:
-            raise UsageError(f"There is no item {item_id}; `monitor items list` shows the latest.")
+            raise NotFound(f"There is no item {item_id}; `monitor items list` shows the latest.")
         text = await self._store.items.text(item_id)
-        revisions = [_revision_wire(one) for one in await self._store.revisions.of_item(item_id)]
+        revisions = [_revision_wire(one, language) for one in await self._store.revisions.of_item(item_id)]
         return WholeItem(**item_wire(item).model_dump(), run_id=item.run_id, text=text, revisions=revisions)
 
     async def search(self, wanted: ItemQuery, limit: int = 50) -> list[FoundWire]:
         """The items in which the text that is looked for stands, the best first."""
-        _query(wanted.text)
-        found = await self._search.search(wanted.text, await self._scope(wanted), limit=limit)
+        query_of(wanted.text)
+        found = await self._search.search(wanted.text, await scope_of(wanted, self._store), limit=limit)
         return [
             FoundWire(**item_wire(one.item).model_dump(), score=one.score, snippet=one.snippet) for one in found
         ]  # fmt: skip
 
-    async def _scope(self, wanted: ItemQuery) -> Scope:
-        if wanted.since is not None and wanted.until is not None and wanted.since > wanted.until:
-            raise UsageError(
-                f"The range of dates is the wrong way round: {wanted.since} is after {wanted.until}; "
-                "give the earlier one as --since."
-            )
-        await check_sources(wanted.sources, self._store)
-        return Scope(items=ItemFilter.model_validate(wanted.model_dump(exclude={"text", "site"})), site=wanted.site)
+
+async def scope_of(wanted: ItemQuery, store: Store) -> Scope:
+    """The items that are meant, as the store is asked for them; `UsageError` as `Archive.items` says."""
+    if wanted.since is not None and wanted.until is not None and wanted.since > wanted.until:
+        raise UsageError(
+            f"The range of dates is the wrong way round: {wanted.since} is after {wanted.until}; "
+            "put the earlier one first."
+        )
+    await check_sources(wanted.sources, store)
+    return Scope(items=ItemFilter.model_validate(wanted.model_dump(exclude={"text", "site"})), site=wanted.site)
 
 
-def _query(text: str) -> TextQuery:
+def query_of(text: str) -> TextQuery:
+    """What a person typed to search for; `UsageError` where no word is in it."""
     query = TextQuery.parse(text)
     if not query.clauses:
         raise UsageError("There is nothing to search for: give a word that stands in a title, summary or text.")
     return query
 
 
-def _revision_wire(revision: Revision) -> RevisionWire:
+def _revision_wire(revision: Revision, language: str) -> RevisionWire:
     change = revision.change
     return RevisionWire(
-        seen_at=revision.seen_at, kind=revision.kind, said=told(change, "en"), reason=revision.reason,
+        seen_at=revision.seen_at, kind=revision.kind, said=told(change, language), reason=revision.reason,
         edits=change.edits, more_edits=revision.more_edits,
     )  # fmt: skip

@@ -19,22 +19,29 @@ from monitor.briefing.compose import (
     with_overview,
 )
 from monitor.briefing.gaps import OpenAlarm, SourceState
-from monitor.briefing.grouping import group
+from monitor.briefing.grouping import Group, group
 from monitor.briefing.order import ranked
 from monitor.briefing.overview import write_overview
 from monitor.domain.alarms import AlarmNote
+from monitor.domain.prompts import OURS, Prompts
 from monitor.domain.reading import UnseenPlace
 from monitor.domain.tables import Item, Run, Source
 from monitor.domain.words import ItemType
-from monitor.errors import UsageError
+from monitor.errors import NotFound, UsageError
 from monitor.ports import ChatModel, Clock
+from monitor.ranking import lifts_of
 from monitor.settings import Settings
 from monitor.store import Store
-from monitor.store.items import ItemFilter
+from monitor.store.filters import ItemFilter
 
+NewPrompts = Callable[[], Awaitable[Prompts]]
 NewModel = Callable[[str, Store], Awaitable[ChatModel | None]]
 
 _LANGUAGES = ("zh", "en")
+MOST_BY_HAND = 2000
+"""So many items a briefing may have that is put in order by hand."""
+_FIRST_DAY, _LAST_DAY = dt.date(1900, 1, 1), dt.date(9000, 1, 1)
+"""Nothing was seen outside of these; they keep the arithmetic of days within the calendar."""
 _OVERLAP = dt.timedelta(hours=1)
 """So far behind the last briefing the next one reaches: an item is on record a little later than it is first seen."""
 
@@ -69,16 +76,22 @@ class _Span(BaseModel):
 class BriefingDesk:
     """Writes briefings; `new_model` gives a model whose calls are booked under an id, or None where none is asked."""
 
-    def __init__(self, *, store: Store, clock: Clock, settings: Settings, new_model: NewModel | None = None) -> None:
+    def __init__(
+        self, *, store: Store, clock: Clock, settings: Settings, new_model: NewModel | None = None,
+        new_prompts: NewPrompts | None = None,
+    ) -> None:  # fmt: skip
         self._store = store
         self._clock = clock
         self._settings = settings
         self._new_model = new_model
+        self._new_prompts = new_prompts
 
-    async def write(self, wanted: BriefingQuery) -> Briefing:
+    async def write(self, wanted: BriefingQuery, *, is_whole: bool = False) -> Briefing:
         """The briefing; it speaks for every enabled source that is meant, whether it brought something or not.
 
-        The model's calls are booked under an id of the briefing's own, and held against the budgets of a run.
+        `is_whole`, for one that people put in order by hand: every item is in full, whatever `top` says, and more of
+        them than anybody can look through are a `UsageError`. The model's calls are booked under an id of the
+        briefing's own, and held against the budgets of a run.
         """
         if wanted.language not in _LANGUAGES:
             raise UsageError(f"A briefing is written in {' or '.join(_LANGUAGES)}, not in {wanted.language!r}.")
@@ -86,7 +99,7 @@ class BriefingDesk:
         zone = ZoneInfo(self._settings.timezone)
         now = self._clock.now()
         span = _span_of(wanted, now, zone)
-        items = await self._items(wanted, span)
+        items = await self._items(wanted, span, most=MOST_BY_HAND if is_whole else None)
         is_chosen = bool(wanted.types or wanted.keywords)
         brought = (
             await self._items(wanted.model_copy(update={"types": (), "keywords": ()}), span) if is_chosen else items
@@ -94,20 +107,34 @@ class BriefingDesk:
         model = await self._model(now)
         texts = await self._store.items.texts([item.id or 0 for item in items])
         groups = await asyncio.to_thread(group, items, texts)
-        ranking = await ranked([one.lead for one in groups], model=model, language=wanted.language)
-        briefing = compose(
-            groups, await self._states(brought, wanted, span), ranking=ranking, period=span.period,
-            language=wanted.language, top=wanted.top, generated_at=now.astimezone(zone),
+        lifts = await self._lifts(groups)
+        prompts = await self._new_prompts() if self._new_prompts is not None else OURS
+        ranking = await ranked(
+            [one.lead for one in groups], model=model, language=wanted.language, lifts=lifts, prompts=prompts
+        )
+        briefing = await asyncio.to_thread(
+            compose, groups, await self._states(brought, wanted, span), ranking=ranking, period=span.period,
+            language=wanted.language, top=None if is_whole else wanted.top, generated_at=now.astimezone(zone),
             public_url=self._settings.web.public_url, group=wanted.group,
             changes=await self._changes(wanted, span, zone),
         )  # fmt: skip
-        overview = await write_overview(briefing.items, texts, model=model, language=wanted.language)
+        overview = await write_overview(
+            briefing.items[: wanted.top], texts, model=model, language=wanted.language, prompts=prompts
+        )
         return with_overview(briefing, overview)
 
-    async def _items(self, wanted: BriefingQuery, span: _Span) -> list[Item]:
+    async def _items(self, wanted: BriefingQuery, span: _Span, *, most: int | None = None) -> list[Item]:
         known = wanted.previous.item_ids if wanted.previous is not None else set()
-        items = await self._store.items.list(_filter_of(wanted, span), limit=None)
+        items = await self._store.items.list(_filter_of(wanted, span), limit=None if most is None else most + 1)
+        if most is not None and len(items) > most:
+            raise UsageError(f"More than {most} items are meant: choose fewer days, or some sources, types or words.")
         return [item for item in items if item.id not in known]
+
+    async def _lifts(self, groups: Sequence[Group]) -> list[int]:
+        """How far people's feedback moves each document: what was said of its lead, else of another place of it."""
+        each = [[one.lead, *one.places] for one in groups]
+        wishes = await self._store.marks.wishes([item for items in each for item in items])
+        return [next((lift for lift in lifts_of(items, wishes) if lift), 0) if wishes else 0 for items in each]
 
     async def _model(self, now: dt.datetime) -> ChatModel | None:
         if self._new_model is None:
@@ -183,11 +210,11 @@ async def check_sources(names: Sequence[str], store: Store) -> None:
     for name in names:
         if await store.sources.get(name) is None and not await store.runs.list(source=name, limit=1):
             known = ", ".join(one.name for one in (await store.sources.list())[:10]) or "none yet"
-            raise UsageError(f"There is no source {name!r}; known are {known}.")
+            raise NotFound(f"There is no source {name!r}; known are {known}.")
 
 
 def _span_of(wanted: BriefingQuery, now: dt.datetime, zone: ZoneInfo) -> _Span:
-    last = wanted.day or now.astimezone(zone).date()
+    last = min(max(wanted.day or now.astimezone(zone).date(), _FIRST_DAY), _LAST_DAY)
     first = last - dt.timedelta(days=wanted.days - 1)
     begin, end = _midnight(first, zone), _midnight(last + dt.timedelta(days=1), zone)
     if wanted.previous is not None:

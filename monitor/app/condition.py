@@ -1,12 +1,16 @@
 """The use cases of those who watch the service: is it ready, and how does it fare."""
 
+import datetime as dt
+
 from pydantic import BaseModel
 
+from monitor.app.doctor import WARN_BYTES, free_bytes
 from monitor.errors import MonitorError
 from monitor.pages.browser import find_browser
 from monitor.ports import Clock, Presence
 from monitor.settings import Settings
 from monitor.store import Store
+from monitor.store.address import DatabaseAddress
 from monitor.store.figures import ServiceFigures
 
 
@@ -17,6 +21,28 @@ class Readiness(BaseModel):
     database: str
     queue: str
     browser: str
+
+
+class Process(BaseModel):
+    """A process at work."""
+
+    name: str
+    kind: str
+
+
+class Machine(BaseModel):
+    """What the work stands on: who is at work, what waits and since when, how much room is left for the data.
+
+    `database_bytes` is the size of a SQLite file, None for another database.
+    """
+
+    processes: list[Process]
+    queued: int
+    running: int
+    waits_s: float
+    free_bytes: int
+    is_room_low: bool
+    database_bytes: int | None
 
 
 class Condition:
@@ -45,7 +71,24 @@ class Condition:
     async def figures(self) -> tuple[ServiceFigures, float, dict[str, int]]:
         """The counts, how long the oldest queued run waits in seconds, and how many processes of each kind live."""
         figures = await self._store.figures.service()
-        since = figures.oldest_queued_at
-        waits_s = max(0.0, (self._clock.now() - since).total_seconds()) if since else 0.0
+        waits_s = _since(figures.oldest_queued_at, self._clock.now())
         alive = list((await self._presence.alive()).values())
         return figures, waits_s, {kind: alive.count(kind) for kind in ("worker", "scheduler")}
+
+    async def machine(self) -> Machine:
+        """What the work stands on at this moment."""
+        now = self._clock.now()
+        pulse = await self._store.outlook.pulse(now)
+        alive = await self._presence.alive()
+        free = free_bytes(self._settings.data_dir)
+        file = DatabaseAddress.parse(self._settings.database_url).file
+        return Machine(
+            processes=[Process(name=name, kind=kind) for name, kind in sorted(alive.items())],
+            queued=pulse.queued, running=pulse.running, waits_s=_since(pulse.oldest_queued_at, now),
+            free_bytes=free, is_room_low=free < WARN_BYTES,
+            database_bytes=file.stat().st_size if file is not None and file.exists() else None,
+        )  # fmt: skip
+
+
+def _since(instant: dt.datetime | None, now: dt.datetime) -> float:
+    return max(0.0, (now - instant).total_seconds()) if instant else 0.0

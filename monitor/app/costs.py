@@ -8,20 +8,9 @@ from pydantic import BaseModel
 
 from monitor.ports import Clock
 from monitor.store import Store
-from monitor.store.searches import SearchSpending
-from monitor.store.usage import Spending
-
-
-class DaySpending(Spending):
-    """What one source spent in one phase on one day of the service's time zone."""
-
-    day: dt.date
-
-
-class DaySearches(SearchSpending):
-    """What was asked of one search backend on one day of the service's time zone."""
-
-    day: dt.date
+from monitor.store.calendar import Day
+from monitor.store.searches import DaySearches
+from monitor.store.usage import DayPhase, DaySpending, NamedSpending
 
 
 class Costs(BaseModel):
@@ -36,6 +25,26 @@ class Costs(BaseModel):
     cost: float | None
 
 
+class CostChart(BaseModel):
+    """What some days came to: by day and phase, by model, by source, and the searches by day and backend."""
+
+    days: list[dt.date]
+    phases: list[DayPhase]
+    models: list[NamedSpending]
+    sources: list[NamedSpending]
+    searches: list[DaySearches]
+
+    @property
+    def cost(self) -> float | None:
+        """The money in all; None where nothing had a price."""
+        return sum_of([*(one.cost for one in self.phases), *(one.cost for one in self.searches)])
+
+    def cost_on(self, day: dt.date) -> float | None:
+        """The money of one day."""
+        rows: list[DayPhase | DaySearches] = [*self.phases, *self.searches]
+        return sum_of(one.cost for one in rows if one.day == day)
+
+
 class CostDesk:
     """Tells what the model and the search services cost."""
 
@@ -46,29 +55,54 @@ class CostDesk:
 
     async def ledger(self, days: int) -> Costs:
         """What was spent on so many days, today included."""
-        until = self._clock.now().astimezone(self._zone).date()
-        rows: list[DaySpending] = []
-        searches: list[DaySearches] = []
-        for back in range(days):
-            day = until - dt.timedelta(days=back)
-            span = self._midnight(day), self._midnight(day + dt.timedelta(days=1))
-            rows += [DaySpending(day=day, **one.model_dump()) for one in await self._store.usage.spendings(*span)]
-            searches += [
-                DaySearches(day=day, **one.model_dump()) for one in await self._store.searches.spendings(*span)
-            ]
+        span = self._days(days)
+        newest_first = span[::-1]
+        rows = await self._store.usage.daily(newest_first)
+        searches = await self._store.searches.daily(newest_first)
         return Costs(
-            since=until - dt.timedelta(days=days - 1), until=until, costs=rows, searches=searches,
+            since=span[0].date, until=span[-1].date, costs=rows, searches=searches,
             calls=sum(row.calls for row in rows),
             cost=sum_of([*(row.cost for row in rows), *(one.cost for one in searches)]),
-            tokens=sum(row.prompt_tokens + row.completion_tokens for row in rows),
+            tokens=sum(row.tokens for row in rows),
         )  # fmt: skip
+
+    async def chart(self, days: int) -> CostChart:
+        """What was spent on so many days, today included, in as many rows as charts have room for."""
+        span = self._days(days)
+        begin, end = span[0].begin, span[-1].end
+        return CostChart(
+            days=[day.date for day in span],
+            phases=await self._store.usage.daily_by_phase(span),
+            models=await self._store.usage.by_model(begin, end),
+            sources=await self._store.usage.by_source(begin, end),
+            searches=await self._store.searches.daily(span),
+        )
 
     async def tokens_today(self) -> int:
         """The tokens of all calls since midnight: what the daily budget is held against."""
-        return await self._store.usage.tokens_since(self._midnight(self._clock.now().astimezone(self._zone).date()))
+        return await self._store.usage.tokens_since(self._days(1)[0].begin)
 
-    def _midnight(self, day: dt.date) -> dt.datetime:
-        return dt.datetime.combine(day, dt.time.min, tzinfo=self._zone).astimezone(dt.UTC)
+    def today(self) -> dt.date:
+        """The day that it is for the service."""
+        return self.dates(1)[0]
+
+    def dates(self, count: int) -> list[dt.date]:
+        """So many days, today the last of them."""
+        return [day.date for day in self._days(count)]
+
+    def _days(self, count: int) -> list[Day]:
+        return days_until(self._clock.now(), self._zone, count)
+
+
+def days_until(now: dt.datetime, zone: ZoneInfo, count: int) -> list[Day]:
+    """So many days of a zone, that of `now` the last."""
+
+    def midnight(day: dt.date) -> dt.datetime:
+        return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
+
+    today = now.astimezone(zone).date()
+    dates = [today - dt.timedelta(days=back) for back in reversed(range(count))]
+    return [Day(date, midnight(date), midnight(date + dt.timedelta(days=1))) for date in dates]
 
 
 def sum_of(costs: Iterable[float | None]) -> float | None:

@@ -7,16 +7,18 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
 
-from monitor.app.dispatch import Dispatch
+from monitor.app.dispatch import Dispatch, read
 from monitor.app.sweeps import WORKER
+from monitor.briefing.compose import Briefing
 from monitor.briefing.deliver import new_delivery, planned_name
-from monitor.domain.deliveries import Delivery, DeliveryKind, DeliveryStatus
+from monitor.domain.deliveries import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
 from monitor.domain.words import ItemType
-from monitor.errors import UsageError, WorkFailed
+from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
 from monitor.formats.render import check_format
 from monitor.ports import Clock, Presence, Schedules, Steps
 from monitor.settings import Settings
 from monitor.store import Store
+from monitor.store.sessions import storable
 
 _LOOK_EVERY_S = 0.5
 _PATIENCE_S = 60.0
@@ -42,6 +44,7 @@ class DeliveryWire(BaseModel):
     last_error: str | None
     message_id: str
     key: str
+    saved_id: int | None = None
 
 
 class DeliveryDesk:
@@ -85,16 +88,36 @@ class DeliveryDesk:
         await self._store.deliveries.create(delivery)
         return await self._tried(delivery, is_served=served)
 
-    async def retry(self, delivery_id: str) -> DeliveryWire:
+    async def send(self, name: str, briefing: Briefing, saved_id: int) -> DeliveryWire:
+        """Send a saved briefing as it stands; where a service is at work, that does it, and this does not wait."""
+        target, now = self._dispatch.target(name), self._clock.now()
+        served = await self._is_served()
+        typed = f"{planned_name(now)}-{secrets.token_hex(2)}"
+        delivery = new_delivery(target, DeliveryKind.TYPED, name=typed, planned_at=now, now=now)
+        delivery.day, delivery.saved_id = briefing.period.until, saved_id
+        delivery.next_try_at = now if served else now + _LEFT_ALONE
+        record = BriefingRecord(
+            delivery_id=delivery.id, composed_at=briefing.generated_at, briefing=briefing.model_dump(mode="json")
+        )
+        await self._store.deliveries.create(delivery, record)
+        return await self._tried(delivery, is_served=served, is_waiting=False)
+
+    async def retry(self, delivery_id: str, *, is_waiting: bool = True) -> DeliveryWire:
         """Try a failed delivery again, with the briefing, the key and the Message-ID that it had."""
-        delivery = await self._store.deliveries.get(delivery_id)
-        if delivery is None:
-            raise UsageError(f"There is no delivery {delivery_id!r}; `monitor deliver list` names them.")
+        delivery = await self._found(delivery_id)
         self._dispatch.target(delivery.target)
         served, now = await self._is_served(), self._clock.now()
         if not await self._store.deliveries.ask_again(delivery_id, at=now if served else now + _LEFT_ALONE):
-            raise UsageError(f"The delivery {delivery_id} has not failed: it is {delivery.status}.")
-        return await self._tried(delivery, is_served=served)
+            raise Conflict(f"The delivery {delivery_id} has not failed: it is {delivery.status}.")
+        return await self._tried(delivery, is_served=served, is_waiting=is_waiting)
+
+    async def sent(self, delivery_id: str) -> Briefing:
+        """The briefing of a delivery as it was composed for it; `NotFound` where it has none."""
+        await self._found(delivery_id)
+        briefing = read(await self._store.deliveries.briefing(delivery_id))
+        if briefing is None:
+            raise NotFound(f"The delivery {delivery_id} has no briefing: it is none of one, or it is not composed yet.")
+        return briefing
 
     async def troubles(self) -> list[DeliveryWire]:
         """The deliveries of the last 30 days that failed, and those that were tried several times in vain."""
@@ -105,16 +128,27 @@ class DeliveryDesk:
             if row.planned_at >= since and (row.status is DeliveryStatus.FAILED or row.attempts >= _MANY_TRIES)
         ]  # fmt: skip
 
-    async def list(self, *, target: str | None = None, limit: int = 50) -> list[DeliveryWire]:
-        """The log, newest first; `UsageError` for a target that neither the configuration nor the log knows."""
-        rows = await self._store.deliveries.list(target=target, limit=limit)
-        if target is not None and not rows:
+    async def list(
+        self,
+        *,
+        target: str | None = None,
+        saved_id: int | None = None,
+        before: tuple[dt.datetime, str] | None = None,
+        limit: int = 50,
+    ) -> list[DeliveryWire]:
+        """The log, newest first; `UsageError` for a target that neither the configuration nor the log knows.
+
+        It goes on behind `before`, the planned time and the id of the last one that was seen.
+        """
+        rows = await self._store.deliveries.list(target=target, saved_id=saved_id, before=before, limit=limit)
+        if target is not None and not rows and before is None:
             self._dispatch.target(target)
         return [_wire(row) for row in rows]
 
-    async def _tried(self, delivery: Delivery, *, is_served: bool) -> DeliveryWire:
+    async def _tried(self, delivery: Delivery, *, is_served: bool, is_waiting: bool = True) -> DeliveryWire:
         if not is_served:
             await self._dispatch.carry_out(delivery.id, delivery.attempts, self._steps)
+        if not is_served or not is_waiting:
             return await self._one(delivery.id)
         seen = asyncio.get_running_loop().time()
         while True:
@@ -129,10 +163,13 @@ class DeliveryDesk:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _one(self, delivery_id: str) -> DeliveryWire:
-        delivery = await self._store.deliveries.get(delivery_id)
+        return _wire(await self._found(delivery_id))
+
+    async def _found(self, delivery_id: str) -> Delivery:
+        delivery = await self._store.deliveries.get(storable(delivery_id))
         if delivery is None:
-            raise WorkFailed(f"The delivery {delivery_id} is gone.")
-        return _wire(delivery)
+            raise NotFound(f"There is no delivery {delivery_id!r}; `monitor deliver list` names them.")
+        return delivery
 
     async def _is_served(self) -> bool:
         return WORKER in (await self._presence.alive()).values()

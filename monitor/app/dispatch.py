@@ -21,7 +21,7 @@ from monitor.domain.deliveries import (
 )
 from monitor.domain.tables import Source
 from monitor.domain.words import ItemType
-from monitor.errors import DatabaseGone, MonitorError, NotDelivered, UsageError
+from monitor.errors import DatabaseGone, MonitorError, NotDelivered, NotFound, UsageError
 from monitor.logs import logger_of
 from monitor.ports import Channel, Clock, Schedules, Steps
 from monitor.settings import Settings
@@ -54,14 +54,24 @@ class Dispatch:
         self._briefings = briefings
         self._write = write
         self._new_channel = new_channel
-        self._targets = {target.name: target for target in settings.deliver.targets}
+        self._settings = settings
+
+    @property
+    def _targets(self) -> dict[str, TargetSettings]:
+        return {target.name: target for target in self._settings.deliver.targets}
+
+    @property
+    def targets(self) -> list[TargetSettings]:
+        """All targets, in the order of the configuration."""
+        return list(self._targets.values())
 
     def target(self, name: str) -> TargetSettings:
         """The target of that name; `UsageError` where the configuration has none."""
-        target = self._targets.get(name)
+        targets = self._targets
+        target = targets.get(name)
         if target is None:
-            known = ", ".join(self._targets) or "none"
-            raise UsageError(f"There is no target {name!r} in deliver.targets; there are {known}.")
+            known = ", ".join(targets) or "none"
+            raise NotFound(f"There is no target {name!r} in deliver.targets; there are {known}.")
         return target
 
     async def release(self) -> None:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
 
+from monitor.app.configuring import SettingsDesk
 from monitor.app.source_form import check_timezone
 from monitor.app.writing import examine_template
 from monitor.errors import MonitorError
@@ -37,7 +38,8 @@ class Doctor:
     `load` gives the settings or raises what is wrong with them; the others ask the real parts: `check_database`,
     `check_model`, `check_targets` (of delivery) and `check_storage` (for evidence) raise a `MonitorError` where they
     are not well and else say what they found; `find_browser` gives its path. Where the settings cannot be read, what
-    depends on them is not checked and the rest goes by the defaults.
+    depends on them is not checked and the rest goes by the defaults. `lay_over` reads what the Settings page stored,
+    which then holds for the other checks.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Doctor:
         *,
         load: Callable[[], tuple[Settings, str]],
         check_database: Callable[[Settings], Awaitable[str]],
+        lay_over: Callable[[Settings], Awaitable[SettingsDesk]],
         find_browser: Callable[[Settings], str],
         check_model: Callable[[Settings], Awaitable[str]],
         check_targets: Callable[[Settings], str],
@@ -53,6 +56,7 @@ class Doctor:
     ) -> None:
         self._load = load
         self._check_database = check_database
+        self._lay_over = lay_over
         self._find_browser = find_browser
         self._check_model = check_model
         self._check_targets = check_targets
@@ -63,16 +67,21 @@ class Doctor:
         """Every check with what it found, in the order of the commands that need it."""
         settings, configuration = self._configuration()
         is_readable = configuration.level == "ok"
+        database = await _asked("database", self._check_database, settings) if is_readable else _unchecked("database")
+        settings, stored = (
+            await self._stored(settings) if database.level == "ok" else (settings, _unchecked("settings"))
+        )
         return [
             configuration,
-            await _asked("database", self._check_database, settings) if is_readable else _unchecked("database"),
+            database,
+            stored,
             self._browser(settings),
             await _asked("model", self._check_model, settings) if is_readable else _unchecked("model"),
             _search(settings),
             _told("template", examine_template, settings) if is_readable else _unchecked("template"),
             _told("delivery", self._check_targets, settings) if is_readable else _unchecked("delivery"),
             _told("storage", self._check_storage, settings) if is_readable else _unchecked("storage"),
-            disk_finding(settings.data_dir, _free_bytes(settings.data_dir)),
+            disk_finding(settings.data_dir, free_bytes(settings.data_dir)),
             self._time(settings),
         ]
 
@@ -83,6 +92,13 @@ class Doctor:
             # `model_construct` asks neither the file nor the environment: one of them is what is broken.
             return Settings.model_construct(), Finding(check="configuration", level="fail", message=str(error))
         return settings, Finding(check="configuration", level="ok", message=where)
+
+    async def _stored(self, settings: Settings) -> tuple[Settings, Finding]:
+        try:
+            desk = await self._lay_over(settings)
+        except MonitorError as error:
+            return settings, Finding(check="settings", level="fail", message=str(error))
+        return desk.current, _told("settings", lambda _: desk.summary(), settings)
 
     def _browser(self, settings: Settings) -> Finding:
         browser = settings.pages.browser
@@ -121,7 +137,7 @@ def _told(check: str, ask: Callable[[Settings], str], settings: Settings) -> Fin
 
 
 def _unchecked(check: str) -> Finding:
-    return Finding(check=check, level="warn", message="not checked: mend the configuration first")
+    return Finding(check=check, level="warn", message="not checked: mend what stands above first")
 
 
 def _search(settings: Settings) -> Finding:
@@ -146,7 +162,7 @@ def disk_finding(folder: Path, free: int) -> Finding:
     return Finding(check="disk", level=level, message=f"{room} free for {folder}{mend}")
 
 
-def _free_bytes(folder: Path) -> int:
+def free_bytes(folder: Path) -> int:
     """The room where the data lies; for a folder that is not there yet, the room where it will be."""
     place = folder.absolute()
     while not place.exists():

@@ -1,7 +1,9 @@
-"""Lists of sources in and out: YAML as in config.yaml, and OPML for feed readers."""
+"""Lists of sources in and out: YAML as in config.yaml, OPML for feed readers, CSV for spreadsheets."""
 
 import json
 import re
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +11,30 @@ import yaml
 from lxml import etree
 
 from monitor.app.source_form import form_values
+from monitor.app.source_rows import from_csv, to_csv
 from monitor.domain.tables import Source
 from monitor.domain.words import SourceKind
 from monitor.errors import UsageError
 from monitor.formats.document import one_line
 
+MOST_BYTES = 2 * 1024 * 1024
+MOST_SOURCES = 5000
 _OWN = "monitorSource"
 _NOT_IN_XML = re.compile(r"[\ud800-\udfff\ufffe\uffff]")  # JSON itself escapes control characters
+
+
+class Form(StrEnum):
+    """How a list of sources is written down."""
+
+    YAML = "yaml"
+    OPML = "opml"
+    CSV = "csv"
+
+
+def written(sources: list[Source], form: Form) -> str:
+    """The sources as a text of that form."""
+    writers: dict[Form, Callable[[list[Source]], str]] = {Form.YAML: to_yaml, Form.OPML: to_opml, Form.CSV: to_csv}
+    return writers[form](sources)
 
 
 def to_yaml(sources: list[Source]) -> str:
@@ -62,36 +81,58 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def read_sources(path: Path) -> list[dict[str, Any]]:
-    """What a file of sources says, not yet checked: YAML with `sources:`, a bare YAML list, or OPML.
+    """What a file of sources says, not yet checked; its name says which form it has.
 
-    `UsageError` where the file cannot be read as either.
+    `UsageError` where the file cannot be read as that.
     """
     try:
-        text = path.read_bytes()
+        content = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}; name a YAML or OPML file.") from None
-    return _from_opml(path, text) if path.suffix.lower() in (".opml", ".xml") else _from_yaml(path, text)
+        raise UsageError(f"{path} cannot be read: {error.strerror}; name a YAML, OPML or CSV file.") from None
+    return rows_of(content, form_of(path.name), where=str(path))
 
 
-def _from_yaml(path: Path, text: bytes) -> list[dict[str, Any]]:
-    try:
-        document = yaml.safe_load(text.decode("utf-8-sig"))
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise UsageError(
-            f"{path} is no YAML in UTF-8: write the sources as `sources: [{{name: …, url: …}}]`."
-        ) from None
-    rows = document.get("sources") if isinstance(document, dict) else document
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UsageError(f"{path} holds no list of sources: write them as `sources: [{{name: …, url: …}}]`.")
+def form_of(name: str) -> Form:
+    """The form that a file of this name has: YAML unless its ending says OPML or CSV."""
+    endings = {".opml": Form.OPML, ".xml": Form.OPML, ".csv": Form.CSV}
+    return endings.get(Path(name).suffix.lower(), Form.YAML)
+
+
+def rows_of(content: bytes, form: Form, *, where: str) -> list[dict[str, Any]]:
+    """What a list of sources says, not yet checked; `where` is what complaints call it.
+
+    `UsageError` for what is not of that form, or too much: 2 MB and 5,000 sources are the most.
+    """
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"{where} is larger than {MOST_BYTES // 1024**2} MB: split it.")
+    readers: dict[Form, Callable[[str, bytes], list[dict[str, Any]]]] = {
+        Form.YAML: _from_yaml, Form.OPML: _from_opml, Form.CSV: from_csv,
+    }  # fmt: skip
+    rows = readers[form](where, content)
+    if len(rows) > MOST_SOURCES:
+        raise UsageError(f"{where} holds {len(rows)} sources: bring in at most {MOST_SOURCES:,} at once.")
     return rows
 
 
-def _from_opml(path: Path, text: bytes) -> list[dict[str, Any]]:
+def _from_yaml(where: str, content: bytes) -> list[dict[str, Any]]:
+    try:
+        document = yaml.safe_load(content.decode("utf-8-sig"))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise UsageError(
+            f"{where} is no YAML in UTF-8: write the sources as `sources: [{{name: …, url: …}}]`."
+        ) from None
+    rows = document.get("sources") if isinstance(document, dict) else document
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(f"{where} holds no list of sources: write them as `sources: [{{name: …, url: …}}]`.")
+    return [{str(key): value for key, value in row.items()} for row in rows]
+
+
+def _from_opml(where: str, content: bytes) -> list[dict[str, Any]]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
-        root = etree.fromstring(text, parser)
+        root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        raise UsageError(f"{path} is no OPML: {error.msg}.") from None
+        raise UsageError(f"{where} is no OPML: {error.msg}.") from None
     rows = [_of_outline(outline) for outline in root.iter("outline")]
     return [row for row in rows if row]
 
@@ -101,7 +142,7 @@ def _of_outline(outline: Any) -> dict[str, Any]:
     if own:
         try:
             values = json.loads(own)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             values = None
         if isinstance(values, dict):
             return values

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from monitor.domain.evidence import Claim, ClaimKind, Record
 from monitor.domain.sighting import Way
-from monitor.errors import RecordLost, UsageError
+from monitor.errors import NotFound, RecordLost
 from monitor.evidence.records import Records
 from monitor.store import Store
 
@@ -56,10 +56,10 @@ class ProofDesk:
         self._records = records
 
     async def of_item(self, item_id: int) -> Proof:
-        """The claims of an item with their records, each read again; `UsageError` where there is no such item."""
+        """The claims of an item with their records, each read again; `NotFound` where there is no such item."""
         item = await self._store.items.get(item_id)
         if item is None:
-            raise UsageError(f"There is no item {item_id}; `monitor items list` shows the latest.")
+            raise NotFound(f"There is no item {item_id}; `monitor items list` shows the latest.")
         claims = await self._store.evidence.claims(item_id)
         named = dict.fromkeys([*item.evidence, *(one.record_id for one in claims)])
         rows = [row for record_id in named if (row := await self._store.evidence.record(record_id)) is not None]

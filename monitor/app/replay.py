@@ -17,6 +17,7 @@ from monitor.app.report import WholeRun, whole_run
 from monitor.app.standing import StandingSearch
 from monitor.briefing.wire import item_wire
 from monitor.domain.evidence import Record
+from monitor.domain.prompts import Prompts
 from monitor.domain.tables import Item, Run, Source
 from monitor.domain.words import Disposition, RunStatus
 from monitor.errors import RecordLost, UsageError
@@ -29,6 +30,7 @@ from monitor.ports import Clock, DocumentReader, Outside, PageLoader
 from monitor.settings import Settings
 from monitor.store import Store
 from monitor.store.backup import back_up
+from monitor.store.marks import copy_marks
 from monitor.store.repeating import RepeatedItems, put_in_order
 from monitor.sweep.pipeline import Parts, sweep
 
@@ -153,9 +155,11 @@ class ReplayDesk:
             # What later looks at earlier items brought is not of this run alone.
             limits=outset.limits.model_copy(update={"revisit_days": []}), folder=folder,
             linker=Linker(records.sighting_of), results=self._standing.of_record(run.id, self._store),
+            wishes=outset.wishes, prompts=Prompts(outset.prompts),
         )  # fmt: skip
         await sweep(fresh, source, window=outset.window, today=outset.today, parts=parts)
         await put_in_order(run.id, like=self._store.sessions, target=store.sessions)
+        await copy_marks(self._store.sessions, store.sessions)
         return sites
 
     async def _compared(self, run: Run, rows: Sequence[Record], sites: ReplayedSites, store: Store) -> Replay:

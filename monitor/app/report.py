@@ -1,6 +1,7 @@
 """A run told whole: what `monitor sweep --json` and `monitor runs show` say (contracts, section 2)."""
 
 import datetime as dt
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
@@ -10,6 +11,7 @@ from monitor.domain.reading import Coverage, Usage
 from monitor.domain.tables import Run
 from monitor.domain.words import DateSource, Disposition, RunStatus, SavedBy, SectionEnd
 from monitor.store import Store
+from monitor.store.sessions import batches
 
 
 class SectionWire(BaseModel):
@@ -38,8 +40,8 @@ class CandidateWire(BaseModel):
     page_url: str
 
 
-class RunReport(BaseModel):
-    """One run: how it ended, what fell back, what was read, kept, missed and spent."""
+class RunSummary(BaseModel):
+    """A run in a list: how it ended, what fell back, what became of the candidates, what was spent."""
 
     run_id: str
     source: str
@@ -52,8 +54,6 @@ class RunReport(BaseModel):
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
     fallbacks: list[FallbackWire] = Field(default_factory=list)
-    sections: list[SectionWire] = Field(default_factory=list)
-    items: list[ItemWire] = Field(default_factory=list)
     coverage: Coverage
     usage: Usage
     alarms: list[AlarmNote] = Field(default_factory=list)
@@ -63,6 +63,13 @@ class RunReport(BaseModel):
         """The status as people read it: `degraded: budget` where a spent budget left the rest to the rules."""
         is_budget = any(fallback.reason.startswith("budget: ") for fallback in self.fallbacks)
         return f"{self.status}: budget" if is_budget and self.status is RunStatus.DEGRADED else str(self.status)
+
+
+class RunReport(RunSummary):
+    """One run with what was read and kept."""
+
+    sections: list[SectionWire] = Field(default_factory=list)
+    items: list[ItemWire] = Field(default_factory=list)
 
 
 class WholeRun(RunReport):
@@ -86,24 +93,32 @@ async def whole_run(run: Run, store: Store) -> WholeRun:
 
 async def report_of(run: Run, store: Store) -> RunReport:
     """Gather a run's report from the store."""
+    (summary,) = await _summaries_of([run], store)
     return RunReport(
-        run_id=run.id,
-        source=run.source,
-        status=run.status,
-        error=run.error,
-        is_baseline=run.is_baseline,
-        since=run.since,
-        until=run.until,
-        planned_at=run.planned_at,
-        started_at=run.started_at,
-        ended_at=run.ended_at,
-        fallbacks=[
-            FallbackWire(phase=row.phase, where=row.where, reason=row.reason)
-            for row in await store.runs.fallbacks(run.id)
-        ],
+        **dict(summary),
         sections=[SectionWire.model_validate(row, from_attributes=True) for row in await store.runs.sections(run.id)],
         items=[item_wire(item) for item in await store.items.for_run(run.id)],
-        coverage=await store.runs.coverage(run.id),
-        usage=await store.usage.for_run(run.id),
-        alarms=await store.alarms.list(run_id=run.id),
     )
+
+
+async def summaries_of(runs: Sequence[Run], store: Store) -> list[RunSummary]:
+    """What lists tell of these runs, in their order; the questions are as many for one as for hundreds of them."""
+    return [one for batch in batches(runs) for one in await _summaries_of(batch, store)]
+
+
+async def _summaries_of(runs: Sequence[Run], store: Store) -> list[RunSummary]:
+    details = await store.history.details([run.id for run in runs])
+    alarms = await store.alarms.of_runs([run.id for run in runs])
+    return [
+        RunSummary(
+            run_id=run.id,
+            **run.model_dump(include=set(RunSummary.model_fields)),
+            fallbacks=[
+                FallbackWire(phase=row.phase, where=row.where, reason=row.reason) for row in details[run.id].fallbacks
+            ],
+            coverage=details[run.id].coverage,
+            usage=details[run.id].usage,
+            alarms=[alarm for alarm in alarms if alarm.run_id == run.id],
+        )
+        for run in runs
+    ]

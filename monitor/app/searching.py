@@ -10,7 +10,7 @@ from monitor.search.choosing import Choice, chosen, for_gathering, unknown_backe
 from monitor.search.contract import TOOL
 from monitor.search.failures import failure
 from monitor.search.tool import SearchTool, refusal
-from monitor.settings import SearchSettings
+from monitor.settings import Settings
 from monitor.settings.search import BACKENDS
 
 
@@ -25,18 +25,18 @@ class Gathering:
 class SearchDesk:
     """Searches the web and the archive; `over` gives web.search over some backends."""
 
-    def __init__(self, *, settings: SearchSettings, over: Callable[[Sequence[str]], WebSearch]) -> None:
+    def __init__(self, *, settings: Settings, over: Callable[[Sequence[str]], WebSearch]) -> None:
         self._settings = settings
         self._over = over
 
     def warnings(self) -> Sequence[str]:
         """What is wrong with the choice of backends."""
-        return chosen(self._settings).warnings
+        return chosen(self._settings.search).warnings
 
     async def search(self, arguments: Any, *, backend: str | None = None, tool: str = TOOL) -> ToolResult:
         """The answer of the tool, by the backends that are set or by one that is named."""
         if backend is None:
-            choice = chosen(self._settings)
+            choice = chosen(self._settings.search)
         elif backend in BACKENDS:
             choice = Choice([backend])
         else:
@@ -45,9 +45,9 @@ class SearchDesk:
 
     def for_gathering(self) -> Gathering:
         """The search for research and `query` sources: never the stub; the archive alone where nothing else is set."""
-        choice = for_gathering(self._settings)
+        choice = for_gathering(self._settings.search)
         return Gathering(search=self._over(choice.names), notes=choice.warnings)
 
     def _tool(self, choice: Choice) -> SearchTool:
-        defaults = [self._settings.of(name).max_results or MAX_RESULTS for name in choice.names]
+        defaults = [self._settings.search.of(name).max_results or MAX_RESULTS for name in choice.names]
         return SearchTool(self._over(choice.names), default_results=max(defaults))

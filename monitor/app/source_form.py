@@ -2,10 +2,11 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -19,9 +20,28 @@ from monitor.domain.terms import MAX_QUERY_CHARS, TextQuery
 from monitor.domain.urls import clean_url
 from monitor.domain.words import Render, SourceKind
 from monitor.errors import UsageError
+from monitor.formats.document import one_line
 from monitor.ports import Schedules
 from monitor.settings.complaints import forbid_unknown_keys
+from monitor.store.sessions import storable
 from monitor.sweep.query import queries_of
+
+_MOST_NAME_CHARS = 80
+
+
+def _named(text: str) -> str:
+    name = one_line(text)
+    if not name:
+        raise ValueError("it has no letter that can be seen; write a name")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_named)]
+Line = Annotated[str, AfterValidator(one_line)]
+Topic = Annotated[str, AfterValidator(one_line), Field(max_length=2000)]
+Keyword = Annotated[str, AfterValidator(one_line), Field(max_length=200)]
+Tag = Annotated[str, AfterValidator(one_line), Field(max_length=100)]
+Prose = Annotated[str, AfterValidator(storable)]
 
 
 class SectionForm(BaseModel):
@@ -29,8 +49,8 @@ class SectionForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(min_length=1, max_length=200)
-    url: str
+    name: Name = Field(max_length=200)
+    url: str = Field(max_length=2000)
 
     @field_validator("url")
     @classmethod
@@ -38,40 +58,48 @@ class SectionForm(BaseModel):
         return _http(url)
 
 
-class SourceForm(BaseModel):
-    """Every field of a source that a person may set; None = the setting of the service.
+Whole = Annotated[int, Field(strict=True)]
+YesNo = Annotated[bool, Field(strict=True)]
 
-    Of kind `query`, the url is the query itself, or the site on which the focus areas are searched for, or nothing.
-    """
+
+class SourceFields(BaseModel):
+    """Every field of a source that a person may set; None = the setting of the service."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(min_length=1, max_length=200)
-    url: str = Field(default="", max_length=2000)
+    name: Name = Field(default="", max_length=200)
+    url: Prose = Field(default="", max_length=2000)
     kind: SourceKind = SourceKind.SITE
-    focus_areas: list[str] = Field(default_factory=list)
-    rules: str = Field(default="", max_length=2000)
-    sections: list[SectionForm] = Field(default_factory=list)
-    schedule: str | None = None
-    timezone: str | None = None
-    window_days: int | None = Field(default=None, ge=1, le=3650)
-    max_items: int | None = Field(default=None, ge=1, le=1000)
+    focus_areas: list[Topic] = Field(default_factory=list, max_length=200)
+    rules: Prose = Field(default="", max_length=2000)
+    sections: list[SectionForm] = Field(default_factory=list, max_length=200)
+    schedule: Line | None = Field(default=None, max_length=200)
+    timezone: Line | None = Field(default=None, max_length=64)
+    window_days: Whole | None = Field(default=None, ge=1, le=3650)
+    max_items: Whole | None = Field(default=None, ge=1, le=1000)
     render: Render | None = None
-    keywords_include: list[str] = Field(default_factory=list)
-    keywords_exclude: list[str] = Field(default_factory=list)
-    allow_other_hosts: bool = True
-    tags: list[str] = Field(default_factory=list)
-    language: str | None = None
-    summary_language: str = "zh"
-    enabled: bool = True
+    keywords_include: list[Keyword] = Field(default_factory=list, max_length=200)
+    keywords_exclude: list[Keyword] = Field(default_factory=list, max_length=200)
+    allow_other_hosts: YesNo = True
+    tags: list[Tag] = Field(default_factory=list, max_length=200)
+    language: Line | None = Field(default=None, max_length=40)
+    summary_language: Line = Field(default="zh", max_length=40)
+    enabled: YesNo = True
 
-    @model_validator(mode="after")
-    def _says_where_to_look(self) -> Self:
-        if self.kind is not SourceKind.QUERY or "://" in self.url:
-            self.url = _http(self.url)
-        if self.kind is SourceKind.QUERY:
-            _check_queries(queries_of(self.url, self.focus_areas))
-        return self
+    @field_validator("focus_areas", "keywords_include", "keywords_exclude", "tags")
+    @classmethod
+    def _are_words(cls, words: list[str]) -> list[str]:
+        return list(dict.fromkeys(word for word in words if word))
+
+    @field_validator("language", "schedule", "timezone")
+    @classmethod
+    def _nothing_is_none(cls, text: str | None) -> str | None:
+        return text or None
+
+    @field_validator("summary_language")
+    @classmethod
+    def _is_a_language(cls, language: str) -> str:
+        return language or "zh"
 
     @field_validator("timezone")
     @classmethod
@@ -81,12 +109,46 @@ class SourceForm(BaseModel):
         return timezone
 
 
+class SourceForm(SourceFields):
+    """A source as a person writes it down.
+
+    Of kind `query`, the url is the query itself, or the site on which the focus areas are searched for, or nothing.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"name": "国家能源局", "url": "https://www.nea.gov.cn/", "focus_areas": ["政策", "通知"],
+                 "schedule": "0 7 * * 1-5", "tags": ["能源"]},
+            ]
+        }
+    )  # fmt: skip
+
+    name: Name = Field(max_length=200)
+
+    @model_validator(mode="after")
+    def _says_where_to_look(self) -> Self:
+        if self.kind is not SourceKind.QUERY or "://" in self.url:
+            self.url = _http(self.url)
+        if self.kind is SourceKind.QUERY:
+            _check_queries(queries_of(self.url, self.focus_areas))
+        return self
+
+
 def check_timezone(name: str) -> ZoneInfo:
     """The time zone of that name; `ValueError` says what a name looks like."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise ValueError(f"{name!r} is no time zone; write one as Asia/Shanghai or Europe/Berlin") from None
+
+
+class WrongSource(UsageError):
+    """A source that cannot be kept as it was written; `complaints` has one sentence for each field that is wrong."""
+
+    def __init__(self, complaints: Mapping[str, str], message: str) -> None:
+        super().__init__(message)
+        self.complaints = dict(complaints)
 
 
 def source_of(values: Mapping[str, Any], *, now: dt.datetime, timezone: str, schedules: Schedules) -> Source:
@@ -100,18 +162,37 @@ def source_of(values: Mapping[str, Any], *, now: dt.datetime, timezone: str, sch
 
 def checked_form(values: Mapping[str, Any], *, timezone: str, schedules: Schedules) -> SourceForm:
     """The form filled in and checked as a whole."""
-    name = values.get("name") or values.get("url") or "?"
+    name = _name_in(values)
     forbid_unknown_keys(dict(values), SourceForm, f"the source {name!r}")
     try:
         form = SourceForm.model_validate(dict(values))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "url"
-        message = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"The source {name!r} has a wrong {field}: {message[:1].lower()}{message[1:]}.") from None
+        complaints: dict[str, str] = {}
+        for one in error.errors():
+            field = ".".join(str(part) for part in one["loc"]) or "url"
+            message = one["msg"].removeprefix("Value error, ")
+            complaints.setdefault(field, f"{message[:1].lower()}{message[1:]}")
+        field, sentence = next(iter(complaints.items()))
+        raise WrongSource(complaints, f"The source {name!r} has a wrong {field}: {sentence}.") from None
     if form.schedule is not None:
-        schedules.check(form.schedule, form.timezone or timezone)
+        try:
+            schedules.check(form.schedule, form.timezone or timezone)
+        except UsageError as error:
+            raise WrongSource({"schedule": str(error)}, str(error)) from None
     return form
+
+
+def differences(before: Source, after: Source) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields in which two states of a source differ, as they were and as they are."""
+    was, now = (source.model_dump(mode="json", include=set(SourceForm.model_fields)) for source in (before, after))
+    changed = [field for field in SourceForm.model_fields if was[field] != now[field]]
+    return {field: was[field] for field in changed}, {field: now[field] for field in changed}
+
+
+def _name_in(values: Mapping[str, Any]) -> str:
+    """What to call a source that may be wrong in every respect."""
+    named = (values.get(field) for field in ("name", "url"))
+    return next((one_line(text[:_MOST_NAME_CHARS]) for text in named if isinstance(text, str) and text), "?")
 
 
 def form_values(source: Source) -> dict[str, Any]:

@@ -20,16 +20,16 @@ class StandingSearch:
     """Makes the searches of runs. `gather` gives the search whose results may become items."""
 
     def __init__(
-        self, *, gather: Callable[[], Gathering], folder: BundleFolder, scoring: Scoring, clock: Clock
+        self, *, gather: Callable[[], Gathering], folder: BundleFolder, new_scoring: Callable[[], Scoring], clock: Clock
     ) -> None:
         self._gather = gather
         self._folder = folder
-        self._scoring = scoring
+        self._new_scoring = new_scoring
         self._clock = clock
 
     def of_run(self, run_id: str, *, is_trial: bool) -> "RunSearch":
         """The searches of one run; those of a trial are not kept."""
-        return RunSearch(self._gather, None if is_trial else self._folder, self._scoring, self._clock, run_id)
+        return RunSearch(self._gather, None if is_trial else self._folder, self._new_scoring(), self._clock, run_id)
 
     def of_record(self, run_id: str, store: Store) -> "RecordedSearch":
         """The searches of an earlier run as they were answered then."""

@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo
 
 from monitor.app.health import HealthDesk
 from monitor.app.obeying import StopWatch
-from monitor.app.recording import Recording, Start
+from monitor.app.recording import Gear, Recording, Start
 from monitor.app.report import RunReport, WholeRun, report_of, whole_run
 from monitor.app.sources import timezone_of
 from monitor.app.standing import StandingSearch
-from monitor.app.trials import Trial, trial_of
+from monitor.app.trials import Trial, looks_like_feed, trial_of
 from monitor.domain.tables import Run, Source
-from monitor.domain.words import Phase, RunStatus, SectionEnd
-from monitor.errors import UsageError, WorkFailed
+from monitor.domain.words import Phase, Render, RunStatus, SectionEnd, SourceKind
+from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.logs import belonging_to, logger_of
 from monitor.ports import Clock, DocumentReader, Presence, Progress, ProgressCallback, Steps
 from monitor.settings import Settings
@@ -89,18 +89,31 @@ class SweepDesk:
 
         Where no service runs, or nothing failed, its source is run anew over the same dates.
         """
-        report = await self.report(run_id)
+        report, source = await self._to_repeat(run_id)
+        if source is None:
+            return await self._wait(run_id, on_progress, cancel_event)
+        return await self.sweep(
+            source, since=report.since, until=report.until, on_progress=on_progress, cancel_event=cancel_event
+        )
+
+    async def ask_again(self, run_id: str) -> str:
+        """As `retry`, but have the service do it and wait for nothing; answers the id of the run that does it."""
+        report, source = await self._to_repeat(run_id)
+        return run_id if source is None else await self.enqueue(source, since=report.since, until=report.until)
+
+    async def _to_repeat(self, run_id: str) -> tuple[RunReport, Source | None]:
+        """An ended run, which the service now does again; or its source, which is to be run anew."""
+        run = await self._found(run_id)
+        report = await report_of(run, self._store)
         if not report.status.is_final:
             raise UsageError(f"The run {run_id} has not ended: it is {report.status}.")
         phase = _phase_to_repeat(report)
         if phase is not None and await self.is_served() and await self._store.runs.ask_again(run_id, phase):
-            return await self._wait(run_id, on_progress, cancel_event)
+            return report, None
         source = await self._store.sources.get(report.source)
         if source is None:
             raise UsageError(f"The source {report.source!r} of this run was removed.")
-        return await self.sweep(
-            source, since=report.since, until=report.until, on_progress=on_progress, cancel_event=cancel_event
-        )
+        return report, source
 
     async def carry_out(
         self,
@@ -128,35 +141,54 @@ class SweepDesk:
             return RunStatus.FAILED
         return await self._carry_out(self._store, run, source, since, until, steps, on_progress, cancel_event)
 
-    async def try_out(self, source: Source, *, on_progress: ProgressCallback | None = None) -> Trial:
-        """A dry run in a database of its own that is thrown away; a stored source takes what it remembers with it."""
+    async def enqueue(self, source: Source, *, since: dt.date | None = None, until: dt.date | None = None) -> str:
+        """Put a run of a source into the queue; answers its id, or that of one that waits or is under way already.
+
+        `UsageError` where no worker is at work.
+        """
+        window_of(today=self._clock.now().date(), days=1, since=since, until=until)  # refuses what is no range
+        if not await self.is_served():
+            raise UsageError("No worker is at work: start `monitor serve`, or `monitor worker` beside this process.")
+        for run in await self._store.runs.open():
+            if run.source_id == source.id:
+                return run.id
+        return (await self._typed(self._store, source, since, until)).id
+
+    async def try_out(
+        self, source: Source, *, on_progress: ProgressCallback | None = None, finds_kind: bool = False
+    ) -> Trial:
+        """A dry run in a database of its own that is thrown away; a stored source takes what it remembers with it.
+
+        `finds_kind`: a site whose address turns out to be a feed is tried as one.
+        """
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()
                 copy = await self._store.lend(source, store)
                 run = await self._typed(store, copy, None, None, executor="try")
-                report = await self._here(store, run, on_progress, None, is_trial=True)
-                return await trial_of(report, store)
+                gear = await self._recording.gear(run, store, is_trial=True)
+                home = None
+                if source.kind is not SourceKind.QUERY and not source.sections:
+                    # The run finds the page remembered: it is asked for once.
+                    home = await gear.loader.load(source.url, render=source.render or Render.AUTO)
+                if finds_kind and home is not None and looks_like_feed(home):
+                    copy = await store.sources.update(copy.name, kind=SourceKind.FEED)
+                report = await self._here(store, run, on_progress, None, trial=gear)
+                return await trial_of(report, store, source=copy, home=home)
 
-    async def runs(self, *, source: str | None = None, limit: int = 50) -> list[RunReport]:
-        """The newest runs, without their items."""
-        await self.tidy()
-        runs = await self._store.runs.list(source=source, limit=limit)
-        return [await report_of(run, self._store) for run in runs]
+    async def latest_of(self, source: str) -> RunReport | None:
+        """The latest run of the source of that name."""
+        runs = await self._store.runs.list(source=source, limit=1)
+        return await report_of(runs[0], self._store) if runs else None
 
     async def report(self, run_id: str) -> WholeRun:
         """One run told whole, with its ledger."""
         await self.tidy()
-        run = await self._store.runs.get(run_id)
-        if run is None:
-            raise UsageError(f"There is no run {run_id!r}; `monitor runs list` names them.")
-        return await whole_run(run, self._store)
+        return await whole_run(await self._found(run_id), self._store)
 
     async def cancel(self, run_id: str) -> RunStatus:
         """Ask a run to stop; a queued one is cancelled at once. `UsageError` where there is none, or it has ended."""
-        run = await self._store.runs.get(run_id)
-        if run is None:
-            raise UsageError(f"There is no run {run_id!r}; `monitor runs list` names them.")
+        run = await self._found(run_id)
         if not await self._store.runs.request_cancel(run_id, at=self._clock.now()):
             raise UsageError(f"The run {run_id} has ended already: {run.status}.")
         after = await self._store.runs.get(run_id)
@@ -176,6 +208,12 @@ class SweepDesk:
                 reason = f"The process that ran it ended without a word; `monitor runs retry {run.id}` does it again."
                 await self._store.runs.give_up(run.id, reason=reason, at=self._clock.now(), executor=run.executor)
 
+    async def _found(self, run_id: str) -> Run:
+        run = await self._store.runs.get(run_id)
+        if run is None:
+            raise NotFound(f"There is no run {run_id!r}; `monitor runs list` names them.")
+        return run
+
     async def _typed(
         self, store: Store, source: Source, since: dt.date | None, until: dt.date | None, *, executor: str | None = None
     ) -> Run:
@@ -191,14 +229,14 @@ class SweepDesk:
 
     async def _here(
         self, store: Store, run: Run, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *,
-        is_trial: bool = False,
+        trial: Gear | None = None,
     ) -> RunReport:  # fmt: skip
         source = await store.sources.by_id(run.source_id or 0)
         if source is not None:
             try:
                 await self._carry_out(
                     store, run, source, run.since, run.until, self._steps, on_progress, cancel_event,
-                    is_trial=is_trial,
+                    trial=trial,
                 )  # fmt: skip
             except asyncio.CancelledError:
                 await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self._clock.now())
@@ -207,9 +245,10 @@ class SweepDesk:
 
     async def _carry_out(
         self, store: Store, run: Run, source: Source, since: dt.date | None, until: dt.date | None, steps: Steps,
-        on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *, is_trial: bool = False,
+        on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *, trial: Gear | None = None,
     ) -> RunStatus:  # fmt: skip
-        gear = await self._recording.gear(run, store, is_trial=is_trial)
+        is_trial = trial is not None
+        gear = trial or await self._recording.gear(run, store, is_trial=False)
 
         async def begin() -> Start:
             started_at = run.started_at or self._clock.now()
@@ -229,6 +268,7 @@ class SweepDesk:
             parts = Parts(
                 store=store, loader=gear.loader, documents=self._documents, steps=steps, clock=self._clock,
                 model=gear.model, linker=gear.linker, limits=self._settings.sweep, folder=Path(folder),
+                prompts=gear.prompts,
                 results=self._standing.of_run(run.id, is_trial=is_trial), on_progress=on_progress,
                 cancel_event=event, is_trial=is_trial,
             )  # fmt: skip

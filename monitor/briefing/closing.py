@@ -37,6 +37,10 @@ def closing(briefing: Briefing, words: Wording) -> list[Block]:
 def notes_on(briefing: Briefing, words: Wording) -> list[str]:
     """How to read this briefing, and what its model did and did not do."""
     notes = [words.ranked_notes[briefing.ranked_by], words.rank_note, words.date_note] if briefing.items else []
+    if briefing.edited_by:
+        notes.append(words.edited_note.format(briefing.edited_by))
+    if briefing.left_out:
+        notes.append(words.left_out_note.format(briefing.left_out))
     notes.extend(words.fault_notes[fault.task].format(words.said(fault.reason)) for fault in briefing.model_faults)
     if briefing.overview:
         notes.append(words.overview_note)

@@ -7,6 +7,8 @@ ITEMS = (
     "date_source", "late", "attachments", "first_seen", "url",
 )  # fmt: skip
 LAST_PRINTED = "summary"
+NOTED_ITEMS = (*ITEMS[: ITEMS.index(LAST_PRINTED)], "note", *ITEMS[ITEMS.index(LAST_PRINTED) :])
+"""Those of items of which one has a note."""
 CHANGES = ("title", "change", "differences", "source", "seen_at", "url")
 SOURCES = ("source", "state", "new_items", "remarks", "last_run_at", "last_new_item_at")
 GAPS = ("source", "kind", "detail", "url")
@@ -22,6 +24,7 @@ _COLUMNS: dict[str, tuple[str, str, int]] = {
     "source": ("来源", "Source", 18),
     "section": ("栏目", "Section", 16),
     "summary": ("摘要", "Summary", 64),
+    "note": ("批注", "Note", 40),
     "summary_by": ("摘要方式", "Summary by", 11),
     "document_number": ("文号", "Document number", 22),
     "issuer": ("发布机关", "Issuer", 20),

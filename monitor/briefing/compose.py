@@ -18,11 +18,12 @@ from monitor.briefing.wire import ItemWire
 from monitor.briefing.wording import wording_for
 from monitor.domain.revisions import ChangeKind, Op, Part, Revision
 from monitor.domain.tables import Item
-from monitor.domain.words import SummaryBy
+from monitor.domain.words import RankWish, SummaryBy
 from monitor.ranking import tier_of
 
 Grouping = Literal["theme", "source", "none"]
 ModelTask = Literal["ranking", "overview"]
+LOWEST_TIER = 5
 
 
 class Period(BaseModel):
@@ -49,14 +50,28 @@ class Interpretation(Place):
     places: list[Place] = Field(default_factory=list)
 
 
+class Note(BaseModel):
+    """What somebody wrote by hand beside what was collected, and who it was."""
+
+    text: str
+    by: str
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """Its lines that are not empty."""
+        return [line for line in self.text.splitlines() if line.strip()]
+
+
 class BriefingItem(ItemWire):
-    """An item shown in full; `rank` is its place in this briefing.
+    """An item shown in full; `rank` is its place in this briefing, `moved` how people's feedback moved it there.
 
     `places` are the other items in which the same document was published, `interpretations` those that explain it.
     """
 
     places: list[Place] = Field(default_factory=list)
     interpretations: list[Interpretation] = Field(default_factory=list)
+    note: Note | None = None
+    moved: RankWish | None = None
 
 
 class MoreItem(Place):
@@ -64,6 +79,7 @@ class MoreItem(Place):
 
     places: list[Place] = Field(default_factory=list)
     interpretations: list[Interpretation] = Field(default_factory=list)
+    note: Note | None = None
 
 
 class ChangedItem(BaseModel):
@@ -98,7 +114,8 @@ class Briefing(BaseModel):
     model wrote and that rest on none. `ranked_by`: the run's own ranks, a model over the items of all runs, or the
     rules. `reposts` are the ids of items whose page lies on another host. `extracts` counts the shown summaries that
     are sentences of the page and no model's words, `without_summary` those items that have none. `baselines` names
-    the sources whose first run this is: what they bring is not all new.
+    the sources whose first run this is: what they bring is not all new. `edited_by` is who last put it in order by
+    hand, `note` and those of the items what they wrote; `left_out` counts the documents that they took out.
     """
 
     title: str
@@ -120,6 +137,9 @@ class Briefing(BaseModel):
     extracts: int
     without_summary: int
     reposts: list[int]
+    note: Note | None = None
+    edited_by: str | None = None
+    left_out: int = 0
 
     @property
     def item_ids(self) -> set[int]:
@@ -148,9 +168,8 @@ def compose(
     With `top`, the documents beyond it are named in `more`. A briefing never hides what it could not see: each
     failure, fallback, silence and unread place of `runs_info` is a gap, whether there are items or not.
     """
-    ordered = [groups[place] for place in ranking.order]
-    shown, rest = (ordered, []) if top is None else (ordered[:top], ordered[top:])
-    leads = [one.lead for one in shown]
+    shown = ranking.order[:top]
+    leads = [groups[place].lead for place in shown]
     return Briefing(
         title=wording_for(language).title,
         period=period,
@@ -159,8 +178,8 @@ def compose(
         public_url=public_url,
         group=group,
         ranked_by=ranking.by,
-        items=[_shown(one, rank) for rank, one in enumerate(shown, start=1)],
-        more=[_more(one) for one in rest],
+        items=[_shown(groups[place], rank, place, ranking) for rank, place in enumerate(shown, start=1)],
+        more=[_more(groups[place]) for place in ranking.order[len(shown) :]],
         changes=list(changes),
         sources=list(runs_info),
         gaps=[gap for state in runs_info for gap in gaps_of(state)],
@@ -170,6 +189,13 @@ def compose(
         without_summary=sum(not item.summary for item in leads),
         reposts=[item.id for item in leads if item.is_repost and item.id is not None],
     )
+
+
+def part_of(item: BriefingItem, group: Grouping) -> int | str:
+    """The part of a briefing in which an item stands: its tier, its source, or the only one."""
+    if group == "theme":
+        return item.tier or LOWEST_TIER
+    return item.source if group == "source" else ""
 
 
 def with_overview(briefing: Briefing, overview: Overview) -> Briefing:
@@ -193,8 +219,10 @@ def changed_item(item: Item, revision: Revision) -> ChangedItem:
     )  # fmt: skip
 
 
-def _shown(group: Group, rank: int) -> BriefingItem:
-    told = {"rank": rank, "tier": group.lead.tier or tier_of(group.lead)}
+def _shown(group: Group, rank: int, place: int, ranking: Ranking) -> BriefingItem:
+    lead = group.lead
+    tier = ranking.tiers.get(place) or lead.tier or tier_of(lead)
+    told = {"rank": rank, "tier": tier, "moved": ranking.moved.get(place) or lead.moved}
     return BriefingItem.model_validate(_fields(group.lead, BriefingItem) | _under(group) | told)
 
 

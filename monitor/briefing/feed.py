@@ -2,9 +2,10 @@
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from monitor.briefing.closing import gap_spans
-from monitor.briefing.compose import Briefing, BriefingItem, MoreItem
+from monitor.briefing.compose import Briefing, BriefingItem, MoreItem, Note
 from monitor.briefing.wire import ItemWire
 from monitor.briefing.wording import Wording, wording_for
 from monitor.formats.document import Span
@@ -26,8 +27,8 @@ def item_feed(items: Sequence[ItemWire], title: str, language: str, now: dt.date
 def briefing_feed(briefing: Briefing) -> Feed:
     """All documents of the briefing, in its order, and last an entry that says what could not be seen."""
     words, zone = wording_for(briefing.language), briefing.generated_at.tzinfo or dt.UTC
-    entries = [_entry(item, words, zone, _related(item)) for item in briefing.items]
-    entries.extend(_more(item, zone, briefing.generated_at) for item in briefing.more)
+    entries = [_noted(_entry(item, words, zone, _related(item)), item.note, words) for item in briefing.items]
+    entries.extend(_noted(_more(item, zone, briefing.generated_at), item.note, words) for item in briefing.more)
     if gaps := [gap for gap in briefing.gaps if gap.kind != "silent"]:
         told = "; ".join(" · ".join(span.text for span in gap_spans(gap, words) if span.text) for gap in gaps)
         name = f"gaps {briefing.title} {briefing.period.since} {briefing.period.until}"
@@ -35,8 +36,51 @@ def briefing_feed(briefing: Briefing) -> Feed:
     return Feed(
         name=f"briefing {briefing.public_url or ''} {briefing.title}", title=briefing.title, language=words.locale,
         author=_AUTHOR, updated=briefing.generated_at, url=briefing.public_url, entries=entries,
-        subtitle=" ".join(sentence.text for sentence in briefing.overview),
+        subtitle=" ".join([*_told(briefing.note, words), *(sentence.text for sentence in briefing.overview)]),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBriefing:
+    """A briefing that somebody saved: its number, when it last changed, and by whom."""
+
+    number: int
+    at: dt.datetime
+    by: str
+    briefing: Briefing
+
+
+def briefings_feed(kept: Sequence[KeptBriefing], language: str, now: dt.datetime, public_url: str | None) -> Feed:
+    """Saved briefings as a feed, an entry each: what was written of it by hand, the overview, and its titles."""
+    words = wording_for(language)
+    home = (public_url or "").rstrip("/")
+    entries = []
+    for one in kept:
+        since, until = one.briefing.period.since, one.briefing.period.until
+        told = [*_told(one.briefing.note, words), *(sentence.text for sentence in one.briefing.overview)]
+        titles = [f"{number}. {item.title}" for number, item in enumerate(one.briefing.items, start=1)]
+        entries.append(
+            FeedEntry(
+                name=f"saved briefing {home} {one.number}",
+                updated=one.at,
+                author=one.by,
+                title=f"{one.briefing.title} {since if since == until else words.period.format(since, until)}",
+                url=f"{home}/briefings/{one.number}" if home else None,
+                summary=" ".join([*told, *titles]),
+            )
+        )
+    return Feed(
+        name=f"saved briefings {home}", title=words.overline, language=words.locale, author=_AUTHOR,
+        updated=max((one.at for one in kept), default=now), url=f"{home}/briefings" if home else None, entries=entries,
+    )  # fmt: skip
+
+
+def _noted(entry: FeedEntry, note: Note | None, words: Wording) -> FeedEntry:
+    return replace(entry, summary=" ".join([*filter(None, [entry.summary]), *_told(note, words)]))
+
+
+def _told(note: Note | None, words: Wording) -> list[str]:
+    return [f"{words.analyst_note.format(note.by)} {note.text}"] if note else []
 
 
 def _entry(item: ItemWire, words: Wording, zone: dt.tzinfo, related: Sequence[Span]) -> FeedEntry:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from monitor.briefing.closing import closing
-from monitor.briefing.compose import Briefing, BriefingItem, ChangedItem, MoreItem, Place
+from monitor.briefing.compose import Briefing, BriefingItem, ChangedItem, MoreItem, Note, Place, part_of
 from monitor.briefing.gaps import SourceState
 from monitor.briefing.wording import Wording, wording_for
 from monitor.domain.words import DateSource, RunStatus, SummaryBy
@@ -19,10 +19,9 @@ from monitor.formats.document import (
     Links,
     Listing,
     Paragraph,
+    Remark,
     Span,
 )
-
-_LOWEST_TIER = 5
 
 
 def as_document(briefing: Briefing) -> Document:
@@ -34,15 +33,15 @@ def as_document(briefing: Briefing) -> Document:
     colophon = [Span(text=words.generated.format(f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
     if briefing.public_url:
         colophon.append(Span(text=words.online, url=briefing.public_url))
-    parts = _parts(briefing, words)
+    parts = parts_of(briefing)
     return Document(
         title=briefing.title,
         language=words.locale,
         overline=words.overline,
         subtitle=subtitle,
         blocks=[
-            *_head(briefing, words), *_overview(briefing, words, parts), *_body(briefing, words, parts),
-            *_changes(briefing, words), *closing(briefing, words),
+            *_head(briefing, words), *_note(briefing, words), *_overview(briefing, words, parts),
+            *_body(briefing, words, parts), *_changes(briefing, words), *closing(briefing, words),
         ],
         colophon=colophon,
         contents=words.contents,
@@ -50,12 +49,14 @@ def as_document(briefing: Briefing) -> Document:
     )  # fmt: skip
 
 
-def _parts(briefing: Briefing, words: Wording) -> dict[str, list[BriefingItem]]:
-    """The items under the headings of their parts; a part stands where its most important item would."""
+def parts_of(briefing: Briefing) -> dict[str, list[BriefingItem]]:
+    """The items as they are read, under the headings of their parts; a part stands where its first item would."""
+    words = wording_for(briefing.language)
     parts: dict[str, list[BriefingItem]] = {}
     for item in briefing.items:
-        headings = {"theme": words.themes[item.tier or _LOWEST_TIER], "source": item.source, "none": words.entries}
-        parts.setdefault(headings[briefing.group], []).append(item)
+        part = part_of(item, briefing.group)
+        heading = words.themes[part] if isinstance(part, int) else part or words.entries
+        parts.setdefault(heading, []).append(item)
     return parts
 
 
@@ -77,6 +78,24 @@ def _head(briefing: Briefing, words: Wording) -> list[Block]:
     return blocks
 
 
+def _note(briefing: Briefing, words: Wording) -> list[Block]:
+    """What was written by hand on the whole, each paragraph of it, the first with its author."""
+    remark = _remark(briefing.note, words)
+    if remark is None:
+        return []
+    marks = [f"{remark.mark} ", *("" for _ in remark.paragraphs[1:])]
+    return [
+        Paragraph(spans=[Span(text=f"{mark}{text}")], tone="accent")
+        for mark, text in zip(marks, remark.paragraphs, strict=True)
+    ]
+
+
+def _remark(note: Note | None, words: Wording) -> Remark | None:
+    if note is None or not note.paragraphs:
+        return None
+    return Remark(mark=words.analyst_note.format(note.by), paragraphs=note.paragraphs)
+
+
 def _with_status(state: SourceState, words: Wording) -> str:
     if state.status is RunStatus.SUCCEEDED:
         return state.name
@@ -94,7 +113,7 @@ def _overview(briefing: Briefing, words: Wording, parts: Mapping[str, Sequence[B
     for sentence in briefing.overview:
         spans.append(Span(text=f"{between if spans else ''}{sentence.text}"))
         for number, url in sorted(places[item] for item in sentence.items if item in places):
-            spans.append(Span(text=f"[{number}]", url=url))
+            spans.append(Span(text=f"[{number}]", url=url, entry=number))
     return [Heading(text=words.overview), Paragraph(spans=spans)]
 
 
@@ -132,6 +151,8 @@ def _entry(number: int, item: BriefingItem, words: Wording, *, is_repost: bool) 
         badges.append(Badge(text=words.late, tone="warning"))
     if is_repost:
         badges.append(Badge(text=words.repost, tone="accent"))
+    if item.moved is not None:
+        badges.append(Badge(text=words.moved[item.moved], tone="accent"))
     return Entry(
         number=number,
         title=Span(text=item.title, url=item.url),
@@ -140,6 +161,7 @@ def _entry(number: int, item: BriefingItem, words: Wording, *, is_repost: bool) 
         text=item.summary,
         text_mark=words.extract if item.summary and item.summary_by is SummaryBy.EXTRACT else "",
         links=[*_links(words.attachments, attachments), *_under(item, words)],
+        remark=_remark(item.note, words),
     )
 
 
@@ -174,7 +196,9 @@ def _links(label: str, links: list[Span]) -> list[Links]:
 def _more(item: MoreItem, words: Wording) -> list[Span]:
     date = item.date.isoformat() if item.date else words.undated
     under = [Span(text=f"{row.label} {link.text}", url=link.url) for row in _under(item, words) for link in row.links]
-    return [Span(text=item.title, url=item.url), Span(text=date), Span(text=item.source), *under]
+    remark = _remark(item.note, words)
+    notes = [Span(text=" ".join([remark.mark, *remark.paragraphs]))] if remark else []
+    return [Span(text=item.title, url=item.url), Span(text=date), Span(text=item.source), *under, *notes]
 
 
 def _changes(briefing: Briefing, words: Wording) -> list[Block]:

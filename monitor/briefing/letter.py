@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from monitor.briefing.compose import Briefing, BriefingItem, MoreItem
+from monitor.briefing.compose import Briefing, BriefingItem, MoreItem, Note
 from monitor.briefing.deliver import unseen_sources
 from monitor.briefing.gaps import BY_ALARM
 from monitor.briefing.render import render_briefing
@@ -67,9 +67,10 @@ def briefing_letter(
     count = words.count.format(total) if total else words.nothing
     subject = f"{briefing.title} {briefing.period.until} · {count}"
     points = [
-        f"{number}. {one.title} ({one.source}{f', {one.date}' if one.date else ''})\n{one.url}"
+        f"{number}. {one.title} ({one.source}{f', {one.date}' if one.date else ''})\n{_noted(one.note)}{one.url}"
         for number, one in enumerate(told, start=1)
     ]
+    points = [_noted(briefing.note).strip(), *points] if briefing.note else points
     points += [f"△ {one.title} ({one.source})\n{one.url}" for one in briefing.changes]
     unseen = unseen_sources(briefing, unfinished)
     tail = [words.unseen.format(words.separator.join(unseen))] if unseen else []
@@ -109,6 +110,10 @@ def enclosure_name(briefing: Briefing, format_name: str) -> str:
     """The file name of a document that goes along: the title and the day."""
     title = "".join(char if char.isalnum() else "-" for char in briefing.title)
     return f"{title}-{briefing.period.until}.{format_name}"
+
+
+def _noted(note: Note | None) -> str:
+    return f"✎ {' '.join(note.paragraphs)} ({note.by})\n" if note else ""
 
 
 def _place_of(note: AlarmNote) -> str:

@@ -1,17 +1,19 @@
 """The order of importance of a briefing's items, which come from one run or from many."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.domain.causes import Cause
+from monitor.domain.prompts import OURS, Prompts
 from monitor.domain.tables import Item
-from monitor.domain.words import Phase
+from monitor.domain.words import Phase, RankWish
 from monitor.errors import ModelFailed
 from monitor.llm.answers import parse_array
 from monitor.ports import ChatModel
-from monitor.ranking import newest_first, ranking_messages, repair_order, rule_order
+from monitor.ranking import honoured, newest_first, ranking_messages, repair_order, rule_order, tier_of
 
 RankedBy = Literal["run", "model", "rule"]
 MOST_LINES = 200
@@ -21,26 +23,48 @@ MOST_LINES = 200
 class Ranking(BaseModel):
     """The places of items in the list that was given, most important first, and who said so.
 
-    `fault` is the reason why a model that was asked did not.
+    `fault` is the reason why a model that was asked did not. `moved` are the places of those that people's feedback
+    moved, and the way in which it did, `tiers` the tiers to which it moved them.
     """
 
     order: list[int]
     by: RankedBy
     fault: str = ""
+    moved: dict[int, RankWish] = Field(default_factory=dict)
+    tiers: dict[int, int] = Field(default_factory=dict)
 
 
-async def ranked(items: Sequence[Item], *, model: ChatModel | None, language: str) -> Ranking:
+async def ranked(
+    items: Sequence[Item],
+    *,
+    model: ChatModel | None,
+    language: str,
+    lifts: Sequence[int] = (),
+    prompts: Prompts = OURS,
+) -> Ranking:
     """The order of items: the run's own where one run brought them all, else one completion over the merged list.
 
-    Ranks of different runs cannot be compared. Without a model, or where it fails, the rules decide.
+    Ranks of different runs cannot be compared. Without a model, or where it fails, the rules decide. Last come people's
+    wishes: `lifts` says by place how far each item is to move (`ranking/wishes.py`).
     """
+    ranking = await _ranked(items, model=model, language=language, prompts=prompts)
+    if not any(lifts):
+        return ranking
+    tiers = [item.tier or tier_of(item) for item in items]
+    after = honoured(ranking.order, tiers=tiers, lifts=lifts)
+    changed = {n: tier - tiers[n] for n, tier in after.tiers.items() if tier != tiers[n]}
+    moved = {n: RankWish.HIGHER if change < 0 else RankWish.LOWER for n, change in changed.items()}
+    return ranking.model_copy(update={"order": after.order, "moved": after.moved | moved, "tiers": after.tiers})
+
+
+async def _ranked(items: Sequence[Item], *, model: ChatModel | None, language: str, prompts: Prompts) -> Ranking:
     if len({item.run_id for item in items}) == 1 and any(item.rank is not None for item in items):
         return Ranking(order=_by_rank(items), by="run")
-    by_rule = rule_order(items)
+    by_rule = await asyncio.to_thread(rule_order, items)
     if model is None or len(items) < 2:
         return Ranking(order=by_rule, by="rule")
     asked = by_rule[:MOST_LINES]
-    messages = ranking_messages([items[index] for index in asked], language)
+    messages = ranking_messages([items[index] for index in asked], language, prompts=prompts)
     try:
         completion = await model.complete(messages, phase=Phase.RANK, place="briefing")
     except ModelFailed as error:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from monitor.briefing.compose import Briefing
-from monitor.briefing.feed import briefing_feed, item_feed
+from monitor.briefing.feed import KeptBriefing, briefing_feed, briefings_feed, item_feed
 from monitor.briefing.layout import as_document
 from monitor.briefing.rows import briefing_workbook, field_sheet, item_workbook
 from monitor.briefing.wire import ItemWire
@@ -54,6 +54,11 @@ def render_items(items: Sequence[ItemWire], format_name: str, *, language: str, 
             return _json({"items": [item.model_dump(mode="json") for item in items]}, indent=2)
         case _:
             return atom(item_feed(items, title, language, now))
+
+
+def render_kept(kept: Sequence[KeptBriefing], *, language: str, now: dt.datetime, public_url: str | None) -> bytes:
+    """Saved briefings as an Atom feed."""
+    return atom(briefings_feed(kept, language, now, public_url))
 
 
 def _json(document: Any, indent: int | None = None) -> bytes:

@@ -37,7 +37,9 @@ def briefing_workbook(briefing: Briefing) -> Workbook:
     """All that a briefing says: its items with what stands under them, changes, sources, gaps, overview and notes."""
     words = wording_for(briefing.language)
     zone = briefing.generated_at.tzinfo or dt.UTC
-    sheets = [_sheet(words.entries, columns.ITEMS, _all_items(briefing, words, zone), words)]
+    rows = _all_items(briefing, words, zone)
+    names = columns.NOTED_ITEMS if any("note" in row for row in rows) else columns.ITEMS
+    sheets = [_sheet(words.entries, names, rows, words)]
     if briefing.changes:
         changes: list[dict[str, Cell]] = [
             {
@@ -70,7 +72,8 @@ def _all_items(briefing: Briefing, words: Wording, zone: dt.tzinfo) -> list[dict
     for rank, one in enumerate(told, start=1):
         is_shown = isinstance(one, BriefingItem)
         row = _item(one, words, zone) if isinstance(one, BriefingItem) else _place(one)
-        rows.append({**row, "rank": rank, "place": words.entries if is_shown else words.more})
+        noted: dict[str, Cell] = {"note": f"{one.note.text} ({one.note.by})"} if one.note else {}
+        rows.append({**row, **noted, "rank": rank, "place": words.entries if is_shown else words.more})
         again = [*one.places, *(place for reading in one.interpretations for place in reading.places)]
         for label, places in ((words.interpretations, one.interpretations), (words.places, again)):
             rows.extend({**_place(place), "rank": rank, "place": label.rstrip("：:")} for place in places)
@@ -133,9 +136,11 @@ def _gaps(briefing: Briefing, words: Wording) -> list[dict[str, Cell]]:
 
 
 def _notes(briefing: Briefing, words: Wording) -> list[dict[str, Cell]]:
-    """The overview, which cites items by their rank here; how to read the marks; the period and when it was written."""
+    """What was written by hand; the overview, citing items by rank; how to read the marks; the period and the time."""
     ranks = {item.id: rank for rank, item in enumerate(briefing.items, start=1)}
     rows: list[dict[str, Cell]] = []
+    if briefing.note:
+        rows.append({"subject": words.analyst_note.format(briefing.note.by), "text": briefing.note.text})
     for sentence in briefing.overview:
         cited = "".join(f"[{rank}]" for rank in sorted(ranks[item] for item in sentence.items if item in ranks))
         rows.append({"subject": words.overview, "text": f"{sentence.text} {cited}"})

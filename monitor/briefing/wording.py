@@ -6,7 +6,7 @@ from monitor.briefing.causewords import CHINESE, CauseWords
 from monitor.briefing.gaps import GapKind
 from monitor.briefing.order import RankedBy
 from monitor.domain.revisions import ChangeKind, Op, Part
-from monitor.domain.words import DateSource, ItemType, Phase, RunStatus, SummaryBy
+from monitor.domain.words import DateSource, ItemType, Phase, RankWish, RunStatus, SummaryBy
 
 
 class Wording(BaseModel):
@@ -53,9 +53,14 @@ class Wording(BaseModel):
     fault_notes: dict[str, str]
     dropped_note: str
     overview_note: str
+    edited_note: str
+    left_out_note: str
+    analyst_note: str
+    note: str
     extract: str
     undated: str
     late: str
+    moved: dict[RankWish, str]
     repost: str
     attachments: str
     places: str
@@ -126,9 +131,14 @@ _ZH = Wording(
     },
     dropped_note="概览中有 {} 句与所注条目核对不上，已删去。",
     overview_note="概览由模型撰写，方括号中的数字是所依据的条目；其中的数字、日期和引号内的名称均已与这些条目的原文核对。",
+    edited_note="本简报经{}编辑：条目的次序、取舍与批注由人工决定，条目的标题、日期、网址和摘要未作改动。",
+    left_out_note="编辑时有 {} 条未列入。",
+    analyst_note="批注（{}）",
+    note="批注",
     extract="摘录",
     undated="日期未知",
     late="迟到",
+    moved={RankWish.HIGHER: "按反馈上调", RankWish.LOWER: "按反馈下调"},
     repost="外站",
     attachments="附件",
     places="亦见",
@@ -217,9 +227,15 @@ _EN = Wording(
     dropped_note="{} sentences of the overview did not agree with the items they name and were dropped.",
     overview_note="The overview is a model's; the numbers in brackets are the items it rests on. Its figures, dates "
     "and quoted names were checked against their text.",
+    edited_note="Edited by {}: the order, the choice and the notes are by hand; titles, dates, addresses and summaries "
+    "of the items are unchanged.",
+    left_out_note="{} items were left out by the editor.",
+    analyst_note="Note by {}",
+    note="Note",
     extract="extract",
     undated="undated",
     late="late",
+    moved={RankWish.HIGHER: "moved up: feedback", RankWish.LOWER: "moved down: feedback"},
     repost="other site",
     attachments="Attachments:",
     places="See also:",

@@ -131,6 +131,47 @@ def search(context: typer.Context, as_json: JsonOption = False) -> None:
         terminal.say()
 
 
+@app.command()
+def live(
+    context: typer.Context,
+    rate: Annotated[int, typer.Option("--rate", min=1, help="Events a second.")] = 50,
+    seconds: Annotated[int, typer.Option("--seconds", min=1, help="For so long.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how soon a person who watches a run in the browser sees what it tells."""
+    from monitor.demo.bench_live import measure
+
+    terminal = terminal_of(context)
+    figures = asyncio.run(measure(events_a_second=rate, seconds=seconds, on_step=_teller(terminal)))
+    if as_json:
+        terminal.document({"bench": "live", "figures": figures.model_dump()})
+        return
+    terminal.table(tuple(type(figures).model_fields), [tuple(figures.model_dump().values())])
+
+
+@app.command()
+def store(
+    context: typer.Context,
+    items: Annotated[int, typer.Option("--items", min=1, help="How many items are made.")] = 1_000_000,
+    database: Annotated[
+        str | None, typer.Option("--database", metavar="URL", help="An empty database to fill, or one that was filled.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure how fast a large archive is listed, filtered, searched and shown; with a million items ten minutes."""
+    from monitor.demo.bench_store import measure
+    from monitor.web.desk import new_web
+
+    terminal = terminal_of(context)
+    figures = asyncio.run(measure(items, url=database, today=_today(), new_web=new_web, on_step=_teller(terminal)))
+    if as_json:
+        terminal.document({"bench": "store", "figures": figures.model_dump()})
+        return
+    terminal.say(f"{figures.items} items on {figures.database}, filled in {figures.filled_in_s} s")
+    head = ("question", "queries", "p50 ms", "p95 ms", "slowest ms", "found")
+    terminal.table(head, [tuple(one.model_dump().values()) for one in figures.speeds])
+
+
 def _show_rates(terminal: Terminal, kind: str, rates: "list[Rate]") -> None:
     counts = sorted({one.at_once for one in rates})
     cells = {(one.way, one.at_once): f"{one.pages_per_s:.1f} ({one.ratio:.2f})" for one in rates}

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, plain
-from monitor.domain.words import Phase
+from monitor.domain.words import EventKind, Phase
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from monitor.ports import Progress, ProgressCallback
 
 _PLACE_CHARS = 40
+_SHOWN = {EventKind.STEP, EventKind.PHASE, EventKind.SECTION}
 
 
 @contextmanager
@@ -47,6 +48,8 @@ class _Lines:
         self._phase = ""
 
     def __call__(self, progress: "Progress") -> None:
+        if progress.kind not in _SHOWN:
+            return
         if progress.phase != self._phase:
             self._phase = progress.phase
             self._terminal.note(f"{progress.phase} …")
@@ -67,6 +70,8 @@ class _Live:
         self._sections_read = 0
 
     def __call__(self, progress: "Progress") -> None:
+        if progress.kind not in _SHOWN:
+            return
         phase, done, total = progress.phase, progress.done, progress.total
         if phase is Phase.NAVIGATE:
             self._sections = total

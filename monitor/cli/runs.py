@@ -9,7 +9,7 @@ from monitor.cli.terminal import JsonOption, Terminal, terminal_of
 from monitor.domain.words import RunStatus
 
 if TYPE_CHECKING:
-    from monitor.app.report import RunReport, WholeRun
+    from monitor.app.report import RunSummary, WholeRun
 
 app = typer.Typer(help="The run history.", rich_markup_mode=None)
 
@@ -27,7 +27,7 @@ def list_runs(
     terminal = terminal_of(context)
     reports = asyncio.run(_listed(terminal, source, limit))
     if as_json:
-        terminal.document({"runs": [one.model_dump(mode="json", exclude={"items", "sections"}) for one in reports]})
+        terminal.document({"runs": [one.model_dump(mode="json") for one in reports]})
     elif reports:
         rows = [
             (one.run_id, one.source, one.state, one.planned_at, one.coverage.saved, len(one.fallbacks), one.error)
@@ -75,11 +75,12 @@ def retry(context: typer.Context, run_id: RunId, as_json: JsonOption = False) ->
     retry_run(terminal_of(context), run_id, as_json=as_json)
 
 
-async def _listed(terminal: Terminal, source: str | None, limit: int) -> "list[RunReport]":
+async def _listed(terminal: Terminal, source: str | None, limit: int) -> "list[RunSummary]":
+    from monitor.app.runs import RunWish
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        reports = await parts.sweeps.runs(source=source, limit=limit)
+        reports = await parts.runs.listed(RunWish(source=source), limit=limit)
         if source is not None and not reports:
             await parts.sources.get(source)
         return reports

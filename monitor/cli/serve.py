@@ -55,10 +55,15 @@ async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
         parts = [name for name, is_on in (("worker", worker), ("scheduler", scheduler), ("web", web)) if is_on]
         if web:
+            from monitor.app.audit import BY_COMMAND
+            from monitor.app.people import FIRST
             from monitor.web.server import serving
 
             address = await stack.enter_async_context(serving(app))
             terminal.note(f"The web part answers at {address}.")
+            if password := await app.people.begin():
+                await app.audit.record(BY_COMMAND, "person.add", FIRST, after={"role": "admin"})
+                terminal.note(f"Sign in as {FIRST} with the password {password} – it is shown this once.")
         _collect_often()
         terminal.note(f"At work: {', '.join(parts)}. SIGTERM or Ctrl-C ends it.")
         await stop.wait()

@@ -76,7 +76,15 @@ def add(
     """Begin to watch a site, a feed, or what a search finds."""
     terminal = terminal_of(context)
     values = {"name": _host(url), **given_fields(fields), "url": url}
-    _stored(terminal, _with_app(terminal, lambda parts: parts.sources.add(values)), "was added", as_json=as_json)
+
+    async def added(parts: "App") -> "Source":
+        from monitor.app.source_form import form_values
+
+        source = await parts.sources.add(values)
+        await _note(parts, "source.add", source, after=form_values(source))
+        return source
+
+    _stored(terminal, _with_app(terminal, added), "was added", as_json=as_json)
 
 
 @app.command()
@@ -95,7 +103,7 @@ def edit(
     changes = {**cleared(clear or ()), **given_fields(fields)}
     if not changes:
         raise UsageError("Nothing to change was given; `monitor sources edit --help` names the options.")
-    changed = _with_app(terminal, lambda parts: parts.sources.edit(source, changes))
+    changed = _with_app(terminal, lambda parts: _edited(parts, source, changes))
     _stored(terminal, changed, "was changed", as_json=as_json)
 
 
@@ -103,7 +111,15 @@ def edit(
 def remove(context: typer.Context, name: Name) -> None:
     """Stop watching a source; its items and runs stay in the archive."""
     terminal = terminal_of(context)
-    _with_app(terminal, lambda parts: parts.sources.remove(name))
+
+    async def removed(parts: "App") -> None:
+        from monitor.app.source_form import form_values
+
+        source = await parts.sources.get(name)
+        await parts.sources.remove(name)
+        await _note(parts, "source.remove", source, before=form_values(source))
+
+    _with_app(terminal, removed)
     terminal.say(f"The source {name!r} was removed; its items and runs stay.")
 
 
@@ -122,27 +138,36 @@ def disable(context: typer.Context, name: Name) -> None:
 @app.command("import")
 def import_file(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, or OPML.")],
+    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")],
 ) -> None:
     """Add the sources of a file: all of them, or none where one is wrong."""
     terminal = terminal_of(context)
-    sources = _with_app(terminal, lambda parts: parts.sources.read_file(file))
+
+    async def brought_in(parts: "App") -> "list[Source]":
+        from monitor.app.source_form import form_values
+
+        sources = await parts.sources.read_file(file)
+        for source in sources:
+            await _note(parts, "source.import", source, after=form_values(source))
+        return sources
+
+    sources = _with_app(terminal, brought_in)
     terminal.say(f"{len(sources)} sources were added: {', '.join(source.name for source in sources) or 'none'}.")
 
 
 @app.command()
 def export(
     context: typer.Context,
-    form: Annotated[str, typer.Option("--format", metavar="yaml|opml", help="yaml or opml.")] = "yaml",
+    form: Annotated[str, typer.Option("--format", metavar="yaml|opml|csv", help="yaml, opml or csv.")] = "yaml",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
 ) -> None:
-    """Write all sources as YAML or OPML."""
+    """Write all sources as YAML, OPML or CSV."""
     terminal = terminal_of(context)
     text = _with_app(terminal, lambda parts: parts.sources.written(form))
     if out is None:
         sys.stdout.write(text)
     else:
-        write_file(out, text.encode())
+        write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
         terminal.note(f"The sources were written to {out}.")
 
 
@@ -175,8 +200,25 @@ def _with_app(terminal: Terminal, ask: "Callable[[App], Awaitable[T]]") -> T:
 
 
 def _switch(terminal: Terminal, name: str, *, is_on: bool) -> None:
-    _with_app(terminal, lambda parts: parts.sources.edit(name, {"enabled": is_on}))
+    _with_app(terminal, lambda parts: _edited(parts, name, {"enabled": is_on}))
     terminal.say(f"The source {name!r} is {'enabled' if is_on else 'disabled'}.")
+
+
+async def _edited(parts: "App", name: str, changes: dict[str, Any]) -> "Source":
+    from monitor.app.source_form import differences
+
+    before = await parts.sources.get(name)
+    after = await parts.sources.edit(name, changes)
+    was, now = differences(before, after)
+    if now:
+        await _note(parts, "source.edit", after, before=was, after=now)
+    return after
+
+
+async def _note(parts: "App", action: str, source: "Source", **detail: Any) -> None:
+    from monitor.app.audit import BY_COMMAND
+
+    await parts.audit.record(BY_COMMAND, action, source.name, **detail)
 
 
 def _wire(source: "Source") -> dict[str, Any]:

@@ -145,10 +145,10 @@ class _Sweeps:
                 )  # fmt: skip
         except WorkFailed as error:
             # The run stands in the history as failed; its report says what it had kept.
-            recorded = await parts.sweeps.runs(source=source.name, limit=1)
-            if not recorded:
+            recorded = await parts.sweeps.latest_of(source.name)
+            if recorded is None:
                 raise
-            report = recorded[0].model_copy(update={"status": RunStatus.FAILED, "error": str(error)})
+            report = recorded.model_copy(update={"status": RunStatus.FAILED, "error": str(error)})
         self.reports.append(report)
 
     @contextmanager

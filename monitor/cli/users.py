@@ -1,51 +1,137 @@
 """`monitor users`: who may sign in."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, terminal_of
 
 if TYPE_CHECKING:
-    from monitor.domain.people import Token
+    from monitor.bootstrap import App
 
 app = typer.Typer(help="Who may sign in.", rich_markup_mode=None)
+
+RoleOption = Annotated[str, typer.Option("--role", help="admin, editor or reader.")]
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.")],
+    role: RoleOption = "reader",
+) -> None:
+    """Add a person and print the password for the first sign-in, this once."""
+    terminal = terminal_of(context)
+    terminal.say(asyncio.run(_added(terminal, name, role)))
+
+
+@app.command()
+def passwd(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose password it is.")],
+    from_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read the password from standard input, its first line.")
+    ] = False,
+) -> None:
+    """Set a person's password, asked for without showing it; all their sessions end."""
+    terminal = terminal_of(context)
+    if from_stdin:
+        password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
+    else:
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt="Once more", err=True)
+    asyncio.run(_set(terminal, name, password))
+    terminal.note(f"{name} signs in with the new password from now on.")
 
 
 @app.command()
 def token(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is.")],
-    role: Annotated[str, typer.Option("--role", help="admin, editor or reader.")] = "reader",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")],
+    role: RoleOption = "reader",
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", help="read, write, run or admin: all that it may do; may be given several times."),
+    ] = None,
+    days: Annotated[int | None, typer.Option("--days", help="How long it is good; for ever if left out.")] = None,
 ) -> None:
-    """Make a token and print it, this once; one of the same name stops being valid."""
+    """Make a token for a program and print it, this once; one of the same name stops being valid."""
     terminal = terminal_of(context)
-    terminal.say(asyncio.run(_made(terminal, name, role)))
+    terminal.say(asyncio.run(_made(terminal, name, role, scope or [], days)))
 
 
 @app.command("list")
 def list_users(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List who has a token."""
+    """List who may sign in: people, and programs by their tokens."""
     terminal = terminal_of(context)
-    tokens = asyncio.run(_listed(terminal))
+    users = asyncio.run(_listed(terminal))
     if as_json:
-        terminal.document({"users": [one.model_dump(mode="json", exclude={"hash"}) for one in tokens]})
-    elif tokens:
-        terminal.table(("name", "role", "since"), [(one.name, one.role, one.created_at) for one in tokens])
+        from pydantic_core import to_jsonable_python
+
+        terminal.document({"users": to_jsonable_python(users)})
+    elif users:
+        columns = ("name", "kind", "role", "state", "last_seen_at", "created_at")
+        terminal.table(columns, [[user[column] for column in columns] for user in users])
     else:
-        terminal.note("Nobody has a token.")
+        terminal.note("Nobody may sign in yet: the first start of `monitor serve` makes an administrator.")
 
 
-async def _made(terminal: Terminal, name: str, role: str) -> str:
+@asynccontextmanager
+async def _opened(terminal: Terminal) -> "AsyncIterator[App]":
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        return await parts.tokens.make(name, role)
+        yield parts
 
 
-async def _listed(terminal: Terminal) -> "list[Token]":
-    from monitor.bootstrap import open_app
+async def _added(terminal: Terminal, name: str, role: str) -> str:
+    from monitor.app.audit import BY_COMMAND
 
-    async with open_app(terminal.settings()) as parts:
-        return await parts.tokens.all()
+    async with _opened(terminal) as parts:
+        password = await parts.people.add(name, role)
+        await parts.audit.record(BY_COMMAND, "person.add", name, after={"role": role})
+        return password
+
+
+async def _set(terminal: Terminal, name: str, password: str) -> None:
+    from monitor.app.audit import BY_COMMAND
+
+    async with _opened(terminal) as parts:
+        await parts.people.set_password(name, password)
+        await parts.audit.record(BY_COMMAND, "person.password", name)
+
+
+async def _made(terminal: Terminal, name: str, role: str, scopes: list[str], days: int | None) -> str:
+    from monitor.app.audit import BY_COMMAND
+
+    async with _opened(terminal) as parts:
+        made = await parts.tokens.make(name, role, scopes=scopes, days=days)
+        await parts.audit.record(BY_COMMAND, "token.add", name, after={"role": role, "scopes": scopes, "days": days})
+        return made
+
+
+async def _listed(terminal: Terminal) -> list[dict[str, Any]]:
+    """People and tokens, newest first."""
+    async with _opened(terminal) as parts:
+        now = parts.clock.now()
+        people = [
+            {
+                "name": one.name, "kind": "person", "role": one.role, "created_at": one.created_at,
+                "last_seen_at": one.last_seen_at,
+                "state": "shut out" if one.is_shut_out else "one-time password" if one.is_one_time else "",
+            }
+            for one in await parts.people.all()
+        ]  # fmt: skip
+        tokens = [
+            {
+                "name": one.name, "kind": "token", "role": one.role, "created_at": one.created_at,
+                "last_seen_at": one.last_used_at, "scopes": one.scopes, "created_by": one.created_by,
+                "expires_at": one.expires_at,
+                "state": "expired" if one.expires_at is not None and one.expires_at <= now else "",
+            }
+            for one in await parts.tokens.all()
+        ]  # fmt: skip
+    return sorted([*people, *tokens], key=lambda one: one["created_at"], reverse=True)

@@ -65,7 +65,7 @@ async def measure(load: ServiceLoad, *, workers: int, postgres: str | None) -> S
         first = (clock.now() + dt.timedelta(seconds=30 + 10 * len(words))).replace(second=0, microsecond=0)
         first += dt.timedelta(minutes=1)
         await _add_sources(settings, load, bases, first)
-        pids = [await stack.enter_async_context(_process(folder, word)) for word in words]
+        pids = [await stack.enter_async_context(service_process(folder, word)) for word in words]
         if load.minutes == 0:
             await _ask_for_all(settings)
         runs, memory = await _watched(settings, load, pids)
@@ -102,7 +102,8 @@ async def _ask_for_all(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _process(folder: Path, word: str) -> AsyncIterator[int]:
+async def service_process(folder: Path, word: str) -> AsyncIterator[int]:
+    """`monitor serve`, or a part of it, with the configuration in the folder; gives its process number."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "monitor", word, cwd=folder, stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

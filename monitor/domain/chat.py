@@ -44,3 +44,12 @@ class Completion(BaseModel):
     tool_calls: list[ToolCall] = Field(default_factory=list)
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+
+class ModelTrial(BaseModel):
+    """A model that was asked for one word: how long it took, or in a sentence why no answer came."""
+
+    model: str
+    endpoint: str
+    latency_ms: int
+    complaint: str | None = None

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import JSON, Column, DateTime, Dialect, String
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import Field
 
 
@@ -59,10 +59,21 @@ def word_field(vocabulary: type[StrEnum], default: StrEnum | None = None, *, ind
 
 def list_field() -> Any:
     """A field that holds a list, as JSON."""
-    return Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    return Field(default_factory=_empty, sa_column=Column(JSON, nullable=False))
+
+
+def derived_field(kind: TypeEngine[Any]) -> Any:
+    """A field that is not given, but made from others of its row."""
+    column: Column[Any] = Column(kind, nullable=False)
+    return Field(sa_column=column)
 
 
 def instant_field(*, is_required: bool = False) -> Any:
     """A field that holds an instant."""
     column: Column[Any] = Column(UtcDateTime(), nullable=not is_required)
     return Field(sa_column=column) if is_required else Field(default=None, sa_column=column)
+
+
+def _empty() -> list[Any]:
+    # Not `list` itself: before each call pydantic asks for its signature, and that of a built-in takes it long.
+    return []

@@ -40,7 +40,8 @@ class Delivery(SQLModel, table=True):
 
     `key` and `message_id` are drawn when it is planned and go with every try. `accepted` are the mail addresses that
     have it already. `next_try_at` is when a worker takes it up; None for one that no worker is to take. `alarm_id` was
-    set by versions that sent each alarm by itself; those of a delivery bear its `planned_at` now.
+    set by versions that sent each alarm by itself; those of a delivery bear its `planned_at` now. `saved_id` is the
+    saved briefing that was sent as it stood.
     """
 
     id: str = Field(primary_key=True, max_length=100)
@@ -59,6 +60,7 @@ class Delivery(SQLModel, table=True):
     next_try_at: dt.datetime | None = instant_field()
     last_error: str | None = Field(default=None, sa_column=Column(Text))
     sent_at: dt.datetime | None = instant_field()
+    saved_id: int | None = None
 
 
 class BriefingRecord(SQLModel, table=True):

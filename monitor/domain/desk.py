@@ -12,7 +12,9 @@ from monitor.domain.columns import instant_field
 class SavedBriefing(SQLModel, table=True):
     """A briefing that somebody composed and may have edited; `query` is what it was composed from.
 
-    `version` counts the edits: who edits an older one is told so instead of undoing another's work.
+    `briefing` stays as it was composed, with every item in full; `edit` is what was decided about it by hand, and
+    `size` the number of items that it tells of since. `version` counts the edits: who edits an older one is told so
+    instead of undoing another's work.
     """
 
     __tablename__ = "saved_briefing"
@@ -20,6 +22,11 @@ class SavedBriefing(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     title: str = Field(sa_column=Column(Text, nullable=False))
     briefing: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    edit: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    size: int = 0
+    language: str = Field(max_length=8)
+    since: dt.date
+    until: dt.date
     query: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     version: int = 1
     created_by: str = Field(max_length=100)

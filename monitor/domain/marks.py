@@ -1,19 +1,34 @@
 """What people say of items: stars, notes, what is hidden, and whether a rank was right."""
 
 import datetime as dt
-from enum import StrEnum
+from typing import NamedTuple
 
+from pydantic import BaseModel
 from sqlalchemy import Column, ForeignKey, Integer, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.domain.columns import instant_field, word_field
+from monitor.domain.words import ItemType, RankWish
 
 
-class RankWish(StrEnum):
-    """Where a person would have placed an item, and others like it."""
+class Wish(BaseModel):
+    """What a person said of the rank of an item, with what tells which other items are like it."""
 
-    HIGHER = "higher"
-    LOWER = "lower"
+    item_id: int
+    source_id: int | None
+    section: str
+    type: ItemType
+    person: str
+    wish: RankWish
+    at: dt.datetime
+
+
+class Placed(NamedTuple):
+    """Where a ranking put an item: its rank (1 = most important), its tier (1-5), and how feedback moved it."""
+
+    rank: int
+    tier: int
+    moved: RankWish | None = None
 
 
 class ItemStar(SQLModel, table=True):

@@ -61,7 +61,7 @@ class Candidate(BaseModel):
 class Page(BaseModel):
     """One page. Urls are absolute http(s) without fragments and tracking parameters; candidates stand in page order.
 
-    `lines` are all that the page shows, main text or not.
+    `lines` are all that the page shows, main text or not; `site` is what names the site on it, as it stands there.
     `is_cut_short`: the list goes on in this very page, by a button or by scrolling, further than it was asked for.
     `record` is the id under which a run kept what it saw.
     """
@@ -78,6 +78,7 @@ class Page(BaseModel):
     language: str | None = None
     text: str = ""
     lines: list[str] = Field(default_factory=list, exclude=True, repr=False)
+    site: str = Field(default="", exclude=True, repr=False)
     links: list[Link] = Field(default_factory=list)
     candidates: list[Candidate] = Field(default_factory=list)
     next_page: str | None = None

@@ -13,7 +13,8 @@ class Person(SQLModel, table=True):
     """Somebody who may sign in. `password_hash` is argon2's; `is_one_time`: it has to be changed at the next sign-in.
 
     `language` is that of the pages, None for the browser's. Somebody who was shut out keeps the row, so that the audit
-    and the notes still name them.
+    and the notes still name them. `looked_at` is their last look at what is new, `looked_before_at` the last one of the
+    sitting before that.
     """
 
     name: str = Field(primary_key=True, max_length=100)
@@ -24,6 +25,8 @@ class Person(SQLModel, table=True):
     is_shut_out: bool = False
     created_at: dt.datetime = instant_field(is_required=True)
     last_seen_at: dt.datetime | None = instant_field()
+    looked_at: dt.datetime | None = instant_field()
+    looked_before_at: dt.datetime | None = instant_field()
 
 
 class Session(SQLModel, table=True):

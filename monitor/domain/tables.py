@@ -7,15 +7,17 @@ as their words.
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import JSON, Column, Date, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import validates
 from sqlmodel import Field, SQLModel
 
-from monitor.domain.columns import UtcDateTime, instant_field, list_field, word_field
+from monitor.domain.columns import UtcDateTime, derived_field, instant_field, list_field, word_field
 from monitor.domain.words import (
     DateSource,
     Disposition,
     ItemType,
     Phase,
+    RankWish,
     Render,
     RunStatus,
     SavedBy,
@@ -23,6 +25,9 @@ from monitor.domain.words import (
     SourceKind,
     SummaryBy,
 )
+
+
+_NO_SOURCE = text("source_id IS NULL")
 
 
 def _run_id(*, index: bool = True) -> Any:
@@ -127,7 +132,7 @@ class Run(SQLModel, table=True):
     source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
     source: str = Field(sa_column=Column(Text, nullable=False))
     status: RunStatus = word_field(RunStatus, RunStatus.QUEUED, index=True)
-    planned_at: dt.datetime = instant_field(is_required=True)
+    planned_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
     started_at: dt.datetime | None = instant_field()
     ended_at: dt.datetime | None = instant_field()
     since: dt.date | None = None
@@ -244,11 +249,23 @@ class Unseen(SQLModel, table=True):
 class Item(SQLModel, table=True):
     """A candidate that was saved. `rank` is its place within the run that saved it, 1 the most important.
 
-    `evidence` are the ids of the records that it rests on, that of its list page first.
+    `evidence` are the ids of the records that it rests on, that of its list page first. `moved` is the way in which
+    people's feedback moved it when its run was ranked.
     `date` is the list's where the list has one; `page_date` is what the article itself states, which may differ.
+    `day` is what lists are ordered by, the date, or where that is unknown the day of first sight; it follows by itself.
     """
 
-    __table_args__ = (UniqueConstraint("source_id", "url_key"),)
+    __table_args__ = (
+        UniqueConstraint("source_id", "url_key"),
+        # As lists are read: the newest first, all or those of one word of a column.
+        Index("ix_item_day", "day", "id"),
+        Index("ix_item_source_day", "source", "day", "id"),
+        Index("ix_item_section_day", "section", "day", "id"),
+        Index("ix_item_type_day", "type", "day", "id"),
+        Index("ix_item_language_day", "language", "day", "id"),
+        Index("ix_item_late_day", "late", "day", "id"),
+        Index("ix_item_of_no_source", "source", sqlite_where=_NO_SOURCE, postgresql_where=_NO_SOURCE),
+    )
 
     id: int | None = Field(default=None, primary_key=True)
     source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
@@ -258,7 +275,8 @@ class Item(SQLModel, table=True):
     url: str = Field(sa_column=Column(Text, nullable=False))
     url_key: str = Field(sa_column=Column(Text, nullable=False))
     title: str = Field(sa_column=Column(Text, nullable=False))
-    date: dt.date | None = Field(default=None, index=True)
+    day: dt.date = derived_field(Date())
+    date: dt.date | None = None
     date_source: DateSource = word_field(DateSource, DateSource.UNKNOWN)
     page_date: dt.date | None = None
     type: ItemType = word_field(ItemType, ItemType.OTHER)
@@ -266,15 +284,26 @@ class Item(SQLModel, table=True):
     summary_by: SummaryBy = word_field(SummaryBy, SummaryBy.NONE)
     rank: int | None = None
     tier: int | None = None
+    moved: RankWish | None = word_field(RankWish)
     by: SavedBy = word_field(SavedBy, SavedBy.RULE)
     late: bool = False
     is_repost: bool = False
-    document_number: str | None = None
+    document_number: str | None = Field(default=None, index=True)
     issuer: str | None = None
     language: str | None = None
-    first_seen: dt.datetime = instant_field(is_required=True)
+    first_seen: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
     attachments: list[dict[str, str]] = list_field()
     evidence: list[str] = list_field()
+
+    @validates("date", "first_seen")
+    def _follow(self, name: str, value: Any) -> Any:
+        """Keep `day` in step, from the moment at which one of both is there."""
+        known = {**self.__dict__, name: value}
+        seen: dt.datetime | None = known.get("first_seen")
+        day = known.get("date") or (seen and seen.astimezone(dt.UTC).date())
+        if day is not None:
+            self.day = day
+        return value
 
     @property
     def date_conflict(self) -> dt.date | None:

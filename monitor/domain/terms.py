@@ -1,9 +1,10 @@
 """Terms: what a full-text search looks up, cut from texts and queries by one and the same rule.
 
-Latin words and numbers are terms as they stand. A run of Chinese characters, kana or Hangul, which knows no spaces,
-gives each pair of neighbours and each single character: so 光伏 is found in 太阳能光伏发电, without a dictionary.
-Letter case, full-width forms and the radicals that some PDFs hold in place of characters are folded away; white space
-between two such characters, as where a line ends, does not part them.
+Latin words and numbers are terms as they stand, and so are two of them that follow each other, so that a phrase of
+frequent words need not be looked for in all texts that have both. A run of Chinese characters, kana or Hangul, which
+knows no spaces, gives each pair of neighbours and each single character: so 光伏 is found in 太阳能光伏发电, without a
+dictionary. Letter case, full-width forms and the radicals that some PDFs hold in place of characters are folded away;
+white space between two such characters, as where a line ends, does not part them.
 """
 
 import re
@@ -23,7 +24,6 @@ _PAIRED = "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac
 _LETTER = rf"[^\W_{_PAIRED}]"
 _SPACED_RUN = rf"[{_PAIRED}]+(?:\s+[{_PAIRED}]+)*"
 _PAIRED_RUN = re.compile(_SPACED_RUN)
-_WORD = re.compile(rf"{_LETTER}+")
 _RUN = re.compile(rf"{_SPACED_RUN}|{_LETTER}+")
 _QUOTED = re.compile(r'"([^"]*)"')
 _QUOTES = str.maketrans("“”„‟＂", '"""""')
@@ -41,6 +41,13 @@ class Clause(BaseModel, frozen=True):
     runs: tuple[str, ...]
     terms: tuple[str, ...]
     pattern: re.Pattern[str]
+
+    @property
+    def is_told_by_terms(self) -> bool:
+        """Whether a text that has the terms is sure to have the word or phrase."""
+        if any(len(run) > (2 if is_paired(run) else _MAX_TERM_CHARS) for run in self.runs):
+            return False
+        return len(self.runs) == 1 or (len(self.runs) == 2 and not any(map(is_paired, self.runs)))
 
 
 class TextQuery(BaseModel, frozen=True):
@@ -79,7 +86,7 @@ def folded(text: str) -> str:
 def terms_of(text: str) -> set[str]:
     """The terms of a text."""
     plain = folded(text)
-    terms = {word[:_MAX_TERM_CHARS] for word in _WORD.findall(plain)}
+    terms = set(_of_words(_RUN.findall(plain)))
     runs = [run if len(run) == 1 else "".join(run.split()) for run in _PAIRED_RUN.findall(plain)]
     terms.update("".join(runs))
     terms.update([run[i : i + 2] for run in runs for i in range(len(run) - 1)])
@@ -104,18 +111,42 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _clause(piece: str) -> Clause | None:
     runs = runs_of(folded(piece))
-    terms = [term for run in runs for term in _looked_up(run)]
+    terms = list(_looked_up(runs))
     if not terms:
         return None
     looked_up = tuple(dict.fromkeys(terms))[:_MOST_LOOKED_UP]
     return Clause(runs=tuple(runs), terms=looked_up, pattern=_pattern(runs))
 
 
-def _looked_up(run: str) -> list[str]:
-    """The terms that a run of a query is looked up by: a single character only where it stands alone."""
-    if not is_paired(run):
-        return [run[:_MAX_TERM_CHARS]]
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+def _looked_up(runs: Sequence[str]) -> Iterator[str]:
+    """The terms that runs side by side are looked up by: the pairs, and what has no neighbour by itself."""
+    for run in filter(is_paired, runs):
+        yield from [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    for words in _side_by_side(runs):
+        yield from map(_pair, words, words[1:]) if len(words) > 1 else words
+
+
+def _of_words(runs: Sequence[str]) -> Iterator[str]:
+    for words in _side_by_side(runs):
+        yield from words
+        yield from map(_pair, words, words[1:])
+
+
+def _side_by_side(runs: Sequence[str]) -> Iterator[list[str]]:
+    """The Latin words and numbers among the runs, those together between which nothing else stands."""
+    words: list[str] = []
+    for run in runs:
+        if not is_paired(run):
+            words.append(run[:_MAX_TERM_CHARS])
+        elif words:
+            yield words
+            words = []
+    if words:
+        yield words
+
+
+def _pair(word: str, following: str) -> str:
+    return f":{word}:{following}"
 
 
 def _pattern(runs: Sequence[str]) -> re.Pattern[str]:

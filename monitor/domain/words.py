@@ -120,3 +120,28 @@ class SavedBy(StrEnum):
 
     AGENT = "agent"
     RULE = "rule"
+
+
+class RankWish(StrEnum):
+    """Where a person would have placed an item, and others like it."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+class EventKind(StrEnum):
+    """What a run tells of.
+
+    A phase, how far it came; a section that begins, or ends; a page that was read; a model that is asked, or has
+    answered; an item that was saved; something that fell back. `step` is anything else that is worth a sign of life,
+    and is not kept.
+    """
+
+    STEP = "step"
+    PHASE = "phase"
+    SECTION = "section"
+    PAGE = "page"
+    ASKED = "asked"
+    ANSWERED = "answered"
+    SAVED = "saved"
+    FALLBACK = "fallback"

@@ -20,10 +20,11 @@ _IN_ADDRESSES = "%:/?#[]@!$&()*+,;=~"
 
 
 class Span(BaseModel):
-    """A piece of text, linked where it has a url."""
+    """A piece of text, linked where it has a url; `entry` is the number of the entry that it points at."""
 
     text: str
     url: str | None = None
+    entry: int | None = None
 
 
 class Badge(BaseModel):
@@ -63,8 +64,15 @@ class Links(BaseModel):
     links: list[Span]
 
 
+class Remark(BaseModel):
+    """What a person wrote beside what was collected: whose it is, and its paragraphs."""
+
+    mark: str
+    paragraphs: list[str]
+
+
 class Entry(BaseModel):
-    """One numbered entry: its title, lines of particulars, a text with its mark, and rows of links."""
+    """One numbered entry: its title, lines of particulars, a text with its mark, rows of links, a remark."""
 
     number: int
     title: Span
@@ -73,6 +81,7 @@ class Entry(BaseModel):
     text: str = ""
     text_mark: str = ""
     links: list[Links] = Field(default_factory=list)
+    remark: Remark | None = None
 
 
 class Entries(BaseModel):

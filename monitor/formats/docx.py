@@ -144,6 +144,11 @@ class _Writer:
             yield self._line("MonitorText", [*mark, self._text(entry.text)])
         for row in entry.links:
             yield self._line("MonitorLinks", [self._text(row.label), marks.run(" "), *self._spans(row.links)])
+        if entry.remark is not None:
+            mark = [self._text(f"〔{entry.remark.mark}〕", "MonitorBadgeAccent")]
+            for paragraph in entry.remark.paragraphs:
+                yield self._line("MonitorAccent", [*mark, self._text(paragraph)])
+                mark = []
 
     def _facts(self, block: Facts) -> Any:
         width = self._text_width() // max(len(block.facts), 1)

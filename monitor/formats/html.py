@@ -77,8 +77,15 @@ def _entry(entry: Entry) -> str:
     links = "".join(f'<p class="links">{_text(row.label)} {_spans(row.links, _DOT)}</p>' for row in entry.links)
     number = f'<span class="number" aria-hidden="true">{entry.number}</span>'
     title = f"<h3>{_span(entry.title)}{badges}</h3>"
-    said = f"{number}{title}{particulars}{text}{links}"
+    said = f"{number}{title}{particulars}{text}{links}{_remark(entry)}"
     return f'<li value="{entry.number}"><article{_address([entry.title])}>{said}</article></li>'
+
+
+def _remark(entry: Entry) -> str:
+    if entry.remark is None:
+        return ""
+    paragraphs = "".join(f"<p>{_text(paragraph)}</p>" for paragraph in entry.remark.paragraphs)
+    return f'<aside class="remark"><span class="mark">{_text(entry.remark.mark)}</span>{paragraphs}</aside>'
 
 
 def _address(spans: list[Span]) -> str:

@@ -73,6 +73,10 @@ def _entry(entry: Entry) -> str:
         text += f"\n\n{indent}{_guarded(escaped(entry.text))}{note}"
     for row in entry.links:
         text += f"\n\n{indent}{escaped(row.label)} {_spans(row.links, ' · ')}"
+    if entry.remark is not None:
+        mark, *lines = [f"**{escaped(entry.remark.mark)}**", *map(escaped, entry.remark.paragraphs)]
+        quoted = f"\n{indent}>\n{indent}> ".join([f"{mark} {lines[0]}", *map(_guarded, lines[1:])])
+        text += f"\n\n{indent}> {quoted}"
     return text
 
 

@@ -1,18 +1,21 @@
 """The way to the model server: any endpoint that speaks the chat-completions protocol."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 import openai
 from openai import AsyncOpenAI
 
-from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.chat import Completion, Message, ModelTrial, Tool
 from monitor.domain.tables import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
 from monitor.llm.run_model import RunModel
+from monitor.llm.servers import check_endpoint
 from monitor.llm.wire import completion_from, messages_for, tools_for
 from monitor.ports import Clock
 from monitor.settings.model import LlmSettings
+from monitor.settings.places import masked
 
 _CHECK_TIMEOUT_S = 30.0
 
@@ -26,11 +29,8 @@ class ModelServer:
     """
 
     def __init__(self, settings: LlmSettings) -> None:
-        if settings.base_url is not None and not settings.base_url.startswith(("http://", "https://")):
-            raise SettingsError(f"llm.base_url must begin with http:// or https://, and is {settings.base_url!r}.")
+        check_endpoint(settings)
         key = (settings.api_key or "").strip()
-        if not key.isascii():
-            raise SettingsError(f"The key in {settings.api_key_env} holds characters that no key has; copy it again.")
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_concurrency)
         self._without_sampling: set[str] = set()
@@ -74,9 +74,25 @@ class ModelServer:
             await self._check(model)
         return f"{', '.join(models)} at {self._client.base_url} answered."
 
+    async def try_out(self) -> list[ModelTrial]:
+        """Ask every configured model for one word, each by itself; what went wrong is told, not raised."""
+        models = sorted({self._settings.model, *self._settings.models.values()})
+        return [await self._tried(model) for model in models]
+
     async def close(self) -> None:
         """Give the connections back."""
         await self._client.close()
+
+    async def _tried(self, model: str) -> ModelTrial:
+        began, complaint = time.perf_counter(), None
+        try:
+            await self._check(model)
+        except (SettingsError, WorkFailed) as error:
+            complaint = str(error)
+        latency_ms = round((time.perf_counter() - began) * 1000)
+        return ModelTrial(
+            model=model, endpoint=masked(str(self._client.base_url)), latency_ms=latency_ms, complaint=complaint
+        )
 
     async def _check(self, model: str) -> None:
         patience = min(self._settings.timeout_s, _CHECK_TIMEOUT_S)

@@ -69,12 +69,24 @@ class Guard:
     """Decides about addresses; `allowed_private_hosts` are the exceptions, as `host:port` or as `host` for any port.
 
     An exception holds for the host as it is written there: another name for the same machine stays refused, or a
-    stranger's DNS entry could borrow it.
+    stranger's DNS entry could borrow it. `own_hosts`, as `host:port`, are what this process itself serves; they may
+    come and go while it lives.
     """
 
-    def __init__(self, *, allowed_private_hosts: Collection[str] = (), resolve: Resolve = resolve_host) -> None:
+    def __init__(
+        self,
+        *,
+        allowed_private_hosts: Collection[str] = (),
+        own_hosts: Collection[str] = (),
+        resolve: Resolve = resolve_host,
+    ) -> None:
         self._allowed = frozenset(entry.strip().lower() for entry in allowed_private_hosts)
+        self._own = own_hosts
         self._resolve = resolve
+
+    def is_own(self, host: str) -> bool:
+        """Whether this very process serves that `host:port`."""
+        return host in self._own
 
     async def check(self, url: str, *, may_be_unresolved: bool = False) -> None:
         """Raises `FetchFailed` (InvalidUrl, Forbidden, NetworkError) where `url` must not or cannot be asked.
@@ -128,7 +140,8 @@ class Guard:
         return found
 
     def _is_allowed(self, host: str, port: int) -> bool:
-        return not self._allowed.isdisjoint({host, f"[{host}]", _written(host, port)})
+        written = _written(host, port)
+        return self.is_own(written) or not self._allowed.isdisjoint({host, f"[{host}]", written})
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):

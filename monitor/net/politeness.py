@@ -82,7 +82,7 @@ class Politeness:
                         "The site's robots.txt asks us not to load this page.",
                         detail_code="robots",
                     )
-                await self._wait(host, robots)
+                await self._wait(host, robots, is_own=self._client.guard.is_own(host_of(url)))
                 yield
         finally:
             host.waiting -= 1
@@ -107,18 +107,19 @@ class Politeness:
                 del self._hosts[key]
         return self._hosts.setdefault(name, _Host())
 
-    async def _wait(self, host: _Host, robots: _Robots | None) -> None:
+    async def _wait(self, host: _Host, robots: _Robots | None, *, is_own: bool = False) -> None:
         while (pause := host.free_at_s - self._monotonic()) > 0:
             await self._sleep(pause)
         crawl_delay = robots.rules.crawl_delay(self._agent) if robots and robots.rules else None
-        delay_s = max(self._delay_s, min(crawl_delay or 0.0, _MAX_CRAWL_DELAY_S))
+        # Pauses are for other people's servers: what this process serves itself needs none.
+        delay_s = 0.0 if is_own else max(self._delay_s, min(crawl_delay or 0.0, _MAX_CRAWL_DELAY_S))
         host.free_at_s = self._monotonic() + delay_s
 
     async def _robots(self, host: _Host, url: str) -> _Robots:
         scheme = urlsplit(url).scheme
         known = host.robots.get(scheme)
         if known is None or known.holds_until_s <= self._monotonic():
-            await self._wait(host, None)
+            await self._wait(host, None, is_own=self._client.guard.is_own(host_of(url)))
             known = host.robots[scheme] = await self._read_robots(f"{scheme}://{urlsplit(url).netloc}/robots.txt")
         return known
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -43,10 +43,14 @@ class Loader:
 
     @classmethod
     def from_settings(
-        cls, *, pages: PagesSettings, network: NetworkSettings, clock: Clock, cache_folder: Path | None = None
-    ) -> Self:
-        """A loader that asks the sites; what is to outlive the process is kept in `cache_folder`, if there is one."""
-        guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
+        cls, *, pages: PagesSettings, network: NetworkSettings, clock: Clock, cache_folder: Path | None = None,
+        own_hosts: Collection[str] = (),
+    ) -> Self:  # fmt: skip
+        """A loader that asks the sites; what is to outlive the process is kept in `cache_folder`, if there is one.
+
+        `own_hosts` are those that this process itself serves, which may be asked too.
+        """
+        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, own_hosts=own_hosts)
         sites = Sites.from_settings(pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder)
         return cls(pages=pages, clock=clock, guard=guard, outside=sites)
 

@@ -30,6 +30,7 @@ _ARTICLE_TYPES = (
 )
 
 _LONGEST = 2000
+_SITE_NAMES = ("sitename", "og:site_name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,21 @@ def read_metadata(tree: LexborHTMLParser) -> Metadata:
             meta.setdefault(name.strip().lower(), content)
     title = tree.css_first("title")
     return Metadata(meta, list(_linked(tree)), squeeze(title.text()[:_LONGEST]) if title is not None else "")
+
+
+def site_told(tree: LexborHTMLParser) -> str:
+    """What names the site on this page: the meta element for it, as Chinese governments' or Open Graph's, or the title.
+
+    The title is that of the window, with all its parts.
+    """
+    for element in tree.css("meta[content]"):
+        name = element.attributes.get("name") or element.attributes.get("property") or ""
+        if name.strip().lower() in _SITE_NAMES and (
+            content := squeeze((element.attributes["content"] or "")[:_LONGEST])
+        ):
+            return content
+    title = tree.css_first("title")
+    return squeeze(title.text()[:_LONGEST]) if title is not None else ""
 
 
 def _linked(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from monitor.pages.encoding import decode
 from monitor.pages.feed import is_feed, read_feed
 from monitor.pages.growing import grows_when_asked
 from monitor.pages.listing import list_candidates
+from monitor.pages.metadata import site_told
 from monitor.pages.outline import Outline, outline
 from monitor.pages.paging import next_page_of
 
@@ -109,6 +110,7 @@ def _is_plain(text: str, content_type: str | None) -> bool:
 
 def _fill_from_feed(page: Page, text: str, today: dt.date) -> None:
     page.title, page.candidates, page.next_page = read_feed(text, page.final_url, today)
+    page.site = page.title
     page.links = [Link(text=candidate.title, url=candidate.url) for candidate in page.candidates]
 
 
@@ -120,7 +122,7 @@ def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
     page.title, page.text = article.title, article.text
     page.published_on, page.date_source = article.published_on, article.date_source
     page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number
-    page.lines = all_lines(seen)
+    page.lines, page.site = all_lines(seen), site_told(tree)
     page.links = _links(seen)
     page.attachments = find_attachments(seen)
     if page.candidates:

@@ -2,6 +2,7 @@
 
 from monitor.ranking.prompt import LINES_BEGIN, LINES_END, as_material, ranking_messages, repair_order
 from monitor.ranking.rule import Rankable, RankLine, item_type_of, newest_first, rule_order, tier_of
+from monitor.ranking.wishes import honoured, lifts_of
 
 __all__ = [
     "LINES_BEGIN",
@@ -9,7 +10,9 @@ __all__ = [
     "RankLine",
     "Rankable",
     "as_material",
+    "honoured",
     "item_type_of",
+    "lifts_of",
     "newest_first",
     "ranking_messages",
     "repair_order",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from monitor.retrieval.authority import AuthorityTable
 from monitor.retrieval.overlap import overlap
-from monitor.settings import RetrievalSettings, WeightSettings
+from monitor.settings import RetrievalSettings, Settings, WeightSettings
 
 _UNKNOWN_DATE = 0.5
 _RANK_OF_HALF = 11
@@ -60,6 +60,22 @@ class Scoring:
         )  # fmt: skip
         final = sum(weight / total * score for weight, score in pairs)
         return min(round(final, _DECIMALS), 1.0)
+
+
+class CurrentScoring:
+    """Gives the formulas as the settings want them at the moment; they are made anew only after a change."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made_of = (settings.search.weights, settings.retrieval)
+        self._scoring = Scoring(*self._made_of)
+
+    def __call__(self) -> Scoring:
+        """The formulas."""
+        wanted = (self._settings.search.weights, self._settings.retrieval)
+        if wanted != self._made_of:
+            self._made_of, self._scoring = wanted, Scoring(*wanted)
+        return self._scoring
 
 
 def relevance_of(query: str, *, rank: int, title: str, text: str) -> float:

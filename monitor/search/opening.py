@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 
 from monitor.net.client import HttpClient
 from monitor.net.politeness import Politeness
@@ -60,7 +59,9 @@ class Backends:
         self._searches = searches
         self._archive = archive
         self._clock = clock
-        self._client: HttpClient | None = None
+        self._clients: list[HttpClient] = []
+        self._client_of: object = None
+        self._politeness: Politeness | None = None
 
     def over(self, names: Sequence[str]) -> WebSearch:
         """web.search over these backends."""
@@ -89,25 +90,33 @@ class Backends:
 
     async def close(self) -> None:
         """Close the connections, where any were opened."""
-        if self._client is not None:
-            await self._client.close()
+        for client in self._clients:
+            await client.close()
 
     def _timeout_s(self, name: str) -> float:
         return self._settings.search.timeout_s(name) or self._settings.network.timeout_s
 
-    @cached_property
+    @property
     def _reach(self) -> Reach:
+        """The way out, as the settings of the moment have it; a search under way goes on by the one it began with."""
         settings = self._settings
-        self._client = self._new_client()
-        # What robots.txt says is for programs that gather pages; a person's question is asked at a person's pace.
-        manners = settings.pages.model_copy(update={"respect_robots": False})
+        politeness = self._way_out(settings)
         return Reach(
             settings=settings.search,
             network=settings.network,
             timezone=settings.timezone,
-            client=self._client,
-            politeness=Politeness(client=self._client, pages=manners),
+            client=self._clients[-1],
+            politeness=politeness,
             ledger=self._searches,
             pages=KeptPages(settings.data_dir / "debug" / "search"),
             clock=self._clock,
         )
+
+    def _way_out(self, settings: Settings) -> Politeness:
+        if self._politeness is None or self._client_of != (settings.pages, settings.network):
+            self._client_of = (settings.pages, settings.network)
+            self._clients.append(self._new_client())
+            # What robots.txt says is for programs that gather pages; a person's question is asked at a person's pace.
+            manners = settings.pages.model_copy(update={"respect_robots": False})
+            self._politeness = Politeness(client=self._clients[-1], pages=manners)
+        return self._politeness

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from monitor.errors import SettingsError
 
@@ -28,14 +29,30 @@ def explain(error: ValidationError, where: str) -> str:
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
         return f"The setting `{name}` in {where} is missing."
-    given = first.get("input")
-    message = first["msg"].removeprefix("Value error, ").rstrip(".")
-    message = f"{message[:1].lower()}{message[1:]}"
-    is_told = not isinstance(given, dict | list) and not str(first["loc"][-1]).endswith(_MAY_HOLD_SECRETS)
+    given, message = _given_and_message(first)
+    verdict = f"cannot be {given}" if given else "is wrong"
+    return f"The setting `{name}` in {where} {verdict}: {message}."
+
+
+def reason_of(complaint: ErrorDetails, *, is_told: bool = True, has_place: bool = True) -> str:
+    """One complaint as a sentence to stand beside the setting.
+
+    `is_told` says whether the value may be repeated, `has_place` whether to say where within the value it is.
+    """
+    given, message = _given_and_message(complaint)
+    entry = ".".join(str(part) for part in complaint["loc"][1:])
+    where = f" ({entry})" if entry and has_place else ""
+    return f"It cannot be {given}{where}: {message}." if given and is_told else f"It is wrong{where}: {message}."
+
+
+def _given_and_message(complaint: ErrorDetails) -> tuple[str, str]:
+    """The value, where it may be told and is short, and what is wrong with it."""
+    given = complaint.get("input")
+    message = complaint["msg"].removeprefix("Value error, ").rstrip(".")
+    last = str(complaint["loc"][-1]) if complaint["loc"] else ""
+    is_told = not isinstance(given, dict | list) and not last.endswith(_MAY_HOLD_SECRETS)
     shown = repr(given)
-    if is_told and len(shown) <= _MOST_CHARS:
-        return f"The setting `{name}` in {where} cannot be {shown}: {message}."
-    return f"The setting `{name}` in {where} is wrong: {message}."
+    return shown if is_told and len(shown) <= _MOST_CHARS else "", f"{message[:1].lower()}{message[1:]}"
 
 
 def _nearest(key: str, model: type[BaseModel], prefix: str) -> str:

@@ -51,8 +51,8 @@ class LlmSettings(Group):
 
     @property
     def api_key(self) -> str | None:
-        """The key from the environment, if any."""
-        return os.environ.get(self.api_key_env) or None
+        """The key, if there is any."""
+        return self.secret_in(self.api_key_env)
 
     @property
     def is_on(self) -> bool:
@@ -210,3 +210,12 @@ class Settings(BaseSettings):
         """The environment stands before the file, whose values arrive as init arguments; our own names come first."""
         shared_variables = InitSettingsSource(settings_cls, from_variables(os.environ))
         return env_settings, shared_variables, init_settings
+
+    def adopt(self, other: "Settings") -> None:
+        """Become what the other one is, group by group.
+
+        Groups are values and are never changed: who holds this object sees what holds now, who holds a group, as a run
+        does, goes on with what held when it was taken.
+        """
+        for name in type(self).model_fields:
+            setattr(self, name, getattr(other, name))

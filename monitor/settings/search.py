@@ -1,7 +1,6 @@
 """web.search: which backends answer, and how each is reached."""
 
 import difflib
-import os
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -100,9 +99,9 @@ class SearchSettings(Group):
         return self.of(name).api_key_env or KEY_VARIABLES.get(name)
 
     def key(self, name: str) -> str | None:
-        """The key of a backend, from the environment."""
+        """The key of a backend, if there is any."""
         variable = self.key_variable(name)
-        return os.environ.get(variable) or None if variable else None
+        return self.secret_in(variable) if variable else None
 
 
 def from_variables(environment: Mapping[str, str]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Where briefings go: one target is one address with its own filters, formats, schedule and language."""
 
-import os
 import re
 from typing import Literal
 from urllib.parse import unquote, urlsplit
@@ -61,13 +60,17 @@ class TargetSettings(Group):
         host = urlsplit(self.url).netloc.rpartition("@")[2]
         return f"{self.scheme}://{_VARIABLE.sub('…', host)}"
 
+    def variables(self) -> list[str]:
+        """The environment variables that it needs, for its url and for what signs."""
+        return [*_VARIABLE.findall(self.url), *([self.secret_env] if self.secret_env else [])]
+
     def secret(self) -> bytes:
         """The secret that signs; `UsageError` where its variable is not set."""
-        return _value_of(self.secret_env or "", self.name).encode()
+        return self._value_of(self.secret_env or "").encode()
 
     def whole_url(self) -> str:
         """The url with the variables put in; `UsageError` where one is not set."""
-        return _VARIABLE.sub(lambda found: _value_of(found[1], self.name), self.url)
+        return _VARIABLE.sub(lambda found: self._value_of(found[1]), self.url)
 
     def sign_in(self) -> tuple[str, str] | None:
         """User and password of a mail server's url, where it has them; `UsageError` where a variable is not set."""
@@ -75,18 +78,23 @@ class TargetSettings(Group):
         if parts.username is None:
             return None
         given = (unquote(parts.username), unquote(parts.password or ""))
-        user, password = (_VARIABLE.sub(lambda found: _value_of(found[1], self.name), one) for one in given)
+        user, password = (_VARIABLE.sub(lambda found: self._value_of(found[1]), one) for one in given)
         return user, password
 
     def secrets(self) -> list[str]:
         """What must not be told of this target, as far as it is set: keys, passwords, whole addresses with them."""
-        names = [*_VARIABLE.findall(self.url), *([self.secret_env] if self.secret_env else [])]
-        values = [os.environ.get(name, "") for name in names]
+        values = [self.secret_in(name) for name in self.variables()]
         parts = urlsplit(self.url)
         literal = [] if _VARIABLE.search(self.url) else [unquote(parts.password or ""), parts.query]
         if self.scheme in (*CHAT_SCHEMES, *WEBHOOK_SCHEMES):
             literal += [part for part in self.url.split("://", 1)[1].split("/")[1:] if len(part) >= 16]
         return sorted((one for one in [*values, *literal] if one), key=len, reverse=True)
+
+    def _value_of(self, variable: str) -> str:
+        value = self.secret_in(variable)
+        if not value:
+            raise UsageError(f"The target {self.name} needs the environment variable {variable}, which is not set.")
+        return value
 
     @field_validator("name")
     @classmethod
@@ -139,10 +147,3 @@ def _check_mail(target: TargetSettings) -> None:
     for address in (plain, *target.to):
         if not _ADDRESS.fullmatch(address):
             raise ValueError(f"the target {target.name} has the address {address!r}: write it as name@example.org")
-
-
-def _value_of(variable: str, target: str) -> str:
-    value = os.environ.get(variable)
-    if not value:
-        raise UsageError(f"The target {target} needs the environment variable {variable}, which is not set.")
-    return value

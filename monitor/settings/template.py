@@ -14,6 +14,7 @@ _INDENT = "  "
 _HEAD = f"""\
 # The configuration of Monitor. Every setting stands here with its default: what is deleted keeps it.
 # An environment variable overrides a line of this file: {ENV_PREFIX}<SECTION>__<NAME>, as {ENV_PREFIX}LLM__BASE_URL.
+# So does what is set on the desk under Settings.
 # Relative paths are relative to the folder of this file. Secrets do not belong here but into the environment.
 """
 _NO_SOURCES = """\

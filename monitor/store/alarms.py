@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Row, Select, Update, and_, select, update
+from sqlalchemy import Row, Select, Update, and_, func, select, update
 from sqlmodel import col
 
 from monitor.domain.alarms import Alarm, AlarmFinding, AlarmKind, AlarmNote
@@ -49,6 +49,11 @@ class Alarms:
                 if key not in still_open:
                     session.add(_raised(source_id, run_id, finding, at))
 
+    async def count_open(self) -> int:
+        """How many alarms are open."""
+        async with self._sessions.reading() as session:
+            return await session.scalar(select(func.count()).where(col(Alarm.cleared_at).is_(None))) or 0
+
     async def untold(self) -> list[AlarmNote]:
         """The alarms that nobody was told of yet, oldest first."""
         return await self._notes(_with_source().where(col(Alarm.notified_at).is_(None)).order_by(col(Alarm.id)))
@@ -82,6 +87,29 @@ class Alarms:
     async def _notes(self, query: Select[Alarm, str]) -> list[AlarmNote]:
         async with self._sessions.reading() as session:
             return [_note(row) for row in await session.execute(query)]
+
+    async def page(
+        self,
+        *,
+        is_open: bool | None = None,
+        source_id: int | None = None,
+        before_id: int | None = None,
+        limit: int = 50,
+    ) -> list[AlarmNote]:
+        """The alarms raised before another one, newest first: those that are open, those that are over, or both."""
+        query = _with_source().order_by(col(Alarm.id).desc()).limit(limit)
+        if is_open is not None:
+            query = query.where(col(Alarm.cleared_at).is_(None) if is_open else col(Alarm.cleared_at).is_not(None))
+        if source_id is not None:
+            query = query.where(col(Alarm.source_id) == source_id)
+        if before_id is not None:
+            query = query.where(col(Alarm.id) < before_id)
+        return await self._notes(query)
+
+    async def of_runs(self, run_ids: Sequence[str]) -> list[AlarmNote]:
+        """The alarms that these runs raised, newest first."""
+        order = (col(Alarm.raised_at).desc(), col(Alarm.id).desc())
+        return await self._notes(_with_source().where(col(Alarm.run_id).in_(run_ids)).order_by(*order))
 
     async def list(
         self, *, source_id: int | None = None, run_id: str | None = None, only_open: bool = False, limit: int = 200

@@ -11,16 +11,24 @@ from monitor.domain.tables import Run, Source
 from monitor.store import migrate
 from monitor.store.address import DatabaseAddress
 from monitor.store.alarms import Alarms
+from monitor.store.audit import Audit
+from monitor.store.briefings import Briefings
 from monitor.store.deliveries import Deliveries
+from monitor.store.desk_settings import DeskSettings, Prompts
 from monitor.store.engines import open_async_engine
 from monitor.store.evidence import Evidence
 from monitor.store.executors import Executors, Leases
 from monitor.store.failure import explained, not_migrated
 from monitor.store.figures import Figures
 from monitor.store.fulltext import FullText
+from monitor.store.history import History
 from monitor.store.items import Items
 from monitor.store.lending import Memory, lend, lend_again, memory_of
+from monitor.store.live import Live
+from monitor.store.marks import Marks
+from monitor.store.outlook import Outlook
 from monitor.store.patience import PATIENCE_S
+from monitor.store.people import People
 from monitor.store.retention import Retention
 from monitor.store.revisions import Revisions
 from monitor.store.runs import Runs
@@ -48,20 +56,29 @@ class Store:
         self.sources = Sources(sessions)
         self.sections = Sections(sessions)
         self.runs = Runs(sessions)
+        self.history = History(sessions)
+        self.live = Live(sessions)
         self.executors = Executors(sessions)
         self.leases = Leases(sessions)
         self.schedules = Schedules(sessions)
+        self.people = People(sessions)
         self.tokens = Tokens(sessions)
+        self.audit = Audit(sessions)
         self.figures = Figures(sessions)
+        self.outlook = Outlook(sessions)
         self.items = Items(sessions)
         self.fulltext = FullText(sessions)
+        self.marks = Marks(sessions)
         self.revisions = Revisions(sessions)
         self.alarms = Alarms(sessions)
+        self.briefings = Briefings(sessions)
         self.deliveries = Deliveries(sessions)
         self.evidence = Evidence(sessions)
         self.retention = Retention(sessions)
         self.usage = UsageLedger(sessions)
         self.searches = Searches(sessions)
+        self.desk_settings = DeskSettings(sessions)
+        self.prompts = Prompts(sessions)
 
     @classmethod
     def open(cls, url: str, *, patience_s: float = PATIENCE_S) -> "Store":

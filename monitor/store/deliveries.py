@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import and_, delete, func, or_, select
 from sqlmodel import col
 
 from monitor.domain.deliveries import (
@@ -28,12 +28,18 @@ class Deliveries:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    async def create(self, delivery: Delivery) -> bool:
-        """Put a delivery on record; False where its id is there already, which stays as it is."""
+    async def create(self, delivery: Delivery, briefing: BriefingRecord | None = None) -> bool:
+        """Put a delivery on record, with the briefing that it is to send where that is there already.
+
+        False where its id is there, which stays as it is.
+        """
         async with self._sessions.writing() as session:
             statement = insert_for(dialect_of(session), Delivery).values(delivery.model_dump())
             unique = statement.on_conflict_do_nothing(index_elements=["id"]).returning(col(Delivery.id))
-            return await session.scalar(unique) is not None
+            is_new = await session.scalar(unique) is not None
+            if is_new and briefing is not None:
+                await insert_or(session, BriefingRecord, [briefing.model_dump()], key=["delivery_id"])
+            return is_new
 
     async def get(self, delivery_id: str) -> Delivery | None:
         """The delivery of that id."""
@@ -144,13 +150,24 @@ class Deliveries:
         *,
         target: str | None = None,
         status: Sequence[DeliveryStatus] = (),
+        saved_id: int | None = None,
+        before: tuple[dt.datetime, str] | None = None,
         limit: int | None = 50,
     ) -> list[Delivery]:
-        """The deliveries, newest first: all of them, or those of one target, that stand like this."""
+        """The deliveries, newest first: those of one target, that stand like this, or of one saved briefing.
+
+        `before` is the planned time and the id of the last one that was seen.
+        """
         query = select(Delivery).order_by(col(Delivery.planned_at).desc(), col(Delivery.id).desc()).limit(limit)
         if target is not None:
             query = query.where(col(Delivery.target) == target)
         if status:
             query = query.where(col(Delivery.status).in_(status))
+        if saved_id is not None:
+            query = query.where(col(Delivery.saved_id) == saved_id)
+        if before is not None:
+            at, last = before
+            is_older = and_(col(Delivery.planned_at) == at, col(Delivery.id) < last)
+            query = query.where(or_(col(Delivery.planned_at) < at, is_older))
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())

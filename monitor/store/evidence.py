@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlmodel import col
 
 from monitor.domain.evidence import Answer, Claim, Outset, Record
+from monitor.domain.marks import Wish
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, batches, insert_or, storable
 
@@ -78,6 +79,16 @@ class Evidence:
         """Write down what a run sets out with; a run that goes on keeps what it had."""
         async with self._sessions.writing() as session:
             await insert_or(session, Outset, [{"run_id": run_id, "facts": facts}], key=["run_id"])
+
+    async def note_wishes(self, run_id: str, wishes: Sequence[Wish]) -> None:
+        """Write down with what a run set out with what people said of ranks before it made its own."""
+        told = [wish.model_dump(mode="json") for wish in wishes]
+        facts = await self.outset(run_id)
+        if facts is None or facts.get("wishes", []) == told:
+            return  # as in nearly every run: nobody said anything
+        async with self._sessions.writing() as session:
+            changed = update(Outset).where(col(Outset.run_id) == run_id).values(facts={**facts, "wishes": told})
+            await session.execute(changed)
 
     async def outset(self, run_id: str) -> dict[str, Any] | None:
         """What a run set out with; None where that was not kept, or not any more."""

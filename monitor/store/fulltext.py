@@ -4,29 +4,29 @@ The index tells which items have the terms of a query; whether its words stand t
 to, is then seen in the texts themselves. So both databases give the same answer in the same order.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Text, cast, func, literal, literal_column, or_, select, text, union_all
-from sqlalchemy import column as column_of
-from sqlalchemy import table as table_of
+from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.domain.fulltext import ItemTerms
 from monitor.domain.revisions import ChangeKind, ItemSight
 from monitor.domain.tables import Item, ItemText
 from monitor.domain.terms import TextQuery, folded
 from monitor.domain.urls import is_on_site
-from monitor.store.indexing import IN_TITLE, INDEX
-from monitor.store.items import ItemFilter, conditions_of, newest_first
+from monitor.store.filters import ItemFilter
+from monitor.store.indexing import IN_TITLE
+from monitor.store.lookup import MOST_READ, Meant, Place, count_with, meant, newest_with, use_the_index
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, batches, dialect_of
+from monitor.store.sessions import Sessions, batches
 
 _AT_ONCE = 200
-_MOST_READ = 4000
+_FIRST = 60
 _MOST_TERMS = 48
+_MOST_OF_A_WORD = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,23 @@ class Match:
     is_withdrawn: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What was seen of an item whose text was looked into."""
+
+    number: int
+    url: str
+    body: str
+    in_title: tuple[bool, ...]
+    in_body: tuple[int, ...]
+
+
 @patient
 class FullText:
-    """Asks the index; of more than 4,000 items that have the terms of a query, the newest are looked into."""
+    """Asks the index; of more than 4,000 items that have the terms of a query, the newest are looked into.
+
+    Of a query that is content with less than all its words, the newest 1,000 items of each word count.
+    """
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -70,100 +84,139 @@ class FullText:
 
         `is_in_title`: it stands in the title.
         """
-        found: list[Match] = []
+        seen: list[_Seen] = []
         if not query.clauses:
-            return found
+            return []
         async with self._sessions.reading() as session:
-            await _use_the_index(session)
-            asked = await _asked(session, query, scope, is_in_title=is_in_title)
-            async for row in _rows(session, asked):
-                match = _looked_into(*row, query=query)
-                if _holds(match, query, scope, is_in_title=is_in_title):
-                    found.append(match)
-                    if limit is not None and len(found) >= limit:
+            await use_the_index(session)
+            async for row in _rows(session, _numbers(session, query, scope, is_in_title=is_in_title)):
+                one = _looked_into(*row, query=query)
+                if _holds(one, query, scope, is_in_title=is_in_title):
+                    seen.append(one)
+                    if limit is not None and len(seen) >= limit:
                         break
-        return found
+            return await _matches(session, seen)
+
+    async def count(self, query: TextQuery, scope: Scope, cap: int = 1000) -> int | None:
+        """In how many items the query stands, at most `cap`; None where the texts would have to be looked into."""
+        if not query.clauses:
+            return 0
+        is_told = all(clause.is_told_by_terms for clause in query.clauses)
+        if scope.site is not None or query.needed < len(query.clauses) or not is_told:
+            return None
+        terms = [term for clause in query.clauses for term in clause.terms]
+        async with self._sessions.reading() as session:
+            await use_the_index(session)
+            return await count_with(session, terms, await _meant(session, scope), cap)
 
 
-async def _use_the_index(session: AsyncSession) -> None:
-    """Keep PostgreSQL from reading all lines instead: it does not count that they are long and lie apart."""
-    if dialect_of(session) == "postgresql":
-        await session.execute(text("SET LOCAL enable_seqscan = off"))
+async def _numbers(
+    session: AsyncSession, query: TextQuery, scope: Scope, *, is_in_title: bool
+) -> AsyncIterator[list[int]]:
+    """The numbers of the items that may be meant, in their order and in portions, at most 4,000."""
+    left = MOST_READ
+    async for portion in _portions(session, query, scope, is_in_title=is_in_title):
+        yield [number for number, _ in portion[:left]]
+        left -= len(portion)
+        if left <= 0:
+            break
 
 
-async def _asked(session: AsyncSession, query: TextQuery, scope: Scope, *, is_in_title: bool) -> Any:
-    """The numbers of the items that may be meant, in their order."""
-    having = _having(session, query, is_in_title=is_in_title).subquery()
-    conditions = await conditions_of(session, scope.items)
+async def _portions(
+    session: AsyncSession, query: TextQuery, scope: Scope, *, is_in_title: bool
+) -> AsyncIterator[list[Place]]:
+    mark = IN_TITLE if is_in_title else ""
+    among = await _meant(session, scope)
+    if query.needed < len(query.clauses):
+        yield await _with_some(
+            session, [[mark + term for term in clause.terms] for clause in query.clauses], query.needed, among
+        )
+        return
+    terms = list(dict.fromkeys(mark + term for clause in query.clauses for term in clause.terms))
+    async for portion in newest_with(session, terms[:_MOST_TERMS], among):
+        yield list(portion)
+
+
+async def _with_some(session: AsyncSession, clauses: list[list[str]], needed: int, among: Meant) -> list[Place]:
+    """The items that have `needed` of the clauses at least: those with most of them first, among equals the newest."""
+    hits: Counter[Place] = Counter()
+    for terms in clauses:
+        of_this: list[Place] = []
+        async for portion in newest_with(session, terms, among):
+            of_this += portion
+            if len(of_this) >= _MOST_OF_A_WORD:
+                break
+        hits.update(of_this[:_MOST_OF_A_WORD])
+    enough = [place for place, count in hits.items() if count >= needed]
+    return sorted(enough, key=lambda place: (hits[place], place[1], place[0]), reverse=True)
+
+
+async def _meant(session: AsyncSession, scope: Scope) -> Meant:
+    beside = []
     if scope.site is not None:
-        conditions.append(col(Item.url).icontains(scope.site, autoescape=True))
+        beside.append(col(Item.url).icontains(scope.site, autoescape=True))
     if scope.language is not None:
         language = col(Item.language)
-        conditions.append(or_(language.is_(None), language.istartswith(_tongue(scope.language), autoescape=True)))
-    return (
-        select(col(Item.id))
-        .join(having, having.c.item_id == col(Item.id))
-        .where(*conditions)
-        .order_by(having.c.hits.desc(), *newest_first())
+        beside.append(or_(language.is_(None), language.istartswith(_tongue(scope.language), autoescape=True)))
+    return await meant(session, scope.items, *beside)
+
+
+async def _rows(session: AsyncSession, portions: AsyncIterator[list[int]]) -> AsyncIterator[Any]:
+    """What is looked into of the items, a few at once: texts are long, and often the first are enough."""
+    size = _FIRST
+    async for numbers in portions:
+        at = 0
+        while some := numbers[at : at + size]:
+            query = (
+                select(col(Item.id), col(Item.url), col(Item.title), col(Item.summary), col(ItemText.text))
+                .outerjoin(ItemText, col(ItemText.item_id) == col(Item.id))
+                .where(col(Item.id).in_(some))
+            )
+            rows = {row[0]: row for row in await session.execute(query)}
+            for number in some:
+                yield rows[number]
+            at += size
+            size = _AT_ONCE
+
+
+def _looked_into(number: int, url: str, title: str, summary: str, page: str | None, *, query: TextQuery) -> _Seen:
+    body = f"{summary}\n{page or ''}".strip()
+    head, below = folded(title), folded(body)
+    return _Seen(
+        number=number,
+        url=url,
+        body=body,
+        in_title=tuple(clause.pattern.search(head) is not None for clause in query.clauses),
+        in_body=tuple(sum(1 for _ in clause.pattern.finditer(below)) for clause in query.clauses),
     )
 
 
-def _having(session: AsyncSession, query: TextQuery, *, is_in_title: bool) -> Any:
-    """The numbers of the items that the index has for the query, each with how many of the clauses it has there."""
-    mark = IN_TITLE if is_in_title else ""
-    if query.needed == len(query.clauses):
-        terms = dict.fromkeys(mark + term for clause in query.clauses for term in clause.terms)
-        return _with_terms(session, list(terms)[:_MOST_TERMS])
-    each = [_with_terms(session, [mark + term for term in clause.terms]) for clause in query.clauses]
-    rows = union_all(*each).subquery()
-    hits = func.count()
-    return select(rows.c.item_id, hits.label("hits")).group_by(rows.c.item_id).having(hits >= query.needed)
+def _holds(seen: _Seen, query: TextQuery, scope: Scope, *, is_in_title: bool) -> bool:
+    """Whether enough of the query stands where it has to, in an item that is meant."""
+    below = [False] * len(seen.in_body) if is_in_title else [count > 0 for count in seen.in_body]
+    found = sum(title or body for title, body in zip(seen.in_title, below, strict=True))
+    return found >= query.needed and (scope.site is None or is_on_site(seen.url, scope.site))
 
 
-def _with_terms(session: AsyncSession, terms: Sequence[str]) -> Any:
-    one: ColumnElement[int] = literal_column("1").label("hits")
-    if dialect_of(session) == "sqlite":
-        # A term is made of letters and digits only: in quotes, nothing in it has a meaning to FTS5.
-        wanted = " AND ".join(f'"{term}"' for term in terms)
-        index = table_of(INDEX, column_of("rowid"))
-        return select(index.c.rowid.label("item_id"), one).where(literal_column(INDEX).op("MATCH")(literal(wanted)))
-    # Written like the expression that is indexed, or the index is not used.
-    line = func.string_to_array(col(ItemTerms.terms), literal_column("' '"))
-    return select(col(ItemTerms.item_id).label("item_id"), one).where(line.op("@>")(cast(list(terms), ARRAY(Text))))
-
-
-async def _rows(session: AsyncSession, asked: Any) -> AsyncIterator[Any]:
-    """The items with what is looked into, a few at once: texts are long, and are not carried through the sorting."""
-    numbers = (await session.scalars(asked.limit(_MOST_READ))).all()
-    for some in batches(numbers, _AT_ONCE):
+async def _matches(session: AsyncSession, seen: list[_Seen]) -> list[Match]:
+    items: dict[int | None, tuple[Item, ChangeKind | None]] = {}
+    for some in batches(one.number for one in seen):
         query = (
-            select(Item, col(ItemText.text), col(ItemSight.standing))
-            .outerjoin(ItemText, col(ItemText.item_id) == col(Item.id))
+            select(Item, col(ItemSight.standing))
             .outerjoin(ItemSight, col(ItemSight.item_id) == col(Item.id))
             .where(col(Item.id).in_(some))
         )
-        rows = {row[0].id: row for row in await session.execute(query)}
-        for number in some:
-            yield rows[number]
-
-
-def _looked_into(item: Item, page: str | None, standing: ChangeKind | None, *, query: TextQuery) -> Match:
-    body = f"{item.summary}\n{page or ''}".strip()
-    title, below = folded(item.title), folded(body)
-    return Match(
-        item=item,
-        body=body,
-        in_title=tuple(clause.pattern.search(title) is not None for clause in query.clauses),
-        in_body=tuple(sum(1 for _ in clause.pattern.finditer(below)) for clause in query.clauses),
-        is_withdrawn=standing is ChangeKind.WITHDRAWN,
-    )
-
-
-def _holds(match: Match, query: TextQuery, scope: Scope, *, is_in_title: bool) -> bool:
-    """Whether enough of the query stands where it has to, in an item that is meant."""
-    below = [False] * len(match.in_body) if is_in_title else [count > 0 for count in match.in_body]
-    found = sum(title or body for title, body in zip(match.in_title, below, strict=True))
-    return found >= query.needed and (scope.site is None or is_on_site(match.item.url, scope.site))
+        items.update({item.id: (item, standing) for item, standing in await session.execute(query)})
+    return [
+        Match(
+            item=items[one.number][0],
+            body=one.body,
+            in_title=one.in_title,
+            in_body=one.in_body,
+            is_withdrawn=items[one.number][1] is ChangeKind.WITHDRAWN,
+        )
+        for one in seen
+    ]
 
 
 def _tongue(language: str) -> str:

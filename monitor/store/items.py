@@ -1,44 +1,27 @@
 """The archive: what was saved."""
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Date, Select, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, func, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import SQLModel, col
 
-from monitor.domain.tables import Item, ItemText, KnownUrl, Source
+from monitor.domain.marks import Placed
+from monitor.domain.tables import Item, ItemText, KnownUrl
 from monitor.domain.urls import url_key
-from monitor.domain.words import ItemType, SummaryBy
+from monitor.domain.words import SummaryBy
 from monitor.errors import UsageError
-from monitor.store.indexing import SEARCHED, index
+from monitor.store.filters import ItemFilter, Words, column_of, conditions_of, newest_first
+from monitor.store.indexing import INDEXED, index
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, batches, dialect_of, insert_for, insert_or, storable
+from monitor.store.sessions import BATCH_SIZE, Sessions, batches, dialect_of, insert_for, insert_or, storable
+from monitor.store.values import values_of
 
-
-class ItemFilter(BaseModel):
-    """Which items are meant; what is empty or None does not narrow.
-
-    `sources` are names, `tags` those of the sources, of which one is enough. Of the `keywords` one has to stand in the
-    title, the summary or the text. `since` and `until` are days, both
-    included, of publication, or of first sight for an item whose date is unknown; `first_seen_since` (included) and
-    `first_seen_until` (not included) are instants.
-    """
-
-    sources: Sequence[str] = ()
-    tags: Sequence[str] = ()
-    types: Sequence[ItemType] = ()
-    keywords: Sequence[str] = ()
-    ids: Sequence[int] | None = None
-    since: dt.date | None = None
-    until: dt.date | None = None
-    first_seen_since: dt.datetime | None = None
-    first_seen_until: dt.datetime | None = None
-    run_id: str | None = None
+_MERGED = 64
+"""Of so many words of a column, each is asked for its newest items, in an index that has them in their order."""
 
 
 @patient
@@ -91,7 +74,7 @@ class Items:
             if text is not None:
                 row = {"item_id": item_id, "text": storable(text)}
                 await insert_or(session, ItemText, [row], key=["item_id"], update=["text"])
-            if text is not None or SEARCHED & changes.keys():
+            if text is not None or INDEXED & changes.keys():
                 await index(session, item, text=text)
 
     async def get(self, item_id: int) -> Item | None:
@@ -109,21 +92,37 @@ class Items:
         mine = (col(Item.run_id) == run_id, col(Item.summary_by) != SummaryBy.MODEL)
         return await self._all(select(Item).where(*mine).order_by(col(Item.id)))
 
-    async def set_ranks(self, ranks: Mapping[int, tuple[int, int]]) -> None:
-        """Give items their rank and tier, all at once; the keys are the items' numbers."""
+    async def set_ranks(self, ranks: Mapping[int, Placed]) -> None:
+        """Give items their places, all at once; the keys are the items' numbers."""
         async with self._sessions.writing() as session:
-            for item_id, (rank, tier) in sorted(ranks.items()):
-                await session.execute(update(Item).where(col(Item.id) == item_id).values(rank=rank, tier=tier))
+            for item_id, placed in sorted(ranks.items()):
+                await session.execute(update(Item).where(col(Item.id) == item_id).values(placed._asdict()))
 
     async def _all(self, query: Select[Item]) -> list[Item]:
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())
 
+    async def words(self, column: Literal["source", "section", "language"]) -> list[str]:
+        """What stands in a column of the items, each word once."""
+        async with self._sessions.reading() as session:
+            return await values_of(session, column_of(column))
+
     async def list(self, wanted: ItemFilter, limit: int | None = 50) -> list[Item]:
         """The items that are meant, newest first: by publication, or by first sight where that is unknown."""
         async with self._sessions.reading() as session:
-            query = select(Item).where(*await conditions_of(session, wanted))
-            return list((await session.scalars(query.order_by(*newest_first()).limit(limit))).all())
+            words = await Words.of(session, wanted)
+            conditions = conditions_of(wanted, words)
+            if limit is not None and limit <= BATCH_SIZE:
+                numbers = (await session.scalars(_newest(words, conditions, limit))).all()
+                conditions = [col(Item.id).in_(numbers)]
+            query = select(Item).where(*conditions).order_by(*newest_first()).limit(limit)
+            return list((await session.scalars(query)).all())
+
+    async def count(self, wanted: ItemFilter, cap: int = 1000) -> int:
+        """How many items are meant; none is counted beyond `cap`."""
+        async with self._sessions.reading() as session:
+            meant = select(col(Item.id)).where(*conditions_of(wanted, await Words.of(session, wanted))).limit(cap)
+            return await session.scalar(select(func.count()).select_from(meant.subquery())) or 0
 
 
 async def _save(session: AsyncSession, item: Item) -> tuple[Item, bool]:
@@ -156,48 +155,22 @@ def _new_item(dialect: str) -> ReturningInsert[tuple[int]]:
     return new.returning(table.c.id)
 
 
-def _holds(word: str) -> ColumnElement[bool]:
-    """Whether the word stands in an item's title, summary or text, in either case of its letters."""
-    texts = select(col(ItemText.item_id)).where(col(ItemText.text).icontains(word, autoescape=True))
-    places = (col(Item.title), col(Item.summary))
-    return or_(*(place.icontains(word, autoescape=True) for place in places), col(Item.id).in_(texts))
+def _newest(words: Words, conditions: Sequence[ColumnElement[bool]], limit: int) -> Select[int]:
+    """The numbers of the newest items.
 
-
-def _day() -> ColumnElement[dt.date]:
-    return func.coalesce(col(Item.date), func.date(col(Item.first_seen)), type_=Date())
-
-
-def newest_first() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """The order of items by publication, or by first sight where that is unknown."""
-    return _day().desc(), col(Item.id).desc()
-
-
-async def conditions_of(session: AsyncSession, wanted: ItemFilter) -> list[ColumnElement[bool]]:
-    """The filter as conditions of a query over items."""
-    conditions: list[ColumnElement[bool]] = []
-    if wanted.sources:
-        conditions.append(col(Item.source).in_(wanted.sources))
-    if wanted.tags:
-        sources = await session.execute(select(col(Source.id), col(Source.tags)))
-        tagged = [source_id for source_id, tags in sources if set(tags) & set(wanted.tags)]
-        conditions.append(col(Item.source_id).in_(tagged))
-    if wanted.types:
-        conditions.append(col(Item.type).in_(wanted.types))
-    if keywords := [word for given in wanted.keywords if (word := storable(given).strip())]:
-        conditions.append(or_(*map(_holds, keywords)))
-    if wanted.ids is not None:
-        conditions.append(col(Item.id).in_(wanted.ids))
-    if wanted.since is not None:
-        conditions.append(_day() >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(_day() <= wanted.until)
-    if wanted.first_seen_since is not None:
-        conditions.append(col(Item.first_seen) >= wanted.first_seen_since)
-    if wanted.first_seen_until is not None:
-        conditions.append(col(Item.first_seen) < wanted.first_seen_until)
-    if wanted.run_id is not None:
-        conditions.append(col(Item.run_id) == wanted.run_id)
-    return conditions
+    Several words of a column stand in its index one after the other, so that the newest of all would have to be looked
+    for among all that have one of them: instead the newest of each are merged.
+    """
+    columns = words.columns()
+    if not columns or not 1 < len(columns[0][1]) <= _MERGED:
+        return select(column_of("id")).where(*conditions).order_by(*newest_first()).limit(limit)
+    column, several = columns[0]
+    each = [
+        select(col(Item.id), col(Item.day)).where(column == word, *conditions).order_by(*newest_first()).limit(limit)
+        for word in several
+    ]
+    found = union_all(*(one.subquery().select() for one in each)).subquery()
+    return select(found.c.id).order_by(found.c.day.desc(), found.c.id.desc()).limit(limit)
 
 
 def _storable(value: Any) -> Any:

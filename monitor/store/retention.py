@@ -11,6 +11,7 @@ from sqlmodel import SQLModel, col
 from monitor.domain.alarms import Alarm
 from monitor.domain.deliveries import Delivery, DeliveryStatus
 from monitor.domain.evidence import Record
+from monitor.domain.live import RunEvent
 from monitor.domain.revisions import ItemSight, Revision
 from monitor.domain.searches import SearchCall
 from monitor.domain.tables import Item, ItemText, ModelCall, Run
@@ -66,6 +67,10 @@ class Retention:
         await self._delete(ItemSight, col(ItemSight.item_id), col(ItemSight.item_id).in_(old_items))
         await self._forget_names(before)
         return pruned
+
+    async def forget_events(self, before: dt.datetime) -> int:
+        """Forget what runs told of themselves before an instant; what they brought stays."""
+        return await self._delete(RunEvent, col(RunEvent.id), col(RunEvent.at) < before)
 
     async def _forget_names(self, before: dt.datetime) -> None:
         """Items name no records that are gone."""

@@ -11,7 +11,7 @@ from monitor.domain.evidence import Links
 from monitor.domain.revisions import ItemSight, Revision
 from monitor.domain.tables import Item, ItemText
 from monitor.store.claims import link
-from monitor.store.indexing import SEARCHED, index
+from monitor.store.indexing import INDEXED, index
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, insert_or, storable
 
@@ -72,7 +72,7 @@ class Revisions:
             if text is not None:
                 kept = {"item_id": sight.item_id, "text": storable(text)}
                 await insert_or(session, ItemText, [kept], key=["item_id"], update=["text"])
-            is_searched = text is not None or bool(SEARCHED & (changes or {}).keys())
+            is_searched = text is not None or bool(INDEXED & (changes or {}).keys())
             if (changes or is_searched) and (item := await session.get(Item, sight.item_id)) is not None:
                 for name, value in (changes or {}).items():
                     setattr(item, name, _storable(value))

@@ -1,6 +1,7 @@
 """Searches: what was asked of search services, and what they answered."""
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -8,12 +9,14 @@ from sqlalchemy import delete, func, select
 from sqlmodel import col
 
 from monitor.domain.searches import SearchAnswer, SearchCall
+from monitor.store.calendar import Day, calendar
 from monitor.store.sessions import Sessions, insert_or
 
 
-class SearchSpending(BaseModel):
-    """What the requests to one backend came to; `cost` is None where none had a price."""
+class DaySearches(BaseModel):
+    """What the requests to one backend came to on one day; `cost` is None where none had a price."""
 
+    day: dt.date
     backend: str
     requests: int
     failed: int
@@ -47,22 +50,24 @@ class Searches:
         async with self._sessions.reading() as session:
             return await session.scalar(query)
 
-    async def spendings(self, since: dt.datetime, until: dt.datetime) -> list[SearchSpending]:
-        """What was asked from one instant to before another, by backend."""
-        is_good = col(SearchCall.outcome) == "ok"
+    async def daily(self, days: Sequence[Day]) -> list[DaySearches]:
+        """What was asked on each of the days, by backend."""
+        when, is_good = calendar(days), col(SearchCall.outcome) == "ok"
+        count = func.count(col(SearchCall.id))
         query = (
             select(
-                col(SearchCall.backend), func.count(), func.count().filter(is_good), func.sum(col(SearchCall.cost))
+                when.c.number, col(SearchCall.backend), count, count.filter(is_good), func.sum(col(SearchCall.cost))
             )
-            .where(col(SearchCall.at) >= since, col(SearchCall.at) < until)
-            .group_by(col(SearchCall.backend))
-            .order_by(col(SearchCall.backend))
+            .select_from(when)
+            .join(SearchCall, (col(SearchCall.at) >= when.c.begin) & (col(SearchCall.at) < when.c.end))
+            .group_by(when.c.number, col(SearchCall.backend))
+            .order_by(when.c.number, col(SearchCall.backend))
         )  # fmt: skip
         async with self._sessions.reading() as session:
             rows = (await session.execute(query)).all()
         return [
-            SearchSpending(backend=backend, requests=count, failed=count - good, cost=cost)
-            for backend, count, good, cost in rows
+            DaySearches(day=days[number].date, backend=backend, requests=count, failed=count - good, cost=cost)
+            for number, backend, count, good, cost in rows
         ]
 
     async def answer(self, key: str, *, not_before: dt.datetime) -> dict[str, Any] | None:

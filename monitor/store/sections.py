@@ -1,6 +1,6 @@
 """What is known of a source's sections and urls from earlier runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import exists, func, select
 from sqlmodel import col
@@ -54,6 +54,16 @@ class Sections:
         query = select(Section).where(col(Section.source_id) == source_id).order_by(col(Section.id))
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())
+
+    async def of_sources(self, source_ids: Sequence[int]) -> dict[int, list[Section]]:
+        """The sections of many sources, each in the order in which they were first read."""
+        found: dict[int, list[Section]] = {}
+        async with self._sessions.reading() as session:
+            for some in batches(source_ids):
+                mine = select(Section).where(col(Section.source_id).in_(some)).order_by(col(Section.id))
+                for section in await session.scalars(mine):
+                    found.setdefault(section.source_id, []).append(section)
+        return found
 
     async def readings_before(self, source_id: int, run_id: str, *, limit: int) -> dict[str, list[RunSection]]:
         """How earlier runs of the source read its sections, by the sections' urls, newest first, `limit` of each."""

@@ -6,7 +6,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Insert, Table
+from sqlalchemy import Insert, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlmodel import SQLModel
@@ -17,6 +17,9 @@ from monitor.store.failure import explained
 
 BATCH_SIZE = 500
 """How many values one statement carries, far below what either database takes."""
+
+_DECIDING = 20_261_122
+"""The key of PostgreSQL's lock for transactions that count before they write."""
 
 V = TypeVar("V")
 
@@ -81,6 +84,12 @@ def _upsert(dialect: str, name: str, key: tuple[str, ...], update: tuple[str, ..
         return statement.on_conflict_do_nothing(index_elements=key)
     changes = {name: statement.excluded[name] for name in update}
     return statement.on_conflict_do_update(index_elements=key, set_=changes)
+
+
+async def alone(session: AsyncSession) -> None:
+    """Keep other processes from deciding at the same time by what they count; SQLite has one writer anyway."""
+    if dialect_of(session) == "postgresql":
+        await session.execute(select(func.pg_advisory_xact_lock(_DECIDING)))
 
 
 def dialect_of(session: AsyncSession) -> str:

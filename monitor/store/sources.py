@@ -1,7 +1,7 @@
 """What is watched, and how it fares."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select, update
@@ -10,9 +10,9 @@ from sqlmodel import col
 
 from monitor.domain.tables import Item, Run, SeededSource, Source
 from monitor.domain.words import RunStatus
-from monitor.errors import UsageError
+from monitor.errors import Conflict, NotFound, UsageError
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, dialect_of, insert_for, insert_or
+from monitor.store.sessions import Sessions, batches, dialect_of, insert_for, insert_or
 
 _SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
 _FIXED = ("id", "created_at")
@@ -43,6 +43,32 @@ class Sources:
                 raise _taken(source.name)
             return added
 
+    async def add_all(self, sources: Sequence[Source]) -> list[Source]:
+        """Begin to watch several; `UsageError`, and none is added, where a name is taken."""
+        added = []
+        async with self._sessions.writing() as session:
+            for source in sources:
+                new = await _insert(session, source)
+                if new is None:
+                    raise _taken(source.name)
+                added.append(new)
+        return added
+
+    async def change(self, source_ids: Collection[int], changes: Callable[[Source], Mapping[str, Any]]) -> list[Source]:
+        """Change those of these sources for which there is something to change; answers them as they are then."""
+        changed = []
+        async with self._sessions.writing() as session:
+            for batch in batches(sorted(source_ids)):
+                for source in await session.scalars(select(Source).where(col(Source.id).in_(batch))):
+                    values = {
+                        field: value for field, value in changes(source).items() if getattr(source, field) != value
+                    }
+                    for field, value in values.items():
+                        setattr(source, field, value)
+                    if values:
+                        changed.append(source)
+        return changed
+
     async def update(self, name: str, /, **changes: Any) -> Source:
         """Change fields of a source; `UsageError` where no source has that name, or another one has the new name.
 
@@ -54,7 +80,7 @@ class Sources:
         async with self._sessions.writing() as session:
             source = await _named(session, name)
             if source is None:
-                raise UsageError(f"There is no source named {name!r}: `monitor sources list` shows all.")
+                raise NotFound(f"There is no source named {name!r}: `monitor sources list` shows all.")
             new_name = changes.get("name", name)
             if new_name != name:
                 if await _named(session, new_name) is not None:
@@ -130,5 +156,5 @@ async def _insert(session: AsyncSession, source: Source) -> Source | None:
     return None if new_id is None else await session.get_one(Source, new_id)
 
 
-def _taken(name: str) -> UsageError:
-    return UsageError(f"There is already a source named {name!r}: choose another name, or edit that one.")
+def _taken(name: str) -> Conflict:
+    return Conflict(f"There is already a source named {name!r}: choose another name, or edit that one.")

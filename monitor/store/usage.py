@@ -1,31 +1,68 @@
 """The usage ledger: what the model calls cost."""
 
 import datetime as dt
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
 from monitor.domain.reading import PhaseUsage, Usage
 from monitor.domain.tables import ModelCall, Run
 from monitor.domain.words import Phase
+from monitor.store.calendar import Day, calendar
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions
 
 
-class Spending(BaseModel):
-    """What the model calls of one source in one phase came to; `source` is None for calls whose run is not on record.
+class Sums(BaseModel):
+    """What some model calls came to.
 
     `cost` is the money for calls of models with a price, None where none had one; `unpriced_calls` are the others.
     """
 
-    source: str | None
-    phase: Phase
     calls: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
     unpriced_calls: int
+
+    @property
+    def tokens(self) -> int:
+        """Those of the prompts and of the answers."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class PhaseSpending(Sums):
+    """What the model calls of one phase came to."""
+
+    phase: Phase
+
+
+class NamedSpending(Sums):
+    """What the calls of one model or of one source came to; a source is None where the run is not on record."""
+
+    name: str | None
+
+
+class Spending(PhaseSpending):
+    """What the calls of one source in one phase came to; `source` is None for calls whose run is not on record."""
+
+    source: str | None
+
+
+class DaySpending(Spending):
+    """The same on one day."""
+
+    day: dt.date
+
+
+class DayPhase(PhaseSpending):
+    """What the model calls of one phase came to on one day."""
+
+    day: dt.date
 
 
 @patient
@@ -77,29 +114,68 @@ class UsageLedger:
         async with self._sessions.reading() as session:
             return int(await session.scalar(select(tokens).where(col(ModelCall.at) >= instant)) or 0)
 
-    async def spendings(self, since: dt.datetime, until: dt.datetime) -> list[Spending]:
-        """What was spent from one instant to before another, by source and phase."""
+    async def daily(self, days: Sequence[Day]) -> list[DaySpending]:
+        """What was spent on each of the days, by source and phase."""
+        when = calendar(days)
         query = (
-            select(
-                col(Run.source),
-                col(ModelCall.phase),
-                func.count(),
-                func.sum(ModelCall.prompt_tokens),
-                func.sum(ModelCall.completion_tokens),
-                func.sum(ModelCall.cost),
-                func.count(col(ModelCall.cost)),
-            )
+            select(when.c.number, col(Run.source), col(ModelCall.phase), *_SUMS)
+            .select_from(when)
+            .join(ModelCall, (col(ModelCall.at) >= when.c.begin) & (col(ModelCall.at) < when.c.end))
             .outerjoin(Run, col(Run.id) == col(ModelCall.run_id))
-            .where(col(ModelCall.at) >= since, col(ModelCall.at) < until)
-            .group_by(col(Run.source), col(ModelCall.phase))
-            .order_by(col(Run.source), col(ModelCall.phase))
+            .group_by(when.c.number, col(Run.source), col(ModelCall.phase))
+            .order_by(when.c.number, col(Run.source), col(ModelCall.phase))
         )
         async with self._sessions.reading() as session:
             rows = (await session.execute(query)).all()
         return [
-            Spending(
-                source=source, phase=phase, calls=calls, prompt_tokens=prompt, completion_tokens=completion, cost=cost,
-                unpriced_calls=calls - priced,
-            )
-            for source, phase, calls, prompt, completion, cost, priced in rows
-        ]  # fmt: skip
+            DaySpending(day=days[number].date, source=source, phase=phase, **_summed(*sums))
+            for number, source, phase, *sums in rows
+        ]
+
+    async def daily_by_phase(self, days: Sequence[Day]) -> list[DayPhase]:
+        """What was spent on each of the days, by phase."""
+        when = calendar(days)
+        query = (
+            select(when.c.number, col(ModelCall.phase), *_SUMS)
+            .select_from(when)
+            .join(ModelCall, (col(ModelCall.at) >= when.c.begin) & (col(ModelCall.at) < when.c.end))
+            .group_by(when.c.number, col(ModelCall.phase))
+            .order_by(when.c.number, col(ModelCall.phase))
+        )
+        async with self._sessions.reading() as session:
+            rows = (await session.execute(query)).all()
+        return [DayPhase(day=days[number].date, phase=phase, **_summed(*sums)) for number, phase, *sums in rows]
+
+    async def by_model(self, since: dt.datetime, until: dt.datetime) -> list[NamedSpending]:
+        """What was spent from one instant to before another, by model, the most tokens first."""
+        return await self._by_name(select(col(ModelCall.model), *_SUMS), since, until, col(ModelCall.model))
+
+    async def by_source(self, since: dt.datetime, until: dt.datetime) -> list[NamedSpending]:
+        """What was spent from one instant to before another, by source, the most tokens first."""
+        query = select(col(Run.source), *_SUMS).outerjoin_from(ModelCall, Run, col(Run.id) == col(ModelCall.run_id))
+        return await self._by_name(query, since, until, col(Run.source))
+
+    async def _by_name(
+        self, query: Select[*tuple[Any, ...]], since: dt.datetime, until: dt.datetime, name: Mapped[Any]
+    ) -> list[NamedSpending]:
+        within = (col(ModelCall.at) >= since, col(ModelCall.at) < until)
+        async with self._sessions.reading() as session:
+            rows = (await session.execute(query.where(*within).group_by(name))).all()
+        told = [NamedSpending(name=one, **_summed(*sums)) for one, *sums in rows]
+        return sorted(told, key=lambda one: (-one.tokens, one.name or ""))
+
+
+_SUMS = (
+    func.count(col(ModelCall.id)),
+    func.sum(col(ModelCall.prompt_tokens)),
+    func.sum(col(ModelCall.completion_tokens)),
+    func.sum(col(ModelCall.cost)),
+    func.count(col(ModelCall.cost)),
+)
+
+
+def _summed(calls: int, prompt: int, completion: int, cost: float | None, priced: int) -> dict[str, Any]:
+    return {
+        "calls": calls, "prompt_tokens": prompt, "completion_tokens": completion, "cost": cost,
+        "unpriced_calls": calls - priced,
+    }  # fmt: skip

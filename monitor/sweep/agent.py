@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from monitor.domain.chat import Completion, Tool, ToolCall
+from monitor.domain.prompts import OURS, Prompts
 from monitor.domain.reading import PhaseUsage
 from monitor.domain.tables import Item, Source
 from monitor.domain.words import Phase
@@ -37,11 +38,14 @@ class AgentResult(BaseModel):
 class Agent:
     """Holds the model and, in its toolbox, the page loader, for one section or, without a prompt, for a whole site."""
 
-    def __init__(self, *, model: ChatModel, toolbox: Toolbox, limits: SweepSettings, place: str) -> None:
+    def __init__(
+        self, *, model: ChatModel, toolbox: Toolbox, limits: SweepSettings, place: str, prompts: Prompts = OURS
+    ) -> None:
         self._model = model
         self._toolbox = toolbox
         self._limits = limits
         self._place = place
+        self._prompts = prompts
 
     async def run_agent(
         self,
@@ -130,5 +134,5 @@ class Agent:
         return general_messages(
             name=source.name, url=source.url, focus=source.focus_areas, since=ledger.window.since,
             until=ledger.window.until, max_items=ledger.max_items, rules=source.rules, known=existing_urls,
-            language=source.summary_language,
+            language=source.summary_language, prompts=self._prompts,
         )  # fmt: skip

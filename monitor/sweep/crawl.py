@@ -86,12 +86,14 @@ class _Section:
 
     async def _with_agent(self, model: ChatModel) -> AgentResult | None:
         parts = self._parts
-        agent = Agent(model=model, toolbox=self._toolbox, limits=parts.limits, place=self._plan.name)
+        agent = Agent(
+            model=model, toolbox=self._toolbox, limits=parts.limits, place=self._plan.name, prompts=parts.prompts
+        )
         known = await parts.store.sections.recent_item_urls(self._source.id or 0, _KNOWN_URLS_IN_PROMPT)
         system, user = section_messages(
             section=self._plan.name, url=self._plan.url, since=self._ledger.window.since, known=known,
             until=self._ledger.window.until, max_items=self._ledger.max_items - self._ledger.saved_count,
-            rules=self._source.rules, language=self._source.summary_language,
+            rules=self._source.rules, language=self._source.summary_language, prompts=parts.prompts,
         )  # fmt: skip
         try:
             result = await agent.run_agent(

@@ -6,6 +6,7 @@ from typing import Any
 
 from monitor.domain.causes import Cause
 from monitor.domain.page import Link, Page
+from monitor.domain.prompts import OURS, Prompts
 from monitor.domain.reading import SectionPlan
 from monitor.domain.tables import Source
 from monitor.domain.urls import clean_url, url_key
@@ -30,7 +31,13 @@ _LINK_MAX_WORDS = 6
 
 
 async def navigate(
-    source: Source, home: Page, *, model: ChatModel | None, fallbacks: Fallbacks, page_max_chars: int
+    source: Source,
+    home: Page,
+    *,
+    model: ChatModel | None,
+    fallbacks: Fallbacks,
+    page_max_chars: int,
+    prompts: Prompts = OURS,
 ) -> list[SectionPlan]:
     """The sections to read, the home page's own list last.
 
@@ -41,7 +48,7 @@ async def navigate(
     by_rule = sections_by_rule(home, source.focus_areas)
     by_model: list[Link] = []
     if model is not None:
-        by_model = await _ask(source, home, model, fallbacks, page_max_chars)
+        by_model = await _ask(source, home, model, fallbacks, page_max_chars, prompts)
     chosen = _unique([*by_model, *by_rule], home)
     if not chosen:
         return [SectionPlan(ordinal=0, name=source.name, url=source.url)]
@@ -73,10 +80,12 @@ def sections_by_rule(home: Page, focus_areas: Sequence[str]) -> list[Link]:
     return fitting
 
 
-async def _ask(source: Source, home: Page, model: ChatModel, fallbacks: Fallbacks, page_max_chars: int) -> list[Link]:
+async def _ask(
+    source: Source, home: Page, model: ChatModel, fallbacks: Fallbacks, page_max_chars: int, prompts: Prompts
+) -> list[Link]:
     messages = navigate_messages(
         name=source.name, url=source.url, focus=source.focus_areas, rules=source.rules,
-        page_text=page_text(home, max_chars=page_max_chars), language=source.summary_language,
+        page_text=page_text(home, max_chars=page_max_chars), language=source.summary_language, prompts=prompts,
     )  # fmt: skip
     try:
         completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)

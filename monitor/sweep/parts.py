@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
+from monitor.domain.prompts import OURS, Prompts
 from monitor.domain.reading import SectionPlan
 from monitor.domain.tables import Section, Source
 from monitor.domain.words import Render
-from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, ProgressCallback
+from monitor.ports import ChatModel, Clock, DocumentReader, PageLoader, ProgressCallback, untold
 from monitor.settings import SweepSettings
 from monitor.store import Store
 from monitor.sweep.coverage import Ledger
@@ -32,7 +33,8 @@ class CrawlParts:
     folder: Path
     fallbacks: Fallbacks
     summaries: Summaries
-    on_progress: ProgressCallback | None = None
+    prompts: Prompts = OURS
+    on_progress: ProgressCallback = untold
     cancel_event: asyncio.Event | None = None
 
 
@@ -52,9 +54,10 @@ def toolbox_for(
     reader = SectionReader(
         plan=plan, source_id=source.id or 0, loader=parts.loader, render=source.render or Render.AUTO,
         store=parts.store, ledger=ledger, memory=memory, max_pages=parts.limits.max_pages_per_section,
+        tell=parts.on_progress,
     )  # fmt: skip
     desk = Desk(
         source=source, ledger=ledger, store=parts.store, clock=parts.clock, dated=reader.dated,
-        adopt_summary=parts.summaries.adopt,
+        adopt_summary=parts.summaries.adopt, tell=parts.on_progress,
     )  # fmt: skip
     return Toolbox(reader=reader, desk=desk, loader=parts.loader, documents=parts.documents, folder=parts.folder)

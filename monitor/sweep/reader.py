@@ -10,8 +10,8 @@ from monitor.domain.page import Candidate, Page, PageErrorCode
 from monitor.domain.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.domain.tables import Section
 from monitor.domain.urls import url_key
-from monitor.domain.words import DateSource, Disposition, Render, SectionEnd
-from monitor.ports import PageLoader
+from monitor.domain.words import DateSource, Disposition, EventKind, Phase, Render, SectionEnd
+from monitor.ports import PageLoader, Progress, ProgressCallback, untold
 from monitor.store import Store
 from monitor.sweep.coverage import NOT_OPENED, ROBOTS, Entry, Ledger
 
@@ -44,6 +44,7 @@ class SectionReader:
         ledger: Ledger,
         memory: Section | None,
         max_pages: int,
+        tell: ProgressCallback = untold,
     ) -> None:
         self.plan = plan
         self.ledger = ledger
@@ -64,6 +65,7 @@ class SectionReader:
         self._newest_before = frozenset(memory.head) if memory is not None and is_open_range else frozenset()
         self._joined_on_page: int | None = None
         self._max_pages = max_pages
+        self._tell = tell
         self._counted = 0
         self._barren = 0
         self._fetches = 0
@@ -79,7 +81,7 @@ class SectionReader:
         if key in self.pages:
             return self.pages[key]
         is_in_turn = key in (url_key(self.plan.url), self.next_url and url_key(self.next_url))
-        page = self.pages[key] = await self._loader.load(url, render=self._render)
+        page = self.pages[key] = await self._load(url)
         if page.error is not None:
             if is_in_turn:
                 self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=reason_of(page)))
@@ -179,7 +181,7 @@ class SectionReader:
         if self._fetches >= MAX_ARTICLE_FETCHES:
             return candidate
         self._fetches += 1
-        article = await self._loader.load(candidate.url, render=self._render)
+        article = await self._load(candidate.url, is_list=False)
         if article.error is not None:
             self._take_down(article)
             if is_refusal(article):
@@ -189,6 +191,16 @@ class SectionReader:
             return candidate
         source = DateSource.URL if article.date_source is DateSource.URL else DateSource.PAGE
         return candidate.model_copy(update={"date": article.published_on, "date_source": source})
+
+    async def _load(self, url: str, *, is_list: bool = True) -> Page:
+        page = await self._loader.load(url, render=self._render)
+        self._tell(
+            Progress(
+                phase=Phase.CRAWL, place=self.plan.name, kind=EventKind.PAGE, url=url, title=page.title,
+                candidates=len(page.candidates) if is_list else None, reason=reason_of(page), ordinal=self.plan.ordinal,
+            )
+        )  # fmt: skip
+        return page
 
     def _take_down(self, article: Page) -> None:
         """An article that was opened for its date and could not be read; a document has no date to read."""

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from monitor.domain.page import Candidate
 from monitor.domain.tables import Item, Source
 from monitor.domain.urls import clean_url, url_key
-from monitor.domain.words import Disposition, ItemType, SavedBy
-from monitor.ports import Clock
+from monitor.domain.words import Disposition, EventKind, ItemType, Phase, SavedBy
+from monitor.ports import Clock, Progress, ProgressCallback, untold
 from monitor.ranking import item_type_of
 from monitor.store import Store
 from monitor.sweep.coverage import Entry, Ledger
@@ -60,6 +60,7 @@ class Desk:
         clock: Clock,
         dated: Callable[[Candidate], Awaitable[Candidate]],
         adopt_summary: Callable[[Item, str], Awaitable[bool]],
+        tell: ProgressCallback = untold,
     ) -> None:
         self.ledger = ledger
         self.items: list[Item] = []
@@ -70,6 +71,7 @@ class Desk:
         self._clock = clock
         self._dated = dated
         self._adopt_summary = adopt_summary
+        self._tell = tell
 
     async def request(self, request: SaveRequest, *, links: dict[str, Candidate]) -> Item | Refusal:
         """Save what an agent asks for, in the page's own words, or say why not.
@@ -98,8 +100,17 @@ class Desk:
         kept = [item for item, _ in saved]
         for entry, item in zip(entries, kept, strict=True):
             entry.settle(Disposition.SAVED, str(by), item.id)
+            self._tell_of(item)
         self.items += kept
         return kept
+
+    def _tell_of(self, item: Item) -> None:
+        self._tell(
+            Progress(
+                phase=Phase.CRAWL, place=self.ledger.section, kind=EventKind.SAVED, title=item.title, url=item.url,
+                item_id=item.id,
+            )
+        )  # fmt: skip
 
     def _item(self, entry: Entry, by: SavedBy, kind: ItemType | None) -> Item:
         candidate = entry.candidate

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from monitor.domain.causes import Cause
+from monitor.domain.prompts import OURS, Prompts
 from monitor.domain.reading import UnseenPlace
 from monitor.domain.revisions import ItemSight
 from monitor.domain.tables import Item, Source
@@ -62,6 +63,7 @@ class Summaries:
     folder: Path
     fallbacks: Fallbacks
     linker: Linker | None = None
+    prompts: Prompts = OURS
 
     async def write(self, item: Item) -> None:
         """Fetch the item's page, and keep its text, its facts and a summary."""
@@ -108,7 +110,7 @@ class Summaries:
         assert self.model is not None  # noqa: S101 -- for the type checker; write() asks
         messages = summary_messages(
             title=item.title, text=text[: self.limits.summary_max_chars], rules=self.source.rules,
-            language=self.source.summary_language,
+            language=self.source.summary_language, prompts=self.prompts,
         )  # fmt: skip
         fault = ""
         for _ in range(_TRIES):

@@ -1,7 +1,29 @@
 """Queries of urls as the use cases take them; what is wrong with them the use case says, in its own shape."""
 
+import datetime as dt
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, BeforeValidator
+
+
+def _written(form: str, example: str) -> BeforeValidator:
+    """A text of this form only: a number, which could be seconds since 1970, is refused."""
+
+    def check(given: Any) -> Any:
+        if isinstance(given, str) and not re.fullmatch(form, given):
+            raise ValueError(f"write it as {example}")
+        return given
+
+    return BeforeValidator(check)
+
+
+Day = Annotated[dt.date, _written(r"\d{4}-\d\d-\d\d", "2026-02-03")]
+"""A day in a url."""
+
+Instant = Annotated[AwareDatetime, _written(r"\d{4}-\d\d-\d\d[Tt ].+", "2026-02-03T08:00:00Z")]
+"""An instant with its zone in a url."""
 
 
 @dataclass(frozen=True, slots=True)

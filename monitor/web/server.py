@@ -10,7 +10,7 @@ import uvicorn
 
 from monitor.bootstrap import App
 from monitor.errors import UsageError
-from monitor.web.routes import new_api
+from monitor.web.desk import new_web
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _CLOSING_S = 5
@@ -29,15 +29,19 @@ class _Server(uvicorn.Server):
 async def serving(app: App) -> AsyncIterator[str]:
     """Answer HTTP for as long as the block lasts; gives the address.
 
-    `UsageError` where the port is taken, or where it would listen to the world without anybody having a token.
+    `UsageError` where the port is taken, or where it would listen to the world before an administrator has chosen a
+    password.
     """
     web = app.settings.web
-    if web.host not in LOOPBACK and not await app.store.tokens.exist():
+    if web.host not in LOOPBACK and not await app.people.is_guarded():
         raise UsageError(
-            f"web.host is {web.host}, which others can reach: make a token with `monitor users token NAME` first."
+            f"web.host is {web.host}, which others can reach, and no administrator has a password of their own yet: "
+            "`monitor users add NAME --role admin`, then `monitor users passwd NAME`."
         )
+    pages = new_web(app)
+    await pages.state.sample.resume()
     config = uvicorn.Config(
-        new_api(app), host=web.host, port=web.port, log_config=None, access_log=False, lifespan="off",
+        pages, host=web.host, port=web.port, log_config=None, access_log=False, lifespan="off",
         timeout_graceful_shutdown=_CLOSING_S,
     )  # fmt: skip
     server = _Server(config)
@@ -47,6 +51,7 @@ async def serving(app: App) -> AsyncIterator[str]:
         port = listening.getsockname()[1]
         yield f"http://{web.host}:{port}/"
     finally:
+        app.live.close()
         server.should_exit = True
         await running
 

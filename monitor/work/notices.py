@@ -9,6 +9,7 @@ from monitor.domain.deliveries import Delivery, DeliveryKind
 from monitor.logs import logger_of
 from monitor.ports import Clock
 from monitor.settings import Settings
+from monitor.settings.targets import TargetSettings
 from monitor.store import Store
 
 _GATHERED = dt.timedelta(seconds=70)
@@ -24,7 +25,7 @@ class Notices:
 
     def __init__(self, *, store: Store, settings: Settings, clock: Clock) -> None:
         self._store = store
-        self._targets = [target for target in settings.deliver.targets if target.alarms]
+        self._settings = settings
         self._clock = clock
 
     async def notify(self, alarms: Sequence[AlarmNote]) -> None:
@@ -34,17 +35,18 @@ class Notices:
                 "alarm", kind=str(alarm.kind), source=alarm.source, section=alarm.section, message=alarm.message,
                 run=alarm.run_id,
             )  # fmt: skip
-        if not self._targets:
+        targets = [target for target in self._settings.deliver.targets if target.alarms]
+        if not targets:
             return
         now, ids = self._clock.now(), [alarm.id for alarm in alarms]
         minute = now.replace(second=0, microsecond=0)
-        if not await self._store.alarms.hand_on(ids, self._deliveries(minute), now=now):
+        if not await self._store.alarms.hand_on(ids, _deliveries(targets, minute), now=now):
             # The message of this minute has left: these go by themselves.
-            await self._store.alarms.hand_on(ids, self._deliveries(now), now=now)
+            await self._store.alarms.hand_on(ids, _deliveries(targets, now), now=now)
 
-    def _deliveries(self, at: dt.datetime) -> list[Delivery]:
-        name = f"alarms-{planned_name(at)}"
-        return [
-            new_delivery(target, DeliveryKind.ALARM, name=name, planned_at=at, now=at + _GATHERED)
-            for target in self._targets
-        ]
+
+def _deliveries(targets: Sequence[TargetSettings], at: dt.datetime) -> list[Delivery]:
+    name = f"alarms-{planned_name(at)}"
+    return [
+        new_delivery(target, DeliveryKind.ALARM, name=name, planned_at=at, now=at + _GATHERED) for target in targets
+    ]

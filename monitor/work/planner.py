@@ -34,7 +34,7 @@ class DeliveryPlanner:
     def __init__(self, *, store: Store, settings: Settings, clock: Clock) -> None:
         self._store = store
         self._timezone = settings.timezone
-        self._targets = [target for target in settings.deliver.targets if target.schedule is not None]
+        self._settings = settings
         self._clock = clock
         self._entries: dict[str, _Entry] = {}
 
@@ -43,8 +43,10 @@ class DeliveryPlanner:
         stored, now = await self._store.deliveries.plans(), self._clock.now()
         begun: list[DeliveryPlan] = []
         entries: dict[str, _Entry] = {}
-        for target in self._targets:
-            cron, timezone = target.schedule or "", self._zone_of(target)
+        for target in self._settings.deliver.targets:
+            if target.schedule is None:
+                continue
+            cron, timezone = target.schedule, self._zone_of(target)
             plan = stored.get(target.name)
             if plan is None or (plan.cron, plan.timezone) != (cron, timezone):
                 plan = DeliveryPlan(target=target.name, cron=cron, timezone=timezone, dealt_until=now)

@@ -59,6 +59,11 @@ class HeartbeatPresence:
             if abs((now - one.seen_at).total_seconds()) < FRESH_S and (one.host != _host() or _is_there(one.pid))
         }
 
+    async def is_here(self, kind: str) -> bool:
+        """Whether this very process is at work as one of that kind."""
+        me = (_host(), os.getpid(), kind)
+        return any((one.host, one.pid, one.kind) == me for one in await self._store.executors.all())
+
     async def _beat(self, me: Executor) -> None:
         while True:
             await asyncio.sleep(BEAT_EVERY_S)

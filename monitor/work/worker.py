@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from monitor.app.dispatch import Dispatch
+from monitor.app.eventlog import EventLog
 from monitor.app.sweeps import WORKER, SweepDesk
 from monitor.domain.tables import Run
 from monitor.domain.urls import host_of
@@ -51,6 +52,7 @@ class Worker:
         self._sweeps = sweeps
         self._dispatch = dispatch
         self._presence = presence
+        self._events = EventLog(store=store, clock=clock)
         self._gate = StepGate()
         self._flows: set[asyncio.Task[object]] = set()
 
@@ -82,6 +84,7 @@ class Worker:
                 for flow in self._flows:
                     flow.cancel()
                 await asyncio.gather(*self._flows, return_exceptions=True)
+                await self._events.close()
                 await reaper.leave()
                 await asyncio.to_thread(queue.close)
 
@@ -94,7 +97,7 @@ class Worker:
                 status = await self._sweeps.carry_out(
                     run_id, executor=executor, steps=DurableSteps(self._gate),
                     since=dt.date.fromisoformat(since) if since else None,
-                    until=dt.date.fromisoformat(until) if until else None,
+                    until=dt.date.fromisoformat(until) if until else None, on_progress=self._events.of(run_id),
                 )  # fmt: skip
             finally:
                 self._flows.discard(task)

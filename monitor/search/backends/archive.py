@@ -15,8 +15,8 @@ from monitor.domain.searching import (
 from monitor.errors import UsageError
 from monitor.ports import Clock
 from monitor.search.archive_search import ArchiveSearch, FoundItem
+from monitor.store.filters import ItemFilter
 from monitor.store.fulltext import Scope
-from monitor.store.items import ItemFilter
 
 _DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 366}
 

@@ -8,16 +8,19 @@ import pytest
 
 from monitor.app.briefings import BriefingDesk, BriefingQuery
 from monitor.briefing.compose import Briefing
+from monitor.briefing.render import render_briefing
 from monitor.demo.scripted_model import ScriptedModel
 from monitor.domain.alarms import AlarmFinding, AlarmKind
+from monitor.domain.marks import HiddenItem
 from monitor.domain.revisions import ChangeKind, ItemSight, Revision, Seen
 from monitor.domain.tables import Item, Run, RunSection, Source
-from monitor.domain.words import ItemType, Phase, RunStatus, SummaryBy
+from monitor.domain.words import ItemType, Phase, RankWish, RunStatus, SummaryBy
 from monitor.evidence.grounding import ungrounded_numbers
 from monitor.llm.client import ModelServer
 from monitor.ports import ChatModel
 from monitor.settings import LlmSettings, Settings
 from monitor.store import Store
+from monitor.store.calendar import Day
 
 Write = Callable[..., Awaitable[Briefing]]
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
@@ -324,8 +327,8 @@ async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_hel
 ) -> None:
     await _gathered(store)
     await _written_by(ScriptedModel(), store, clock)
-    spent = await store.usage.spendings(NOW - dt.timedelta(days=1000), NOW + dt.timedelta(days=1000))
-    assert {(one.source, one.phase, one.calls) for one in spent} == {
+    ever = Day(NOW.date(), NOW - dt.timedelta(days=1000), NOW + dt.timedelta(days=1000))
+    assert {(one.source, one.phase, one.calls) for one in await store.usage.daily([ever])} == {
         (None, Phase.RANK, 1),
         (None, Phase.SUMMARISE, 1),
     }
@@ -338,3 +341,36 @@ async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_hel
 async def _by_rule(store: Store, clock: Any) -> list[Any]:
     briefing = await BriefingDesk(store=store, clock=clock, settings=Settings()).write(BriefingQuery())
     return briefing.items
+
+
+async def test_feedback_moves_an_item_into_the_next_tier_and_the_briefing_says_so(store: Store, write: Write) -> None:
+    source, other = await _source(store, "a"), await _source(store, "b")
+    run_id, second = await _run(store, source, RunStatus.SUCCEEDED), await _run(store, other, RunStatus.SUCCEEDED)
+    await _item(store, source, run_id, "光伏产业统计数据", type=ItemType.DATA, tier=3)
+    await _item(store, source, run_id, "关于开展检查的通知", tier=4)
+    notice = await _item(store, other, second, "关于组织申报的通知", tier=4, date=dt.date(2026, 11, 1))
+    await store.marks.wish("wang", notice.id or 0, RankWish.HIGHER, at=NOW)
+    briefing = await write()
+    assert [(item.title, item.tier, item.moved) for item in briefing.items] == [
+        ("关于组织申报的通知", 3, RankWish.HIGHER),
+        ("光伏产业统计数据", 3, None),
+        ("关于开展检查的通知", 4, None),
+    ]
+    assert "moved up: feedback" in render_briefing(await write(language="en"), "html").decode()
+    assert "按反馈上调" in render_briefing(briefing, "md").decode()
+
+
+async def test_hidden_items_are_left_out_with_what_became_of_them(store: Store, write: Write) -> None:
+    source = await _source(store, "a")
+    run_id = await _run(store, source, RunStatus.SUCCEEDED)
+    hidden = await _item(store, source, run_id, "关于组织申报的通知")
+    await _item(store, source, run_id, "国家能源发展规划", type=ItemType.PLAN)
+    await store.marks.hide(HiddenItem(item_id=hidden.id or 0, person="wang", reason="重复", at=NOW))
+    revision = Revision(item_id=hidden.id or 0, run_id=run_id, seen_at=NOW, kind=ChangeKind.WITHDRAWN)
+    sight = ItemSight.of(hidden.id or 0, run_id, Seen(url="https://a.example/", seen_at=NOW))
+    await store.revisions.keep(sight, revision=revision)
+    briefing = await write()
+    assert [item.title for item in briefing.items] == ["国家能源发展规划"]
+    assert briefing.changes == []
+    await store.marks.show(hidden.id or 0)
+    assert (len((await write()).items), len((await write()).changes)) == (2, 1)

@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,7 @@ def test_sources_are_added_changed_exported_and_imported_again(typed: Any, tmp_p
     typed(["sources", "add", "https://b.example/feed", "--kind", "feed", "--no-other-hosts", "--disabled"])
     changed = typed(["sources", "edit", "甲", "--clear", "focus_areas", "--name", "乙", "--max-items", "5", "--json"])
     assert (changed.document["focus_areas"], changed.document["max_items"]) == ([], 5)
-    before = {form: typed(["sources", "export", "--format", form]).out for form in ("yaml", "opml")}
+    before = {form: typed(["sources", "export", "--format", form]).out for form in ("yaml", "opml", "csv")}
     for form, text in before.items():
         for name in ("乙", "b.example"):
             assert typed(["sources", "remove", name]).code == 0
@@ -195,6 +196,10 @@ def test_sources_are_added_changed_exported_and_imported_again(typed: Any, tmp_p
         assert "2 sources were added" in typed(["sources", "import", str(file)]).out
         assert typed(["sources", "export", "--format", form]).out == text
     assert typed(["sources", "enable", "b.example"]).code == 0
+    with closing(sqlite3.connect(tmp_path / "data" / "monitor.db")) as database:
+        noted = database.execute("SELECT person, action FROM audit_entry ORDER BY id").fetchall()
+    assert [action for _, action in noted[:5]] == ["source.add", "source.add", "source.edit", *["source.remove"] * 2]
+    assert noted[-1] == ("cli", "source.edit")
     shown = typed(["sources", "show", "b.example", "--json"]).document
     assert (shown["enabled"], shown["kind"], shown["allow_other_hosts"]) == (True, "feed", False)
 

@@ -151,6 +151,7 @@ def test_the_doctor_goes_on_where_the_configuration_is_broken(typed: Any, tmp_pa
     assert list(levels) == [
         "configuration",
         "database",
+        "settings",
         "browser",
         "model",
         "search",

@@ -103,3 +103,13 @@ def test_pages_come_nearly_as_fast_as_from_the_bare_libraries(figures: Any, kind
     ratios = {one["at_once"]: one["ratio"] for one in figures[kind] if one["way"] == way}
     assert set(ratios) == {1, 2, 4, 8}
     assert min(ratios.values()) >= least, ratios
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+def test_a_page_follows_fifty_events_a_second() -> None:
+    command = [sys.executable, "-m", "monitor", "bench", "live", "--json"]
+    figures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["figures"]
+    assert figures["told"] == figures["kept"] == figures["seen"] == 1000
+    assert figures["delay_p95_ms"] < 1000, figures
+    assert figures["transactions"] <= 60, figures

@@ -5,6 +5,7 @@ import pytest
 
 from monitor.net.client import HttpClient
 from monitor.net.failure import FetchFailed
+from monitor.net.guard import Guard
 from monitor.net.politeness import Politeness
 from monitor.settings import NetworkSettings, PagesSettings
 
@@ -51,6 +52,18 @@ async def test_a_host_is_asked_one_at_a_time_and_with_a_pause(client, site, time
     await asyncio.gather(*(ask(politeness, client, url) for _ in range(4)))
     assert site.most_under_way == 1
     assert time.slept == [2, 2, 2]
+
+
+async def test_what_this_process_serves_itself_is_asked_without_a_pause_while_it_is_served(site, time) -> None:
+    own: set[str] = {site.host}
+    async with HttpClient(network=NetworkSettings(), guard=Guard(own_hosts=own)) as client:
+        url, politeness = site.on("/a", "x"), polite(client, time, delay_s=2)
+        for _ in range(3):
+            await ask(politeness, client, url)
+        assert time.slept == []
+        own.clear()
+        with pytest.raises(FetchFailed, match="not public"):
+            await ask(politeness, client, url)
 
 
 async def test_what_robots_txt_disallows_is_not_asked(client, site, time) -> None:

@@ -13,8 +13,8 @@ from monitor.ports import Clock
 from monitor.search.archive_search import ArchiveSearch
 from monitor.search.backends.archive import ArchiveBackend
 from monitor.store import Store
+from monitor.store.filters import ItemFilter
 from monitor.store.fulltext import Scope
-from monitor.store.items import ItemFilter
 
 TODAY = dt.date(2026, 11, 21)
 FIRST_SEEN = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)

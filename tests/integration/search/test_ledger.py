@@ -11,6 +11,7 @@ from monitor.domain.searches import SearchCall
 from monitor.domain.searching import DateRange, Recency, SearchQuery
 from monitor.search.keeping import KEPT_PAGES
 from monitor.search.remembering import RememberingBackend
+from monitor.store.calendar import Day
 
 CAPTCHA = "<html><head><title>百度安全验证</title></head><body></body></html>"
 DAY = (dt.datetime(2026, 11, 20, 16, tzinfo=dt.UTC), dt.datetime(2026, 11, 21, 16, tzinfo=dt.UTC))  # in Shanghai
@@ -43,7 +44,7 @@ async def test_every_request_leaves_a_row_whatever_came_of_it(
     assert (good.backend, good.outcome, good.results, good.cost) == (wire.name, "ok", 1, 0.5)
     assert (bad.outcome, bad.results, bad.cost) == ("WebProviderError", 0, 0.0)
     assert good.at == searching.clock.now()
-    (spent,) = await searching.store.searches.spendings(*DAY)
+    (spent,) = await searching.store.searches.daily([Day(DAY[0].date(), *DAY)])
     assert (spent.backend, spent.requests, spent.failed, spent.cost) == (wire.name, 2, 1, 0.5)
 
 

@@ -17,12 +17,12 @@ from monitor.domain.fulltext import ItemTerms
 from monitor.domain.revisions import ChangeKind, ItemSight, Revision
 from monitor.domain.tables import Item, Source
 from monitor.domain.terms import TextQuery
-from monitor.store import fulltext
 from monitor.store.backup import back_up, restore
 from monitor.store.database import Store
+from monitor.store.filters import ItemFilter
 from monitor.store.fulltext import Scope
-from monitor.store.indexing import terms_line
-from monitor.store.items import ItemFilter
+from monitor.store.indexing import marked, terms_line
+from monitor.store.lookup import use_the_index, with_terms
 from monitor.store.transfer import transfer
 
 _numbers = count(1)
@@ -118,7 +118,8 @@ async def test_the_index_follows_whatever_changes_an_item(store: Store, source: 
     )
     async with store.sessions.reading() as session:
         lines = (await session.scalars(select(ItemTerms.terms))).all()
-    assert [set(line.split()) for line in lines] == [set(terms_line("改题", "要点", "").split())]
+    line = marked(terms_line("改题", "要点", ""), dt.date(2026, 2, 1), source.id)
+    assert [set(one.split()) for one in lines] == [set(line.split())]
 
 
 async def test_what_is_withdrawn_is_found_and_said_to_be(store: Store, source: Source) -> None:
@@ -131,8 +132,8 @@ async def test_what_is_withdrawn_is_found_and_said_to_be(store: Store, source: S
 
 async def test_the_index_is_what_a_search_asks(postgres_url: str) -> None:
     async with Store.open(postgres_url) as store, store.sessions.reading() as session:
-        await fulltext._use_the_index(session)
-        query = fulltext._with_terms(session, ["光伏", "t:储能"])
+        await use_the_index(session)
+        query = with_terms(session, ["光伏", "t:储能"], ["d:20260201", "d:20260202"])
         compiled = query.compile(session.get_bind(), compile_kwargs={"literal_binds": True})
         plan = (await session.execute(text(f"EXPLAIN {compiled}".replace(":", "\\:")))).scalars().all()
     assert any("item_terms_index" in line for line in plan)

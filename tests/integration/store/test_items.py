@@ -1,15 +1,16 @@
 """The archive: saving once, finding again, in an order that does not change."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
+from monitor.domain.marks import HiddenItem, Placed
 from monitor.domain.tables import Item, Run, Source
 from monitor.domain.urls import url_key
-from monitor.domain.words import DateSource, ItemType, SavedBy, SummaryBy
+from monitor.domain.words import DateSource, ItemType, RankWish, SavedBy, SummaryBy
 from monitor.errors import UsageError, WorkFailed
 from monitor.store.database import Store
-from monitor.store.items import ItemFilter
+from monitor.store.filters import ItemFilter
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -111,9 +112,10 @@ async def test_the_items_of_a_run_stand_in_order_of_rank_and_the_unranked_last_b
         numbers[name] = saved.id or 0
     await store.items.save(an_item(source, "elsewhere", run_id="run-2"))
     assert [item.title for item in await store.items.for_run("run-1")] == ["c", "a", "e", "d", "b"]
-    await store.items.set_ranks({numbers["b"]: (2, 3), numbers["d"]: (1, 1)})
+    await store.items.set_ranks({numbers["b"]: Placed(2, 3), numbers["d"]: Placed(1, 1, RankWish.HIGHER)})
     ranked = await store.items.for_run("run-1")
-    assert [(item.title, item.rank, item.tier) for item in ranked][:3] == [("d", 1, 1), ("b", 2, 3), ("c", None, None)]
+    places = [(item.title, item.rank, item.tier, item.moved) for item in ranked]
+    assert places[:3] == [("d", 1, 1, RankWish.HIGHER), ("b", 2, 3, None), ("c", None, None, None)]
 
 
 async def test_items_that_no_model_has_summarised_are_handed_out_for_it(store: Store, source: Source) -> None:
@@ -161,6 +163,72 @@ async def test_every_filter_narrows_the_list(store: Store, source: Source) -> No
     first = (await store.items.list(ItemFilter()))[0]
     assert await titles(ids=[first.id]) == first.title
     assert await titles(ids=[]) == ""
+
+
+async def test_the_day_of_an_item_follows_its_date_and_its_first_sight(store: Store, source: Source) -> None:
+    item = an_item(source, "a", first_seen=datetime(2026, 2, 4, 7, tzinfo=timezone(timedelta(hours=8))))
+    assert item.day == date(2026, 2, 3)
+    saved, _ = await store.items.save(item)
+    await store.items.update(saved.id or 0, date=date(2025, 1, 1))
+    assert [one.day for one in await store.items.list(ItemFilter(until=date(2025, 1, 1)))] == [date(2025, 1, 1)]
+    await store.items.update(saved.id or 0, date=None)
+    assert [one.day for one in await store.items.list(ItemFilter(since=date(2026, 2, 3)))] == [date(2026, 2, 3)]
+
+
+async def test_pages_of_a_list_follow_each_other_without_a_gap(store: Store, source: Source) -> None:
+    others = [
+        await store.sources.add(Source(name=name, url="https://o.gov/", created_at=NOON, tags=["energy"]))
+        for name in ("other", "third")
+    ]
+    for number in range(14):
+        of = [source, *others][number % 3]
+        await store.items.save(an_item(of, str(number), date=date(2026, 2, 1) + timedelta(days=number % 4)))
+    everything: dict[str, object]
+    for everything in ({}, {"sources": ["other", "third"]}, {"tags": ["energy"]}, {"sources": ["other"]}):
+        whole = await store.items.list(ItemFilter.model_validate(everything), limit=None)
+        assert whole == sorted(whole, key=lambda item: (item.day, item.id or 0), reverse=True)
+        read: list[Item] = []
+        after = None
+        while page := await store.items.list(ItemFilter.model_validate({**everything, "after": after}), limit=3):
+            read += page
+            after = (page[-1].day, page[-1].id)
+        assert read == whole
+        assert len(whole) in (14, 9, 5)
+
+
+async def test_sections_numbers_languages_and_marks_narrow_the_list(store: Store, source: Source) -> None:
+    await store.items.save(
+        an_item(source, "a", section="政策法规", document_number="国发〔2026〕3号", language="zh-CN")
+    )
+    await store.items.save(an_item(source, "b", section="Policy News", language="en", late=True))
+    await store.items.save(an_item(source, "c", section="要闻", language="zh"))
+    ids = {item.title: item.id or 0 for item in await store.items.list(ItemFilter())}
+    await store.marks.star("ann", ids["a"], at=NOON)
+    await store.marks.star("bob", ids["b"], at=NOON)
+    await store.marks.hide(HiddenItem(item_id=ids["c"], person="bob", reason="twice", at=NOON))
+
+    async def titles(**wanted: object) -> str:
+        found = ItemFilter.model_validate(wanted)
+        items = await store.items.list(found)
+        assert await store.items.count(found) == len(items)
+        return "".join(sorted(item.title for item in items))
+
+    assert await titles() == "ab"
+    assert await titles(is_hidden=None) == "abc"
+    assert await titles(is_hidden=True) == "c"
+    assert await titles(section="policy") == "b"
+    assert await titles(section="法规") == "a"
+    assert await titles(section="%") == ""
+    assert await titles(document_number=" 国发[2026]3号") == "a"
+    assert await titles(document_number="国发〔2026〕4号") == ""
+    assert await titles(language="zh-TW", is_hidden=None) == "ac"
+    assert await titles(language="z") == ""
+    assert await titles(late=True) == "b"
+    assert await titles(late=False) == "a"
+    assert await titles(starred_by="ann") == "a"
+    assert await store.items.count(ItemFilter(), cap=1) == 1
+    assert await store.items.words("language") == ["en", "zh", "zh-CN"]
+    assert await store.items.words("section") == ["Policy News", "政策法规", "要闻"]
 
 
 async def test_one_of_the_keywords_has_to_stand_in_title_summary_or_text(store: Store, source: Source) -> None:

@@ -20,9 +20,9 @@ from monitor.store import migrate
 from monitor.store.address import DatabaseAddress
 from monitor.store.database import Store
 from monitor.store.engines import open_migration_engine
+from monitor.store.filters import ItemFilter
 from monitor.store.fulltext import Scope
 from monitor.store.indexing import INDEX
-from monitor.store.items import ItemFilter
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
 
@@ -111,6 +111,7 @@ def test_items_that_are_there_are_indexed_in_batches(empty_url: str) -> None:
         item = Table("item", MetaData(), autoload_with=connection)
         text = Table("item_text", MetaData(), autoload_with=connection)
         row = Item(run_id="r", source="s", section="s", url="", url_key="", title="", first_seen=NOW).model_dump()
+        row = {name: value for name, value in row.items() if name in item.c}
         rows = [{**row, "id": number, "url_key": str(number), "title": f"光伏 {number}"} for number in range(1, 1202)]
         connection.execute(item.insert(), rows)
         connection.execute(text.insert(), [{"item_id": 1201, "text": "正文说到储能"}])

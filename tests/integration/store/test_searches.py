@@ -4,6 +4,7 @@ import datetime as dt
 
 from monitor.domain.searches import SearchAnswer, SearchCall
 from monitor.store import Store
+from monitor.store.calendar import Day
 
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 MINUTE = dt.timedelta(minutes=1)
@@ -23,12 +24,12 @@ async def test_requests_are_counted_by_backend_and_time(store: Store) -> None:
         await store.searches.add(one)
     assert await store.searches.requests_since("brave", NOW - MINUTE) == 2
     assert await store.searches.requests_since("brave", NOW + MINUTE) == 0
-    spent = await store.searches.spendings(NOW - 2 * MINUTE, NOW + MINUTE)
+    spent = await store.searches.daily([Day(NOW.date(), NOW - 2 * MINUTE, NOW + MINUTE)])
     assert [(one.backend, one.requests, one.failed, one.cost) for one in spent] == [
         ("brave", 3, 1, 0.75),
         ("ddg_html", 1, 0, None),
     ]
-    assert await store.searches.spendings(NOW + MINUTE, NOW + 2 * MINUTE) == []
+    assert await store.searches.daily([Day(NOW.date(), NOW + MINUTE, NOW + 2 * MINUTE)]) == []
 
 
 async def test_the_last_block_is_found_by_backend_and_route(store: Store) -> None:

@@ -8,7 +8,7 @@ from monitor.domain.tables import Item, Run, Source
 from monitor.domain.words import Render, RunStatus, SourceKind
 from monitor.errors import UsageError
 from monitor.store.database import Store
-from monitor.store.items import ItemFilter
+from monitor.store.filters import ItemFilter
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -119,3 +119,20 @@ async def test_runs_are_written_into_the_health_of_their_source(store: Store, so
     assert degraded.last_success_at == degraded.last_new_item_at == NOON + timedelta(hours=4)
     quiet = await after(RunStatus.SUCCEEDED, 5)
     assert quiet.last_new_item_at == NOON + timedelta(hours=4)
+
+
+async def test_several_are_added_together_or_not_at_all(store: Store, source: Source) -> None:
+    with pytest.raises(UsageError, match="already a source named '示例部'"):
+        await store.sources.add_all([a_source("a"), a_source(source.name)])
+    assert [one.name for one in await store.sources.list()] == [source.name]
+    added = await store.sources.add_all([a_source("a"), a_source("b")])
+    assert [one.name for one in added] == ["a", "b"]
+    assert all(one.id for one in added)
+
+
+async def test_several_are_changed_and_only_those_that_differ_are_told(store: Store) -> None:
+    a, b, c = await store.sources.add_all([a_source("a", tags=["x"]), a_source("b"), a_source("c", tags=["x"])])
+    changed = await store.sources.change([a.id or 0, b.id or 0, 4711], lambda _: {"tags": ["x"]})
+    assert [one.name for one in changed] == ["b"]
+    assert {one.name: one.tags for one in await store.sources.list()} == {"a": ["x"], "b": ["x"], "c": ["x"]}
+    assert (await store.sources.by_id(c.id or 0)) == c

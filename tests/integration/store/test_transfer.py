@@ -20,7 +20,7 @@ from monitor.domain.urls import url_key
 from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SectionEnd
 from monitor.errors import DatabaseError, UsageError, WorkFailed
 from monitor.store import Store, backup, migrate
-from monitor.store.items import ItemFilter
+from monitor.store.filters import ItemFilter
 from monitor.store.transfer import transfer
 
 AT = datetime(2026, 2, 3, 8, tzinfo=UTC)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from monitor.domain.reading import Usage
 from monitor.domain.tables import ModelCall, Run
 from monitor.domain.words import Phase
+from monitor.store.calendar import Day
 from monitor.store.database import Store
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
@@ -80,10 +81,43 @@ async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(sto
     await store.usage.add(a_call(Phase.RANK, tokens=(7, 7), run_id="of a run that was pruned"))
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=-1))
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=24))
-    told = await store.usage.spendings(NOON, NOON + timedelta(hours=24))
+    told = await store.usage.daily([Day(NOON.date(), NOON, NOON + timedelta(hours=24))])
     figures = {(one.source, one.phase): (one.calls, one.prompt_tokens, one.cost, one.unpriced_calls) for one in told}
     assert figures == {
         (run.source, Phase.CRAWL): (3, 2010, 0.75, 1),
         (run.source, Phase.RANK): (1, 5, None, 1),
         (None, Phase.RANK): (1, 7, None, 1),
     }
+
+
+async def test_spendings_of_many_days_come_from_one_query_each_day_with_its_own(store: Store, run: Run) -> None:
+    days = [
+        Day((NOON + timedelta(days=n)).date(), NOON + timedelta(days=n), NOON + timedelta(days=n + 1))
+        for n in range(90)
+    ]
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(1, 2), cost=0.5))
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 20), hours=23))
+    await store.usage.add(a_call(Phase.RANK, tokens=(100, 200), hours=24))
+    await store.usage.add(a_call(Phase.RANK, tokens=(5, 5), hours=24 * 90))
+    told = [(one.day, one.phase, one.calls, one.tokens) for one in await store.usage.daily_by_phase(days)]
+    assert told == [(days[0].date, Phase.CRAWL, 2, 33), (days[1].date, Phase.RANK, 1, 300)]
+    assert [(one.day, one.source, one.tokens) for one in await store.usage.daily(days)] == [
+        (days[0].date, run.source, 33),
+        (days[1].date, run.source, 300),
+    ]
+
+
+async def test_spendings_are_told_by_model_and_by_source_the_most_tokens_first(store: Store, run: Run) -> None:
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(1, 2), run_id="of a run that was pruned"))
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 20), cost=0.5))
+    await store.usage.add(a_call(Phase.RANK, tokens=(100, 0)).model_copy(update={"model": "small"}))
+    until = NOON + timedelta(hours=1)
+    assert [(one.name, one.tokens) for one in await store.usage.by_model(NOON, until)] == [
+        ("small", 100),
+        ("gpt-5", 33),
+    ]
+    assert [(one.name, one.tokens, one.unpriced_calls) for one in await store.usage.by_source(NOON, until)] == [
+        (run.source, 130, 1),
+        (None, 3, 1),
+    ]
+    assert await store.usage.by_model(until, until) == []

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from monitor.app.health import HealthDesk
+from monitor.app.prompts import PromptDesk
 from monitor.app.recording import Recording
 from monitor.app.report import RunReport
 from monitor.app.searching import SearchDesk
@@ -40,6 +41,7 @@ from monitor.sweep.summarise import Summaries
 from monitor.sweep.window import window_of
 from monitor.work.presence import HeartbeatPresence
 from monitor.work.steps import DirectSteps
+from monitor.work.triggers import CronSchedules
 
 TITLES = (
     "能源监管工作要点",
@@ -189,8 +191,8 @@ async def standing_search(store: Store, settings: Settings, clock: MovableClock)
     scoring = Scoring(settings.search.weights, settings.retrieval)
     try:
         yield StandingSearch(
-            gather=SearchDesk(settings=settings.search, over=backends.over).for_gathering, clock=clock, scoring=scoring,
-            folder=BundleFolder(settings.data_dir / "bundles"),
+            gather=SearchDesk(settings=settings, over=backends.over).for_gathering, clock=clock,
+            new_scoring=lambda: scoring, folder=BundleFolder(settings.data_dir / "bundles"),
         )  # fmt: skip
     finally:
         await backends.close()
@@ -226,11 +228,14 @@ async def bureau(
             return models[0](run_id, run_store) if models else None
 
         notices = Notices()
-        health = HealthDesk(store=store, clock=movable_clock, timezone=settings.timezone, notifier=notices)
+        health = HealthDesk(
+            store=store, clock=movable_clock, timezone=settings.timezone, notifier=notices, schedules=CronSchedules()
+        )
         presence = HeartbeatPresence(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
         recording = Recording(
             records=Records(store=store, storage=Storage(str(tmp_path))), settings=settings, clock=movable_clock,
             new_loader=loader.for_run, new_model=new_model,
+            new_prompts=PromptDesk(store=store, clock=movable_clock).in_force,
         )  # fmt: skip
         desk = SweepDesk(
             store=store, settings=settings, clock=movable_clock, documents=Documents(), steps=DirectSteps(),

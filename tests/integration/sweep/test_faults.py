@@ -15,7 +15,7 @@ from monitor.domain.words import Phase, Render, RunStatus, SectionEnd, SummaryBy
 from monitor.errors import BrowserMissing
 from monitor.llm.client import ModelServer
 from monitor.settings import LlmSettings
-from monitor.store.items import ItemFilter
+from monitor.store.filters import ItemFilter
 
 OLD = (400, 410, 420, 430, 440, 450)
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete
 
 from monitor.domain.revisions import ChangeKind, ItemSight, Op
-from monitor.store.items import ItemFilter
+from monitor.store.filters import ItemFilter
 from tests.integration.conftest import Reply
 
 LAW = (

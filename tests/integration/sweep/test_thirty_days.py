@@ -6,7 +6,7 @@ from typing import Any
 
 from monitor.domain.alarms import AlarmKind
 from monitor.domain.words import Phase, RunStatus
-from monitor.store.items import ItemFilter
+from monitor.store.filters import ItemFilter
 
 EMPTY = "<html><body><h1>栏目</h1><p>网站升级改版中，敬请谅解。</p></body></html>"
 SECTIONS = {"news": "通知公告", "policy": "政策文件"}

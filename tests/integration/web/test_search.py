@@ -10,7 +10,7 @@ import pytest
 from monitor.bootstrap import open_app
 from monitor.domain.searching import ToolResult
 from monitor.settings import Settings
-from monitor.web.routes import new_api
+from monitor.web.desk import new_web
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ async def client(tmp_path: Path, site: Any) -> AsyncIterator[httpx.AsyncClient]:
     )  # fmt: skip
     async with open_app(settings) as app:
         token = await app.tokens.make("reader", "reader")
-        transport = httpx.ASGITransport(app=new_api(app))
+        transport = httpx.ASGITransport(app=new_web(app))
         async with httpx.AsyncClient(transport=transport, base_url="http://monitor") as client:
             client.headers["authorization"] = f"Bearer {token}"
             yield client

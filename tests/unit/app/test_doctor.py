@@ -4,9 +4,12 @@ from pathlib import Path
 import docx
 import pytest
 
+from monitor.app.configuring import SettingsDesk
 from monitor.app.doctor import Doctor, Finding, disk_finding
+from monitor.app.sealing import Seal
 from monitor.errors import BrowserMissing, DatabaseError, SettingsError, UsageError, WorkFailed
 from monitor.settings import BrowserSettings, PagesSettings, SearchSettings, Settings
+from monitor.store import Store
 
 
 class Noon:
@@ -21,13 +24,18 @@ async def _well(_settings: Settings) -> str:
     return "well"
 
 
+async def _laid_over(settings: Settings) -> SettingsDesk:
+    store, seal = Store.open("sqlite:///never-opened.db"), Seal(settings.data_dir)
+    return SettingsDesk(store=store, base=settings, seal=seal, clock=Noon(), checks={})
+
+
 def _targets(_settings: Settings) -> str:
     return "no target"
 
 
 async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[str, Finding]:
     doctor = Doctor(
-        load=lambda: (settings, "config.yaml"), check_database=_well, check_model=_well,
+        load=lambda: (settings, "config.yaml"), check_database=_well, lay_over=_laid_over, check_model=_well,
         check_targets=_targets, check_storage=_targets, find_browser=lambda _: "/usr/bin/chromium",
         clock=clock or Noon(),
     )  # fmt: skip
@@ -61,8 +69,8 @@ async def test_each_part_that_is_not_well_fails_by_itself() -> None:
         raise WorkFailed("no bucket: make one.")
 
     doctor = Doctor(
-        load=load, check_database=database, check_model=model, find_browser=browser, check_targets=targets,
-        check_storage=storage, clock=Noon(),
+        load=load, check_database=database, lay_over=_laid_over, check_model=model, find_browser=browser,
+        check_targets=targets, check_storage=storage, clock=Noon(),
     )  # fmt: skip
     found = {finding.check: (finding.level, finding.message) for finding in await doctor.examine()}
     assert found["database"] == ("fail", "no database: run `monitor init`.")
@@ -80,6 +88,7 @@ async def test_a_broken_configuration_leaves_unchecked_what_depends_on_it() -> N
     doctor = Doctor(
         load=load,
         check_database=_well,
+        lay_over=_laid_over,
         check_model=_well,
         find_browser=lambda _: "/usr/bin/chromium",
         check_targets=_targets,

@@ -7,16 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.app.exchange import read_sources, to_opml, to_yaml
+from monitor.app.exchange import MOST_SOURCES, Form, form_of, read_sources, rows_of, to_opml, to_yaml
 from monitor.app.source_form import SourceForm, checked_form, form_values
+from monitor.app.source_rows import to_csv
 from monitor.domain.tables import Source
+from monitor.errors import UsageError
+from monitor.formats.document import one_line
 from monitor.work.triggers import CronSchedules
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
-WRITERS = {"yaml": to_yaml, "opml": to_opml}
+WRITERS = {"yaml": to_yaml, "opml": to_opml, "csv": to_csv}
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-words = texts.filter(bool)
+words = texts.filter(one_line)
 urls = st.sampled_from(["https://gov.example/", "http://a.example:8080/路径?b=1&c=<2>", "https://例子.example/x"])
 sections = st.fixed_dictionaries({"name": words, "url": urls})
 fields = {
@@ -75,12 +78,17 @@ def test_a_standing_search_comes_back_as_it_was(kind: str) -> None:
     [
         "国家能源局",
         "a\x00b\x1bc",
-        "\ufffe\uffff",
+        "\ufffea\uffff",
         "\u202egnp.exe",
         "<!ENTITY x>&amp;]]>",
         "yes",
         "a: b #c",
-        "\r\n\t",
+        "\ra\n\tb",
+        "=1+1",
+        "'=1+1",
+        "''a",
+        "-a; b\\;",
+        "a,b\tc",
         "🇨🇳",
     ],
 )
@@ -99,4 +107,59 @@ def test_a_feed_reader_finds_name_and_address_in_the_opml() -> None:
     )
     written = to_opml([source])
     assert 'text="a b" type="rss" xmlUrl="https://gov.example/"' in written
-    assert form_values(source)["name"] == "a\x00b"
+    assert form_values(source)["name"] == "a b"
+
+
+def test_a_spreadsheet_of_addresses_alone_names_the_sources_after_their_hosts() -> None:
+    (row,) = rows_of("\ufeffURL;Tags\r\nhttps://www.gov.example/;能源\r\n".encode(), Form.CSV, where="it")
+    assert row == {"url": "https://www.gov.example/", "tags": ["能源"], "name": "gov.example"}
+
+
+def test_a_spreadsheet_saved_in_china_is_read() -> None:
+    content = "name,url,focus_areas\n能源局,https://a.example/,政策; 数据\n".encode("gb18030")
+    (row,) = rows_of(content, Form.CSV, where="it")
+    assert (row["name"], row["focus_areas"]) == ("能源局", ["政策", "数据"])
+
+
+def test_no_cell_of_an_export_is_a_formula() -> None:
+    source = form({"name": "=cmd", "url": "https://a.example/", "rules": "@x", "tags": ["+1", "-2"]})
+    written = to_csv([Source(**source.model_dump(mode="python"), created_at=NOW)])
+    assert "'=cmd" in written
+    assert ",=" not in written
+    assert ",@" not in written
+    assert ",+" not in written
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "complaint"),
+    [
+        ("csv", b"", "no line of names"),
+        ("csv", b"a,b\n1,2\n", "no line of names"),
+        ("csv", b'name,url\n"a,b\n', "is no CSV"),
+        ("csv", b"\xff\xfe\xff", "neither UTF-8 nor GB 18030"),
+        ("yaml", b"a: [", "is no YAML"),
+        ("yaml", b"[" * 100_000, "is no YAML"),
+        ("yaml", b"\xff", "is no YAML"),
+        ("yaml", b"1", "holds no list of sources"),
+        ("opml", b"<opml>", "is no OPML"),
+        ("yaml", b"- {a: 1}\n" * (MOST_SOURCES + 1), "at most 5,000"),
+        ("csv", b"x" * (2 * 1024 * 1024 + 1), "larger than 2 MB"),
+    ],
+)
+def test_what_is_no_list_of_sources_is_told_in_one_sentence(kind: str, content: bytes, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        rows_of(content, Form(kind), where="it")
+
+
+def test_aliases_that_multiply_cost_nothing() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    bomb = "\n".join([*lines, "sources: [{name: *a11, url: *a11, tags: *a11}]"])
+    (row,) = rows_of(bomb.encode(), Form.YAML, where="it")
+    with pytest.raises(UsageError, match=r"The source '\?' has a wrong name"):
+        form(row)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.OPML", "opml"), ("a.xml", "opml"), ("a.csv", "csv"), ("a", "yaml")])
+def test_the_name_of_a_file_tells_its_form(name: str, kind: str) -> None:
+    assert form_of(name) == kind

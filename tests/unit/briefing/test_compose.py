@@ -278,5 +278,5 @@ def test_json_is_the_briefing_itself_readable_and_complete() -> None:
     value = briefing([item(1)], [SourceState(name="甲", status=RunStatus.FAILED)], public_url="https://m.example/b/1")
     text = render_briefing(value, "json").decode()
     assert "第1号文件" in text
-    assert list(json.loads(text)["items"][0]) == [*WIRE_FIELDS, "places", "interpretations"]
+    assert list(json.loads(text)["items"][0]) == [*WIRE_FIELDS, "places", "interpretations", "note", "moved"]
     assert Briefing.model_validate_json(text) == value

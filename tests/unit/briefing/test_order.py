@@ -7,7 +7,7 @@ from typing import Any
 from monitor.briefing.order import MOST_LINES, ranked
 from monitor.domain.chat import Completion, Message, Tool
 from monitor.domain.tables import Item
-from monitor.domain.words import ItemType, Phase
+from monitor.domain.words import ItemType, Phase, RankWish
 from monitor.errors import ModelFailed
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
@@ -83,3 +83,14 @@ async def test_of_a_long_list_the_model_compares_the_foremost_and_the_others_fol
 
 async def test_no_items_have_no_order() -> None:
     assert (await ranked([], model=Answering("[]"), language="zh")).order == []
+
+
+async def test_feedback_moves_documents_and_their_tiers_after_whoever_made_the_order() -> None:
+    law = item(9, title="某某条例", type=ItemType.LAW, tier=2)
+    for model in (None, Answering("[0, 1]")):
+        ranking = await ranked([item(1), law], model=model, language="zh", lifts=[2, 0])
+        assert (ranking.order, ranking.moved, ranking.tiers) == ([1, 0], {0: RankWish.HIGHER}, {0: 3})
+    of_run = [item(n, run_id="run", rank=n) for n in (1, 2)]
+    ranking = await ranked(of_run, model=None, language="zh", lifts=[0, 1])
+    assert (ranking.order, ranking.by, ranking.moved, ranking.tiers) == ([1, 0], "run", {1: RankWish.HIGHER}, {})
+    assert (await ranked(of_run, model=None, language="zh", lifts=[0, 0])).order == [0, 1]

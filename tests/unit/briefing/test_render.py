@@ -87,6 +87,22 @@ def test_every_document_and_place_of_a_briefing_is_in_every_format(form: str) ->
     assert "摘要a" in text
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_notes_of_an_analyst_are_in_every_format_with_their_names(form: str) -> None:
+    noted = {"text": "与我方*项目*有关\n请法务看", "by": "王敏"}
+    value = briefing(items=[item("a", note=noted)], more=[place("b", note={"text": "存档备查", "by": "李雷"})])
+    text = read(render_briefing(value, form), form)
+    for words in ("与我方*项目*有关", "请法务看", "王敏", "存档备查", "李雷"):
+        assert words in text, f"{form} has no {words}"
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "csv"])
+def test_the_note_on_the_whole_and_its_author_are_in_every_format_but_rows(form: str) -> None:
+    text = read(render_briefing(briefing(note={"text": "本周重点", "by": "王敏"}), form), form)
+    assert "本周重点" in text
+    assert "王敏" in text
+
+
 @pytest.mark.parametrize("form", [form for form in FORMATS if form != "csv"])
 def test_every_format_but_rows_says_the_overview_and_what_was_not_seen(form: str) -> None:
     text = read(render_briefing(briefing(), form), form)
@@ -97,7 +113,8 @@ def test_every_format_but_rows_says_the_overview_and_what_was_not_seen(form: str
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("title", HOSTILE, ids=ascii)
 def test_a_hostile_title_is_a_title_in_every_format(form: str, title: str) -> None:
-    content = render_briefing(briefing(items=[item("a", title=title, summary=title)]), form)
+    note = {"text": title, "by": title}
+    content = render_briefing(briefing(items=[item("a", title=title, summary=title, note=note)], note=note), form)
     text = read(content, form)
     assert "\x00" not in text.replace("\\u0000", "")
     if form not in ("json", "md", "html", "atom"):

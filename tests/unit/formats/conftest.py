@@ -12,6 +12,7 @@ from monitor.formats.document import (
     Links,
     Listing,
     Paragraph,
+    Remark,
     Span,
     Table,
 )
@@ -56,6 +57,7 @@ def new_document() -> Callable[[str], Document]:
                             number=1, title=Span(text=text, url=URL), particulars=[[Span(text=text)]],
                             badges=[Badge(text=text)], text=text, text_mark=text,
                             links=[Links(label=text, links=[Span(text=text, url=URL)])],
+                            remark=Remark(mark=text, paragraphs=[text, text]),
                         )
                     ]
                 ),

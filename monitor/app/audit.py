@@ -1,0 +1,61 @@
+"""The use case of looking back: who changed what, and when."""
+
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from monitor.domain.desk import AuditEntry
+from monitor.ports import Clock
+from monitor.store import Store
+from monitor.store.sessions import storable
+
+BY_COMMAND = "cli"
+"""The person under whose name changes by command are kept."""
+
+
+class AuditDesk:
+    """Keeps who changed what, and finds it again. Entries are never changed, and not pruned."""
+
+    def __init__(self, *, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def record(self, person: str, action: str, subject: str, **detail: Any) -> None:
+        """Take down a change: `action` as `source.edit`, `detail` what was `before` and `after`. Never a secret."""
+        entry = AuditEntry(
+            at=self._clock.now(), person=person, action=action, subject=subject, detail=_plain(detail)
+        )  # fmt: skip
+        await self._store.audit.add(entry)
+
+    async def entries(
+        self,
+        *,
+        person: str | None = None,
+        action: str | None = None,
+        subject: str | None = None,
+        before_id: int | None = None,
+        limit: int = 50,
+    ) -> list[AuditEntry]:
+        """Newest first: by a person, of an action (`source`: every action on sources), with a word in the subject."""
+        return await self._store.audit.entries(
+            person=person, action=action, subject=subject, before_id=before_id, limit=limit
+        )
+
+    async def people(self) -> list[str]:
+        """Everybody who has changed something."""
+        return await self._store.audit.people()
+
+    async def actions(self) -> list[str]:
+        """All kinds of changes that there were."""
+        return await self._store.audit.actions()
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it, without what a database refuses."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, bool | int | float) else _plain(to_jsonable_python(value))

@@ -1,0 +1,179 @@
+"""The use cases of briefings that people put in order by hand: compose, look, keep, edit, put away."""
+
+import asyncio
+import builtins
+import datetime as dt
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from monitor.app.audit import AuditDesk
+from monitor.app.briefings import BriefingDesk, BriefingQuery
+from monitor.briefing.compose import Briefing
+from monitor.briefing.editing import Changes, Edit, changed, edited, first_edit
+from monitor.briefing.feed import KeptBriefing
+from monitor.domain.desk import SavedBriefing
+from monitor.errors import Conflict, NotFound, UsageError
+from monitor.ports import Clock
+from monitor.store import Store
+from monitor.store.briefings import BriefingRow
+
+_MOST_PREVIEWS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """A briefing that nobody has kept yet; who saves it by its `key` keeps what they saw."""
+
+    key: str
+    wanted: BriefingQuery
+    composed: Briefing
+    edit: Edit
+
+    @property
+    def briefing(self) -> Briefing:
+        """As it is shown."""
+        return edited(self.composed, self.edit, by=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A saved briefing: as it was composed, what was decided about it by hand, and what came of both."""
+
+    row: BriefingRow
+    wanted: BriefingQuery
+    composed: Briefing
+    edit: Edit
+
+    @property
+    def briefing(self) -> Briefing:
+        """As it is shown, exported and sent."""
+        return edited(self.composed, self.edit, by=self.row.edited_by)
+
+
+class DraftDesk:
+    """Composes briefings for people and keeps them, with their edits.
+
+    The last few previews are held in memory, so that what is saved is what was seen.
+    """
+
+    def __init__(self, *, store: Store, clock: Clock, briefings: BriefingDesk, audit: AuditDesk) -> None:
+        self._store = store
+        self._clock = clock
+        self._briefings = briefings
+        self._audit = audit
+        self._previews: OrderedDict[str, Preview] = OrderedDict()
+        self._turns = asyncio.Semaphore(2)  # composing takes a processor, which the others need too
+
+    async def preview(self, wanted: BriefingQuery) -> Preview:
+        """The briefing, composed now and not kept; `UsageError` for one that cannot be put in order by hand."""
+        async with self._turns:
+            composed = await self._briefings.write(wanted, is_whole=True)
+        edit = await asyncio.to_thread(first_edit, composed, wanted.top)
+        preview = Preview(key=secrets.token_urlsafe(12), wanted=wanted, composed=composed, edit=edit)
+        self._previews[preview.key] = preview
+        while len(self._previews) > _MOST_PREVIEWS:
+            self._previews.popitem(last=False)
+        return preview
+
+    async def save(self, wanted: BriefingQuery, *, by: str, key: str | None = None) -> Draft:
+        """Keep a briefing: the preview of that key where it is still there and is this one, else one composed now."""
+        seen = self._previews.get(key or "")
+        preview = seen if seen is not None and seen.wanted == wanted else await self.preview(wanted)
+        saved = await asyncio.to_thread(_saved, preview, by=by, at=self._clock.now())
+        kept = await self._store.briefings.add(saved)
+        self._previews.pop(preview.key, None)
+        await self._audit.record(by, "briefing.save", _subject(kept.id or 0, kept.title), query=kept.query)
+        return await asyncio.to_thread(_draft, kept)
+
+    async def draft(self, briefing_id: int) -> Draft:
+        """The saved briefing of that number; `NotFound` where there is none."""
+        saved = await self._store.briefings.get(briefing_id)
+        if saved is None:
+            raise NotFound(f"There is no briefing {briefing_id}; the list of briefings names them.")
+        return await asyncio.to_thread(_draft, saved)
+
+    async def list(
+        self, *, is_archived: bool = False, before_id: int | None = None, limit: int = 50
+    ) -> list[BriefingRow]:
+        """The saved briefings, newest first."""
+        return await self._store.briefings.rows(is_archived=is_archived, before_id=before_id, limit=limit)
+
+    async def newest(self, limit: int) -> builtins.list[KeptBriefing]:
+        """The saved briefings that are not archived, newest first, with what stands in them."""
+        drafts = [await self.draft(row.id) for row in await self.list(limit=limit)]
+        return [
+            KeptBriefing(row.id, row.edited_at or row.created_at, row.edited_by or row.created_by, draft.briefing)
+            for draft in drafts
+            for row in (draft.row,)
+        ]
+
+    async def change(self, briefing_id: int, changes: Changes, *, version: int, by: str) -> Draft:
+        """Edit a briefing of that version; `Conflict` where somebody edited it since, or it was put away."""
+        draft = await self.draft(briefing_id)
+        if draft.row.archived_at is not None:
+            raise Conflict(f"The briefing {briefing_id} is archived: take it out of the archive to edit it.")
+        if draft.row.version != version:
+            raise _overtaken(draft)
+        edit = await asyncio.to_thread(changed, draft.composed, draft.edit, changes, by=by)
+        if edit == draft.edit:
+            return draft
+        shown = edited(draft.composed, edit, by=by)
+        fields = {
+            "title": edit.title, "edit": edit.model_dump(mode="json"), "size": len(shown.items) + len(shown.more),
+            "edited_by": by, "edited_at": self._clock.now(),
+        }  # fmt: skip
+        if not await self._store.briefings.edit(briefing_id, version=version, changes=fields):
+            raise _overtaken(await self.draft(briefing_id))
+        before, after = _differing(draft.edit, edit)
+        await self._audit.record(by, "briefing.edit", _subject(briefing_id, edit.title), before=before, after=after)
+        return await self.draft(briefing_id)
+
+    async def archive(self, briefing_id: int, *, by: str, is_archived: bool = True) -> BriefingRow:
+        """Put a briefing away, or take it out again; done twice it does no harm."""
+        draft = await self.draft(briefing_id)
+        if await self._store.briefings.archive(briefing_id, self._clock.now() if is_archived else None):
+            action = "briefing.archive" if is_archived else "briefing.unarchive"
+            await self._audit.record(by, action, _subject(briefing_id, draft.edit.title))
+        return (await self.draft(briefing_id)).row
+
+
+def _saved(preview: Preview, *, by: str, at: dt.datetime) -> SavedBriefing:
+    shown = preview.briefing
+    return SavedBriefing(
+        title=shown.title, briefing=preview.composed.model_dump(mode="json"), edit=preview.edit.model_dump(mode="json"),
+        size=len(shown.items) + len(shown.more), language=shown.language, since=shown.period.since,
+        until=shown.period.until, query=preview.wanted.model_dump(mode="json", exclude={"previous"}), created_by=by,
+        created_at=at,
+    )  # fmt: skip
+
+
+def _draft(saved: SavedBriefing) -> Draft:
+    try:
+        return Draft(
+            row=BriefingRow.model_validate(saved, from_attributes=True),
+            wanted=BriefingQuery.model_validate(saved.query),
+            composed=Briefing.model_validate(saved.briefing), edit=Edit.model_validate(saved.edit),
+        )  # fmt: skip
+    except ValidationError:
+        raise UsageError(f"The briefing {saved.id} was written by another version and cannot be read.") from None
+
+
+def _overtaken(draft: Draft) -> Conflict:
+    row = draft.row
+    return Conflict(
+        f"{row.edited_by} edited the briefing {row.id} since: it is version {row.version} now. Look at that one first."
+    )
+
+
+def _subject(briefing_id: int, title: str) -> str:
+    return f"{briefing_id} {title}"
+
+
+def _differing(before: Edit, after: Edit) -> tuple[dict[str, object], dict[str, object]]:
+    """What an edit changed, as the audit keeps it: the fields that differ."""
+    old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
+    names = [name for name in new if new[name] != old[name]]
+    return {name: old[name] for name in names}, {name: new[name] for name in names}

@@ -1,0 +1,186 @@
+"""The sources as the desk shows them: how each stands, when it runs next, and what was read of it lately."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from monitor.app.backoff import resting_until
+from monitor.app.sources import SourceDesk
+from monitor.domain.tables import Source
+from monitor.domain.words import Render, SourceKind
+from monitor.errors import UsageError
+from monitor.ports import Clock, Schedules
+from monitor.store import Store
+
+
+class SourceState(StrEnum):
+    """How a source stands, the gravest that is true of it."""
+
+    FINE = "fine"
+    NEW = "new"
+    ALARM = "alarm"
+    FAILING = "failing"
+    RESTING = "resting"
+    DISABLED = "disabled"
+
+
+class PinnedSection(BaseModel):
+    """A section that an administrator pinned."""
+
+    name: str
+    url: str
+
+
+class SourceWire(BaseModel):
+    """A source: what a person set, and how it fares.
+
+    `next_run_at` is the next planned time that is not passed over; `run_id` a run that waits or is under way;
+    `open_alarms` counts what is out of the ordinary.
+    """
+
+    id: int
+    name: str
+    url: str
+    kind: SourceKind
+    focus_areas: list[str]
+    rules: str
+    sections: list[PinnedSection]
+    schedule: str | None
+    timezone: str | None
+    window_days: int | None
+    max_items: int | None
+    render: Render | None
+    keywords_include: list[str]
+    keywords_exclude: list[str]
+    allow_other_hosts: bool
+    tags: list[str]
+    language: str | None
+    summary_language: str
+    enabled: bool
+    created_at: dt.datetime
+    last_run_at: dt.datetime | None
+    last_success_at: dt.datetime | None
+    last_new_item_at: dt.datetime | None
+    consecutive_failures: int
+    last_error: str | None
+    state: SourceState
+    resting_until: dt.datetime | None = None
+    next_run_at: dt.datetime | None = None
+    run_id: str | None = None
+    open_alarms: int = 0
+
+
+class SourceFilter(BaseModel):
+    """Which sources are meant; what is empty does not narrow. `text` stands in the name, the address or a tag."""
+
+    text: str = ""
+    tag: str = ""
+    kind: SourceKind | None = None
+    state: SourceState | None = None
+
+
+class SourceList(BaseModel):
+    """A part of the list of sources, newest first; `after` is the number of the last one where there are more.
+
+    `states` counts all that match the filter but for its state; `tags` are those that any source bears.
+    """
+
+    sources: list[SourceWire] = Field(default_factory=list)
+    after: int | None = None
+    states: dict[SourceState, int] = Field(default_factory=dict)
+    tags: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Circumstances:
+    """What is true of the sources beside their rows: open alarms and unfinished runs, by the source's number."""
+
+    alarms: Counter[str]
+    runs: dict[int, str]
+
+
+class WatchList:
+    """Tells how the sources stand: a few questions to the database for all of them."""
+
+    def __init__(self, *, store: Store, sources: SourceDesk, clock: Clock, schedules: Schedules, timezone: str) -> None:
+        self._store = store
+        self._sources = sources
+        self._clock = clock
+        self._schedules = schedules
+        self._timezone = timezone
+
+    async def list(self, wanted: SourceFilter, *, after: int | None = None, limit: int = 50) -> SourceList:
+        """The sources that are meant, newest first, from the one that follows number `after` on."""
+        around = await self._around()
+        newest = sorted(await self._store.sources.list(), key=lambda one: one.id or 0, reverse=True)
+        matching = [one for one in newest if _is_meant(one, wanted)]
+        states = {one.id or 0: self._state(one, around) for one in matching}
+        of_state = [one for one in matching if wanted.state in (None, states[one.id or 0])]
+        rest = _following(of_state, after)
+        return SourceList(
+            sources=[self._wire(one, around) for one in rest[:limit]],
+            after=rest[limit - 1].id if len(rest) > limit else None,
+            states=dict(Counter(states.values())), tags=sorted({tag for one in newest for tag in one.tags}),
+        )  # fmt: skip
+
+    async def one(self, source_id: int) -> SourceWire:
+        """The source of that number, or `NotFound`."""
+        return self._wire(await self._sources.by_id(source_id), await self._around())
+
+    async def _around(self) -> _Circumstances:
+        runs = {run.source_id: run.id for run in await self._store.runs.open() if run.source_id is not None}
+        alarms = await self._store.alarms.list(only_open=True, limit=10_000)
+        return _Circumstances(Counter(alarm.source for alarm in alarms), runs)
+
+    def _wire(self, source: Source, around: _Circumstances) -> SourceWire:
+        rest = self._rest(source)
+        told = {
+            "state": self._state(source, around), "resting_until": rest, "next_run_at": self._next_run(source, rest),
+            "run_id": around.runs.get(source.id or 0), "open_alarms": around.alarms[source.name],
+        }  # fmt: skip
+        return SourceWire.model_validate(source.model_dump() | told)
+
+    def _state(self, source: Source, around: _Circumstances) -> SourceState:
+        if not source.enabled:
+            return SourceState.DISABLED
+        if self._rest(source) is not None:
+            return SourceState.RESTING
+        if source.consecutive_failures:
+            return SourceState.FAILING
+        if around.alarms[source.name]:
+            return SourceState.ALARM
+        return SourceState.NEW if source.last_run_at is None else SourceState.FINE
+
+    def _rest(self, source: Source) -> dt.datetime | None:
+        until = resting_until(source)
+        return until if until is not None and until > self._clock.now() else None
+
+    def _next_run(self, source: Source, rest: dt.datetime | None) -> dt.datetime | None:
+        if not source.enabled or source.schedule is None:
+            return None
+        try:
+            zone = source.timezone or self._timezone
+            return self._schedules.next_after(source.schedule, zone, rest or self._clock.now())
+        except UsageError:  # written down by an older version, which took it
+            return None
+
+
+def _is_meant(source: Source, wanted: SourceFilter) -> bool:
+    text = wanted.text.strip().casefold()
+    told = (source.name, source.url, *source.tags)
+    return (
+        (not text or any(text in one.casefold() for one in told))
+        and (not wanted.tag or wanted.tag in source.tags)
+        and wanted.kind in (None, source.kind)
+    )
+
+
+def _following(sources: Sequence[Source], after: int | None) -> Sequence[Source]:
+    """Those after the one of that number; it may be gone, so that numbers, which rise with time, decide."""
+    if after is None:
+        return sources
+    return [one for one in sources if (one.id or 0) < after]

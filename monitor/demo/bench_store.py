@@ -1,0 +1,210 @@
+"""How fast a large archive is listed, filtered, searched and shown: made-up items, the newest fifty, counts capped."""
+
+import datetime as dt
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pydantic import BaseModel
+
+from monitor.app.archive import ItemQuery
+from monitor.bootstrap import App, open_app
+from monitor.demo.archive_filling import TAGS, fill, source_name
+from monitor.demo.archive_sample import SOURCES, Stock
+from monitor.domain.terms import TextQuery
+from monitor.domain.words import ItemType, Role
+from monitor.errors import WorkFailed
+from monitor.settings import Settings
+from monitor.store.filters import ItemFilter
+from monitor.store.fulltext import Scope
+
+QUERIES = 200
+_LIMIT = 50
+_COUNTED = 1000
+
+Hear = Callable[[str], None]
+Web = Callable[[App], Any]
+"""Makes the web part (an ASGI application) of an opened program."""
+
+Ask = Callable[[random.Random], Awaitable[int]]
+Narrowing = Callable[[random.Random], dict[str, Any]]
+Text = Callable[[random.Random], str]
+
+
+class Speed(BaseModel):
+    """How long one kind of question takes, in ms, over so many of them; `found` is the median of what is answered."""
+
+    question: str
+    queries: int
+    p50_ms: float
+    p95_ms: float
+    slowest_ms: float
+    found: int
+
+
+class StoreFigures(BaseModel):
+    """What was measured: the time that the filling took is 0 where the database was filled before."""
+
+    items: int
+    database: str
+    filled_in_s: float
+    speeds: list[Speed]
+
+
+async def measure(items: int, *, url: str | None, today: dt.date, new_web: Web, on_step: Hear) -> StoreFigures:
+    """All figures, on the database at `url`, which is filled where it is empty, or on a SQLite file of its own."""
+    with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
+        database = url or f"sqlite:///{folder}/monitor.db"
+        settings = Settings(data_dir=Path(folder), database_url=database, work={"scheduler": False})
+        on_step("filling")
+        began = time.monotonic()
+        is_filled = await _is_filled(settings)
+        if not is_filled:
+            fill(database, items, today=today)
+        filled_in_s = 0.0 if is_filled else round(time.monotonic() - began, 1)
+        async with open_app(settings) as app, _client(app, new_web) as client:
+            speeds = []
+            for question, ask in _questions(app, client, today):
+                on_step(question)
+                speeds.append(await _speed(question, ask))
+            count = await app.store.items.count(ItemFilter(), cap=items)
+        kind = "postgresql" if database.startswith("postgres") else "sqlite"
+        return StoreFigures(items=count, database=kind, filled_in_s=filled_in_s, speeds=speeds)
+
+
+async def _is_filled(settings: Settings) -> bool:
+    async with open_app(settings) as app:
+        return await app.store.items.count(ItemFilter(), cap=1) > 0
+
+
+@asynccontextmanager
+async def _client(app: App, new_web: Web) -> AsyncIterator[httpx.AsyncClient]:
+    """Asks the web part as a reader's program does, without a network between."""
+    token = await app.tokens.make("bench", Role.READER)
+    headers = {"Authorization": f"Bearer {token}"}
+    transport = httpx.ASGITransport(app=new_web(app))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
+        yield client
+
+
+async def _speed(question: str, ask: Ask) -> Speed:
+    chance = random.Random(question)  # noqa: S311 -- the same questions each time
+    for _ in range(QUERIES // 10):
+        await ask(chance)  # what is kept between questions is there from now on
+    times, found = [], []
+    for _ in range(QUERIES):
+        began = time.perf_counter()
+        found.append(await ask(chance))
+        times.append((time.perf_counter() - began) * 1000)
+    return Speed(
+        question=question, queries=QUERIES, found=round(statistics.median(found)),
+        p50_ms=round(statistics.median(times), 1), p95_ms=round(statistics.quantiles(times, n=20)[-1], 1),
+        slowest_ms=round(max(times), 1),
+    )  # fmt: skip
+
+
+def _questions(app: App, client: httpx.AsyncClient, today: dt.date) -> Iterator[tuple[str, Ask]]:
+    for name, narrowing in _narrowings(today).items():
+        yield f"list: {name}", _listing(app, narrowing)
+    texts = _texts(Stock())
+    for name, text in texts.items():
+        yield f"search: {name}", _searching(app, text)
+    yield "search in a source: a frequent word", _searching(app, texts["a frequent Chinese word"], _of_source)
+    yield "search, the best first", _ranking(app, texts["a frequent Chinese word"])
+    yield "page: the list", _showing(client, lambda _: {})
+    yield "page: a filter", _showing(client, lambda chance: {"source": _of_source(chance)["sources"][0]})
+    yield "page: a search", _showing(client, lambda chance: {"q": texts[chance.choice(list(texts))](chance)})
+
+
+def _narrowings(today: dt.date) -> dict[str, Narrowing]:
+    """What lists are narrowed to."""
+
+    def back(chance: random.Random, most: int) -> dt.date:
+        return today - dt.timedelta(days=chance.randrange(most))
+
+    return {
+        "all": lambda _: {},
+        "a source": _of_source,
+        "a tag": lambda chance: {"tags": [f"tag{chance.randrange(TAGS)}"]},
+        "two types": lambda chance: {"types": chance.sample(list(ItemType), 2)},
+        "a month": lambda chance: {"until": (until := back(chance, 1400)), "since": until - dt.timedelta(days=30)},
+        "a section's name": lambda chance: {"section": str(chance.randrange(7))},
+        "a document number": lambda chance: {"document_number": f"示发[2026]{chance.randrange(10_000) * 5}号"},
+        "a language and a type": lambda chance: {"language": "en", "types": [chance.choice(list(ItemType))]},
+        "deep in the list": lambda chance: {"after": (back(chance, 1400), chance.randrange(1, 1_000_000))},
+        "deep in a tag": lambda chance: {
+            "tags": [f"tag{chance.randrange(TAGS)}"],
+            "after": (back(chance, 1400), chance.randrange(1, 1_000_000)),
+        },
+    }
+
+
+def _of_source(chance: random.Random) -> dict[str, Any]:
+    return {"sources": [source_name(chance.randrange(SOURCES))]}
+
+
+def _texts(stock: Stock) -> dict[str, Text]:
+    """What is searched for: words by how often they stand in the archive, side by side and apart."""
+
+    def frequent(chance: random.Random, words: Sequence[str], count: int) -> list[str]:
+        return chance.sample(words[:50], count)
+
+    return {
+        "a frequent Chinese word": lambda chance: chance.choice(stock.chinese[:50]),
+        "a frequent English word": lambda chance: chance.choice(stock.english[:50]),
+        "a less frequent Chinese word": lambda chance: chance.choice(stock.chinese[500:]),
+        "a less frequent English word": lambda chance: chance.choice(stock.english[500:]),
+        "a rare Chinese word": lambda chance: chance.choice(stock.rare_chinese),
+        "a rare English word": lambda chance: chance.choice(stock.rare_english),
+        "a number": lambda chance: str(chance.randrange(1_000_000)),
+        "a Chinese phrase": lambda chance: stock.phrase(chance, is_english=False),
+        "an English phrase": lambda chance: f'"{stock.phrase(chance, is_english=True)}"',
+        "two Chinese words": lambda chance: " ".join(frequent(chance, stock.chinese, 2)),
+        "a frequent and a less frequent word": lambda chance: " ".join(
+            [chance.choice(stock.chinese[:50]), chance.choice(stock.chinese[500:])]
+        ),
+        "a Chinese and an English word": lambda chance: " ".join(
+            [chance.choice(stock.chinese[:50]), chance.choice(stock.rare_english)]
+        ),
+    }
+
+
+def _listing(app: App, narrowing: Narrowing) -> Ask:
+    async def ask(chance: random.Random) -> int:
+        wanted = ItemFilter.model_validate(narrowing(chance))
+        await app.store.items.count(wanted, _COUNTED)
+        return len(await app.store.items.list(wanted, _LIMIT))
+
+    return ask
+
+
+def _searching(app: App, text: Text, narrowing: Narrowing = lambda _: {}) -> Ask:
+    async def ask(chance: random.Random) -> int:
+        query, scope = TextQuery.parse(text(chance)), Scope(items=ItemFilter.model_validate(narrowing(chance)))
+        await app.store.fulltext.count(query, scope, _COUNTED)
+        return len(await app.store.fulltext.find(query, scope, limit=_LIMIT))
+
+    return ask
+
+
+def _ranking(app: App, text: Text) -> Ask:
+    async def ask(chance: random.Random) -> int:
+        return len(await app.archive.search(ItemQuery(text=text(chance)), _LIMIT))
+
+    return ask
+
+
+def _showing(client: httpx.AsyncClient, parameters: Narrowing) -> Ask:
+    async def ask(chance: random.Random) -> int:
+        answer = await client.get("/items", params=parameters(chance))
+        if answer.status_code != 200:
+            raise WorkFailed(f"The page {answer.url} answered {answer.status_code}.")
+        return answer.text.count("<tr")
+
+    return ask

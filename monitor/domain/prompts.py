@@ -1,0 +1,71 @@
+"""What the model is told, as wordings that an administrator may put others in place of."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from monitor.errors import UsageError
+
+MOST_CHARS = 8000
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A wording of ours under its name, as `summary.user.zh`.
+
+    `{name}` in it stands for a value. `required` are those without which its phase cannot do its work, `optional` the
+    others that there are; all other braces are text. What keeps untrusted text apart is not part of any wording: the
+    code puts it around and behind what stands here.
+    """
+
+    name: str
+    text: str
+    required: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+
+    @property
+    def language(self) -> str:
+        """The language that it is written in: zh or en."""
+        return self.name.rpartition(".")[2]
+
+    def check(self, text: str) -> None:
+        """`UsageError` in one sentence for a wording that could not do this one's work."""
+        if not text.strip():
+            raise UsageError("The wording is empty.")
+        if len(text) > MOST_CHARS:
+            raise UsageError(f"The wording has {len(text)} characters; at most {MOST_CHARS} are sent.")
+        used = set(_PLACEHOLDER.findall(text))
+        if missing := sorted(self.required - used):
+            raise UsageError(f"The wording lacks {_listed(missing)}, without which the model cannot do this work.")
+        if unknown := sorted(used - self.required - self.optional):
+            known = sorted(self.required | self.optional)
+            there_are = f"there are {_listed(known)}" if known else "this wording has none"
+            raise UsageError(f"There is no placeholder {_listed(unknown)}: {there_are}.")
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The wordings that hold: ours, but for those of an administrator. Empty, it is ours throughout."""
+
+    adjusted: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, prompt: Prompt, **values: object) -> str:
+        """The wording that holds, with the values in its placeholders."""
+        wording = self.adjusted.get(prompt.name, prompt.text)
+        # One pass over the wording: what a value brings along is never taken for a placeholder.
+        return _PLACEHOLDER.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], wording)
+
+
+OURS = Prompts()
+"""Our own wordings throughout."""
+
+
+def in_both_languages(name: str, *, zh: str, en: str, required: str = "", optional: str = "") -> dict[str, Prompt]:
+    """The wordings of one prompt by language; the placeholders parted by spaces."""
+    needs, may = frozenset(required.split()), frozenset(optional.split())
+    return {language: Prompt(f"{name}.{language}", text, needs, may) for language, text in (("zh", zh), ("en", en))}
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in names)

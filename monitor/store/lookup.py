@@ -1,0 +1,156 @@
+"""Which items the full-text index has for some terms, the newest first.
+
+A frequent word stands in hundreds of thousands of items, of which a page shows fifty. So the index is asked for the
+items of the latest days first, by the marks of these days, and of more days only while too few are found.
+"""
+
+import datetime as dt
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ARRAY, ColumnElement, Text, and_, cast, func, literal, literal_column, select, text
+from sqlalchemy import column as named
+from sqlalchemy import table as table_of
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
+
+from monitor.domain.fulltext import ItemTerms
+from monitor.domain.marks import HiddenItem
+from monitor.domain.tables import Item, Source
+from monitor.store.filters import ItemFilter, Words, conditions_of, newest_first
+from monitor.store.indexing import INDEX, day_mark, source_mark
+from monitor.store.sessions import dialect_of
+
+MOST_READ = 4000
+_SPANS = (1_000, 8_000, 64_000)
+_FEW_IN_A_THOUSAND = 3
+_MOST_DAYS = 400
+_MOST_SOURCES = 200
+
+Place = tuple[int, dt.date]
+"""An item's number and its day."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meant:
+    """The items that a search may find: `conditions` say which, `marks` are those of their sources where all have one.
+
+    None of them is of a later day than `until`, or an earlier one than `since`. `is_narrow`: there are conditions of
+    which the index knows nothing, beside that none is hidden.
+    """
+
+    conditions: Sequence[ColumnElement[bool]]
+    marks: Sequence[str]
+    since: dt.date | None
+    until: dt.date | None
+    is_narrow: bool
+
+
+async def meant(session: AsyncSession, wanted: ItemFilter, *beside: ColumnElement[bool]) -> Meant:
+    """The items of a filter, for which further conditions hold, with what the index knows of them."""
+    words = await Words.of(session, wanted)
+    marks = await _source_marks(session, words.source)
+    known = {"since", "until", "after"} | ({"sources", "tags"} if marks else set())
+    untils = [day for day in (wanted.until, wanted.after and wanted.after[0]) if day is not None]
+    return Meant(
+        conditions=[*conditions_of(wanted, words), *beside],
+        marks=marks,
+        since=wanted.since,
+        until=min(untils, default=None),
+        is_narrow=bool(beside or wanted.model_dump(exclude_defaults=True, exclude=known)),
+    )
+
+
+async def newest_with(session: AsyncSession, terms: Sequence[str], among: Meant) -> AsyncIterator[Sequence[Place]]:
+    """The items that have all the terms, newest first, in portions; the next is looked for when the caller goes on."""
+    until = among.until
+    for size in _SPANS:
+        days = await _days(session, until, size)
+        if not days or (among.since is not None and days[0] < among.since):
+            break
+        found = await _places(session, terms, among, days=days)
+        yield found
+        until = days[-1] - dt.timedelta(days=1)
+        if not among.is_narrow and len(found) * 1000 < _FEW_IN_A_THOUSAND * size:
+            break
+    yield await _places(session, terms, among, until=until)
+
+
+async def count_with(session: AsyncSession, terms: Sequence[str], among: Meant, cap: int) -> int:
+    """How many items have all the terms; none is counted beyond `cap`."""
+    if among.is_narrow or among.since is not None or among.until is not None:
+        count = 0
+        async for portion in newest_with(session, terms, among):
+            count += len(portion)
+            if count >= cap:
+                break
+        return min(count, cap)
+    # Nothing but what is hidden has to be asked of the items themselves.
+    found = with_terms(session, terms, among.marks).subquery()
+    shown = select(found.c.item_id).where(found.c.item_id.not_in(select(col(HiddenItem.item_id)))).limit(cap)
+    return await session.scalar(select(func.count()).select_from(shown.subquery())) or 0
+
+
+async def use_the_index(session: AsyncSession) -> None:
+    """Keep PostgreSQL from reading all lines instead: it does not count that they are long and lie apart."""
+    if dialect_of(session) == "postgresql":
+        await session.execute(text("SET LOCAL enable_seqscan = off"))
+
+
+def with_terms(session: AsyncSession, terms: Sequence[str], *any_of: Sequence[str]) -> Any:
+    """The numbers of the items that have all the terms, and of each further group of marks one."""
+    groups = [group for group in any_of if group]
+    if dialect_of(session) == "sqlite":
+        # A term is made of letters and digits only: in quotes, nothing in it has a meaning to FTS5.
+        quoted = [[f'"{term}"'] for term in terms] + [[f'"{mark}"' for mark in group] for group in groups]
+        wanted = " AND ".join(f"({' OR '.join(some)})" for some in quoted)
+        index = table_of(INDEX, named("rowid"))
+        return select(index.c.rowid.label("item_id")).where(literal_column(INDEX).op("MATCH")(literal(wanted)))
+    # Written like the expression that is indexed, or the index is not used.
+    line = func.string_to_array(col(ItemTerms.terms), literal_column("' '"))
+    has_one = [line.op("&&")(_array(group)) for group in groups]
+    return select(col(ItemTerms.item_id).label("item_id")).where(and_(line.op("@>")(_array(terms)), *has_one))
+
+
+def _array(terms: Sequence[str]) -> ColumnElement[Any]:
+    return cast(list(terms), ARRAY(Text))
+
+
+async def _places(
+    session: AsyncSession,
+    terms: Sequence[str],
+    among: Meant,
+    *,
+    days: Sequence[dt.date] = (),
+    until: dt.date | None = None,
+) -> Sequence[Place]:
+    """The newest items with the terms: those of the days, or those that are not newer than `until`."""
+    # Made a table first, so that neither database asks the index, or reads a line of terms, item by item.
+    found = with_terms(session, terms, list(map(day_mark, days)), among.marks).cte("found").prefix_with("MATERIALIZED")
+    conditions = [col(Item.id).in_(select(found.c.item_id)), *among.conditions]
+    if until is not None:
+        conditions.append(col(Item.day) <= until)
+    query = select(col(Item.id), col(Item.day)).where(*conditions).order_by(*newest_first()).limit(MOST_READ)
+    return [(number or 0, day) for number, day in await session.execute(query)]
+
+
+async def _days(session: AsyncSession, until: dt.date | None, size: int) -> list[dt.date]:
+    """The latest days that have so many items together, the latest first; none where it is all or too many of them."""
+    older = [] if until is None else [col(Item.day) <= until]
+    in_order = select(col(Item.day)).where(*older).order_by(*newest_first()).limit(1)
+    first, last = await session.scalar(in_order), await session.scalar(in_order.offset(size))
+    if first is None or last is None or (first - last).days >= _MOST_DAYS:
+        return []
+    return [first - dt.timedelta(days=number) for number in range((first - last).days + 1)]
+
+
+async def _source_marks(session: AsyncSession, names: Sequence[str] | None) -> list[str]:
+    """The marks of the sources of these names; none where items of a source that is gone may bear one of them too."""
+    if not names or len(names) > _MOST_SOURCES:
+        return []
+    orphan = select(col(Item.id)).where(col(Item.source).in_(names), col(Item.source_id).is_(None)).limit(1)
+    if await session.scalar(orphan) is not None:
+        return []
+    numbers = await session.scalars(select(col(Source.id)).where(col(Source.name).in_(names)))
+    return [source_mark(number) for number in numbers if number is not None]

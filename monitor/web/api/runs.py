@@ -1,0 +1,245 @@
+"""Runs over HTTP: the history, one run with its ledger and its model calls, starting, stopping, doing again."""
+
+import datetime as dt
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from monitor.app.report import CandidateWire, RunReport, RunSummary
+from monitor.app.runs import RunWish
+from monitor.bootstrap import App
+from monitor.domain.words import Disposition, Phase, RunStatus
+from monitor.store.history import CandidateFilter
+from monitor.web.cursors import decode, encode
+from monitor.web.gate import Editor, Reader, scope
+from monitor.web.problems import Problem, problem_responses
+
+RunId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["s1-20260203T010000Z-5f3a"])]
+Limit = Annotated[int, Query(ge=1, le=200)]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before.")]
+Text = Annotated[str, Query(max_length=200)]
+
+
+class RunList(BaseModel):
+    """A page of the history, latest first."""
+
+    runs: list[RunSummary]
+    next: str | None
+
+
+class CandidateLine(CandidateWire):
+    """A candidate with its number."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": 7, "section": "通知公告", "title": "关于印发实施方案的通知", "url": "https://example.gov/n/7.html",
+                    "date": "2026-02-03", "date_source": "listed", "disposition": "saved", "reason": "rule",
+                    "page_url": "https://example.gov/n/",
+                }
+            ]
+        }
+    )  # fmt: skip
+
+    id: int
+
+
+class CandidateList(BaseModel):
+    """A page of a run's ledger, in the order of its list pages."""
+
+    candidates: list[CandidateLine]
+    next: str | None
+
+
+class CallWire(BaseModel):
+    """A model call; `cost` is null where the model had no price."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": 3, "phase": "summarise", "place": "https://example.gov/n/7.html", "model": "gpt-5",
+                    "prompt_tokens": 2100, "completion_tokens": 120, "context_chars": 3300, "latency_ms": 1840,
+                    "outcome": "ok", "at": "2026-02-03T01:02:03Z", "cost": None,
+                }
+            ]
+        },
+    )  # fmt: skip
+
+    id: int
+    phase: Phase
+    place: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    context_chars: int
+    latency_ms: int
+    outcome: str
+    at: dt.datetime
+    cost: float | None
+
+
+class CallList(BaseModel):
+    """A page of a run's model calls, in their order."""
+
+    calls: list[CallWire]
+    next: str | None
+
+
+class RunsAsked(BaseModel):
+    """Which sources to run now, by their names."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sources": ["示例部"]}]})
+
+    sources: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(min_length=1, max_length=200)
+
+
+class AskedRun(BaseModel):
+    """A run that was put into the queue, or stands there already."""
+
+    source: str
+    run_id: str
+
+
+class AskedRuns(BaseModel):
+    """What was put into the queue."""
+
+    runs: list[AskedRun]
+
+
+class RunState(BaseModel):
+    """How a run stands after what was asked; `run_id` is another one where the source is run anew."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"run_id": "s1-20260203T010000Z-5f3a", "status": "queued"}]}
+    )
+
+    run_id: str
+    status: RunStatus
+
+
+def router(app: App) -> APIRouter:
+    """`/api/runs` and what lies under it."""
+    routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=problem_responses(401, 403, 422, 503))
+    _add_history(routes, app)
+    _add_ledger(routes, app)
+    _add_asking(routes, app)
+    return routes
+
+
+def _add_history(routes: APIRouter, app: App) -> None:
+    @routes.get("", summary="List runs", responses=problem_responses(400))
+    async def list_runs(
+        visitor: Reader,
+        source: Annotated[
+            str | None, Query(max_length=200, description="The name of a source.", examples=["示例部"])
+        ] = None,
+        status: RunStatus | None = None,
+        day: Annotated[
+            dt.date | None, Query(description="The day for which they were planned.", examples=["2026-02-03"])
+        ] = None,
+        limit: Limit = 50,
+        cursor: Cursor = None,
+    ) -> RunList:
+        """The history, latest first; nothing of a run's ledger is loaded but its sums."""
+        del visitor
+        after = run_key(cursor)
+        found = await app.runs.listed(RunWish(source=source, status=status, day=day), after=after, limit=limit + 1)
+        page = found[:limit]
+        more = len(found) > limit
+        return RunList(runs=page, next=encode(page[-1].planned_at.isoformat(), page[-1].run_id) if more else None)
+
+    @routes.get("/{run_id}", summary="Show a run", responses=problem_responses(404))
+    async def show(visitor: Reader, run_id: RunId) -> RunReport:
+        """One run: sections, fallbacks, coverage, items in their order of rank, usage, alarms."""
+        del visitor
+        return await app.runs.report(run_id)
+
+
+def _add_ledger(routes: APIRouter, app: App) -> None:
+    paged = problem_responses(400, 404)
+
+    @routes.get("/{run_id}/candidates", summary="List the candidates of a run", responses=paged)
+    async def candidates(
+        visitor: Reader,
+        run_id: RunId,
+        disposition: Disposition | None = None,
+        section: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its place in the run, from 0.")] = None,
+        q: Annotated[str, Query(max_length=200, description="Stands in the title or the url.")] = "",
+        limit: Limit = 50,
+        cursor: Cursor = None,
+    ) -> CandidateList:
+        """What became of every candidate of the list pages, in their order."""
+        del visitor
+        after = decode(cursor, int, int, int)
+        wanted = CandidateFilter(disposition=disposition, section=section, text=q)
+        found = await app.runs.candidates(run_id, wanted, after=after, limit=limit + 1)
+        names = {one.ordinal: one.name for one in await app.store.runs.sections(run_id)}
+        lines = [
+            CandidateLine(section=names.get(row.section, ""), **row.model_dump(exclude={"section"}))
+            for row in found[:limit]
+        ]
+        last = found[limit - 1] if len(found) > limit else None
+        return CandidateList(
+            candidates=lines, next=encode(last.section, last.position, last.id) if last is not None else None
+        )
+
+    @routes.get("/{run_id}/calls", summary="List the model calls of a run", responses=paged)
+    async def calls(visitor: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> CallList:
+        """Each call of the model with its tokens, its time and what came of it."""
+        del visitor
+        key = decode(cursor, int)
+        found = await app.runs.calls(run_id, after=key[0] if key else 0, limit=limit + 1)
+        page = [CallWire.model_validate(call) for call in found[:limit]]
+        return CallList(calls=page, next=encode(page[-1].id) if len(found) > limit else None)
+
+
+def _add_asking(routes: APIRouter, app: App) -> None:
+    run_scope = [Depends(scope("run"))]
+
+    @routes.post(
+        "", summary="Run sources now", status_code=202, dependencies=run_scope,
+        responses=problem_responses(400, 404, 413),
+    )  # fmt: skip
+    async def start(visitor: Editor, asked: RunsAsked) -> AskedRuns:
+        """Put a run of each source into the queue; a source that waits or is at work already keeps its run."""
+        sources = [await app.sources.get(name) for name in dict.fromkeys(asked.sources)]
+        runs = [AskedRun(source=one.name, run_id=await app.sweeps.enqueue(one)) for one in sources]
+        for run in runs:
+            await app.audit.record(visitor.name, "run.start", run.source, run=run.run_id)
+        return AskedRuns(runs=runs)
+
+    @routes.post(
+        "/{run_id}/cancel", summary="Cancel a run", status_code=202, dependencies=run_scope,
+        responses=problem_responses(404, 409),
+    )  # fmt: skip
+    async def cancel(visitor: Editor, run_id: RunId) -> RunState:
+        """Ask a run to stop: a queued one is cancelled at once, a running one within five seconds."""
+        status = await app.runs.cancel(run_id)
+        await app.audit.record(visitor.name, "run.cancel", run_id)
+        return RunState(run_id=run_id, status=status)
+
+    @routes.post(
+        "/{run_id}/retry", summary="Do a run again", status_code=202, dependencies=run_scope,
+        responses=problem_responses(400, 404, 409),
+    )  # fmt: skip
+    async def retry(visitor: Editor, run_id: RunId) -> RunState:
+        """Do an ended run again from the phase that went wrong; where nothing did, run its source anew."""
+        again = await app.runs.retry(run_id)
+        await app.audit.record(visitor.name, "run.retry", run_id, run=again)
+        return RunState(run_id=again, status=(await app.runs.get(again)).status)
+
+
+def run_key(cursor: str | None) -> tuple[dt.datetime, str] | None:
+    """Where a list of runs goes on; a 400 for a cursor that we never handed out."""
+    key = decode(cursor, str, str)
+    if key is None:
+        return None
+    try:
+        planned_at = dt.datetime.fromisoformat(key[0])
+        return planned_at.astimezone(dt.UTC), key[1]
+    except (ValueError, OverflowError):
+        raise Problem(400, "The cursor is none of ours: begin the list without one.") from None

@@ -1,0 +1,43 @@
+"""What a page says after something was done: a fixed list, so that no url and no cookie can put words into our mouth.
+
+The key travels in a cookie; the sentence is translated when the next page is shown.
+"""
+
+NOTICES: dict[str, str] = {
+    "run_again": "The run is in the queue again.",
+    "run_over": "The run had ended already.",
+    "run_stopping": "The run was asked to stop; it does so within five seconds.",
+    "saved": "Saved.",
+    "file_holds": "Back to the value of the file or the default.",
+    "target_saved": "The target is saved: a test shows whether it arrives.",
+    "target_removed": "The target is removed.",
+    "ours_again": "Our wording holds again.",
+    "signed_out": "You are signed out.",
+    "password_changed": "The password is changed; your other sessions have ended.",
+    "session_ended": "The session has ended.",
+    "sessions_ended": "All your other sessions have ended.",
+    "token_revoked": "The token is good for nothing any more.",
+    "shut_out": "Shut out: all sessions have ended.",
+    "let_in": "Let in again: the password is the one from before.",
+    "source_added": "The source is being watched.",
+    "source_removed": "The source was removed; its items and runs stay in the archive.",
+    "sources_changed": "The sources were changed.",
+    "sources_unchanged": "There was nothing to change.",
+    "sources_imported": "The sources were added.",
+    "trial_stopped": "The trial was stopped.",
+    "note_added": "The note was added.",
+    "note_removed": "The note was removed.",
+    "feedback_kept": "Thank you: the next ranking honours it.",
+    "feedback_taken_back": "Your feedback was taken back.",
+    "item_hidden": "The item is hidden.",
+    "item_shown": "The item is shown again.",
+    "briefing_saved": "The briefing is saved. It can be edited, exported and sent now.",
+    "briefing_edited": "The edit is saved.",
+    "briefing_archived": "The briefing is archived.",
+    "briefing_unarchived": "The briefing is out of the archive.",
+    "delivery_sent": "It was sent.",
+    "delivery_queued": "It is on its way; the list of deliveries says when it has arrived.",
+    "delivery_failed": "It was not sent; the list of deliveries says why.",
+    "test_sent": "The test was sent. It has arrived when the receiver shows it.",
+    "test_failed": "The test was not sent; the target says why.",
+}

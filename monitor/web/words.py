@@ -1,0 +1,144 @@
+"""The closed vocabularies as people read them on the pages."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from monitor.briefing.wording import wording_for
+
+_OWN: dict[str, dict[str, tuple[str, str]]] = {
+    "kind": {"site": ("网站", "site"), "feed": ("订阅源", "feed"), "query": ("固定检索", "standing search")},
+    "role": {"admin": ("管理员", "administrator"), "editor": ("编辑", "editor"), "reader": ("读者", "reader")},
+    "render": {"auto": ("自动", "automatic"), "always": ("总用浏览器", "always"), "never": ("不用浏览器", "never")},
+    "ended": {
+        "end": ("读到列表末尾", "reached the end"), "known": ("读到已知内容", "reached what is known"),
+        "early": ("已越过日期范围", "passed the range of dates"), "max_pages": ("达到页数上限", "page limit"),
+        "max_items": ("达到条目上限", "item limit"), "error": ("出错中断", "broke off"),
+    },
+    "disposition": {
+        "saved": ("已收录", "saved"), "known": ("已知", "known"), "out_of_range": ("不在日期范围", "out of range"),
+        "filtered": ("被关键词排除", "filtered"), "over_limit": ("超出上限，下次优先", "over the limit"),
+        "refused": ("拒绝", "refused"), "left": ("未收录（附理由）", "left"),
+    },
+    "reason": {
+        "undated": ("查不到日期", "no date found"),
+        "undated_not_opened": ("未打开正文查日期", "article not opened for a date"),
+        "undated_robots": ("正文不许读取，日期不明", "article closed to programs, no date"),
+        "other_host": ("其他网站的链接", "on another host"), "keyword_excluded": ("含排除词", "holds an excluded word"),
+        "no_keyword": ("不含所需关键词", "holds none of the words wanted"),
+        "max_items": ("已达条目上限", "item limit reached"),
+        "title_missing": ("没有标题", "no title"), "section_error": ("栏目读取中断", "the section broke off"),
+        "agent": ("由模型选取", "chosen by the model"), "rule": ("按规则收录", "by rule"),
+        "max_pages": ("达到页数上限", "page limit"),
+    },
+    "outcome": {
+        "ok": ("成功", "ok"), "empty": ("空回答", "empty"), "error": ("出错", "error"),
+        "timeout": ("超时", "timed out"), "network": ("网络故障", "network"), "auth": ("密钥无效", "key refused"),
+        "malformed": ("应答不合规范", "malformed"),
+        "budget": ("用量已满", "budget spent"), "circuit": ("已停用", "given up"), "cancelled": ("已取消", "cancelled"),
+    },
+    "phase_state": {
+        "waiting": ("等待", "waiting"), "now": ("进行中", "at work"), "done": ("完成", "done"),
+        "stopped": ("停在这里", "stopped here"), "not_reached": ("未进行", "not reached"),
+    },
+    "by": {"agent": ("模型", "model"), "rule": ("规则", "rule")},
+    "summary_by": {"model": ("模型摘要", "by the model"), "extract": ("摘录", "extract"), "none": ("无摘要", "none")},
+    "alarm": {
+        "silence": ("长期没有新内容", "silent"), "structure": ("列表结构变化", "list changed"),
+        "dates_lost": ("日期缺失", "dates lost"), "blocked": ("被网站拦截", "blocked"),
+        "failing": ("连续失败", "failing"), "gap": ("可能有遗漏", "possible gap"),
+    },
+    "block": {
+        "captcha_required": ("要求验证码", "asks for a captcha"), "http_403": ("拒绝显示", "refuses (403)"),
+        "http_412": ("只让浏览器访问", "wants a browser (412)"), "http_429": ("访问过于频繁", "too often (429)"),
+        "robots": ("robots.txt 不许", "robots.txt forbids it"), "empty_shell": ("脚本没有显示内容", "shows nothing"),
+    },
+    "delivery": {
+        "waiting": ("等待采集完成", "waiting for runs"), "queued": ("待发送", "queued"), "sent": ("已发送", "sent"),
+        "quiet": ("无内容，未发送", "nothing to send"), "failed": ("失败", "failed"),
+    },
+    "delivery_kind": {
+        "planned": ("定时", "planned"), "typed": ("手动", "by hand"), "alarm": ("告警", "alarm"),
+        "test": ("测试", "test"),
+    },
+    "moved": {"higher": ("因反馈提前", "raised by feedback"), "lower": ("因反馈靠后", "lowered by feedback")},
+    "channel": {"mail": ("邮件", "mail"), "webhook": ("Webhook", "webhook"), "chat": ("群聊", "chat")},
+    "scope": {
+        "read": ("读取", "read"), "write": ("修改", "write"), "run": ("启动采集", "run"), "admin": ("管理", "admin"),
+    },
+    "source_state": {
+        "fine": ("正常", "fine"), "new": ("尚未采集", "not run yet"), "alarm": ("有告警", "alarm"),
+        "failing": ("上次失败", "last run failed"), "resting": ("连续失败，暂缓", "resting"), "disabled": ("已停用", "disabled"),
+    },
+    "trial": {
+        "waiting": ("排队中", "waiting"), "running": ("试采中", "under way"), "done": ("已完成", "done"),
+        "failed": ("未成功", "failed"), "cancelled": ("已停止", "stopped"),
+    },
+    "newness": {"new": ("新增", "new"), "taken": ("已有同名来源", "name taken"), "wrong": ("有误", "wrong")},
+    "claim": {
+        "list": ("标题（列表页）", "title, on the list"), "page": ("原文网页", "its page"),
+        "attachment": ("附件", "attachment"), "date": ("日期", "date"), "summary": ("摘要句", "sentence"),
+        "figure": ("数字", "figure"),
+    },
+    "way": {"http": ("直接下载", "over HTTP"), "drawn": ("浏览器渲染", "drawn in a browser"),
+            "document": ("文件下载", "as a document")},
+    "language": {
+        "zh": ("中文", "Chinese"), "en": ("英文", "English"), "de": ("德文", "German"), "fr": ("法文", "French"),
+        "es": ("西班牙文", "Spanish"), "ja": ("日文", "Japanese"), "ko": ("韩文", "Korean"), "ru": ("俄文", "Russian"),
+    },
+    "wish": {"higher": ("应更靠前", "should be higher"), "lower": ("应更靠后", "should be lower")},
+    "op": {
+        "changed": ("修改", "changed"), "added": ("新增", "added"), "removed": ("删去", "removed"),
+        "renumbered": ("改编号", "renumbered"),
+    },
+    "part": {
+        "title": ("标题", "title"), "date": ("日期", "date"), "address": ("网址", "address"),
+        "article": ("条文", "article"), "paragraph": ("段落", "paragraph"), "attachment": ("附件", "attachment"),
+    },
+    "origin": {
+        "default": ("默认值", "default"), "file": ("配置文件", "file"), "stored": ("在此设置", "set here"),
+        "environment": ("环境变量", "environment"),
+    },
+    "phase": {"revisit": ("回访", "revisit")},
+    "action": {
+        "briefing.archive": ("归档简报", "briefing archived"), "briefing.edit": ("编辑简报", "briefing edited"),
+        "briefing.save": ("保存简报", "briefing saved"), "briefing.send": ("发送简报", "briefing sent"),
+        "briefing.unarchive": ("取消归档", "briefing brought back"), "delivery.retry": ("重新发送", "delivery retried"),
+        "item.feedback": ("排序反馈", "feedback on rank"), "item.hide": ("隐藏条目", "item hidden"),
+        "item.note": ("添加批注", "note added"), "item.show": ("恢复显示", "item shown again"),
+        "item.unnote": ("删除批注", "note removed"), "person.add": ("添加用户", "person added"),
+        "person.let_in": ("恢复用户", "person let in"), "person.password": ("修改密码", "password changed"),
+        "person.reset": ("重置密码", "password reset"), "person.role": ("更改角色", "role changed"),
+        "person.shut_out": ("停用用户", "person shut out"), "prompt.back": ("恢复原提示词", "prompt put back"),
+        "prompt.change": ("修改提示词", "prompt changed"), "run.cancel": ("取消采集", "run cancelled"),
+        "run.retry": ("重试采集", "run retried"), "run.start": ("启动采集", "run started"),
+        "session.end": ("结束会话", "session ended"), "settings.change": ("修改设置", "settings changed"),
+        "settings.forget": ("恢复设置", "settings put back"), "source.add": ("添加来源", "source added"),
+        "source.edit": ("修改来源", "source edited"), "source.import": ("导入来源", "sources imported"),
+        "source.remove": ("删除来源", "source removed"), "source.run": ("立即采集", "source run"),
+        "source.sample": ("启用样例", "sample started"), "storage.prune": ("清理存储", "storage pruned"),
+        "target.add": ("添加投递目标", "target added"), "target.edit": ("修改投递目标", "target edited"),
+        "target.remove": ("删除投递目标", "target removed"), "target.test": ("试发", "target tested"),
+        "token.add": ("新建令牌", "token made"), "token.revoke": ("撤销令牌", "token revoked"),
+    },
+}  # fmt: skip
+
+
+def word(language: str, kind: str, value: object) -> str:
+    """The word for a value of a vocabulary: `kind` is status, type, tier, date_source, phase, change, or one of ours.
+
+    A value that the vocabulary does not have is shown as it is.
+    """
+    return _words(language, kind).get(str(value), "" if value is None else str(value))
+
+
+@cache
+def _words(language: str, kind: str) -> Mapping[str, str]:
+    wording = wording_for(language)
+    shared: dict[str, Mapping[Any, str]] = {
+        "status": wording.statuses, "type": wording.types, "tier": wording.themes, "phase": wording.phases,
+        "date_source": wording.date_sources, "change": wording.change_kinds, "gap": wording.gap_kinds,
+    }  # fmt: skip
+    words = {str(key): told for key, told in shared.get(kind, {}).items()}
+    place = 0 if language == "zh" else 1
+    return words | {value: told[place] for value, told in _OWN.get(kind, {}).items()}

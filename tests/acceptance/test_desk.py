@@ -1,0 +1,357 @@
+"""The desk as people use it, in a real browser and in both languages: from the first start to a briefing that was sent.
+
+What is clicked is found by what it is called on the page; the Chinese comes from the catalogue, as it does there.
+"""
+
+import asyncio
+import datetime as dt
+import io
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+import pytest
+from docx import Document
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
+
+from monitor.demo.scripted_model import ScriptedModel
+from monitor.demo.site import SampleSite
+from monitor.pages.browser import find_browser
+from monitor.settings import BrowserSettings
+from monitor.web.language import text
+from monitor.web.words import word
+
+PASSWORD = "rain on the third bridge"  # noqa: S105 -- of a service that lives for one test
+PATIENCE_MS = 90_000
+
+
+@dataclass
+class Service:
+    """`monitor serve` as it was started by hand: where it answers and the password that it printed."""
+
+    address: str
+    one_time: str
+    process: asyncio.subprocess.Process
+
+
+@dataclass
+class Person:
+    """Somebody at a browser, in one language."""
+
+    page: Page
+    language: str
+    address: str
+
+    def words(self, english: str, **values: object) -> str:
+        said = text(self.language, english)
+        return said % values if values else said
+
+    def link(self, english: str) -> Locator:
+        return self.page.get_by_role("link", name=self.words(english), exact=True)
+
+    def button(self, english: str) -> Locator:
+        return self.page.get_by_role("button", name=self.words(english), exact=True)
+
+    def field(self, english: str) -> Locator:
+        return self.page.get_by_label(re.compile(f"^{re.escape(self.words(english))}( |$)"))
+
+    def main(self, english: str) -> Locator:
+        """An entry of the navigation."""
+        return self.page.get_by_role("navigation").first.get_by_role("link", name=re.compile(f"^{self.words(english)}"))
+
+    async def sign_in(self, name: str, password: str) -> None:
+        await self.page.goto(self.address)
+        await self.field("User name").fill(name)
+        await self.field("Password").fill(password)
+        await self.button("Sign in").click()
+
+    async def choose_password(self, password: str) -> None:
+        await self.field("New password").fill(password)
+        await self.field("New password, once more").fill(password)
+        await self.button("Change the password").click()
+
+    async def sees(self, english: str, **values: object) -> None:
+        await expect(self.page.get_by_text(self.words(english, **values)).first).to_be_visible(timeout=PATIENCE_MS)
+
+
+@pytest.fixture
+async def serve(workplace: Any) -> AsyncIterator[Callable[[], Awaitable[Service]]]:
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start() -> Service:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "monitor", "serve", cwd=workplace.folder,
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        started.append(process)
+        assert process.stderr is not None
+        said = ""
+        async with asyncio.timeout(60):
+            while "At work" not in said:
+                line = (await process.stderr.readline()).decode()
+                assert line, said
+                said += line
+        drains.append(asyncio.create_task(process.stderr.read()))
+        address = re.search(r"http://127\.0\.0\.1:\d+/", said)
+        password = re.search(r"\b[a-z2-9]{5}(?:-[a-z2-9]{5}){3}\b", said)
+        assert address, said
+        return Service(address[0], password[0] if password else "", process)
+
+    drains: list[asyncio.Task[bytes]] = []
+    yield start
+    for process in started:
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 60) == 0
+    await asyncio.gather(*drains)
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        path = find_browser(BrowserSettings())
+        browser = await playwright.chromium.launch(executable_path=str(path), args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def sit_down(browser: Browser) -> AsyncIterator[Callable[[Service, str], Awaitable[Person]]]:
+    """Another person at a browser of their own; what the page complains about fails the test."""
+    complaints: list[str] = []
+
+    async def open_one(service: Service, language: str) -> Person:
+        context = await browser.new_context(locale="zh-CN" if language == "zh" else "en-GB", accept_downloads=True)
+        page = await context.new_page()
+        page.set_default_timeout(PATIENCE_MS / 3)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)
+        return Person(page, language, service.address)
+
+    yield open_one
+    assert complaints == []
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("language", ["zh", "en"])
+async def test_a_newcomer_reads_the_sample_briefing_three_clicks_after_signing_in(
+    workplace: Any, serve: Callable[[], Awaitable[Service]], sit_down: Any, language: str, free_port: int
+) -> None:
+    workplace.configure(web={"port": free_port})
+    service = await serve()
+    person: Person = await sit_down(service, language)
+    await person.sign_in("admin", service.one_time)
+    await person.choose_password(PASSWORD)
+    await person.page.goto(service.address)
+    await person.sees("Nothing is watched yet.") if language == "en" else await person.sees("Welcome to Monitor")
+    await person.button("Try the sample ministry").click()
+    await expect(person.link("Read the briefing")).to_be_visible(timeout=PATIENCE_MS)
+    await person.link("Read the briefing").click()
+    shown = person.page.locator("article, .reading")
+    await expect(shown.get_by_text("指导意见").first).to_be_visible(timeout=PATIENCE_MS)
+    assert await person.page.locator(".reading li").count() > 10
+
+
+@dataclass
+class Office:
+    """All that the walk needs outside of the program."""
+
+    service: Service
+    site_url: str
+    mailbox: Any
+    model_url: str
+    folder: Path
+
+
+@pytest.fixture
+async def office(
+    workplace: Any, serve: Callable[[], Awaitable[Service]], open_mailbox: Any, free_port: int
+) -> AsyncIterator[Office]:
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(
+            SampleSite(today=dt.datetime.now(ZoneInfo("Asia/Shanghai")).date()).serve()
+        )
+        model_url = await stack.enter_async_context(ScriptedModel().serve())
+        mailbox = await open_mailbox()
+        hosts = [f"127.0.0.1:{urlsplit(url).port}", f"localhost:{urlsplit(url).port}", f"127.0.0.1:{mailbox.port}"]
+        target = {
+            "name": "office", "url": f"smtp://127.0.0.1:{mailbox.port}", "sender": "monitor@example.org",
+            "to": ["analysts@example.org"], "formats": ["docx"],
+        }  # fmt: skip
+        workplace.configure(
+            web={"port": free_port}, network={"allowed_private_hosts": hosts}, deliver={"targets": [target]}
+        )
+        yield Office(await serve(), url, mailbox, model_url, workplace.folder)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("language", ["zh", "en"])
+async def test_a_day_at_the_desk(office: Office, sit_down: Any, language: str) -> None:
+    person: Person = await sit_down(office.service, language)
+    await person.sign_in("admin", office.service.one_time)
+    await person.choose_password(PASSWORD)
+    await adds_a_source_from_its_trial(person, office)
+    await runs_it_and_watches_to_the_end(person)
+    await finds_an_item_by_a_word_and_follows_its_evidence(person)
+    await stars_one_and_hides_one(person)
+    order = await puts_a_briefing_in_order(person)
+    await sends_and_exports_it(person, office, order)
+    await makes_a_reader_who_may_not_change_anything(person, office, sit_down)
+    await points_to_another_model_and_tests_it(person, office)
+    await ends_another_session(person, office, sit_down)
+
+
+async def adds_a_source_from_its_trial(person: Person, office: Office) -> None:
+    await person.main("Sources").click()
+    await person.link("Add a source").first.click()
+    await person.field("Address").fill(office.site_url)
+    await person.button("Try it").click()
+    await expect(person.button("Save")).to_be_visible(timeout=PATIENCE_MS)
+    saved = person.page.get_by_text(person.words("would be saved"), exact=True)
+    assert await saved.count() > 10
+    await person.field("Name").fill("绿能总署")
+    await person.button("Save").click()
+    await expect(person.page.get_by_role("heading", level=1)).to_contain_text("绿能总署")
+
+
+async def runs_it_and_watches_to_the_end(person: Person) -> None:
+    await person.button("Run now").click()
+    await expect(person.page.locator("#run")).to_have_attribute("data-is-over", "no")
+    await expect(person.link("Read the briefing")).to_be_visible(timeout=PATIENCE_MS)
+    assert int(await person.page.locator("[data-count=saved]").inner_text()) > 10
+    await expect(person.page.locator("#run-fallbacks, #fallbacks").first).to_be_visible()
+
+
+async def finds_an_item_by_a_word_and_follows_its_evidence(person: Person) -> None:
+    await person.page.get_by_role("searchbox", name=person.words("Search all items")).fill("竞价上限")
+    await person.page.keyboard.press("Enter")
+    found = person.page.locator(".entries.items h2 a")
+    await expect(found).to_have_count(1)
+    await expect(person.page.locator(".entries mark").first).to_have_text("竞价上限")
+    await found.click()
+    await person.page.get_by_role("link", name=re.compile(person.words("See it on the saved page"))).first.click()
+    passage = person.page.locator("mark#passage")
+    await expect(passage).to_be_in_viewport()
+    assert len(await passage.inner_text()) > 4
+
+
+async def stars_one_and_hides_one(person: Person) -> None:
+    await person.main("Items").click()
+    await expect(person.page.locator(".entries.items h2 a").first).to_be_visible()
+    titles = await person.page.locator(".entries.items h2 a").all_inner_texts()
+    star = person.page.locator("form.star button").first
+    await star.click()
+    await expect(star).to_have_attribute("aria-pressed", "true")
+    await person.page.get_by_role("link", name=titles[1], exact=True).click()
+    await person.field("Reason").fill("不相关")
+    await person.button("Hide the item").click()
+    await expect(person.page.locator("main")).to_contain_text("不相关")
+    await person.main("Items").click()
+    await expect(person.page.get_by_role("link", name=titles[0], exact=True)).to_be_visible()
+    await expect(person.page.get_by_role("link", name=titles[1], exact=True)).to_have_count(0)
+    await expect(person.page.locator("form.star button").first).to_have_attribute("aria-pressed", "true")
+
+
+async def puts_a_briefing_in_order(person: Person) -> list[str]:
+    await person.main("Briefings").click()
+    await person.link("Compose a briefing").first.click()
+    await person.field("Parts").select_option("none")
+    await person.button("Show").click()
+    await person.button("Save").click()
+    await person.link("Edit").click()
+    before = await person.page.locator("ol.entries").first.locator("h3").all_inner_texts()
+    up = person.page.get_by_role("button", name=re.compile(f"^{person.words('Up')}:")).nth(1)
+    await up.focus()
+    await person.page.keyboard.press("Enter")
+    moved = person.page.locator("ol.entries").first.locator("h3").first
+    await expect(moved).to_contain_text(title_in(before[1]))
+    await person.page.locator("textarea[name^=note-]").first.fill("请法务先看这一条。")
+    await person.button("Save").click()
+    await expect(person.page.locator(".reading")).to_contain_text("请法务先看这一条。")
+    return [title_in(before[1]), title_in(before[0])]
+
+
+def title_in(heading: str) -> str:
+    return re.sub(r"^\d+\s*", "", heading).strip()
+
+
+async def sends_and_exports_it(person: Person, office: Office, order: list[str]) -> None:
+    async with person.page.expect_download() as coming:
+        await person.page.get_by_role("link", name="docx", exact=True).click()
+    file = Path(await (await coming.value).path())
+    assert in_order(docx_text(await asyncio.to_thread(file.read_bytes)), order)
+    await person.button("Send as it stands").click()
+    await expect(person.page.locator("aside .badge.good")).to_have_text(
+        word(person.language, "delivery", "sent"), timeout=PATIENCE_MS
+    )
+    (letter,) = office.mailbox.messages()
+    body = letter.get_body(("plain",)).get_content()
+    assert in_order(body, order)
+    assert "请法务先看这一条。" in body
+    (enclosed,) = letter.iter_attachments()
+    assert in_order(docx_text(enclosed.get_content()), order)
+
+
+def docx_text(content: bytes) -> str:
+    return "\n".join(paragraph.text for paragraph in Document(io.BytesIO(content)).paragraphs)
+
+
+def in_order(whole: str, titles: list[str]) -> bool:
+    places = [whole.find(title) for title in titles]
+    return -1 not in places and places == sorted(places)
+
+
+async def makes_a_reader_who_may_not_change_anything(person: Person, office: Office, sit_down: Any) -> None:
+    await person.main("Settings").click()
+    await person.link("People").click()
+    await person.field("User name").fill("小王")
+    await person.button("Add").click()
+    one_time = await person.page.locator("code.secret").inner_text()
+    reader: Person = await sit_down(office.service, person.language)
+    await reader.sign_in("小王", one_time)
+    await reader.choose_password("a river with seven bends")
+    await reader.main("Sources").click()
+    await expect(reader.link("Add a source")).to_have_count(0)
+    await expect(reader.main("Settings")).to_have_count(0)
+    for path in ("settings", "settings/people", "audit", "sources/new"):
+        answer = await reader.page.goto(f"{office.service.address}{path}")
+        assert answer is not None
+        assert answer.status == 403
+        await reader.sees("Not allowed")
+    await reader.main("Items").click()
+    await reader.page.locator(".entries.items h2 a").first.click()
+    await expect(reader.button("Hide the item")).to_have_count(0)
+    await reader.field("A note for everybody").fill("已读")
+    await reader.button("Add the note").click()
+    await expect(reader.page.locator(".note")).to_contain_text("已读")
+
+
+async def points_to_another_model_and_tests_it(person: Person, office: Office) -> None:
+    await person.main("Settings").click()
+    await person.link("Model").first.click()
+    await person.page.locator("[name='llm.base_url']").fill(office.model_url)
+    await person.page.locator("[name='llm.model']").fill("model-of-tomorrow")
+    await person.button("Save and test").click()
+    await expect(person.page.locator("main")).to_contain_text("model-of-tomorrow")
+    await expect(person.page.locator("p.notice").filter(has_text="model-of-tomorrow")).to_be_visible()
+    await person.page.locator("[name='llm.base_url']").fill("http://127.0.0.1:9/v1")
+    await person.button("Save and test").click()
+    await expect(person.page.locator("p.trouble")).to_be_visible(timeout=PATIENCE_MS)
+
+
+async def ends_another_session(person: Person, office: Office, sit_down: Any) -> None:
+    other: Person = await sit_down(office.service, person.language)
+    await other.sign_in("admin", PASSWORD)
+    await other.main("Items").click()
+    await person.page.goto(f"{office.service.address}account")
+    await person.page.get_by_role("button", name=re.compile(f"^{person.words('End')} ")).click()
+    await other.main("Today").click()
+    await expect(other.button("Sign in")).to_be_visible()
+    await person.main("Today").click()
+    await expect(person.button("Sign in")).to_have_count(0)

@@ -1,0 +1,45 @@
+"""Who changed what: kept as it was, found again by person, action and subject."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from monitor.app.audit import AuditDesk
+from monitor.store import Store
+
+
+@pytest.fixture
+def audit(either_store: Store, turned_clock: Any) -> AuditDesk:
+    return AuditDesk(store=either_store, clock=turned_clock)
+
+
+async def test_changes_are_found_by_person_action_and_subject(audit: AuditDesk) -> None:
+    await audit.record("anna", "source.edit", "国家能源局", before={"max_items": 20}, after={"max_items": 30})
+    await audit.record("anna", "sourcery.x", "100%")
+    await audit.record("bert", "source.add", "Energy Agency")
+    entries = await audit.entries()
+    assert [one.action for one in entries] == ["source.add", "sourcery.x", "source.edit"]
+    assert entries[2].detail == {"before": {"max_items": 20}, "after": {"max_items": 30}}
+
+    async def found(**asked: Any) -> list[str]:
+        return [one.action for one in await audit.entries(**asked)]
+
+    assert await found(person="anna", action="source") == ["source.edit"]
+    assert await found(action="source") == ["source.add", "source.edit"]
+    assert await found(subject="能源") == ["source.edit"]
+    assert await found(subject="energy a") == ["source.add"]
+    assert await found(subject="%") == ["sourcery.x"]
+    assert await found(person="\x00") == []
+    assert await found(limit=1, before_id=entries[0].id) == ["sourcery.x"]
+    assert await audit.people() == ["anna", "bert"]
+    assert await audit.actions() == ["source.add", "source.edit", "sourcery.x"]
+
+
+async def test_what_a_database_refuses_does_not_lose_an_entry(audit: AuditDesk, turned_clock: Any) -> None:
+    day = dt.date(2026, 2, 3)
+    await audit.record("a", "x.y", "sub\x00ject\ud800", after={"k\x00": ["v\x00", day, {1}, None, 1.5, True]})
+    (entry,) = await audit.entries()
+    assert entry.subject == "subject?"
+    assert entry.detail == {"after": {"k": ["v", "2026-02-03", [1], None, 1.5, True]}}
+    assert entry.at == turned_clock.now()

@@ -1,0 +1,184 @@
+"""Watching runs: what they tell is written together, and every watcher gets all of it once, in order, to the end."""
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator
+
+import pytest
+from sqlalchemy import event as sql_event
+from sqlalchemy import text
+
+from monitor.app.eventlog import MOST_WAITING, EventLog
+from monitor.app.live import LiveDesk, News
+from monitor.domain.tables import Run
+from monitor.domain.words import EventKind, Phase, RunStatus
+from monitor.errors import NotFound
+from monitor.ports import Progress
+from monitor.store import Store
+
+NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
+PATIENCE_S = 30.0
+
+
+class NoonClock:
+    def now(self) -> dt.datetime:
+        return NOON
+
+
+@pytest.fixture
+async def store(sqlite_url: str) -> AsyncIterator[Store]:
+    async with Store.open(sqlite_url) as store:
+        for run_id in ("a", "b"):
+            await store.runs.create(Run(id=run_id, source="部门", planned_at=NOON, status=RunStatus.RUNNING))
+        yield store
+
+
+@pytest.fixture
+async def log(store: Store) -> AsyncIterator[EventLog]:
+    log = EventLog(store=store, clock=NoonClock())
+    yield log
+    await log.close()
+
+
+@pytest.fixture
+def live(store: Store) -> LiveDesk:
+    return LiveDesk(store=store, clock=NoonClock())
+
+
+def page(number: int) -> Progress:
+    return Progress(phase=Phase.CRAWL, place="通知", kind=EventKind.PAGE, url=f"https://o.gov/{number}")
+
+
+async def read(live: LiveDesk, run_id: str, *, after: int = 0, until: int | None = None) -> list[int]:
+    """The numbers of the pages that a watcher is told of, to the end or until there are so many."""
+    seen: list[int] = []
+    async with asyncio.timeout(PATIENCE_S), live.watching(run_id, after=after, patience_s=5) as news:
+        async for told in news:
+            seen += [int(one.data["url"].rpartition("/")[2]) for one in told.events]
+            if until is not None and len(seen) >= until:
+                break
+    return seen
+
+
+async def first(live: LiveDesk, run_id: str) -> News:
+    async with asyncio.timeout(PATIENCE_S), live.watching(run_id, after=0, patience_s=5) as news:
+        return await anext(news)
+
+
+async def test_what_several_runs_tell_is_written_in_one_transaction(store: Store, log: EventLog) -> None:
+    commits: list[int] = []
+    sql_event.listen(store._engine.sync_engine, "commit", lambda _: commits.append(1))
+    tellers = [log.of("a"), log.of("b")]
+    for number in range(100):
+        tellers[number % 2](page(number))
+    await log.close()
+    assert len(commits) == 1
+    assert [one.data["url"][-2:] for one in await store.live.after("a", 0)][:3] == ["/0", "/2", "/4"]
+    assert await store.live.count("b") == 50
+
+
+async def test_a_watcher_is_told_without_anybody_closing_the_log(log: EventLog, live: LiveDesk) -> None:
+    log.of("a")(page(7))
+    assert await read(live, "a", until=1) == [7]
+
+
+async def test_only_what_concerns_an_event_is_kept_and_signs_of_life_are_not(store: Store, log: EventLog) -> None:
+    tell = log.of("a")
+    tell(Progress(phase=Phase.CRAWL, place="通知"))
+    tell(Progress(phase=Phase.RANK, kind=EventKind.FALLBACK, place="部\x00门", reason="x" * 2000))
+    await log.close()
+    (kept,) = await store.live.after("a", 0)
+    assert (kept.kind, kept.data) == ("fallback", {"phase": "rank", "place": "部门", "reason": "x" * 500})
+
+
+async def test_a_log_that_cannot_be_written_harms_no_run(store: Store, log: EventLog) -> None:
+    async with store.sessions.writing() as session:
+        await session.execute(text("ALTER TABLE run_event RENAME TO elsewhere"))
+    tell = log.of("a")
+    for number in range(MOST_WAITING + 10):
+        tell(page(number))
+    await log.close()
+    async with store.sessions.writing() as session:
+        await session.execute(text("ALTER TABLE elsewhere RENAME TO run_event"))
+    tell(page(1))
+    await log.close()
+    assert await store.live.count("a") == 1
+
+
+async def test_readers_who_come_at_any_time_and_come_back_get_every_event_once(
+    store: Store, log: EventLog, live: LiveDesk
+) -> None:
+    tell = log.of("a")
+
+    async def run() -> None:
+        for number in range(60):
+            tell(page(number))
+            await asyncio.sleep(0.02)
+        await log.close()
+        await store.runs.end("a", None, status=RunStatus.SUCCEEDED, at=NOON)
+
+    async def come_back() -> list[int]:
+        numbers: list[int] = []
+        after = 0
+        while len(numbers) < 40:
+            numbers += await read(live, "a", after=after, until=5)
+            after = (await store.live.after("a", 0))[len(numbers) - 1].id or 0
+        return numbers + await read(live, "a", after=after)
+
+    async def come_late() -> list[int]:
+        await read(live, "a", until=20)
+        return await read(live, "a")
+
+    running = asyncio.create_task(run())
+    whole, returned, late = await asyncio.gather(read(live, "a"), come_back(), come_late())
+    await running
+    assert whole == returned == late == list(range(60))
+    assert not live._channels, "nobody watches any more, so nobody asks"
+
+
+async def test_a_run_that_ended_long_ago_is_told_whole_and_at_once(store: Store, log: EventLog) -> None:
+    tell = log.of("a")
+    for number in range(1200):
+        tell(page(number))
+    await log.close()
+    await store.runs.end("a", None, status=RunStatus.FAILED, at=NOON - dt.timedelta(hours=1))
+    live = LiveDesk(store=store, clock=NoonClock())
+    assert await read(live, "a") == list(range(1200))
+    assert await read(live, "a", after=2**31 - 1) == []
+
+
+async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: LiveDesk) -> None:
+    await store.runs.requeue("a")
+    told: list[tuple[RunStatus, bool]] = []
+    async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=5) as news:
+        async for one in news:
+            told.append((one.status, one.is_over))
+            if one.status is RunStatus.QUEUED:
+                await store.runs.take("a", executor="x", at=NOON)
+            elif one.status is RunStatus.RUNNING:
+                await store.runs.end("a", None, status=RunStatus.DEGRADED, at=NOON)
+    assert told == [
+        (RunStatus.QUEUED, False), (RunStatus.RUNNING, False), (RunStatus.DEGRADED, False), (RunStatus.DEGRADED, True),
+    ]  # fmt: skip
+
+
+async def test_where_nothing_happens_a_sign_of_life_comes(live: LiveDesk) -> None:
+    async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=0.01) as news:
+        await anext(news)
+        assert await anext(news) == News((), RunStatus.RUNNING)
+
+
+async def test_watching_ends_when_the_service_stops_and_leaves_nothing_behind(live: LiveDesk) -> None:
+    before = asyncio.all_tasks()
+    async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=5) as news:
+        assert await anext(news) == News([], RunStatus.RUNNING)
+        asyncio.get_running_loop().call_soon(live.close)
+        assert [one async for one in news] == []
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+    assert await read(live, "a") == [], "nor does anybody watch from then on"
+
+
+async def test_a_run_that_is_not_there_cannot_be_watched(live: LiveDesk) -> None:
+    with pytest.raises(NotFound, match="no run"):
+        await first(live, "nobody")

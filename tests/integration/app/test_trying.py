@@ -1,0 +1,107 @@
+"""Trials that people watch: two at once, not for ever, and gone when the service ends."""
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.app.trying import KEPT, MOST_WAITING, TrialDesk
+from monitor.bootstrap import App, open_app
+from monitor.errors import Conflict, NotFound, UsageError
+from monitor.settings import Settings
+
+
+class Travelled:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.at = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
+
+    def now(self) -> dt.datetime:
+        return self.at
+
+
+@pytest.fixture
+async def app(tmp_path: Path, sqlite_url: str, site: Any) -> AsyncIterator[App]:
+    settings = Settings(
+        data_dir=tmp_path, database_url=sqlite_url, pages={"delay_s": 0, "render": "never", "respect_robots": False},
+        network={"allowed_private_hosts": [site.host]},
+    )  # fmt: skip
+    async with open_app(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def release(site: Any, reply: Any) -> asyncio.Event:
+    """Until it is set, the page at /slow is not answered."""
+    event = asyncio.Event()
+
+    async def write(writer: asyncio.StreamWriter) -> None:
+        await event.wait()
+        writer.write(b"HTTP/1.1 404 Gone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    site.on("/slow", lambda _: write)
+    return event
+
+
+def desk_of(app: App, clock: Any = None, **limits: float) -> TrialDesk:
+    return TrialDesk(sources=app.sources, sweeps=app.sweeps, clock=clock or app.clock, **limits)
+
+
+async def state(desk: TrialDesk, trial_id: str, wanted: str) -> None:
+    async with asyncio.timeout(20):
+        while desk.get(trial_id).state != wanted:  # noqa: ASYNC110 -- a trial tells nobody of its state
+            await asyncio.sleep(0.01)
+
+
+async def test_the_third_waits_for_its_turn_and_closing_ends_them_all(
+    app: App, site: Any, release: asyncio.Event
+) -> None:
+    desk = desk_of(app)
+    trials = [await desk.start({"name": f"t{n}", "url": site.url("/slow")}, "anna") for n in range(3)]
+    await state(desk, trials[0].id, "running")
+    await state(desk, trials[1].id, "running")
+    assert desk.get(trials[2].id).state == "waiting"
+    await desk.cancel(trials[0].id)
+    await state(desk, trials[2].id, "running")
+    await desk.close()
+    assert {desk.get(one.id).state for one in trials} == {"cancelled"}
+    assert await app.sources.all() == []
+
+
+async def test_one_that_takes_too_long_is_told_so(app: App, site: Any, release: asyncio.Event) -> None:
+    desk = desk_of(app, longest_s=0.2)
+    trial = await desk.start({"name": "t", "url": site.url("/slow")}, "anna")
+    await state(desk, trial.id, "failed")
+    assert "did not end within" in (desk.get(trial.id).error or "")
+
+
+async def test_what_ended_is_forgotten_after_half_an_hour(app: App, site: Any, release: asyncio.Event) -> None:
+    clock = Travelled()
+    desk = desk_of(app, clock)
+    release.set()
+    trial = await desk.start({"name": "t", "url": site.url("/slow")}, "anna")
+    await state(desk, trial.id, "done")
+    clock.at += KEPT
+    assert desk.get(trial.id).result is not None
+    clock.at += dt.timedelta(seconds=1)
+    with pytest.raises(NotFound):
+        desk.get(trial.id)
+
+
+async def test_what_is_no_source_is_refused_at_once_and_so_is_a_crowd(
+    app: App, site: Any, release: asyncio.Event
+) -> None:
+    desk = desk_of(app)
+    with pytest.raises(UsageError, match="no web address"):
+        await desk.start({"name": "t", "url": "nowhere"}, "anna")
+    with pytest.raises(NotFound):
+        await desk.start({}, "anna", source_id=9)
+    for n in range(MOST_WAITING):
+        await desk.start({"name": f"t{n}", "url": site.url("/slow")}, "anna")
+    with pytest.raises(Conflict):
+        await desk.start({"name": "t", "url": site.url("/slow")}, "anna")
+    await desk.close()

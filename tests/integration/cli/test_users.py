@@ -1,0 +1,92 @@
+"""`monitor users`: people and tokens by command."""
+
+import asyncio
+import io
+import os
+import pty
+import select
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GOOD = "床前明月光疑是地上霜举头望明月"
+
+
+def test_people_are_added_given_a_password_and_listed_with_the_tokens(
+    typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_time = typed(["users", "add", "李雷", "--role", "admin"]).out.strip()
+    assert len(one_time) == 23
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{GOOD}\nand no more\n"))
+    changed = typed(["users", "passwd", "李雷", "--password-stdin"])
+    assert (changed.code, changed.out) == (0, "")
+    token = typed(["users", "token", "grafana", "--scope", "read", "--scope", "run", "--days", "30"]).out.strip()
+    assert len(token) == 43
+    listed = {one["name"]: one for one in typed(["users", "list", "--json"]).document["users"]}
+    assert [(one["kind"], one["role"]) for one in listed.values()] == [("token", "reader"), ("person", "admin")]
+    assert listed["grafana"]["scopes"] == ["read", "run"]
+    assert listed["李雷"]["state"] == ""
+    shown = typed(["users", "list"]).out
+    assert "grafana" in shown
+    with sqlite3.connect(tmp_path / "data" / "monitor.db") as connection:
+        audit = connection.execute("SELECT person, action, subject FROM audit_entry ORDER BY id").fetchall()
+        dump = "\n".join(connection.iterdump())
+    actions = [("person.add", "李雷"), ("person.password", "李雷"), ("token.add", "grafana")]
+    assert audit == [("cli", action, subject) for action, subject in actions]
+    for secret in (one_time, GOOD, token):
+        assert secret not in dump + shown
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["add", "a b"], "is no name to sign in with"),
+        (["add", "a", "--role", "king"], "There is no role 'king'"),
+        (["token", "a", "--scope", "fly"], "There is no scope 'fly'"),
+        (["token", "a", "--days", "0"], "1 to 3650 days"),
+        (["passwd", "nobody", "--password-stdin"], "There is nobody named 'nobody'"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(
+    typed: Any, words: list[str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{GOOD}\n"))
+    said = typed(["users", *words])
+    assert said.code == 2
+    assert told in said.complaint
+
+
+async def test_a_password_is_asked_for_without_showing_it(monitor: Any, here: Any) -> None:
+    assert (await here("users", "add", "anna")).code == 0
+    ours, theirs = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "monitor", "users", "passwd", "anna", cwd=monitor.folder, env=monitor.environment,
+        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+    )  # fmt: skip
+    try:
+        os.close(theirs)
+        shown = await asyncio.to_thread(read_until, ours, ": ")
+        os.write(ours, f"{GOOD}\n".encode())
+        shown += await asyncio.to_thread(read_until, ours, ": ")
+        os.write(ours, f"{GOOD}\n".encode())
+        shown += await asyncio.to_thread(read_until, ours, "from now on.\r\n")
+        assert await asyncio.wait_for(process.wait(), 60) == 0
+    finally:
+        os.close(ours)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert "anna signs in with the new password" in shown
+    assert GOOD not in shown
+
+
+def read_until(terminal: int, end: str) -> str:
+    """What the program shows, up to a text; the terminal shows nothing more of what is typed then."""
+    shown = b""
+    while not shown.endswith(end.encode()):
+        assert select.select([terminal], [], [], 60)[0], f"nothing came after {shown!r}"
+        shown += os.read(terminal, 1000)
+    return shown.decode()

@@ -1,0 +1,110 @@
+"""What people say of items, on both databases."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from monitor.domain.marks import HiddenItem, ItemNote
+from monitor.domain.tables import Item, Source
+from monitor.domain.urls import url_key
+from monitor.domain.words import ItemType, RankWish
+from monitor.errors import NotFound
+from monitor.store.database import Store
+from monitor.store.filters import ItemFilter
+
+NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
+
+
+async def saved(store: Store, source: Source | None, name: str) -> Item:
+    url = f"https://example.gov/{name}"
+    item = Item(
+        source_id=source.id if source else None, run_id="run-1", source=source.name if source else "gone",
+        section="通知", url=url, url_key=url_key(url), title=name, type=ItemType.NOTICE, first_seen=NOON,
+    )  # fmt: skip
+    return (await store.items.save(item))[0]
+
+
+@pytest.fixture
+async def item(store: Store, source: Source) -> Item:
+    return await saved(store, source, "一")
+
+
+async def test_a_star_is_of_one_person(store: Store, item: Item, source: Source) -> None:
+    number = item.id or 0
+    other = (await saved(store, source, "二")).id or 0
+    await store.marks.star("wang", number, at=NOON)
+    await store.marks.star("wang", number, at=NOON)
+    assert await store.marks.starred("wang", [number, other, 999]) == {number}
+    assert await store.marks.starred("li", [number]) == set()
+    assert [one.id for one in await store.items.list(ItemFilter(starred_by="wang"))] == [number]
+    assert await store.items.list(ItemFilter(starred_by="li")) == []
+    await store.marks.unstar("wang", number)
+    await store.marks.unstar("wang", number)
+    assert await store.marks.starred("wang", [number]) == set()
+
+
+async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
+    number = item.id or 0
+    first = await store.marks.note(ItemNote(item_id=number, person="wang", text="看\x00第三条", at=NOON))
+    await store.marks.note(ItemNote(item_id=number, person="li", text="已核实", at=NOON))
+    assert [(one.person, one.text) for one in await store.marks.notes(number)] == [
+        ("wang", "看第三条"), ("li", "已核实"),
+    ]  # fmt: skip
+    await store.marks.star("wang", number, at=NOON)
+    on_items = await store.marks.on_items("wang", [number, 999])
+    assert (on_items.starred, on_items.hidden, on_items.notes) == ({number}, set(), {number: 2})
+    await store.marks.remove_note(999, first.id or 0)
+    assert len(await store.marks.notes(number)) == 2
+    await store.marks.remove_note(number, first.id or 0)
+    assert [one.person for one in await store.marks.notes(number)] == ["li"]
+
+
+async def test_a_hidden_item_leaves_the_lists_and_is_not_forgotten(store: Store, item: Item, source: Source) -> None:
+    number = item.id or 0
+    other = (await saved(store, source, "二")).id or 0
+    await store.marks.hide(HiddenItem(item_id=number, person="wang", reason="重复", at=NOON))
+    await store.marks.hide(HiddenItem(item_id=number, person="li", reason="与业务无关", at=NOON))
+    assert [one.id for one in await store.items.list(ItemFilter())] == [other]
+    assert [one.id for one in await store.items.list(ItemFilter(is_hidden=True))] == [number]
+    assert len(await store.items.list(ItemFilter(is_hidden=None))) == 2
+    assert len(await store.items.for_run("run-1")) == 2
+    assert (await store.marks.on_items("wang", [number, other])).hidden == {number}
+    assert (await store.marks.hidden([number, other]))[number].reason == "与业务无关"
+    assert (await saved(store, source, "一")).id == number
+    await store.marks.show(number)
+    assert len(await store.items.list(ItemFilter())) == 2
+
+
+async def test_wishes_are_those_on_the_items_of_the_same_sources(store: Store, item: Item, source: Source) -> None:
+    like = await saved(store, source, "二")
+    elsewhere = await store.sources.add(Source(name="乙", url="https://b.example/", created_at=NOON))
+    other = await saved(store, elsewhere, "三")
+    await store.marks.wish("wang", item.id or 0, RankWish.HIGHER, at=NOON)
+    await store.marks.wish("wang", item.id or 0, RankWish.LOWER, at=NOON + timedelta(hours=2))
+    await store.marks.wish("li", item.id or 0, RankWish.HIGHER, at=NOON + timedelta(hours=1))
+    await store.marks.wish("wang", other.id or 0, RankWish.HIGHER, at=NOON)
+    wishes = await store.marks.wishes([like])
+    assert [(one.item_id, one.person, one.wish) for one in wishes] == [
+        (item.id, "li", RankWish.HIGHER), (item.id, "wang", RankWish.LOWER),
+    ]  # fmt: skip
+    assert (wishes[0].source_id, wishes[0].section, wishes[0].type) == (source.id, "通知", ItemType.NOTICE)
+    assert [one.item_id for one in await store.marks.wishes([other])] == [other.id]
+    await store.marks.unwish("wang", item.id or 0)
+    assert [one.person for one in await store.marks.wishes([item])] == ["li"]
+
+
+async def test_what_is_said_of_an_item_without_a_source_is_kept(store: Store, source: Source) -> None:
+    orphan = await saved(store, None, "四")
+    await store.marks.wish("wang", orphan.id or 0, RankWish.HIGHER, at=NOON)
+    assert [one.item_id for one in await store.marks.wishes([orphan])] == [orphan.id]
+
+
+async def test_marks_on_an_item_that_is_not_there_are_refused(store: Store) -> None:
+    with pytest.raises(NotFound):
+        await store.marks.star("wang", 7, at=NOON)
+    with pytest.raises(NotFound):
+        await store.marks.note(ItemNote(item_id=7, person="wang", text="?", at=NOON))
+    with pytest.raises(NotFound):
+        await store.marks.hide(HiddenItem(item_id=7, person="wang", reason="", at=NOON))
+    with pytest.raises(NotFound):
+        await store.marks.wish("wang", 7, RankWish.HIGHER, at=NOON)

@@ -1,0 +1,131 @@
+"""The first look: what is new by importance, how the day's runs went, what was not read, what sites kept from us."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from monitor.domain.marks import HiddenItem
+from monitor.domain.people import Person
+from monitor.domain.reading import UnseenPlace
+from monitor.domain.tables import Item, ModelCall, Run, Source
+from monitor.domain.words import Phase, RunStatus
+from monitor.store import Store
+from monitor.store.calendar import Day
+from monitor.store.outlook import TierCount
+
+NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def an_item(source: Source, number: int, **facts: Any) -> Item:
+    url = f"https://example.gov/{number}"
+    given = {"run_id": "run-1", "first_seen": NOON, "title": f"Title {number}"} | facts
+    return Item(source_id=source.id, source=source.name, section="news", url=url, url_key=url, **given)
+
+
+async def a_run(store: Store, source: Source, name: str, at: datetime, status: RunStatus) -> str:
+    await store.runs.create(Run(id=name, source_id=source.id, source=source.name, planned_at=at, status=status))
+    return name
+
+
+async def test_what_is_new_is_counted_by_tier_and_told_by_importance(store: Store, source: Source) -> None:
+    saved = await store.items.save_all(
+        [
+            an_item(source, 1, tier=2, rank=1),
+            an_item(source, 2, tier=1, rank=3),
+            an_item(source, 3, tier=1, rank=2, first_seen=NOON + HOUR),
+            an_item(source, 4),
+            an_item(source, 5, tier=1, rank=1, first_seen=NOON - HOUR),
+            an_item(source, 6, tier=1, rank=1),
+        ]
+    )
+    await store.marks.hide(HiddenItem(item_id=saved[5][0].id or 0, person="ada", reason="twice", at=NOON))
+    assert await store.outlook.tiers(NOON, fresh_since=NOON + HOUR) == [
+        TierCount(tier=1, count=2, fresh=1),
+        TierCount(tier=2, count=1, fresh=0),
+        TierCount(tier=None, count=1, fresh=0),
+    ]
+    assert [one.title for one in await store.outlook.first_items(NOON, 3)] == ["Title 3", "Title 2", "Title 1"]
+
+
+async def test_what_was_new_is_counted_by_day(store: Store, source: Source) -> None:
+    first = [NOON, NOON + 23 * HOUR, NOON + 24 * HOUR, NOON + 80 * HOUR, NOON - HOUR]
+    await store.items.save_all([an_item(source, n, first_seen=at) for n, at in enumerate(first)])
+    days = [Day((NOON + n * 24 * HOUR).date(), NOON + n * 24 * HOUR, NOON + (n + 1) * 24 * HOUR) for n in range(3)]
+    assert await store.outlook.new_by_day(days) == [2, 1, 0]
+
+
+async def test_the_last_run_of_a_source_that_ended_speaks_for_it(store: Store, source: Source) -> None:
+    other = await store.sources.add(Source(name="other", url="https://other.gov/", created_at=NOON))
+    await a_run(store, source, "yesterday", NOON - 24 * HOUR, RunStatus.FAILED)
+    await a_run(store, source, "early", NOON, RunStatus.FAILED)
+    last = await a_run(store, source, "late", NOON + HOUR, RunStatus.DEGRADED)
+    await a_run(store, source, "cancelled", NOON + 2 * HOUR, RunStatus.CANCELLED)
+    await a_run(store, source, "under way", NOON + 3 * HOUR, RunStatus.RUNNING)
+    await a_run(store, source, "waits", NOON + 4 * HOUR, RunStatus.QUEUED)
+    await a_run(store, other, "of the other", NOON, RunStatus.SUCCEEDED)
+    for run_id in ("early", last):
+        places = [UnseenPlace(section=run_id, url=f"https://example.gov/{n}", reason="Timeout: late") for n in (1, 2)]
+        await store.runs.add_unseen(run_id, places)
+    told = {one.source: (one.run_id, one.status) for one in await store.outlook.last_runs(NOON)}
+    assert told == {source.name: (last, RunStatus.DEGRADED), "other": ("of the other", RunStatus.SUCCEEDED)}
+    await store.runs.update("early", is_baseline=True)
+    firsts = {one.source: one.is_baseline for one in await store.outlook.last_runs(NOON)}
+    assert firsts == {source.name: True, "other": False}, "an earlier run of the day was the source's first"
+    count, places = await store.outlook.unread(NOON, 1)
+    assert (count, [(one.section, one.source, one.run_id) for one in places]) == (2, [("late", source.name, "late")])
+    assert await store.outlook.unread(NOON + 5 * HOUR, 1) == (0, [])
+
+
+async def test_the_pulse_is_what_waits_what_runs_and_what_was_spent(store: Store, source: Source) -> None:
+    assert (await store.outlook.pulse(NOON)).model_dump() == {
+        "queued": 0, "running": 0, "oldest_queued_at": None, "tokens": 0,
+    }  # fmt: skip
+    for number in (1, 2):
+        await a_run(store, source, f"waits {number}", NOON + number * HOUR, RunStatus.QUEUED)
+    await a_run(store, source, "runs", NOON, RunStatus.RUNNING)
+    for at in (NOON - HOUR, NOON):
+        call = ModelCall(run_id="r", phase=Phase.RANK, model="m", prompt_tokens=3, completion_tokens=4, at=at)
+        await store.usage.add(call)
+    pulse = await store.outlook.pulse(NOON)
+    assert (pulse.queued, pulse.running, pulse.oldest_queued_at, pulse.tokens) == (2, 1, NOON + HOUR, 7)
+
+
+async def test_a_look_is_kept_for_those_who_have_a_name_here(store: Store) -> None:
+    await store.people.add(Person(name="ada", password_hash="", created_at=NOON))
+    assert await store.outlook.last_look("ada") == (None, None)
+    assert await store.outlook.last_look("a token") is None
+    await store.outlook.keep_look("ada", NOON, NOON - HOUR)
+    await store.outlook.keep_look("a token", NOON, None)
+    assert await store.outlook.last_look("ada") == (NOON, NOON - HOUR)
+
+
+async def test_a_block_is_found_in_what_fell_back_and_in_what_was_not_seen_once_for_a_run(
+    store: Store, source: Source
+) -> None:
+    url = "https://example.gov/list"
+    for name, at in (("old", NOON - 48 * HOUR), ("new", NOON)):
+        await a_run(store, source, name, at, RunStatus.DEGRADED)
+        await store.runs.add_fallback(name, Phase.CRAWL, url, "WebBlocked/http_403: refused", NOON)
+        await store.runs.add_unseen(name, [UnseenPlace(section="s", url=url, reason="WebBlocked/http_403: refused")])
+    reason = "no date from the article: WebBlocked/captcha_required: a captcha"
+    await store.runs.add_fallback("new", Phase.CRAWL, "https://cdn.example/7", reason, NOON)
+    await store.runs.add_fallback("new", Phase.CRAWL, "https://example.gov/8", "Timeout: it said WebBlocked", NOON)
+    told = [(one.source, one.place, one.reason) for one in await store.outlook.blocks(NOON - HOUR)]
+    assert told == [
+        (source.name, "https://cdn.example/7", reason),
+        (source.name, url, "WebBlocked/http_403: refused"),
+    ]
+    assert len(await store.outlook.blocks(NOON - 72 * HOUR, source_id=source.id)) == 3
+    assert await store.outlook.blocks(NOON - 72 * HOUR, source_id=999) == []
+
+
+async def test_sections_of_many_sources_come_at_once(store: Store, source: Source, run: Run) -> None:
+    assert await store.sections.of_sources([]) == {}
+    assert await store.sections.of_sources([source.id or 0, 99]) == {}
+
+
+async def test_sources_are_told_in_a_line_each(store: Store, source: Source) -> None:
+    (one,) = await store.outlook.sources()
+    assert (one.name, one.is_enabled, one.is_planned, one.has_run, one.consecutive_failures) == (
+        source.name, True, False, False, 0,
+    )  # fmt: skip

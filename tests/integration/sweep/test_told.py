@@ -1,0 +1,58 @@
+"""What a run tells while it is at work: where it is, what it read and saved, what it asked, and what fell back."""
+
+from typing import Any
+
+from monitor.domain.words import EventKind
+from monitor.ports import Progress
+
+OLD = (400, 410, 420, 430, 440, 450)
+
+
+def of_kind(told: list[Progress], kind: EventKind) -> list[Progress]:
+    return [one for one in told if one.kind is kind]
+
+
+async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: Any, model: Any) -> None:
+    rows = bureau.rows(0, 1, *OLD)
+    bureau.show(rows)
+    page = bureau.site.url("/news/")
+    model.calls(("browse_page", {"url": page}))
+    model.calls(("save_result", {"title": rows[0].text, "url": bureau.site.url(rows[0].path), "type": "通知"}))
+    told: list[Progress] = []
+    run = await bureau.sweep(on_progress=told.append)
+
+    phases = [(str(one.phase), one.done, one.total) for one in of_kind(told, EventKind.PHASE)]
+    assert phases == [
+        ("navigate", 0, None), ("navigate", 1, 1), ("crawl", 0, 1), ("summarise", 0, 2), ("summarise", 1, 2),
+        ("summarise", 2, 2), ("rank", 0, 2), ("rank", 2, 2),
+    ]  # fmt: skip
+    begun, ended = of_kind(told, EventKind.SECTION)
+    assert (begun.place, begun.ordinal, begun.ended) == ("通知公告", 0, None)
+    assert (ended.ended, ended.pages, ended.candidates, ended.saved) == (run.sections[0].ended, 1, len(rows), 2)
+    (read,) = of_kind(told, EventKind.PAGE)
+    assert (read.url, read.candidates, read.reason) == (page, len(rows), "")
+    assert {one.title for one in of_kind(told, EventKind.SAVED)} == {item.title for item in run.items}
+    assert {one.item_id for one in of_kind(told, EventKind.SAVED)} == {item.id for item in run.items}
+
+    asked, answered = of_kind(told, EventKind.ASKED), of_kind(told, EventKind.ANSWERED)
+    assert len(asked) == len(answered) == len(model.requests) == run.usage.calls
+    assert sum(one.tokens or 0 for one in answered) == run.usage.prompt_tokens + run.usage.completion_tokens
+    assert {one.outcome for one in answered} == {"ok"}
+    fell = [(str(one.phase), one.place, one.reason) for one in of_kind(told, EventKind.FALLBACK)]
+    assert sorted(fell) == sorted((str(one.phase), one.where, one.reason) for one in run.fallbacks)
+    assert fell
+
+
+async def test_a_run_tells_of_a_page_that_it_cannot_read_and_of_a_call_that_failed(
+    bureau: Any, model: Any, reply: Any
+) -> None:
+    bureau.show(bureau.rows(0, 1, *OLD))
+    bureau.site.on("/v1/chat/completions", reply('{"error": {"message": "bad key"}}', 401))
+    told: list[Progress] = []
+    await bureau.sweep(on_progress=told.append)
+    assert of_kind(told, EventKind.ANSWERED)[0].outcome == "auth"
+    bureau.site.on("/news/", reply("gone", 500))
+    told.clear()
+    await bureau.sweep(on_progress=told.append)
+    (unread,) = of_kind(told, EventKind.PAGE)
+    assert unread.reason.startswith("BadGateway")

@@ -1,0 +1,83 @@
+"""The web part over a real application, asked without a port; people of every role who have signed in."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from monitor.bootstrap import App, open_app
+from monitor.settings import Settings
+from monitor.web.desk import new_web
+
+PASSWORD = "a long and quiet word"  # noqa: S105 -- of people who live for one test
+
+
+@dataclass
+class Browser:
+    """A client with the cookies of somebody who signed in, and the word that forms carry."""
+
+    client: httpx.AsyncClient
+    csrf: str
+
+    async def get(self, path: str, **more: Any) -> httpx.Response:
+        return await self.client.get(path, **more)
+
+    async def post(self, path: str, data: dict[str, Any] | None = None, **more: Any) -> httpx.Response:
+        return await self.client.post(path, data={"csrf": self.csrf, **(data or {})}, **more)
+
+    async def send(self, method: str, path: str, **more: Any) -> httpx.Response:
+        """A request of a script, with JSON."""
+        return await self.client.request(method, path, headers={"X-CSRF-Token": self.csrf}, **more)
+
+
+class Desk:
+    """The pages and the API of an application."""
+
+    def __init__(self, app: App, web: FastAPI, stack: AsyncExitStack) -> None:
+        self.app = app
+        self.web = web
+        self._stack = stack
+
+    async def visitor(self, **more: Any) -> httpx.AsyncClient:
+        """Somebody who has not signed in."""
+        transport = httpx.ASGITransport(app=self.web, raise_app_exceptions=False)
+        client = httpx.AsyncClient(transport=transport, base_url="http://monitor.test", **more)
+        return await self._stack.enter_async_context(client)
+
+    async def sign_in(self, role: str, *, language: str = "zh") -> Browser:
+        """Somebody of that role who has signed in; the role is the name too."""
+        if all(one.name != role for one in await self.app.people.all()):
+            await self.app.people.add(role, role)
+            await self.app.people.set_password(role, PASSWORD)
+        client = await self.visitor(headers={"Accept-Language": language})
+        answer = await client.post("/sign-in", data={"name": role, "password": PASSWORD})
+        assert answer.status_code == 303, answer.text
+        page = await client.get("/account")
+        found = re.search(r'<meta name="csrf-token" content="([^"]+)"', page.text)
+        assert found, page.text
+        return Browser(client, found[1])
+
+    async def program(self, role: str, *, scopes: list[str] | None = None) -> httpx.AsyncClient:
+        """A program with a token of that role."""
+        token = await self.app.tokens.make(f"{role}-program", role, scopes=scopes or [])
+        return await self.visitor(headers={"Authorization": f"Bearer {token}"})
+
+
+@pytest.fixture
+def desk_settings() -> Callable[[Settings], Settings]:
+    """What a test module wants to be set otherwise: override this fixture."""
+    return lambda settings: settings
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, sqlite_url: str, desk_settings: Callable[[Settings], Settings]) -> AsyncIterator[Desk]:
+    settings = desk_settings(Settings(data_dir=tmp_path, database_url=sqlite_url))
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(open_app(settings))
+        yield Desk(app, new_web(app), stack)

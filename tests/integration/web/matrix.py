@@ -1,0 +1,236 @@
+"""Who may do what: an entry for every route of the web part. `test_matrix.py` asks each of them as everybody.
+
+The status is that of somebody who may, for something that is not there and with nothing filled in: it shows that the
+gate was passed, and changes nothing. Who may not gets 401 or 403, or is sent to the sign-in page.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.domain.words import Role
+
+OPEN = None
+READER, EDITOR, ADMIN = Role.READER, Role.EDITOR, Role.ADMIN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """The least role, and what it gets; `program` is what a token gets where that differs.
+
+    `scopes` are those that a token needs beside the usual one; `sent` is a JSON body.
+    """
+
+    role: Role | None
+    status: int
+    program: int | None = None
+    scopes: tuple[str, ...] = ()
+    sent: Any = None
+
+
+def may(role: Role | None, status: int, **more: Any) -> Entry:
+    """An entry of the table."""
+    return Entry(role=role, status=status, **more)
+
+
+MATRIX: dict[str, Entry] = {
+    # what watches the service
+    "GET /healthz": may(OPEN, 200),
+    "GET /readyz": may(OPEN, 503),
+    "GET /metrics": may(READER, 200),
+    "GET /api/openapi.json": may(OPEN, 200),
+    # signing in, one's own account
+    "GET /sign-in": may(OPEN, 200),
+    "POST /sign-in": may(OPEN, 403),
+    "POST /sign-out": may(READER, 303),
+    "GET /account": may(READER, 200, program=403),
+    "POST /account/password": may(READER, 400, program=403),
+    "POST /account/language": may(READER, 303, program=403),
+    "POST /account/sessions/end-others": may(READER, 303, program=403),
+    "POST /account/sessions/{session_id}/end": may(READER, 404, program=403),
+    "POST /account/tokens": may(READER, 400, program=403),
+    "POST /account/tokens/{name}/revoke": may(READER, 404, program=403),
+    "GET /api/me": may(READER, 200),
+    "PUT /api/me/language": may(READER, 204, program=403, sent={"language": None}),
+    "PUT /api/me/password": may(READER, 400, program=403, sent={"old": "", "new": ""}),
+    "GET /api/me/sessions": may(READER, 200),
+    "DELETE /api/me/sessions/{session_id}": may(READER, 404),
+    "GET /api/me/tokens": may(READER, 200),
+    "POST /api/me/tokens": may(READER, 422),
+    "DELETE /api/me/tokens/{name}": may(READER, 404),
+    # people, tokens, audit
+    "GET /settings/people": may(ADMIN, 200),
+    "POST /settings/people": may(ADMIN, 400),
+    "POST /settings/people/sessions/{session_id}/end": may(ADMIN, 404),
+    "GET /settings/people/{name}": may(ADMIN, 404),
+    "POST /settings/people/{name}/role": may(ADMIN, 404),
+    "POST /settings/people/{name}/reset": may(ADMIN, 404),
+    "POST /settings/people/{name}/shut-out": may(ADMIN, 404),
+    "POST /settings/people/{name}/let-in": may(ADMIN, 404),
+    "GET /settings/tokens": may(ADMIN, 200),
+    "POST /settings/tokens": may(ADMIN, 400),
+    "POST /settings/tokens/{name}/revoke": may(ADMIN, 404),
+    "GET /audit": may(ADMIN, 200),
+    "GET /api/people": may(ADMIN, 200),
+    "POST /api/people": may(ADMIN, 422),
+    "GET /api/people/{name}": may(ADMIN, 404),
+    "PATCH /api/people/{name}": may(ADMIN, 404, sent={}),
+    "POST /api/people/{name}/reset": may(ADMIN, 404),
+    "GET /api/sessions": may(ADMIN, 200),
+    "DELETE /api/sessions/{session_id}": may(ADMIN, 404),
+    "GET /api/tokens": may(ADMIN, 200),
+    "POST /api/tokens": may(ADMIN, 422),
+    "DELETE /api/tokens/{name}": may(ADMIN, 404),
+    "GET /api/audit": may(ADMIN, 200),
+    # web.search
+    "GET /api/search": may(READER, 400),
+    # briefings and deliveries
+    "GET /briefings": may(READER, 200),
+    "GET /briefings/new": may(READER, 200),
+    "GET /briefings/now": may(READER, 200),
+    "POST /briefings/new": may(EDITOR, 422),
+    "GET /briefings/{briefing_id}": may(READER, 404),
+    "GET /briefings/{briefing_id}/export": may(READER, 422),
+    "GET /briefings/{briefing_id}/deliveries": may(READER, 404),
+    "GET /briefings/{briefing_id}/edit": may(EDITOR, 404),
+    "POST /briefings/{briefing_id}/edit": may(EDITOR, 404),
+    "POST /briefings/{briefing_id}/send": may(EDITOR, 422),
+    "POST /briefings/{briefing_id}/archive": may(EDITOR, 404),
+    "POST /briefings/{briefing_id}/unarchive": may(EDITOR, 404),
+    "GET /deliveries": may(READER, 200),
+    "GET /deliveries/{delivery_id}/briefing": may(READER, 404),
+    "POST /deliveries/{delivery_id}/retry": may(EDITOR, 404),
+    "GET /settings/targets": may(ADMIN, 200),
+    "POST /settings/targets/{name}/test": may(ADMIN, 404),
+    "GET /api/briefings": may(READER, 200),
+    "POST /api/briefings": may(EDITOR, 422),
+    "POST /api/briefings/preview": may(READER, 422),
+    "GET /api/briefings/{briefing_id:int}": may(READER, 404),
+    "PATCH /api/briefings/{briefing_id:int}": may(EDITOR, 422),
+    "DELETE /api/briefings/{briefing_id:int}": may(EDITOR, 404),
+    "POST /api/briefings/{briefing_id}/unarchive": may(EDITOR, 404),
+    "GET /api/briefings/{briefing_id}/export": may(READER, 422),
+    "POST /api/briefings/{briefing_id}/send": may(EDITOR, 422),
+    "GET /api/deliveries": may(READER, 200),
+    "POST /api/deliveries/{delivery_id}/retry": may(EDITOR, 404),
+    "GET /api/targets": may(ADMIN, 200),
+    "POST /api/targets/{name}/test": may(ADMIN, 404),
+    "GET /feeds/briefings.atom": may(READER, 200),
+    # items
+    "GET /feeds/items.atom": may(READER, 200),
+    "GET /items": may(READER, 200),
+    "GET /items/{item_id}": may(READER, 404),
+    "GET /items/{item_id}/saved": may(READER, 404),
+    "POST /items/{item_id}/star": may(READER, 422),
+    "POST /items/{item_id}/notes": may(READER, 400),
+    "POST /items/{item_id}/notes/{note_id}/remove": may(READER, 404),
+    "POST /items/{item_id}/feedback": may(READER, 404),
+    "POST /items/{item_id}/hide": may(EDITOR, 400),
+    "POST /items/{item_id}/show": may(EDITOR, 404),
+    "GET /api/items": may(READER, 200),
+    "GET /api/items/export": may(READER, 200),
+    "GET /api/items/{item_id}": may(READER, 404),
+    "GET /api/items/{item_id}/evidence": may(READER, 404),
+    "GET /api/items/{item_id}/saved": may(READER, 404),
+    "PUT /api/items/{item_id}/star": may(READER, 404),
+    "DELETE /api/items/{item_id}/star": may(READER, 404),
+    "POST /api/items/{item_id}/notes": may(READER, 404, sent={"text": "x"}),
+    "DELETE /api/items/{item_id}/notes/{note_id}": may(READER, 404),
+    "PUT /api/items/{item_id}/feedback": may(READER, 404, sent={"wish": "higher"}),
+    "DELETE /api/items/{item_id}/feedback": may(READER, 404),
+    "PUT /api/items/{item_id}/hidden": may(EDITOR, 404, sent={"reason": "x"}),
+    "DELETE /api/items/{item_id}/hidden": may(EDITOR, 404),
+    # today and health
+    "GET /": may(READER, 200),
+    "GET /health": may(READER, 200),
+    "GET /health/alarms": may(READER, 200),
+    "GET /health/sources/{source_id}": may(READER, 404),
+    "GET /health/blocks": may(READER, 200),
+    "GET /health/costs": may(READER, 200),
+    "GET /api/today": may(READER, 200),
+    "GET /api/health": may(READER, 200),
+    "GET /api/alarms": may(READER, 200),
+    "GET /api/blocks": may(READER, 200),
+    "GET /api/costs": may(READER, 200),
+    # sources
+    "GET /sources": may(READER, 200),
+    "POST /sources": may(EDITOR, 400),
+    "POST /sources/bulk": may(EDITOR, 400),
+    "POST /sources/sample": may(ADMIN, 400, scopes=("run",)),
+    "GET /sources/new": may(EDITOR, 200),
+    "POST /sources/trials": may(EDITOR, 400, scopes=("run",)),
+    "GET /sources/trials/{trial_id}": may(EDITOR, 404),
+    "GET /sources/trials/{trial_id}/steps": may(EDITOR, 404),
+    "POST /sources/trials/{trial_id}/stop": may(EDITOR, 404),
+    "GET /sources/export": may(READER, 200),
+    "GET /sources/import": may(ADMIN, 200),
+    "POST /sources/import": may(ADMIN, 400),
+    "GET /sources/{source_id}": may(READER, 404),
+    "POST /sources/{source_id}/run": may(EDITOR, 404, scopes=("run",)),
+    "GET /sources/{source_id}/remove": may(ADMIN, 404),
+    "POST /sources/{source_id}/remove": may(ADMIN, 404),
+    "GET /sources/{source_id}/edit": may(EDITOR, 404),
+    "POST /sources/{source_id}/edit": may(EDITOR, 404),
+    "POST /sources/{source_id}/try": may(EDITOR, 404, scopes=("run",)),
+    "GET /api/sources": may(READER, 200),
+    "POST /api/sources": may(EDITOR, 422),
+    "POST /api/sources/bulk": may(EDITOR, 422),
+    "POST /api/sources/trials": may(EDITOR, 422, scopes=("run",)),
+    "GET /api/sources/trials/{trial_id}": may(EDITOR, 404),
+    "DELETE /api/sources/trials/{trial_id}": may(EDITOR, 404),
+    "POST /api/sources/import": may(ADMIN, 415),
+    "GET /api/sources/export": may(READER, 200),
+    "GET /api/sources/{source_id:int}": may(READER, 404),
+    "PATCH /api/sources/{source_id:int}": may(EDITOR, 422),
+    "DELETE /api/sources/{source_id:int}": may(ADMIN, 404),
+    "POST /api/sources/{source_id:int}/run": may(EDITOR, 404, scopes=("run",)),
+    # runs
+    "GET /runs": may(READER, 200),
+    "GET /runs/{run_id}": may(READER, 404),
+    "POST /runs/{run_id}/cancel": may(EDITOR, 404, scopes=("run",)),
+    "POST /runs/{run_id}/retry": may(EDITOR, 404, scopes=("run",)),
+    "GET /api/runs": may(READER, 200),
+    "POST /api/runs": may(EDITOR, 422, scopes=("run",)),
+    "GET /api/runs/{run_id}": may(READER, 404),
+    "GET /api/runs/{run_id}/candidates": may(READER, 404),
+    "GET /api/runs/{run_id}/calls": may(READER, 404),
+    "GET /api/runs/{run_id}/events": may(READER, 404),
+    "POST /api/runs/{run_id}/cancel": may(EDITOR, 404, scopes=("run",)),
+    "POST /api/runs/{run_id}/retry": may(EDITOR, 404, scopes=("run",)),
+    # settings
+    "GET /settings": may(ADMIN, 200),
+    "POST /settings/forget": may(ADMIN, 303),
+    "GET /settings/model": may(ADMIN, 200),
+    "POST /settings/model": may(ADMIN, 303),
+    "POST /settings/model/test": may(ADMIN, 200),
+    "GET /settings/search": may(ADMIN, 200),
+    "POST /settings/search": may(ADMIN, 303),
+    "POST /settings/search/test": may(ADMIN, 400),
+    "GET /settings/limits": may(ADMIN, 200),
+    "POST /settings/limits": may(ADMIN, 303),
+    "GET /settings/network": may(ADMIN, 200),
+    "POST /settings/network": may(ADMIN, 303),
+    "GET /settings/prompts": may(ADMIN, 200),
+    "GET /settings/prompts/{name}": may(ADMIN, 404),
+    "POST /settings/prompts/{name}": may(ADMIN, 404),
+    "POST /settings/prompts/{name}/back": may(ADMIN, 404),
+    "GET /settings/storage": may(ADMIN, 200),
+    "POST /settings/storage/prune": may(ADMIN, 200),
+    "POST /settings/targets": may(ADMIN, 400),
+    "GET /settings/targets/new": may(ADMIN, 200),
+    "GET /settings/targets/{name}/edit": may(ADMIN, 404),
+    "POST /settings/targets/{name}/edit": may(ADMIN, 404),
+    "POST /settings/targets/{name}/remove": may(ADMIN, 404),
+    "GET /api/settings": may(ADMIN, 200),
+    "PATCH /api/settings": may(ADMIN, 422),
+    "DELETE /api/settings/{path}": may(ADMIN, 404),
+    "POST /api/settings/model/test": may(ADMIN, 200),
+    "POST /api/settings/search/test": may(ADMIN, 422),
+    "GET /api/storage": may(ADMIN, 200),
+    "POST /api/storage/prune": may(ADMIN, 422),
+    "GET /api/prompts": may(ADMIN, 200),
+    "GET /api/prompts/{name}": may(ADMIN, 404),
+    "PUT /api/prompts/{name}": may(ADMIN, 422),
+    "DELETE /api/prompts/{name}": may(ADMIN, 404),
+    "PUT /api/targets/{name}": may(ADMIN, 422),
+    "DELETE /api/targets/{name}": may(ADMIN, 404),
+}

@@ -1,0 +1,321 @@
+"""Items: the list and its search, one item, what it rests on, and what people say of it."""
+
+import csv
+import datetime as dt
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from monitor.domain.evidence import Claim, ClaimKind, Links
+from monitor.domain.revisions import ChangeKind, ItemSight, Revision, Seen
+from monitor.domain.sighting import Sighting, Way
+from monitor.domain.tables import Item, Run, Source
+from monitor.domain.urls import url_key
+from monitor.domain.words import DateSource, ItemType, RunStatus, SummaryBy
+from monitor.evidence.records import Records
+from monitor.evidence.storage import Storage
+
+NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
+PAGE = """<html><head><title>通知</title><meta name="PubDate" content="2026-11-20"></head><body>
+<ul><li>2026-11-20</li><li><a href="/tz/9.html">另一则</a> 2026-11-20</li></ul>
+<p>首页 要闻 政务公开 互动交流</p><h1>关于光伏发电的通知（1）</h1><p>发布日期：2026-11-20</p>
+<p>全省共有光伏电站一百二十座，<b>总装机</b>容量3.5万千瓦。</p><script>alert(1)</script>
+<p>&lt;img src=x onerror=alert(2)&gt; 请于月底前报送。</p></body></html>"""
+
+
+@dataclass
+class Shelf:
+    """Items of two sources, the newest with a saved page behind it."""
+
+    desk: Any
+    ids: list[int]
+
+    @property
+    def first(self) -> int:
+        return self.ids[0]
+
+
+@pytest.fixture
+async def shelf(desk: Any) -> Shelf:
+    store = desk.app.store
+    ids = []
+    for name, tags in (("示例部", ["能源"]), ("乙委", [])):
+        source = await store.sources.add(Source(name=name, url=f"https://{name}.example/", tags=tags, created_at=NOW))
+        await store.runs.create(
+            Run(id=f"run-{name}", source_id=source.id, source=name, status=RunStatus.SUCCEEDED, planned_at=NOW)
+        )
+        for number in (1, 2, 3):
+            url = f"https://{name}.example/tz/{number}.html"
+            item = Item(
+                source_id=source.id, run_id=f"run-{name}", source=name, section="通知公告", url=url,
+                url_key=url_key(url), title=f"关于{'光伏发电' if number == 1 else '储能'}的通知（{number}）",
+                date=dt.date(2026, 11, 21 - number), date_source=DateSource.LISTED, type=ItemType.NOTICE,
+                summary="部署<b>专项</b>检查。", summary_by=SummaryBy.EXTRACT, rank=number, tier=4, language="zh",
+                document_number="示发〔2026〕7号" if number == 1 else None, first_seen=NOW, late=number == 3,
+            )  # fmt: skip
+            saved, _ = await store.items.save(item)
+            await store.items.update(saved.id, text=f"正文第{number}篇：分布式电站并网。")
+            ids.append(saved.id)
+    return Shelf(desk, ids)
+
+
+async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: bytes | None = None) -> str:
+    """A record of the first item's page, with claims on it."""
+    app = shelf.desk.app
+    records = Records(store=app.store, storage=Storage(str(app.settings.data_dir)))
+    recorder = records.recorder("run-示例部", attempt=1)
+    sighting = Sighting(
+        url="https://示例部.example/tz/1.html", way=Way.HTTP, at=NOW, final_url="https://示例部.example/tz/1.html",
+        status=200, headers={"content-type": "text/html; charset=utf-8"}, body=body or PAGE.encode(),
+    )  # fmt: skip
+    record = await recorder.keep(sighting)
+    await app.store.items.update(shelf.first, evidence=[record])
+    rows = [
+        Claim(item_id=shelf.first, kind=kind, claim=claim, passage=passage, record_id=record)
+        for kind, claim, passage in claims
+    ]
+    run = "run-示例部"
+    sight = ItemSight.of(shelf.first, run, Seen(url="https://x.example", seen_at=NOW))
+    await app.store.revisions.keep(sight, links=Links({shelf.first: rows}, instead_of=frozenset()))
+    return record
+
+
+async def titles(browser: Any, query: str) -> list[int]:
+    answer = await browser.get(f"/api/items?{query}")
+    assert answer.status_code == 200, answer.text
+    return [one["id"] for one in answer.json()["items"]]
+
+
+async def test_the_list_is_narrowed_by_every_filter(shelf: Shelf) -> None:
+    browser = await shelf.desk.sign_in("reader")
+    ids = shelf.ids
+    assert await titles(browser, "") == [ids[3], ids[0], ids[4], ids[1], ids[5], ids[2]]
+    assert await titles(browser, "source=乙委") == ids[3:]
+    assert await titles(browser, "tag=能源") == ids[:3]
+    assert await titles(browser, "type=规划") == []
+    assert await titles(browser, "since=2026-11-20") == [ids[3], ids[0]]
+    assert await titles(browser, "until=2026-11-18") == [ids[5], ids[2]]
+    assert await titles(browser, "section=公告&document_number=示发[2026]7号") == [ids[3], ids[0]]
+    assert await titles(browser, "section=没有") == []
+    assert await titles(browser, "language=zh&late=true") == [ids[5], ids[2]]
+    assert await titles(browser, "language=en") == []
+    assert await titles(browser, "q=光伏发电") == [ids[3], ids[0]]
+    assert await titles(browser, "q=并网 第2篇") == [ids[4], ids[1]]
+
+
+async def test_a_list_goes_on_where_its_cursor_says(shelf: Shelf) -> None:
+    browser = await shelf.desk.sign_in("reader")
+    for query in ("", "&q=通知"):
+        seen, address = [], f"/api/items?limit=4{query}"
+        answer = (await browser.get(address)).json()
+        seen += [one["id"] for one in answer["items"]]
+        assert answer["total"] in (6, None)
+        answer = (await browser.get(f"{address}&cursor={answer['next']}")).json()
+        seen += [one["id"] for one in answer["items"]]
+        assert answer["next"] is None
+        assert sorted(seen) == sorted(shelf.ids)
+        assert len(seen) == 6
+    for wrong in ("x", "WyJ4Iiw3XQ", "WzcsIngiXQ"):
+        assert (await browser.get(f"/api/items?cursor={wrong}")).status_code == 400
+    assert (await browser.get("/api/items?q=。")).status_code == 400
+    assert (await browser.get("/api/items?source=never")).status_code == 404
+    for wrong in ("since=2026-02-30", "since=0", "seen_since=0", "seen_since=2026-02-03T08:00:00"):
+        assert (await browser.get(f"/api/items?{wrong}")).status_code == 422
+    assert len(await titles(browser, "seen_since=2026-11-21T16:00:00%2B08:00")) == 6
+    assert await titles(browser, "seen_since=2026-11-21T08:00:01Z") == []
+
+
+async def test_the_page_marks_what_was_searched_for_and_nothing_of_it_is_markup(shelf: Shelf) -> None:
+    browser = await shelf.desk.sign_in("reader")
+    page = await browser.get("/items?q=光伏发电&source=&since=")
+    assert "关于<mark>光伏发电</mark>的通知" in page.text
+    assert "示例部" in page.text
+    assert "&lt;b&gt;专项&lt;/b&gt;" in (await browser.get("/items")).text
+    assert "没有" in (await browser.get("/items?q=风电")).text
+    assert (await browser.get("/items?since=yesterday")).status_code == 400
+    wrong = await browser.get("/items?q=。")
+    assert wrong.status_code == 200
+    assert "nothing to search for" in wrong.text
+
+
+async def test_a_star_is_given_and_taken_with_and_without_a_script(shelf: Shelf) -> None:
+    browser, other = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
+    assert (await browser.send("PUT", f"/api/items/{shelf.first}/star")).status_code == 204
+    assert await titles(browser, "starred=true") == [shelf.first]
+    assert await titles(other, "starred=true") == []
+    page = (await browser.get("/items?starred=true")).text
+    assert 'aria-pressed="true"' in page
+    form = {"starred": "false", "back": "/items?starred=true"}
+    answer = await browser.post(f"/items/{shelf.first}/star", form)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/items?starred=true")
+    answer = await browser.post(f"/items/{shelf.first}/star", {"starred": "true", "back": "//evil.example/"})
+    assert answer.headers["location"] == "/"
+    assert (await browser.send("DELETE", f"/api/items/{shelf.first}/star")).status_code == 204
+    assert await titles(browser, "starred=true") == []
+    assert (await browser.send("PUT", "/api/items/999/star")).status_code == 404
+
+
+async def test_a_hidden_item_leaves_lists_feeds_exports_and_briefings_until_it_is_shown(shelf: Shelf) -> None:
+    reader, editor = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
+    path = f"/api/items/{shelf.first}"
+    assert (await reader.send("PUT", f"{path}/hidden", json={"reason": "重复"})).status_code == 403
+    assert (await reader.post(f"/items/{shelf.first}/hide", {"reason": "重复"})).status_code == 403
+    assert (await editor.post(f"/items/{shelf.first}/hide", {"reason": " "})).status_code == 400
+    hidden = await editor.send("PUT", f"{path}/hidden", json={"reason": "重复"})
+    assert hidden.json() | {"at": ""} == {"person": "editor", "reason": "重复", "at": ""}
+    assert shelf.first not in await titles(reader, "")
+    assert await titles(reader, "hidden=only") == [shelf.first]
+    assert shelf.first in await titles(reader, "hidden=both")
+    assert "https://示例部.example/tz/1.html" not in (await reader.get("/feeds/items.atom")).text
+    assert "https://示例部.example/tz/1.html" not in (await reader.get("/api/items/export")).text
+    page = (await editor.get(f"/items/{shelf.first}")).text
+    assert "重复" in page
+    assert (await editor.post(f"/items/{shelf.first}/show")).status_code == 303
+    assert shelf.first in await titles(reader, "")
+    actions = [(one.person, one.action, one.detail) for one in await shelf.desk.app.audit.entries()]
+    assert ("editor", "item.show", {"before": "重复"}) in actions
+    assert ("editor", "item.hide", {"after": "重复"}) in actions
+
+
+async def test_notes_are_for_everybody_and_only_their_writer_removes_them(shelf: Shelf) -> None:
+    reader, editor = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
+    path = f"/api/items/{shelf.first}"
+    note = (await reader.send("POST", f"{path}/notes", json={"text": "看\u0000第三条 <i>"})).json()
+    assert (note["person"], note["text"]) == ("reader", "看第三条 <i>")
+    assert "看第三条 &lt;i&gt;" in (await editor.get(f"/items/{shelf.first}")).text
+    assert (await editor.send("DELETE", f"{path}/notes/{note['id']}")).status_code == 400
+    assert (await reader.send("DELETE", f"{path}/notes/999")).status_code == 404
+    assert (await reader.send("POST", f"{path}/notes", json={"text": ""})).status_code == 422
+    assert (await reader.post(f"/items/{shelf.first}/notes", {"text": "二"})).status_code == 303
+    assert (await reader.send("DELETE", f"{path}/notes/{note['id']}")).status_code == 204
+    assert [one["text"] for one in (await reader.get(path)).json()["notes"]] == ["二"]
+
+
+async def test_feedback_says_what_the_next_ranking_will_do(shelf: Shelf) -> None:
+    reader = await shelf.desk.sign_in("reader")
+    path = f"/api/items/{shelf.first}"
+    assert (await reader.send("PUT", f"{path}/feedback", json={"wish": "sideways"})).status_code == 422
+    assert (await reader.send("PUT", f"{path}/feedback", json={"wish": "higher"})).status_code == 204
+    detail = (await reader.get(path)).json()
+    assert (detail["lift"], [one["wish"] for one in detail["feedback"]]) == ("higher", ["higher"])
+    like = (await reader.get(f"/api/items/{shelf.ids[1]}")).json()
+    assert (like["lift"], like["feedback"], [one["item"] for one in like["like_feedback"]]) == (
+        "higher", [], [shelf.first],
+    )  # fmt: skip
+    assert (await reader.get(f"/api/items/{shelf.ids[3]}")).json()["lift"] is None
+    assert (await reader.post(f"/items/{shelf.first}/feedback", {"wish": "none"})).status_code == 303
+    assert (await reader.get(path)).json()["feedback"] == []
+
+
+async def test_evidence_leads_to_the_passage_on_the_saved_page(shelf: Shelf) -> None:
+    reader, admin = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("admin")
+    record = await keep(
+        shelf,
+        [
+            (ClaimKind.FIGURE, "3.5万千瓦", "全省共有光伏电站一百二十座，总装机 容量3.5万千瓦。"),
+            (ClaimKind.DATE, "2026-11-20", "2026-11-20"),
+            (ClaimKind.PAGE, "https://示例部.example/tz/1.html", ""),
+            (ClaimKind.ATTACHMENT, "https://示例部.example/tz/9.html", "/tz/9.html"),
+            (ClaimKind.SUMMARY, "没有的话。", "这句话不在页面上。"),
+        ],
+    )
+    proof = (await reader.get(f"/api/items/{shelf.first}/evidence")).json()
+    assert [one["kind"] for one in proof["claims"]] == ["figure", "date", "page", "attachment", "summary"]
+    assert [one["file"] for one in proof["records"]] == [None]
+    admins = (await admin.get(f"/api/items/{shelf.first}/evidence")).json()
+    assert admins["records"][0]["file"].endswith(".warc.gz")
+    page = (await reader.get(f"/items/{shelf.first}")).text
+    assert f"/items/{shelf.first}/saved?claim=1#passage" in page
+    saved = await reader.get(f"/items/{shelf.first}/saved?claim=1")
+    assert '<mark id="passage">全省共有光伏电站一百二十座，总装机容量3.5万千瓦。</mark>' in saved.text
+    assert record in saved.text
+    assert "<script>alert" not in saved.text
+    assert "&lt;img src=x onerror=alert(2)&gt;" in saved.text
+    wire = (await reader.get(f"/api/items/{shelf.first}/saved?claim=2")).json()
+    assert wire["text"][wire["start"] : wire["end"]] == "2026-11-20"
+    assert wire["text"][: wire["start"]].endswith("发布日期：")  # the one beside the title, not the first on the page
+    whole = (await reader.get(f"/api/items/{shelf.first}/saved?claim=3")).json()
+    assert (whole["start"], whole["text"].count("2026-11-20")) == (None, 3)
+    source = (await reader.get(f"/api/items/{shelf.first}/saved?claim=4")).json()
+    assert source["is_source"]
+    assert source["text"][source["start"] : source["end"]] == "/tz/9.html"
+    lost = await reader.get(f"/items/{shelf.first}/saved?claim=5")
+    assert "<mark" not in lost.text
+    assert "这句话不在页面上" in lost.text
+    assert (await reader.get(f"/api/items/{shelf.first}/saved?claim=6")).status_code == 404
+    assert (await reader.get(f"/api/items/{shelf.ids[1]}/saved")).status_code == 404
+
+
+async def test_a_record_that_was_altered_proves_nothing_and_that_is_said(shelf: Shelf) -> None:
+    reader = await shelf.desk.sign_in("reader")
+    await keep(shelf, [(ClaimKind.FIGURE, "3.5万千瓦", "总装机容量3.5万千瓦")])
+    (file,) = shelf.desk.app.settings.data_dir.rglob("*.warc.gz")
+    file.write_bytes(b"something else")
+    wire = (await reader.get(f"/api/items/{shelf.first}/saved?claim=1")).json()
+    assert (wire["text"], wire["start"]) == ("", None)
+    assert "altered or damaged" in wire["problem"]
+    for path in (f"/items/{shelf.first}", f"/items/{shelf.first}/saved?claim=1"):
+        page = await reader.get(path)
+        assert page.status_code == 200
+        assert "证明" in page.text
+
+
+async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
+    reader = await shelf.desk.sign_in("reader", language="en")
+    store = shelf.desk.app.store
+    edit = {
+        "op": "changed", "part": "article", "article": "第三条", "before": "补贴每瓦3元。", "after": "补贴每瓦5元<b>。",
+    }  # fmt: skip
+    revision = Revision(
+        item_id=shelf.first, run_id="run-示例部", seen_at=NOW, kind=ChangeKind.CHANGED, edits=[edit], more_edits=2
+    )
+    sight = ItemSight.of(shelf.first, "run-示例部", Seen(url="https://x.example", seen_at=NOW))
+    await store.revisions.keep(sight, revision=revision)
+    page = (await reader.get(f"/items/{shelf.first}")).text
+    assert '<del><span class="unseen">removed: </span>3</del>' in page
+    assert '<ins><span class="unseen">added: </span>5</ins>' in page
+    assert "&lt;b&gt;" in page
+    assert "第三条 changed." in page
+    assert "and 2 more changes" in page
+
+
+async def test_copies_of_a_document_name_each_other(shelf: Shelf) -> None:
+    reader = await shelf.desk.sign_in("reader")
+    detail = (await reader.get(f"/api/items/{shelf.first}")).json()
+    assert [one["id"] for one in detail["copies"]] == [shelf.ids[3]]
+    assert (await reader.get(f"/api/items/{shelf.ids[1]}")).json()["interpretations"] == []
+    assert f'href="/items/{shelf.ids[3]}"' in (await reader.get(f"/items/{shelf.first}")).text
+
+
+async def test_exports_and_the_feed_hold_what_the_filters_leave(shelf: Shelf) -> None:
+    reader = await shelf.desk.sign_in("reader")
+    answer = await reader.get("/api/items/export?format=csv&source=乙委")
+    assert 'filename="items.csv"' in answer.headers["content-disposition"]
+    assert len(list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))) == 3
+    assert len(json.loads((await reader.get("/api/items/export?format=json&q=光伏")).text)["items"]) == 2
+    assert (await reader.get("/api/items/export?format=xlsx")).content.startswith(b"PK")
+    assert (await reader.get("/api/items/export?format=pdf")).status_code == 422
+    feed = await reader.get("/feeds/items.atom?type=通知&limit=2")
+    assert feed.headers["content-type"].startswith("application/atom+xml")
+    root = etree.fromstring(feed.content)
+    assert len(root.findall("{http://www.w3.org/2005/Atom}entry")) == 2
+
+
+async def test_feed_readers_sign_in_with_a_token_as_their_password(shelf: Shelf) -> None:
+    token = await shelf.desk.app.tokens.make("reader-program", "reader", scopes=["read"])
+    nobody = await shelf.desk.visitor()
+    assert (await nobody.get("/feeds/items.atom")).status_code == 401
+    assert (await nobody.get("/feeds/items.atom", auth=("any", token))).status_code == 200
+    assert (await nobody.get("/feeds/items.atom", auth=("any", "wrong"))).status_code == 401
+    assert (await nobody.get(f"/feeds/items.atom?token={token}")).status_code == 401
+
+
+async def test_no_item_is_no_page(shelf: Shelf) -> None:
+    reader = await shelf.desk.sign_in("reader")
+    for path in ("/items/999", "/items/999/saved", "/api/items/999", "/api/items/999/evidence", "/api/items/999/saved"):
+        assert (await reader.get(path)).status_code == 404
+    assert (await reader.get("/api/items/0")).status_code == 422

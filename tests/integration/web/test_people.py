@@ -1,0 +1,149 @@
+"""The account, Settings › People and Tokens, and the audit, by page and by API."""
+
+import re
+from typing import Any
+
+from monitor.web.gate import SESSION_COOKIE
+from tests.integration.web.conftest import PASSWORD
+
+
+def secret_in(page: Any) -> str:
+    found = re.search(r'<code class="secret">([^<]+)</code>', page.text)
+    assert found, page.text
+    return found[1]
+
+
+async def actions(desk: Any) -> list[tuple[str, str, str]]:
+    return [(one.person, one.action, one.subject) for one in await desk.app.audit.entries()]
+
+
+async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(desk: Any) -> None:
+    admin = await desk.sign_in("admin")
+    made = await admin.post("/settings/people", {"name": "李雷", "role": "editor"})
+    password = secret_in(made)
+    assert password not in (await admin.get("/settings/people")).text
+    theirs = await desk.visitor()
+    assert (await theirs.post("/sign-in", data={"name": "李雷", "password": password})).status_code == 303
+    assert "李雷" in (await admin.get("/settings/people/李雷")).text
+    await admin.post("/settings/people/李雷/role", {"role": "reader"})
+    assert (await desk.app.people.of("李雷")).role == "reader"
+    reset = secret_in(await admin.post("/settings/people/李雷/reset"))
+    assert (await theirs.get("/account")).status_code == 303
+    assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 303
+    await admin.post("/settings/people/李雷/shut-out")
+    assert (await theirs.get("/account")).status_code == 303
+    assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 403
+    await admin.post("/settings/people/李雷/let-in")
+    assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 303
+    done = ["person.let_in", "person.shut_out", "person.reset", "person.role", "person.add"]
+    assert await actions(desk) == [("admin", action, "李雷") for action in done]
+    everything = str([one.detail for one in await desk.app.audit.entries()])
+    assert password not in everything
+    assert reset not in everything
+
+
+async def test_what_cannot_be_added_comes_back_with_its_reason(desk: Any) -> None:
+    admin = await desk.sign_in("admin")
+    page = await admin.post("/settings/people", {"name": "<b>x", "role": "reader"})
+    assert page.status_code == 400
+    assert "is no name to sign in with" in page.text
+    assert "<b>x" not in page.text
+    assert (await admin.post("/settings/people", {"name": "x", "role": "king"})).status_code == 400
+    assert (await admin.post("/settings/people/admin/shut-out")).status_code == 409
+    assert (await admin.get("/settings/people/nobody")).status_code == 404
+    assert await actions(desk) == []
+
+
+async def test_everybody_ends_their_own_sessions_and_an_administrator_anybodys(desk: Any) -> None:
+    here, there, third = [await desk.sign_in("reader") for _ in range(3)]
+    admin = await desk.sign_in("admin")
+    ids = {one.id: one for one in await desk.app.people.sessions("reader")}
+    of_there = await desk.app.people.visitor_of(there.client.cookies[SESSION_COOKIE])
+    page = await here.get("/account")
+    assert sum(f"/account/sessions/{one}/end" in page.text for one in ids) == 2, "this session cannot end itself here"
+    assert f"/account/sessions/{of_there[1].id}/end" in page.text
+    await here.post(f"/account/sessions/{of_there[1].id}/end")
+    assert (await there.get("/account")).status_code == 303
+    await here.post("/account/sessions/end-others")
+    assert (await third.get("/account")).status_code == 303
+    (left,) = await desk.app.people.sessions("reader")
+    (of_admin,) = await desk.app.people.sessions("admin")
+    assert (await here.post(f"/account/sessions/{of_admin.id}/end")).status_code == 404
+    assert (await here.send("DELETE", f"/api/me/sessions/{of_admin.id}")).status_code == 404
+    assert (await admin.post(f"/settings/people/sessions/{left.id}/end")).status_code == 303
+    assert (await here.get("/account")).status_code == 303
+
+
+async def test_a_password_is_changed_with_the_old_one(desk: Any) -> None:
+    browser = await desk.sign_in("reader", language="en")
+    asked = {"old": "wrong", "new": "another long sentence", "again": "another long sentence"}
+    page = await browser.post("/account/password", asked)
+    assert page.status_code == 400
+    assert "The old password is wrong." in page.text
+    assert (await browser.post("/account/password", asked | {"old": PASSWORD})).status_code == 303
+    assert (await browser.get("/account")).status_code == 200
+    changed = {"old": "another long sentence", "new": PASSWORD}
+    assert (await browser.send("PUT", "/api/me/password", json=changed)).status_code == 204
+    assert await actions(desk) == [("reader", "person.password", "reader")] * 2
+
+
+async def test_a_token_is_shown_once_and_does_what_its_maker_may(desk: Any) -> None:
+    reader, admin = await desk.sign_in("reader"), await desk.sign_in("admin")
+    page = await reader.post("/account/tokens", {"name": "laptop", "role": "reader", "scope": ["read"], "days": "30"})
+    token = secret_in(page)
+    assert token not in (await reader.get("/account")).text
+    greater = await reader.post("/account/tokens", {"name": "more", "role": "admin", "days": ""})
+    assert greater.status_code == 400
+    program = await desk.visitor(headers={"Authorization": f"Bearer {token}"})
+    assert (await program.get("/api/me")).json() == {"name": "laptop", "role": "reader"}
+    assert (await program.post("/api/me/tokens", json={"name": "child"})).status_code == 403
+    assert (await program.get("/account")).status_code == 403
+    assert "laptop" in (await admin.get("/settings/tokens")).text
+    await admin.post("/settings/tokens/laptop/revoke")
+    assert (await program.get("/api/me")).status_code == 401
+    made = secret_in(await admin.post("/settings/tokens", {"name": "metrics", "role": "reader", "days": ""}))
+    assert (await (await desk.visitor(headers={"Authorization": f"bearer {made}"})).get("/metrics")).status_code == 200
+    assert (await reader.post("/account/tokens/metrics/revoke")).status_code == 404
+
+
+async def test_the_api_does_what_the_pages_do(desk: Any) -> None:
+    admin = await desk.sign_in("admin")
+    made = await admin.send("POST", "/api/people", json={"name": "anna", "role": "editor"})
+    assert (made.status_code, made.json()["name"]) == (201, "anna")
+    assert (await admin.send("POST", "/api/people", json={"name": "ANNA"})).status_code == 409
+    changed = await admin.send("PATCH", "/api/people/anna", json={"role": "reader", "is_shut_out": True})
+    assert (changed.json()["role"], changed.json()["is_shut_out"]) == ("reader", True)
+    assert (await admin.send("POST", "/api/people/anna/reset")).json()["password"] != made.json()["password"]
+    people = (await admin.get("/api/people")).json()
+    assert [one["name"] for one in people["people"]] == ["admin", "anna"]
+    assert people["next"] is None
+    token = await admin.send("POST", "/api/tokens", json={"name": "t", "scopes": ["read"], "days": 1})
+    assert token.status_code == 201
+    (row,) = (await admin.get("/api/tokens")).json()["tokens"]
+    assert (row["name"], row["scopes"], row["created_by"]) == ("t", ["read"], "admin")
+    assert "hash" not in row
+    assert (await admin.send("DELETE", "/api/tokens/t")).status_code == 204
+    assert (await admin.send("DELETE", "/api/tokens/t")).status_code == 404
+    (session,) = (await admin.get("/api/sessions", params={"person": "admin"})).json()["sessions"]
+    assert session["is_this"]
+    assert (await admin.get("/api/people/nobody")).headers["content-type"] == "application/problem+json"
+
+
+async def test_the_audit_is_paged_filtered_and_shows_what_was_before_and_after(desk: Any) -> None:
+    admin = await desk.sign_in("admin")
+    for number in range(52):
+        await desk.app.audit.record("admin", "source.edit", f"来源-{number}", before={"n": number}, after={"n": "<i>"})
+    await desk.app.audit.record("root", "person.add", "x", after={"role": "reader"}, reason="new here")
+    page = (await admin.get("/audit")).text
+    assert "来源-51" in page
+    assert "来源-2<" not in page
+    assert "<del>51</del> → <ins>&lt;i&gt;</ins>" in page
+    assert "new here" in page
+    older = re.search(r'rel="next" href="([^"]+)"', page)
+    assert older
+    assert "来源-2<" in (await admin.get(older[1].replace("&amp;", "&"))).text
+    assert "来源-51" not in (await admin.get("/audit", params={"action": "person"})).text
+    first = (await admin.get("/api/audit", params={"action": "source.edit", "limit": 50})).json()
+    rest = (await admin.get("/api/audit", params={"action": "source.edit", "cursor": first["next"]})).json()
+    assert [len(first["entries"]), len(rest["entries"]), rest["next"]] == [50, 2, None]
+    assert (await admin.get("/api/audit", params={"cursor": "!"})).status_code == 400

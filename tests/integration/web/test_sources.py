@@ -1,0 +1,301 @@
+"""The sources through pages and API: tried before they are kept, changed one by one and together, in and out."""
+
+import asyncio
+import datetime as dt
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from monitor.app.trying import TrialReport
+from monitor.demo.site import SampleSite
+from monitor.settings import Settings
+
+TODAY = dt.datetime.now(dt.UTC).date()
+VALUES = {"name": "能源局", "url": "https://gov.example/", "tags": ["能源"], "schedule": "0 7 * * 1-5"}
+
+
+@pytest.fixture
+async def ministry() -> AsyncIterator[tuple[SampleSite, str]]:
+    site = SampleSite(today=TODAY)
+    async with site.serve() as base_url:
+        yield site, base_url
+
+
+@pytest.fixture
+def desk_settings(ministry: tuple[SampleSite, str]) -> Callable[[Settings], Settings]:
+    host = urlsplit(ministry[1]).netloc
+
+    def change(settings: Settings) -> Settings:
+        return settings.model_copy(
+            update={
+                "network": settings.network.model_copy(update={"allowed_private_hosts": [host]}),
+                "pages": settings.pages.model_copy(update={"delay_s": 0.0, "render": "never"}),
+            }
+        )
+
+    return change
+
+
+async def ended(desk: Any, trial_id: str) -> TrialReport:
+    async with asyncio.timeout(60):
+        await asyncio.wait({desk.app.trials._works[trial_id].task})
+    return desk.app.trials.get(trial_id)
+
+
+def form_of(page: str) -> dict[str, list[str]]:
+    """What a browser would send of the controls of the page, textareas and ticked boxes among them."""
+    values: dict[str, list[str]] = {}
+    for tag in re.findall(r"<input [^>]*>", page):
+        attributes = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        if "name" in attributes and (attributes.get("type") != "checkbox" or " checked" in tag):
+            values.setdefault(attributes["name"], []).append(attributes.get("value", ""))
+    for name, text in re.findall(r'<textarea[^>]*name="([^"]+)"[^>]*>\n?(.*?)</textarea>', page, flags=re.DOTALL):
+        values.setdefault(name, []).append(text)
+    return values
+
+
+async def test_an_address_is_tried_then_kept_with_a_pinned_section(desk: Any, ministry: Any) -> None:
+    site, base_url = ministry
+    editor = await desk.sign_in("editor")
+    answer = await editor.post("/sources/trials", {"url": f"{base_url}/", "focus_areas": "政策法规\n数据发布"})
+    assert answer.status_code == 303, answer.text
+    trial = answer.headers["location"]
+    report = await ended(desk, trial.rpartition("/")[2])
+    assert report.state == "done", report.error
+    assert await desk.app.sources.all() == []
+    page = (await editor.get(trial)).text
+    expected = [one for one in site.expected(base_url) if one.section == "政策法规"]
+    assert expected[0].title in page
+    sent = form_of(page)
+    assert sent["name"] == [site.title]
+    pin = next(value for value in re.findall(r'name="pin" value="([^"]+)"', page) if value.startswith("政策法规 "))
+    saved = await editor.post("/sources", {**sent, "pin": pin, "tags": "能源\n部委"})
+    assert saved.status_code == 303, saved.text
+    (source,) = await desk.app.sources.all()
+    assert source.sections == [{"name": "政策法规", "url": pin.rpartition(" ")[2]}]
+    assert (source.focus_areas, source.tags, source.enabled) == (["政策法规", "数据发布"], ["能源", "部委"], True)
+    (entry,) = await desk.app.audit.entries(action="source")
+    assert (entry.person, entry.action, entry.subject) == ("editor", "source.add", site.title)
+
+
+async def test_a_trial_tells_how_far_it_is_and_can_be_stopped(desk: Any, ministry: Any) -> None:
+    site, base_url = ministry
+    site.delay_s = 30
+    editor = await desk.sign_in("editor")
+    begun = await editor.send("POST", "/api/sources/trials", json={"url": f"{base_url}/"})
+    assert begun.status_code == 202
+    trial = begun.json()["id"]
+    assert (await editor.get(f"/api/sources/trials/{trial}")).json()["state"] in ("waiting", "running")
+    page = await editor.get(f"/sources/trials/{trial}")
+    assert '<noscript><meta http-equiv="refresh"' in page.text
+    steps = await editor.get(f"/sources/trials/{trial}/steps")
+    assert steps.headers["x-trial-state"] in ("waiting", "running")
+    stopped = await editor.send("DELETE", f"/api/sources/trials/{trial}")
+    assert stopped.json()["state"] == "cancelled"
+    assert "试采已停止" in (await editor.get(f"/sources/trials/{trial}")).text
+
+
+async def test_a_feed_is_found_out_and_a_dead_address_is_told(desk: Any, site: Any) -> None:
+    feed = site.on(
+        "/feed",
+        "<rss><channel><title>通知</title><item><title>一则重要通知</title><link>/a</link></item></channel></rss>",
+    )
+    desk.app.loaders.open_to(site.host)
+    editor = await desk.sign_in("editor")
+    begun = await editor.send("POST", "/api/sources/trials", json={"url": feed})
+    report = await ended(desk, begun.json()["id"])
+    assert (report.result.kind, report.result.title) == ("feed", "通知")
+    begun = await editor.send("POST", "/api/sources/trials", json={"url": site.url("/nowhere")})
+    report = await ended(desk, begun.json()["id"])
+    assert report.result.status == "failed"
+    page = (await editor.get(f"/sources/trials/{report.id}")).text
+    assert 'role="alert"' in page
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+async def test_wrong_values_come_back_with_a_sentence_beside_each_field(desk: Any, language: str) -> None:
+    await desk.app.sources.add(VALUES)
+    editor = await desk.sign_in("editor", language=language)
+    sent = {"name": "新", "url": "nowhere", "kind": "site", "schedule": "7 7", "window_days": "x", "rules": "<b>"}
+    answer = await editor.post("/sources", sent)
+    assert answer.status_code == 400
+    told = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
+    assert set(told) == {"window_days"}, "fields are checked first, then what they say together"
+    assert "&lt;b&gt;</textarea>" in answer.text
+    answer = await editor.post("/sources", {**sent, "window_days": "3"})
+    told = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
+    assert set(told) == {"url"}
+    answer = await editor.post("/sources", {**sent, "window_days": "3", "url": "https://a.example/"})
+    told = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
+    assert "0 7 * * 1-5" in told["schedule"]
+    answer = await editor.post("/sources", {"name": VALUES["name"], "url": "https://a.example/", "kind": "site"})
+    told = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
+    assert VALUES["name"] in told["name"]
+    assert ("换一个名称" in told["name"]) is (language == "zh")
+
+
+async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any) -> None:
+    source = await desk.app.sources.add(VALUES)
+    editor = await desk.sign_in("editor")
+    form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
+    assert form["tags"] == ["能源"]
+    answer = await editor.post(
+        f"/sources/{source.id}/edit", {**form, "kind": "site", "name": "能源总署", "tags": "", "enabled": []}
+    )
+    assert answer.headers["location"] == f"/sources/{source.id}"
+    edited = await desk.app.sources.by_id(source.id)
+    assert (edited.name, edited.tags, edited.enabled, edited.schedule) == ("能源总署", [], False, VALUES["schedule"])
+    (entry,) = await desk.app.audit.entries(action="source.edit")
+    assert entry.detail["before"] == {"name": "能源局", "tags": ["能源"], "enabled": True}
+    assert entry.detail["after"] == {"name": "能源总署", "tags": [], "enabled": False}
+    patched = await editor.send("PATCH", f"/api/sources/{source.id}", json={"window_days": 3})
+    assert (patched.json()["window_days"], patched.json()["name"]) == (3, "能源总署")
+    wrong = await editor.send("PATCH", f"/api/sources/{source.id}", json={"windowdays": 3})
+    assert (wrong.status_code, wrong.headers["content-type"]) == (422, "application/problem+json")
+
+
+async def test_changes_are_tried_with_what_is_known_and_not_stored(desk: Any, ministry: Any) -> None:
+    _, base_url = ministry
+    source = await desk.app.sources.add({"name": "m", "url": base_url, "focus_areas": ["政策法规"]})
+    editor = await desk.sign_in("editor")
+    form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
+    answer = await editor.post(f"/sources/{source.id}/try", {**form, "kind": "site", "focus_areas": "人事任免"})
+    report = await ended(desk, answer.headers["location"].rpartition("/")[2])
+    assert [one.name for one in report.result.sections][:1] == ["人事任免"]
+    assert (await desk.app.sources.by_id(source.id)).focus_areas == ["政策法规"]
+    page = (await editor.get(f"/sources/trials/{report.id}")).text
+    assert f'action="/sources/{source.id}/edit"' in page
+    saved = await editor.post(f"/sources/{source.id}/edit", form_of(page))
+    assert saved.status_code == 303, saved.text
+    assert (await desk.app.sources.by_id(source.id)).focus_areas == ["人事任免"]
+
+
+async def test_several_are_changed_together(desk: Any) -> None:
+    ids = [(await desk.app.sources.add({**VALUES, "name": name})).id for name in ("a", "b", "c")]
+    editor = await desk.sign_in("editor")
+    await editor.post("/sources/bulk", {"ids": ids[:2], "action": "tag", "tag": " 部委 "})
+    await editor.post("/sources/bulk", {"ids": ids[1:], "action": "disable"})
+    changed = await editor.send("POST", "/api/sources/bulk", json={"ids": ids, "action": "untag", "tag": "能源"})
+    assert sorted(changed.json()["changed"]) == sorted(ids)
+    found = {one.name: (one.tags, one.enabled) for one in await desk.app.sources.all()}
+    assert found == {"a": (["部委"], True), "b": (["部委"], False), "c": ([], False)}
+    back = await editor.post("/sources/bulk", {"ids": ids, "action": "enable", "back": "//evil.example/"})
+    assert back.headers["location"] == "/"
+
+
+async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
+    for number in range(5):
+        await desk.app.sources.add({**VALUES, "name": f"s{number}", "enabled": number != 3})
+    failing = await desk.app.sources.get("s1")
+    now = dt.datetime.now(dt.UTC)
+    await desk.app.store.sources.update(
+        "s1", consecutive_failures=2, last_run_at=now, last_error="Timeout: slow (30 s)"
+    )
+    reader = await desk.sign_in("reader")
+    first = (await reader.get("/api/sources?limit=2")).json()
+    rest = (await reader.get(f"/api/sources?limit=3&cursor={first['next']}")).json()
+    assert [one["name"] for one in first["sources"] + rest["sources"]] == ["s4", "s3", "s2", "s1", "s0"]
+    assert rest["next"] is None
+    (resting,) = (await reader.get("/api/sources?state=resting")).json()["sources"]
+    assert resting["name"] == "s1"
+    assert resting["next_run_at"] > resting["resting_until"] > now.isoformat()
+    page = (await reader.get("/sources?state=resting")).text
+    assert "连续 2 次失败" in page
+    assert "s4" not in page
+    assert 'name="ids"' not in page, "a reader has nothing to tick"
+    assert (await reader.get("/sources?q=S2")).text.count('<th scope="row">') == 1
+    assert (await reader.get(f"/sources/{failing.id}")).status_code == 200
+    assert (await reader.get("/api/sources?cursor=x")).status_code == 400
+
+
+async def test_a_list_is_seen_before_it_is_stored_and_taken_whole(desk: Any) -> None:
+    await desk.app.sources.add(VALUES)
+    admin = await desk.sign_in("admin")
+    upload = {
+        "file": ("../../etc/passwd.csv", "name,url,tags\n能源局,https://a.example/,x; y\nneu,nowhere,\n".encode())
+    }
+    page = (await admin.post("/sources/import", files=upload)).text
+    assert "已有同名来源" in page
+    assert "“nowhere”不是网址" in page
+    assert 'name="store"' not in page
+    good = {
+        "file": (
+            "list.csv",
+            "name,url,tags\n新一,https://a.example/,x; y\n新二,https://b.example/,\n".encode("gb18030"),
+        )
+    }
+    seen = (await admin.post("/sources/import", files=good)).text
+    assert len(await desk.app.sources.all()) == 1
+    stored = await admin.post("/sources/import", {**form_of(seen), "store": "true"})
+    assert stored.status_code == 303, stored.text
+    assert [one.name for one in await desk.app.sources.all()] == ["新二", "新一", "能源局"]
+    assert len(await desk.app.audit.entries(action="source.import")) == 2
+    assert (await admin.post("/sources/import", {"text": ""})).status_code == 400
+    too_long = {"file": ("list.yaml", b"#" * (2 * 1024 * 1024 + 1))}
+    assert "2 MB" in (await admin.post("/sources/import", files=too_long)).text
+
+
+@pytest.mark.parametrize("form", ["yaml", "opml", "csv"])
+async def test_what_is_exported_can_be_imported(desk: Any, form: str) -> None:
+    await desk.app.sources.add({**VALUES, "name": "=1+1"})
+    admin = await desk.sign_in("admin")
+    exported = await admin.get(f"/api/sources/export?format={form}")
+    assert exported.headers["content-disposition"] == f'attachment; filename="sources.{form}"'
+    assert (await admin.get(f"/sources/export?format={form}")).content == exported.content
+    await admin.send("DELETE", "/api/sources/1")
+    kind = exported.headers["content-type"]
+
+    async def send(query: str = "") -> Any:
+        headers = {"X-CSRF-Token": admin.csrf, "Content-Type": kind}
+        return await admin.client.post(f"/api/sources/import{query}", content=exported.content, headers=headers)
+
+    dry = await send("?dry_run=true")
+    assert [one["newness"] for one in dry.json()["entries"]] == ["new"]
+    assert dry.json()["added"] == []
+    assert (await send()).json()["added"] == ["=1+1"]
+    assert (await send()).status_code == 409
+    (source,) = await desk.app.sources.all()
+    assert source.tags == ["能源"]
+
+
+async def test_removing_is_asked_for_twice_and_for_administrators_alone(desk: Any) -> None:
+    source = await desk.app.sources.add(VALUES)
+    editor, admin = await desk.sign_in("editor"), await desk.sign_in("admin")
+    assert (await editor.post(f"/sources/{source.id}/remove")).status_code == 403
+    assert "条目和采集记录仍保留" in (await admin.get(f"/sources/{source.id}/remove")).text
+    assert (await admin.post(f"/sources/{source.id}/remove")).status_code == 303
+    assert await desk.app.sources.all() == []
+    assert (await admin.get(f"/sources/{source.id}")).status_code == 404
+    assert (await admin.get(f"/api/sources/{source.id}")).status_code == 404
+
+
+async def test_a_run_needs_a_worker_and_is_asked_for_once(desk: Any) -> None:
+    source = await desk.app.sources.add(VALUES)
+    editor = await desk.sign_in("editor")
+    refused = await editor.send("POST", f"/api/sources/{source.id}/run")
+    assert (refused.status_code, refused.json()["detail"][:21]) == (400, "No worker is at work:")
+    async with desk.app.presence.attending("worker"):
+        first = await editor.send("POST", f"/api/sources/{source.id}/run")
+        again = await editor.post(f"/sources/{source.id}/run")
+    assert first.status_code == 202
+    assert again.headers["location"] == f"/runs/{first.json()['run_id']}"
+    run = await desk.app.store.runs.get(first.json()["run_id"])
+    assert (run.status, run.source_id) == ("queued", source.id)
+
+
+async def test_the_sample_ministry_is_served_watched_and_queued(desk: Any) -> None:
+    admin, editor = await desk.sign_in("admin"), await desk.sign_in("editor")
+    assert (await editor.post("/sources/sample")).status_code == 403
+    assert (await admin.post("/sources/sample")).status_code == 400
+    async with desk.app.presence.attending("worker"):
+        answer = await admin.post("/sources/sample")
+        again = await admin.post("/sources/sample")
+    assert answer.status_code == 303, answer.text
+    assert again.headers["location"] == answer.headers["location"]
+    (source,) = await desk.app.sources.all(tag="sample")
+    page = await desk.app.loaders.for_run().load(source.url)
+    assert page.error is None, page.error
+    assert source.name in page.site

@@ -1,0 +1,121 @@
+"""Adding a source by its address, and a newcomer's first three clicks, in Chromium as a person does them."""
+
+import datetime as dt
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+from monitor.bootstrap import App, open_app, open_service
+from monitor.demo.site import SampleSite
+from monitor.settings import Settings
+from monitor.web.server import serving
+
+PASSWORD = "a long and quiet word"  # noqa: S105 -- of a person who lives for one test
+PATIENCE_MS = 60_000
+WORDS = {
+    "zh-CN": {"add": "添加来源", "try": "试采", "save": "保存"},
+    "en-US": {"add": "Add a source", "try": "Try it", "save": "Save"},
+}
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if path is None:
+        pytest.skip("no Chromium on the PATH")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+@asynccontextmanager
+async def signed_in(app: App, browser: Browser, locale: str) -> AsyncIterator[Page]:
+    """A page of an administrator who has just signed in; whatever the browser complains of fails the test."""
+    await app.people.add("anna", "admin")
+    await app.people.set_password("anna", PASSWORD)
+    complaints: list[str] = []
+    async with serving(app) as address:
+        context = await browser.new_context(locale=locale, base_url=address)
+        page = await context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        await page.goto("/sign-in")
+        await page.fill("input[name=name]", "anna")
+        await page.fill("input[name=password]", PASSWORD)
+        await page.press("input[name=password]", "Enter")
+        await page.wait_for_selector("nav.main")
+        yield page
+        await context.close()
+    assert complaints == []
+
+
+def settings_in(folder: Path, url: str, port: int, **more: Any) -> Settings:
+    return Settings(data_dir=folder, database_url=url, web={"port": port}, **more)
+
+
+@pytest.mark.parametrize("locale", WORDS)
+async def test_a_source_is_added_by_its_address(
+    locale: str, browser: Browser, tmp_path: Path, sqlite_url: str, free_port: int
+) -> None:
+    words, site = (
+        WORDS[locale],
+        SampleSite(today=dt.datetime.now(dt.UTC).date(), delay_s=0.08),
+    )  # there is time to watch
+    async with AsyncExitStack() as stack:
+        base_url = await stack.enter_async_context(site.serve())
+        settings = settings_in(
+            tmp_path, sqlite_url, free_port, network={"allowed_private_hosts": [urlsplit(base_url).netloc]},
+            pages={"delay_s": 0, "render": "never"},
+        )  # fmt: skip
+        app = await stack.enter_async_context(open_app(settings))
+        page = await stack.enter_async_context(signed_in(app, browser, locale))
+        await page.goto("/sources")
+        await page.get_by_role("link", name=words["add"]).first.click()
+        await page.keyboard.type(f"{base_url}/")  # the field has the focus
+        await page.get_by_role("button", name=words["try"], exact=True).click()
+        await page.wait_for_selector("[data-trial] li")  # told while it goes
+        pin = page.locator("details.section").filter(has=page.locator("strong", has_text="政策法规")).first
+        await pin.wait_for()
+        assert await app.sources.all() == []
+        expected = [one for one in site.expected(base_url) if one.section == "政策法规"]
+        row = pin.locator("tr").filter(has_text=expected[0].title)
+        assert expected[0].date.isoformat() in await row.inner_text()
+        await pin.locator("input[name=pin]").check()
+        assert await page.input_value("input[name=name]") == site.title
+        await page.fill("textarea[name=tags]", "能源")
+        await page.get_by_role("button", name=words["save"], exact=True).click()
+        await page.wait_for_url("**/sources/1")
+        (source,) = await app.sources.all()
+        assert [one["name"] for one in source.sections] == ["政策法规"]
+        assert (source.name, source.tags) == (site.title, ["能源"])
+
+
+async def test_three_clicks_bring_a_newcomer_to_the_sample_briefing(
+    browser: Browser, tmp_path: Path, sqlite_url: str, free_port: int
+) -> None:
+    settings = settings_in(tmp_path, sqlite_url, free_port, pages={"render": "never"})
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(open_service(settings, worker=True, scheduler=False))
+        page = await stack.enter_async_context(signed_in(app, browser, "zh-CN"))
+        await page.goto("/")
+        await page.locator("form[action$='/sources/sample'] button").click()  # one
+        await page.wait_for_url("**/runs/*")
+        read = page.locator("a[href*='/briefings/now']:visible")
+        await read.wait_for()  # the page says by itself that the run has ended
+        await read.click()  # two
+        await page.wait_for_selector("h1")
+        title = SampleSite(today=dt.datetime.now(dt.UTC).date()).title
+        text = await page.locator("main").inner_text()
+        assert title in text
+        run = (await app.store.runs.list())[0]
+        items = await app.store.items.for_run(run.id)
+        assert items
+        assert sum(item.title in text for item in items) >= 5

@@ -1,0 +1,115 @@
+"""Today and Health in a real browser: on every width, by light and by dark, and the star without a reload."""
+
+import datetime as dt
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright, expect
+
+from monitor.domain.alarms import AlarmFinding, AlarmKind
+from monitor.domain.tables import Item, ModelCall, Run, Section, Source
+from monitor.domain.words import Phase, RunStatus
+from monitor.pages.browser import find_browser
+from monitor.settings import BrowserSettings, Settings
+from monitor.web.server import serving
+from tests.integration.web.conftest import PASSWORD, Desk
+
+LONG = "关于印发《" + "数据要素市场化配置综合改革试点" * 8 + "》的通知" + "A" * 120
+WINDOWS = [(360, "light"), (1280, "dark"), (1920, "light"), (360, "dark"), (1280, "light"), (1920, "dark")]
+PAGES = {"/": 6, "/health": 3, "/health/alarms": 3, "/health/blocks": 3, "/health/costs": 3, "/health/sources/1": 3}
+"""The pages, each with in how many of the windows it is looked at."""
+
+
+@pytest.fixture
+def desk_settings() -> Callable[[Settings], Settings]:
+    def change(settings: Settings) -> Settings:
+        settings.web.port = 0
+        return settings
+
+    return change
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        launched = await playwright.chromium.launch(
+            executable_path=find_browser(BrowserSettings()), args=["--no-sandbox"]
+        )
+        yield launched
+        await launched.close()
+
+
+async def filled(desk: Desk) -> None:
+    """A day with long words in every place, alarms, blocks and costs."""
+    store, now = desk.app.store, desk.app.clock.now()
+    source = await store.sources.add(
+        Source(name=LONG[:150], url="https://m.gov/", created_at=now, last_run_at=now, consecutive_failures=3)
+    )
+    run = Run(id="run-1", source_id=source.id, source=source.name, planned_at=now, status=RunStatus.DEGRADED)
+    await store.runs.create(run)
+    await store.runs.add_fallback("run-1", Phase.CRAWL, "https://m.gov/1", "WebBlocked/http_403: refused (403)", now)
+    arrivals = [(now - n * dt.timedelta(days=1)).date().isoformat() for n in reversed(range(60))]
+    async with store.sessions.writing() as session:
+        session.add(Section(source_id=source.id, name=LONG, url="https://m.gov/n", url_key="n", arrivals=arrivals))
+    for number in range(40):
+        call = ModelCall(run_id="run-1", phase=list(Phase)[number % 4], model="m" * 60, prompt_tokens=9_000_000, at=now)
+        await store.usage.add(call)
+    items = [
+        Item(
+            source_id=source.id, source=source.name, section="s", run_id="run-1", url=f"https://m.gov/{n}",
+            url_key=str(n), title=f"{LONG}{n}", summary=LONG, first_seen=now, tier=1 + n % 5, rank=n,
+        )
+        for n in range(6)
+    ]  # fmt: skip
+    await store.items.save_all(items)
+    finding = AlarmFinding(kind=AlarmKind.GAP, message=LONG, section=LONG, section_key="n")
+    await store.alarms.settle(source.id or 0, run_id="run-1", due=[finding], judged={}, at=now)
+
+
+async def sign_in(page: Page, address: str) -> None:
+    await page.goto(f"{address}sign-in")
+    await page.locator("[name=name]").fill("reader")
+    await page.locator("[name=password]").fill(PASSWORD)
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(address)
+
+
+async def test_nothing_is_wider_than_the_window_and_nothing_breaks_our_own_policy(desk: Any, browser: Browser) -> None:
+    await filled(desk)
+    await desk.sign_in("reader")
+    complaints: list[str] = []
+    async with serving(desk.app) as address:
+        context = await browser.new_context(locale="zh-CN")
+        page = await context.new_page()
+        page.on("console", lambda said: complaints.append(said.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        await sign_in(page, address)
+        for path, (width, scheme) in ((path, window) for path, most in PAGES.items() for window in WINDOWS[:most]):
+            await page.set_viewport_size({"width": width, "height": 900})
+            await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            answer = await page.goto(f"{address}{path[1:]}")
+            assert answer is not None
+            assert answer.status == 200
+            over = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert over <= 0, f"{path} is {over} pixels wider than a window of {width}"
+        await context.close()
+    assert complaints == []
+
+
+async def test_a_star_is_given_from_the_keyboard_and_the_page_stays(desk: Any, browser: Browser) -> None:
+    await filled(desk)
+    await desk.sign_in("reader")
+    async with serving(desk.app) as address:
+        context = await browser.new_context(locale="en-GB")
+        page = await context.new_page()
+        await sign_in(page, address)
+        await page.evaluate("window.isTheSame = true")
+        star = page.locator("form.star button").first
+        await star.focus()
+        await page.keyboard.press("Enter")
+        await expect(star).to_have_attribute("aria-pressed", "true")
+        assert await page.evaluate("window.isTheSame")
+        await page.reload()
+        await expect(page.locator("form.star button[aria-pressed=true]")).to_have_count(1)
+        await context.close()

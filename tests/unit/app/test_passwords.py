@@ -1,0 +1,50 @@
+"""Which passwords are good enough, and how they are kept."""
+
+import pytest
+
+from monitor.app.passwords import _NOBODY, Passwords, _hasher, check_password, one_time_password
+from monitor.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("password", "reason"),
+    [
+        ("elevenchars", "12 characters or more"),
+        ("七个字是不够长的密码", "12 characters or more"),
+        ("x" * 1001, "1000 characters at most"),
+        ("analyst12345", "must not be the name"),
+        ("2026-ANALYST-01", "must not be the name"),
+        ("123456789012", "first that are tried"),
+        ("PasswordPassword", "first that are tried"),
+        ("aaaaaaaaaaaabbbb", "first that are tried"),
+        ("１２３４５６７８９０１２", "first that are tried"),
+    ],
+)
+def test_a_password_that_is_easily_guessed_is_refused(password: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        check_password(password, name="analyst")
+
+
+@pytest.mark.parametrize("password", ["correct horse battery", "床前明月光疑是地上霜举头望明月", "analyst sees far"])
+def test_a_long_sentence_is_a_password(password: str) -> None:
+    check_password(password, name="analyst")
+
+
+def test_one_time_passwords_are_good_enough_and_never_the_same() -> None:
+    made = {one_time_password() for _ in range(50)}
+    assert len(made) == 50
+    for password in made:
+        check_password(password, name="admin")
+
+
+async def test_a_password_is_recognised_in_either_width() -> None:
+    passwords = Passwords()
+    kept = await passwords.hashed("correct horse ２０２６")
+    assert kept.startswith("$argon2id$")
+    assert await passwords.is_right(kept, "ｃorrect horse 2026")
+    assert not await passwords.is_right(kept, "correct horse 2027")
+
+
+async def test_nobody_has_a_password_and_saying_so_takes_the_same_work() -> None:
+    assert not await Passwords().is_right(None, "")
+    assert not _hasher().check_needs_rehash(_NOBODY), "compared under other parameters than a real password"

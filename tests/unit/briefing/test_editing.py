@@ -1,0 +1,175 @@
+"""A briefing put in order by hand: what may be decided, what stays as it was collected."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.briefing.compose import Briefing
+from monitor.briefing.editing import Changes, Edit, Move, Standing, changed, edited, first_edit, moved
+from monitor.briefing.layout import as_document, parts_of
+from monitor.briefing.letter import briefing_letter
+from monitor.briefing.render import render_briefing
+from monitor.domain.deliveries import Delivery, DeliveryKind
+from monitor.errors import UsageError
+from monitor.formats.document import Entries
+
+
+def item(number: int, **fields: Any) -> dict[str, Any]:
+    values = {
+        "id": number, "source": "能源局", "section": "通知", "title": f"第{number}号", "date": "2026-02-01",
+        "url": f"https://gov.example/{number}", "date_source": "listed", "type": "通知", "summary": f"摘要{number}",
+        "rank": number, "tier": 2, "summary_by": "model", "by": "rule", "late": False, "document_number": None,
+        "issuer": None, "language": "zh", "first_seen": "2026-02-03T00:30:00Z",
+    }  # fmt: skip
+    return {**values, **fields}
+
+
+def composed(*items: dict[str, Any], **fields: Any) -> Briefing:
+    values: dict[str, Any] = {
+        "title": "官方动态简报", "period": {"since": "2026-02-03", "until": "2026-02-03"}, "language": "zh",
+        "generated_at": "2026-02-03T09:30:00+08:00", "items": list(items), "more": [], "sources": [], "gaps": [],
+        "baselines": [], "extracts": 0, "without_summary": 0, "reposts": [],
+    }  # fmt: skip
+    return Briefing.model_validate({**values, **fields})
+
+
+FOUR = composed(item(1, tier=1), item(2, tier=2), item(3, tier=1), item(4, tier=2))
+
+
+def ids(edit: Edit, standing: Standing = "top") -> list[int]:
+    return [one.id for one in edit.items if one.standing == standing]
+
+
+def test_the_first_edit_changes_nothing_but_the_room_for_what_is_shown_in_full() -> None:
+    assert edited(FOUR, first_edit(FOUR, None), by=None).model_dump(exclude={"items"}) == FOUR.model_dump(
+        exclude={"items"}
+    )
+    shown = edited(FOUR, first_edit(FOUR, 3), by=None)
+    assert ([one.id for one in shown.items], [one.id for one in shown.more]) == ([1, 3, 2], [4])
+
+
+@pytest.mark.parametrize(
+    ("item_id", "move", "expected"),
+    [
+        (3, "up", [3, 1, 2, 4]),
+        (2, "up", [2, 4, 1, 3]),
+        (3, "down", [2, 4, 1, 3]),
+        (1, "up", [1, 3, 2, 4]),
+        (4, "down", [1, 3, 2, 4]),
+    ],
+    ids=["within its part", "its part goes up", "its part goes down", "first already", "last already"],
+)
+def test_an_item_goes_up_and_down_within_its_part_and_then_with_its_part(
+    item_id: int, move: Move, expected: list[int]
+) -> None:
+    assert ids(moved(FOUR, first_edit(FOUR, None), item_id, move)) == expected
+
+
+def test_without_parts_an_item_goes_past_any_other() -> None:
+    edit = first_edit(FOUR, None).model_copy(update={"group": "none"})
+    assert ids(moved(FOUR, edit, 2, "up")) == [1, 2, 3, 4]
+
+
+def test_an_item_goes_to_the_further_ones_and_out_and_back() -> None:
+    edit = moved(FOUR, first_edit(FOUR, None), 3, "more")
+    assert (ids(edit), ids(edit, "more")) == ([1, 2, 4], [3])
+    edit = moved(FOUR, edit, 3, "out")
+    shown = edited(FOUR, edit, by="王")
+    assert (shown.left_out, shown.item_ids) == (1, {1, 2, 4})
+    assert ids(moved(FOUR, edit, 3, "top")) == [1, 3, 2, 4]
+
+
+@given(st.lists(st.tuples(st.sampled_from([1, 2, 3, 4, 9]), st.sampled_from(["up", "down", "top", "more", "out"]))))
+def test_whatever_is_moved_every_item_stands_once_and_the_words_are_those_that_were_collected(
+    moves: list[tuple[int, Move]],
+) -> None:
+    edit = first_edit(FOUR, 2)
+    for item_id, move in moves:
+        edit = moved(FOUR, edit, item_id, move)
+    assert sorted(one.id for one in edit.items) == [1, 2, 3, 4]
+    shown = edited(FOUR, edit, by="王")
+    assert len(shown.items) + len(shown.more) + shown.left_out == 4
+    assert [one.id for part in parts_of(shown).values() for one in part] == ids(edit)
+    fields = {"rank", "note"}
+    by_id = {one.id: one.model_dump(exclude=fields) for one in FOUR.items}
+    assert all(one.model_dump(exclude=fields) == by_id[one.id] for one in shown.items)
+
+
+def test_a_note_bears_the_name_of_who_wrote_it_until_somebody_changes_it() -> None:
+    edit = changed(
+        FOUR, first_edit(FOUR, None), Changes(note="关注", items=[{"id": 1, "note": "要点\r\n第二段 "}]), by="王"
+    )
+    again = changed(FOUR, edit, Changes(note="关注", items=[{"id": 1, "note": "要点\n第二段"}]), by="李")
+    assert again == edit
+    assert edit.items[0].note is not None
+    assert (edit.items[0].note.by, edit.items[0].note.paragraphs) == ("王", ["要点", "第二段"])
+    other = changed(FOUR, edit, Changes(note="", items=[{"id": 1, "note": "另一点"}]), by="李")
+    assert other.note is None
+    assert other.items[0].note is not None
+    assert other.items[0].note.by == "李"
+
+
+def test_what_is_not_named_follows_in_its_order_and_stays_where_it_stood() -> None:
+    edit = changed(
+        FOUR, first_edit(FOUR, 3), Changes(group="none", items=[{"id": 2}, {"id": 1, "standing": "out"}]), by="王"
+    )
+    assert (ids(edit), ids(edit, "more"), ids(edit, "out")) == ([2, 3], [4], [1])
+
+
+@pytest.mark.parametrize("wanted", [[{"id": 9}], [{"id": 1}, {"id": 1}]], ids=["unknown", "twice"])
+def test_an_item_that_is_not_in_the_briefing_or_is_named_twice_is_refused(wanted: list[dict[str, Any]]) -> None:
+    with pytest.raises(UsageError, match=r"The item \d is"):
+        changed(FOUR, first_edit(FOUR, None), Changes(items=wanted), by="王")
+
+
+def test_a_sentence_of_the_overview_goes_with_an_item_that_is_left_out() -> None:
+    overview = [{"text": "甲。", "items": [1]}, {"text": "乙。", "items": [1, 2]}, {"text": "丙。", "items": [3]}]
+    value = composed(item(1), item(2), item(3), overview=overview)
+
+    def told(*moves: tuple[int, Move]) -> list[str]:
+        edit = first_edit(value, None)
+        for item_id, move in moves:
+            edit = moved(value, edit, item_id, move)
+        return [one.text for one in edited(value, edit, by="王").overview]
+
+    assert told() == ["甲。", "乙。", "丙。"]
+    assert told((2, "out")) == ["甲。", "丙。"]
+    assert told((2, "more"), (3, "more")) == ["甲。", "乙。"]
+    off = changed(value, first_edit(value, None), Changes(has_overview=False), by="王")
+    assert edited(value, off, by="王").overview == []
+
+
+def test_the_document_says_who_edited_it_and_how_many_items_were_left_out() -> None:
+    edit = moved(FOUR, first_edit(FOUR, None), 2, "out")
+    text = render_briefing(edited(FOUR, edit, by="王"), "md").decode()
+    assert "本简报经王编辑" in text
+    assert "编辑时有 1 条未列入" in text
+    assert "编辑" not in render_briefing(FOUR, "md").decode()
+
+
+def test_the_footnotes_of_the_overview_point_at_the_numbers_of_the_entries() -> None:
+    value = composed(item(1, tier=2), item(2, tier=1), item(3, tier=2), overview=[{"text": "甲。", "items": [3, 2]}])
+    document = as_document(value)
+    spans = [span for block in document.blocks if block.kind == "paragraph" for span in block.spans]
+    numbers = {
+        entry.title.text: entry.number
+        for block in document.blocks
+        if isinstance(block, Entries)
+        for entry in block.entries
+    }
+    assert [span.entry for span in spans if span.entry] == sorted([numbers["第3号"], numbers["第2号"]])
+
+
+def test_a_chat_gets_the_order_by_hand_and_the_notes() -> None:
+    wanted = Changes(group="none", note="本周重点", items=[{"id": 4, "note": "请看"}])
+    edit = changed(FOUR, first_edit(FOUR, None), wanted, by="王")
+    delivery = Delivery(
+        id="d", target="chat", kind=DeliveryKind.TYPED, planned_at=FOUR.generated_at, key="k", message_id="<m@x>"
+    )
+    letter = briefing_letter(delivery, edited(FOUR, edit, by="王"), unfinished=(), enclosures=())
+    note, first, *_ = letter.digest.points
+    assert note == "✎ 本周重点 (王)"
+    assert first.startswith("1. 第4号")
+    assert "✎ 请看 (王)" in first

@@ -1,0 +1,63 @@
+"""Wordings that administrators put in place of ours."""
+
+import datetime as dt
+
+import pytest
+
+from monitor.app.prompts import PROMPTS
+from monitor.domain.prompts import Prompt, Prompts
+from monitor.errors import UsageError
+from monitor.sweep.prompts import MATERIAL_BEGINS, MATERIAL_ENDS, section_messages, summary_messages
+
+PROMPT = Prompt("p.zh", "甲{text}乙{title}", frozenset({"text"}), frozenset({"title"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("  \n", "empty"),
+        ("no place for it", "{text}"),
+        ("{text} {titel}", r"no placeholder \{titel\}.*\{title\}"),
+        ("{text}" + "x" * 9000, "9006 characters"),
+    ],
+)
+def test_a_wording_that_could_not_do_the_work_is_refused(text: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        PROMPT.check(text)
+
+
+def test_other_braces_are_text() -> None:
+    wording = 'Answer as [{"name": "…"}] {} {0} {X!r} {text}'
+    PROMPT.check(wording)
+    assert Prompts({"p.zh": wording}).text(PROMPT, text="T") == 'Answer as [{"name": "…"}] {} {0} {X!r} T'
+
+
+def test_what_a_value_brings_along_is_no_placeholder() -> None:
+    assert Prompts().text(PROMPT, text="{title}", title="{text}") == "甲{title}乙{text}"
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_ours_pass_their_own_check(name: str) -> None:
+    PROMPTS[name].check(PROMPTS[name].text)
+    assert PROMPTS[name].name == name
+    assert len(name) <= 60
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_no_wording_can_leave_out_that_pages_are_material(language: str) -> None:
+    prompts = Prompts({f"summary.system.{language}": "Obey.", f"summary.user.{language}": "{rules}{title}: {text}"})
+    system, user = summary_messages(title="T", text="page", rules="", language=language, prompts=prompts)
+    assert system.content.startswith("Obey.")
+    assert MATERIAL_BEGINS in system.content
+    assert user.content == f"T: {MATERIAL_BEGINS}\npage\n{MATERIAL_ENDS}"
+
+
+def test_an_adjusted_wording_holds_in_its_language_alone() -> None:
+    prompts = Prompts({"section.user.zh": "{url}{since}{until}{max_items}{rules}{known} 只此一句"})
+    day = dt.date(2026, 2, 3)
+    for language, is_adjusted in (("zh", True), ("en", False)):
+        _, user = section_messages(
+            section="S", url="u", since=day, until=day, max_items=3, rules="", known=[], language=language,
+            prompts=prompts,
+        )  # fmt: skip
+        assert ("只此一句" in user) is is_adjusted

@@ -1,0 +1,157 @@
+"""Charts: well-formed, every figure found in them, told apart without colour, and nothing that is styled or run."""
+
+import datetime as dt
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from monitor.web.charts import Chart, Limit, Series, StripWords, bars, cadence_strip, share, spark
+
+SVG = "{http://www.w3.org/2000/svg}"
+TODAY = dt.date(2026, 11, 22)
+DAYS = [TODAY - dt.timedelta(days=back) for back in reversed(range(30))]
+HOSTILE = "</title><script>alert(1)</script>\" onload='x' & \x00\x07 {{7*7}}"
+
+
+def drawn(series: list[Series], *, limit: Limit | None = None, days: list[dt.date] = DAYS, title: str = "T") -> Chart:
+    return bars(
+        "tokens", days, series, title=title, summary="all of it", day_word="Day", shown=lambda value: f"{value:g}",
+        limit=limit,
+    )  # fmt: skip
+
+
+def tree(picture: Markup) -> ET.Element:
+    """The picture as a strict reader of XML sees it; nothing in it may be styled or run."""
+    root = ET.fromstring(str(picture))  # noqa: S314 -- we made it
+    for one in root.iter():
+        assert one.tag.removeprefix(SVG) not in ("script", "style", "foreignObject", "a", "use", "image")
+        assert not [name for name in one.attrib if name == "style" or name.startswith("on") or "href" in name]
+    return root
+
+
+def titles(picture: Markup) -> list[str]:
+    return [one.text or "" for one in tree(picture).iter(f"{SVG}title")]
+
+
+def test_every_figure_stands_in_the_picture_and_in_the_table() -> None:
+    calls = Series("crawl", [float(number) for number in range(30)])
+    other = Series("rank", [0.0] * 29 + [7.0])
+    chart = drawn([calls, other])
+    told = titles(chart.picture)
+    for number, day in enumerate(DAYS):
+        assert (f"{day} · crawl: {number}" in told) is (number > 0)
+    assert f"{TODAY} · rank: 7" in told
+    assert chart.head == ["Day", "crawl", "rank"]
+    assert chart.rows[0] == [str(TODAY), "29", "7"]
+    assert len(chart.rows) == 29, "the day without anything has no row"
+
+
+def test_bars_are_as_high_as_their_figures_and_stand_on_each_other() -> None:
+    chart = drawn([Series("a", [10.0, 20.0]), Series("b", [30.0, 0.0])], days=DAYS[:2])
+    found = [
+        (float(one.attrib["y"]), float(one.attrib["height"]))
+        for one in tree(chart.picture).iter(f"{SVG}rect")
+        if "bar" in one.attrib.get("class", "").split()
+    ]
+    (a1, h1), (_, h2), (b1, g1) = found
+    assert g1 == pytest.approx(3 * h1, abs=0.02)
+    assert h2 == pytest.approx(2 * h1, abs=0.02)
+    assert b1 + g1 == pytest.approx(a1, abs=0.02)
+
+
+def test_series_are_told_apart_by_pattern_and_the_key_shows_the_same_patterns() -> None:
+    names = ["navigate", "crawl", "summarise", "rank"]
+    chart = drawn([Series(name, [1.0] * 30) for name in names])
+    root = tree(chart.picture)
+    fills = {one.attrib["fill"] for one in root.iter(f"{SVG}rect") if "bar" in one.attrib.get("class", "").split()}
+    assert fills == {"currentColor", "url(#tokens-1)", "url(#tokens-2)", "url(#tokens-3)"}
+    assert {one.attrib["id"] for one in root.iter(f"{SVG}pattern")} == {"tokens-1", "tokens-2", "tokens-3"}
+    shapes = [ET.tostring(list(one)[1]) for one in root.iter(f"{SVG}pattern")]
+    assert len(set(shapes)) == len(shapes), "two patterns are drawn alike"
+    assert [name for name, _ in chart.legend] == names
+    ids = [one.attrib["id"] for _, key in chart.legend for one in tree(key).iter(f"{SVG}pattern")]
+    assert len(set(ids)) == len(ids) == 3
+    assert not {*ids} & {"tokens-1", "tokens-2", "tokens-3"}
+
+
+def test_one_series_needs_no_key_and_a_limit_is_a_named_line_within_the_picture() -> None:
+    chart = drawn([Series("a", [1.0] * 30)], limit=Limit("budget", 4.0))
+    assert chart.legend == []
+    texts = [one.text for one in tree(chart.picture).iter(f"{SVG}text")]
+    assert "budget" in texts
+    assert "4" in texts, "the axis says how high it goes"
+
+
+def test_a_picture_says_what_it_is_to_those_who_do_not_see_it() -> None:
+    for picture in (
+        drawn([Series("a", [0.0] * 30)], title="Tokens").picture,
+        spark([1, 5, 2], title="Tokens", summary="from 1 to 2"),
+    ):
+        root = tree(picture)
+        assert root.attrib["role"] == "img"
+        assert root.attrib["aria-label"].startswith("Tokens")
+        assert titles(picture)[0] == "Tokens"
+        assert root.attrib["viewBox"]
+
+
+def test_a_share_is_as_wide_as_its_part_and_left_to_the_figure_beside_it_for_those_who_do_not_see_it() -> None:
+    for value, whole, width in ((1, 4, 25), (9, 4, 100), (0, 4, 0), (1, 0, 0)):
+        root = tree(share(value, whole))
+        assert root.attrib["aria-hidden"] == "true"
+        assert float(list(root)[1].attrib["width"]) == width
+
+
+def test_hostile_texts_stay_texts() -> None:
+    chart = drawn([Series(HOSTILE, [1.0] * 30)], limit=Limit(HOSTILE, 2.0), title=HOSTILE)
+    words = StripWords(title=HOSTILE, summary=HOSTILE, now=HOSTILE, silent=HOSTILE)
+    strip = cadence_strip([TODAY], today=TODAY, silent_on=TODAY, words=words)
+    for picture in (chart.picture, strip, spark([1], title=HOSTILE, summary=HOSTILE)):
+        assert "<script" not in picture
+        assert HOSTILE.replace("\x00", "").replace("\x07", "") in titles(picture)
+
+
+def strip_of(arrivals: list[dt.date], silent_on: dt.date | None = None, **more: dt.date) -> ET.Element:
+    words = StripWords(title="News", summary="often", now="today", silent="silent")
+    return tree(cadence_strip(arrivals, today=TODAY, silent_on=silent_on, words=words, **more))
+
+
+def classes(root: ET.Element) -> list[str]:
+    return [one.attrib["class"] for one in root.iter() if one.attrib.get("class") and one is not root]
+
+
+def test_a_strip_has_a_stroke_for_each_day_with_something_new() -> None:
+    root = strip_of([TODAY, TODAY, TODAY - dt.timedelta(days=89), TODAY - dt.timedelta(days=90)])
+    (stroke,) = [one for one in root.iter(f"{SVG}path") if one.attrib["class"] == "stroke"]
+    assert stroke.attrib["d"].count("M") == 2
+    assert "silent" not in classes(root)
+
+
+@pytest.mark.parametrize(
+    ("days", "line", "shade"), [(-5, True, True), (0, True, True), (5, True, False), (40, False, False)]
+)
+def test_a_strip_shows_where_silence_begins_and_shades_one_that_has_begun(days: int, line: bool, shade: bool) -> None:
+    found = classes(strip_of([TODAY - dt.timedelta(days=30)], TODAY + dt.timedelta(days=days)))
+    assert ("silent" in found, "silence" in found) == (line, shade)
+
+
+def test_what_is_no_longer_on_record_has_no_axis() -> None:
+    known = strip_of([TODAY], known_since=TODAY - dt.timedelta(days=9))
+    (axis,) = [one for one in known.iter(f"{SVG}line") if one.attrib["class"] == "axis"]
+    assert float(axis.attrib["x1"]) == (89 - 9) * 4
+
+
+@given(
+    values=st.lists(st.floats(min_value=0, max_value=1e12), max_size=40),
+    limit=st.none() | st.floats(min_value=0, max_value=1e12),
+)
+def test_any_figures_make_a_picture_that_stays_within_its_frame(values: list[float], limit: float | None) -> None:
+    days = [TODAY + dt.timedelta(days=n) for n in range(len(values))]
+    chart = drawn([Series("a", values)], days=days, limit=None if limit is None else Limit("l", limit))
+    for one in tree(chart.picture).iter(f"{SVG}rect"):
+        if "bar" in one.attrib.get("class", "").split():
+            assert 0 <= float(one.attrib["y"]) <= 168
+            assert float(one.attrib["y"]) + float(one.attrib["height"]) <= 168
+    tree(spark(values, title="s", summary="x"))

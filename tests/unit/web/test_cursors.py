@@ -1,0 +1,46 @@
+"""Cursors: what was handed out comes back, anything else is refused."""
+
+import base64
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.web.cursors import decode, encode
+from monitor.web.problems import Problem
+
+
+@given(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=80), st.integers(-9, 2**31 - 1)
+)
+def test_a_cursor_comes_back_as_it_was(day: str, number: int) -> None:
+    assert decode(encode(day, number), str, int) == (day, number)
+
+
+@pytest.mark.parametrize("none", [None, ""])
+def test_without_a_cursor_a_list_begins(none: str | None) -> None:
+    assert decode(none, str, int) is None
+
+
+def packed(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["x", "!!!!", "光伏", packed({"a": 1}), packed([1]), packed(["a", "b"]), packed([1, "a"]), packed(["a", True]),
+     packed(["a", 2**31]), packed(["a", -(2**31)]), packed(["a", 1.5]), packed(["a\0", 1]), packed(["\ud800", 1]),
+     "W" * 5000],
+)  # fmt: skip
+def test_a_cursor_that_is_none_of_ours_is_refused(cursor: str) -> None:
+    with pytest.raises(Problem, match="none of ours") as refused:
+        decode(cursor, str, int)
+    assert refused.value.status == 400
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_no_text_of_others_breaks_it(cursor: str) -> None:
+    with pytest.raises(Problem) as refused:
+        decode(cursor, str, str, int, int, str)
+    assert refused.value.status == 400
