@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.store.outlook import BLOCKED, Block
 
@@ -18,9 +18,9 @@ class HostBlock(BaseModel):
     """How many pages of a host were kept from us on a day, by one kind of block (`detail_code` of a page error)."""
 
     day: dt.date
-    host: str
-    detail_code: str
-    pages: int
+    host: str = Field(examples=["www.example.gov.cn"])
+    detail_code: str = Field(examples=["http_403"])
+    pages: int = Field(examples=[3])
 
 
 def blocks_by_host(blocks: Sequence[Block], zone: ZoneInfo) -> list[HostBlock]:

@@ -2,7 +2,7 @@
 
 import datetime as dt
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.app.doctor import WARN_BYTES, free_bytes
 from monitor.errors import MonitorError
@@ -26,8 +26,8 @@ class Readiness(BaseModel):
 class Process(BaseModel):
     """A process at work."""
 
-    name: str
-    kind: str
+    name: str = Field(examples=["office-worker-1"])
+    kind: str = Field(examples=["worker"])
 
 
 class Machine(BaseModel):
@@ -37,12 +37,12 @@ class Machine(BaseModel):
     """
 
     processes: list[Process]
-    queued: int
-    running: int
-    waits_s: float
-    free_bytes: int
-    is_room_low: bool
-    database_bytes: int | None
+    queued: int = Field(examples=[2])
+    running: int = Field(examples=[1])
+    waits_s: float = Field(examples=[12.5])
+    free_bytes: int = Field(examples=[78_700_000_000])
+    is_room_low: bool = Field(examples=[False])
+    database_bytes: int | None = Field(examples=[10_300_000])
 
 
 class Condition:

@@ -30,6 +30,7 @@ from monitor.store.sessions import storable
 
 _SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 _MOST_CHARS = 4000
+_NO_KEY = "It holds characters that no key or password has; copy it again."
 _log = logger_of("settings")
 
 
@@ -179,6 +180,11 @@ class SettingsDesk:
             mine = {path: value for path, value in wanted.items() if path.startswith(SECRETS) is is_about_secrets}
             if complaints := {path: said for path, value in mine.items() if (said := complain(path, value))}:
                 raise Refused(complaints)
+        readers = readers_of_secrets(self.current)
+        for path, value in wanted.items():
+            used_by, _ = readers.get(path.removeprefix(SECRETS), ("", None))
+            if used_by.startswith(("llm", "search.")) and not value.isascii():  # it travels in a header
+                raise Refused({path: _NO_KEY})
         values = {path: value for path, value in wanted.items() if not path.startswith(SECRETS)}
         secrets = {path.removeprefix(SECRETS): value for path, value in wanted.items() if path.startswith(SECRETS)}
         overlay = self._overlaid(self._stored.values | values, self._stored.secrets | secrets)
@@ -272,7 +278,7 @@ def _secret_complaint(path: str, value: Any) -> str | None:
     if not isinstance(value, str) or not value.strip():
         return "It is empty."
     if len(value) > _MOST_CHARS or not value.strip().isprintable() or storable(value) != value:
-        return "It holds characters that no key or password has; copy it again."
+        return _NO_KEY
     return None
 
 

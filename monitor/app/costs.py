@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.ports import Clock
 from monitor.store import Store
@@ -20,9 +20,9 @@ class Costs(BaseModel):
     until: dt.date
     costs: list[DaySpending]
     searches: list[DaySearches]
-    calls: int
-    tokens: int
-    cost: float | None
+    calls: int = Field(examples=[1200])
+    tokens: int = Field(examples=[4_383_732])
+    cost: float | None = Field(examples=[18.0])
 
 
 class CostChart(BaseModel):

@@ -140,7 +140,8 @@ class DeliveryDesk:
 
         It goes on behind `before`, the planned time and the id of the last one that was seen.
         """
-        rows = await self._store.deliveries.list(target=target, saved_id=saved_id, before=before, limit=limit)
+        name = None if target is None else storable(target)
+        rows = await self._store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
         if target is not None and not rows and before is None:
             self._dispatch.target(target)
         return [_wire(row) for row in rows]

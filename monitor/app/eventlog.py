@@ -32,6 +32,7 @@ class EventLog:
         self._clock = clock
         self._waiting: deque[RunEvent] = deque(maxlen=MOST_WAITING)
         self._writing: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
 
     def of(self, run_id: str) -> ProgressCallback:
         """What a run is to tell its progress to."""
@@ -49,16 +50,17 @@ class EventLog:
 
     async def close(self) -> None:
         """Write what waits, as far as that takes no longer than two seconds."""
+        self._hurry.set()
         if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=_CLOSING_S)
             self._writing.cancel()
-            await asyncio.gather(self._writing, return_exceptions=True)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSING_S):
-                await self._write_waiting()
+        self._hurry.clear()
 
     async def _write(self) -> None:
         while self._waiting:
-            await asyncio.sleep(WRITE_EVERY_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WRITE_EVERY_S):
+                    await self._hurry.wait()
             await self._write_waiting()
 
     async def _write_waiting(self) -> None:

@@ -108,13 +108,13 @@ class Today(BaseModel):
     those of the last 30 days, today the last.
     """
 
-    day: dt.date
-    since: dt.datetime
-    last_visit_at: dt.datetime | None
-    new: int
+    day: dt.date = Field(examples=["2026-11-22"])
+    since: dt.datetime = Field(examples=["2026-11-21T16:00:00Z"])
+    last_visit_at: dt.datetime | None = Field(examples=["2026-11-20T09:12:00Z"])
+    new: int = Field(examples=[18])
     tiers: list[TierCount]
     items: list[NewItem]
-    new_by_day: list[int]
+    new_by_day: list[int] = Field(examples=[[12, 0, 9, 18]])
     ran: Ran
     attention: list[Attention]
     sources: int

@@ -86,13 +86,15 @@ class SourceFilter(BaseModel):
 class SourceList(BaseModel):
     """A part of the list of sources, newest first; `after` is the number of the last one where there are more.
 
-    `states` counts all that match the filter but for its state; `tags` are those that any source bears.
+    `states` counts all that match the filter but for its state; `tags` are those that any source bears, `total` is how
+    many sources are meant.
     """
 
     sources: list[SourceWire] = Field(default_factory=list)
     after: int | None = None
     states: dict[SourceState, int] = Field(default_factory=dict)
     tags: list[str] = Field(default_factory=list)
+    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ class WatchList:
             sources=[self._wire(one, around) for one in rest[:limit]],
             after=rest[limit - 1].id if len(rest) > limit else None,
             states=dict(Counter(states.values())), tags=sorted({tag for one in newest for tag in one.tags}),
+            total=len(of_state),
         )  # fmt: skip
 
     async def one(self, source_id: int) -> SourceWire:

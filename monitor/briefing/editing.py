@@ -11,6 +11,7 @@ from monitor.briefing.compose import Briefing, BriefingItem, Grouping, MoreItem,
 from monitor.briefing.overview import Sentence
 from monitor.domain.words import SummaryBy
 from monitor.errors import NotFound, UsageError
+from monitor.formats.document import one_line
 
 Standing = Literal["top", "more", "out"]
 """Where an item stands: shown in full, named among the further ones, or left out."""
@@ -111,7 +112,7 @@ def changed(composed: Briefing, edit: Edit, changes: Changes, *, by: str) -> Edi
             raise UsageError(f"The item {one.id} is named twice: name each once, in the order that you want.")
         note = before.note if one.note is None else _noted(one.note, before.note, by)
         wanted[one.id] = ItemEdit(id=one.id, standing=one.standing or before.standing, note=note)
-    title = " ".join((changes.title or "").split()) or edit.title
+    title = one_line(changes.title or "") or edit.title
     return arranged(
         composed,
         Edit(

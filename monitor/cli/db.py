@@ -104,7 +104,10 @@ def _tell_rows(terminal: Terminal, rows: dict[str, int], done: str, *, as_json: 
 
 
 async def _pruned(terminal: Terminal, days: int | None) -> "Pruned":
+    from monitor.app.audit import BY_COMMAND
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        return await parts.upkeep.prune(days)
+        pruned = await parts.upkeep.prune(days)
+        await parts.audit.record(BY_COMMAND, "storage.prune", "storage", days=days, **pruned.model_dump())
+        return pruned

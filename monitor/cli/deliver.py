@@ -44,7 +44,7 @@ def list_deliveries(
 @app.command("test")
 def try_out(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
     """Send a letter that says that it is a test, to see whether the target works."""
-    _tell(terminal_of(context), lambda desk: desk.test(target), as_json=as_json)
+    _tell(terminal_of(context), lambda desk: desk.test(target), "target.test", as_json=as_json)
 
 
 @app.command()
@@ -57,7 +57,7 @@ def now(
     as_json: JsonOption = False,
 ) -> None:
     """Send a target its briefing now, beside what is planned."""
-    _tell(terminal_of(context), lambda desk: desk.now(target, date), as_json=as_json)
+    _tell(terminal_of(context), lambda desk: desk.now(target, date), "target.send", as_json=as_json)
 
 
 @app.command()
@@ -67,15 +67,17 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a failed delivery again: the same briefing under the same key."""
-    _tell(terminal_of(context), lambda desk: desk.retry(delivery_id), as_json=as_json)
+    _tell(terminal_of(context), lambda desk: desk.retry(delivery_id), "delivery.retry", as_json=as_json)
 
 
-def _tell(terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[DeliveryWire]]", *, as_json: bool) -> None:
+def _tell(
+    terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[DeliveryWire]]", action: str, *, as_json: bool
+) -> None:
     """What became of a delivery that was waited for; one that did not arrive is a failure of the command."""
     from monitor.domain.deliveries import DeliveryStatus
     from monitor.errors import WorkFailed
 
-    found = asyncio.run(_asked(terminal, ask))
+    found = asyncio.run(_sent(terminal, ask, action))
     is_sent = found.status is DeliveryStatus.SENT
     if as_json:
         terminal.document(found.model_dump(mode="json"))
@@ -84,6 +86,19 @@ def _tell(terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[DeliveryW
     if not is_sent:
         again = f"; it is tried again at {found.next_try_at:%Y-%m-%d %H:%MZ}" if found.next_try_at else ""
         raise WorkFailed(f"{found.id} was not sent to {found.target}: {(found.last_error or '').rstrip('.')}{again}.")
+
+
+async def _sent(
+    terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[DeliveryWire]]", action: str
+) -> "DeliveryWire":
+    from monitor.app.audit import BY_COMMAND
+    from monitor.bootstrap import open_app
+
+    async with open_app(terminal.settings()) as parts:
+        found = await ask(parts.deliveries)
+        subject = found.id if action == "delivery.retry" else found.target
+        await parts.audit.record(BY_COMMAND, action, subject, status=found.status)
+        return found
 
 
 async def _asked(terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[T]]") -> T:

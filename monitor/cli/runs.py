@@ -94,7 +94,10 @@ async def _one(terminal: Terminal, run_id: str) -> "WholeRun":
 
 
 async def _cancelled(terminal: Terminal, run_id: str) -> RunStatus:
+    from monitor.app.audit import BY_COMMAND
     from monitor.bootstrap import open_app
 
     async with open_app(terminal.settings()) as parts:
-        return await parts.sweeps.cancel(run_id)
+        status = await parts.sweeps.cancel(run_id)
+        await parts.audit.record(BY_COMMAND, "run.cancel", run_id)
+        return status

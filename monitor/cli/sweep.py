@@ -113,11 +113,13 @@ class _Sweeps:
 
     async def retry(self, run_id: str) -> None:
         """Do an ended run again."""
+        from monitor.app.audit import BY_COMMAND
         from monitor.bootstrap import open_app
 
         async with open_app(self._terminal.settings()) as parts:
             with self._stopping(), watching(self._terminal, is_quiet=self._is_quiet) as on_progress:
                 report = await parts.sweeps.retry(run_id, on_progress=on_progress, cancel_event=self._cancel_event)
+            await parts.audit.record(BY_COMMAND, "run.retry", run_id, run=report.run_id)
         self.reports.append(report)
 
     def complaints(self) -> list[str]:

@@ -4,6 +4,7 @@ import datetime as dt
 from enum import StrEnum
 
 from pydantic import BaseModel
+from pydantic import Field as PlainField
 from sqlalchemy import Column, String, Text
 from sqlmodel import Field, SQLModel
 
@@ -51,11 +52,11 @@ class AlarmFinding(BaseModel):
 class AlarmNote(BaseModel):
     """An alarm as people and their programs are told of it."""
 
-    id: int
-    source: str
-    section: str
-    kind: AlarmKind
-    message: str
-    run_id: str
+    id: int = PlainField(examples=[7])
+    source: str = PlainField(examples=["国家能源局"])
+    section: str = PlainField(examples=["通知公告"])
+    kind: AlarmKind = PlainField(examples=["silence"])
+    message: str = PlainField(examples=["nothing new since 2026-10-01; something new usually comes every 2 days"])
+    run_id: str = PlainField(examples=["s1-20261122T040000Z-ed81"])
     raised_at: dt.datetime
     cleared_at: dt.datetime | None = None

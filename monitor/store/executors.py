@@ -5,7 +5,7 @@ import datetime as dt
 from sqlalchemy import delete, select, update
 from sqlmodel import col
 
-from monitor.domain.tables import Executor, Lease
+from monitor.domain.service import Executor, Lease
 from monitor.store.sessions import Sessions, dialect_of, insert_for, insert_or
 
 _CHANGING = ("kind", "host", "pid", "token", "started_at", "seen_at")

@@ -17,7 +17,16 @@ from monitor.errors import UsageError
 from monitor.store.filters import ItemFilter, Words, column_of, conditions_of, newest_first
 from monitor.store.indexing import INDEXED, index
 from monitor.store.patience import patient
-from monitor.store.sessions import BATCH_SIZE, Sessions, batches, dialect_of, insert_for, insert_or, storable
+from monitor.store.sessions import (
+    BATCH_SIZE,
+    Sessions,
+    batches,
+    dialect_of,
+    insert_for,
+    insert_or,
+    storable,
+    storable_value,
+)
 from monitor.store.values import values_of
 
 _MERGED = 64
@@ -70,7 +79,7 @@ class Items:
             if unknown:
                 raise TypeError(f"an item has no field {unknown[0]!r} that can be changed")
             for name, value in changes.items():
-                setattr(item, name, _storable(value))
+                setattr(item, name, storable_value(value))
             if text is not None:
                 row = {"item_id": item_id, "text": storable(text)}
                 await insert_or(session, ItemText, [row], key=["item_id"], update=["text"])
@@ -127,7 +136,7 @@ class Items:
 
 async def _save(session: AsyncSession, item: Item) -> tuple[Item, bool]:
     numberless = {"id"} if item.id is None else set()
-    values = {name: _storable(value) for name, value in item.model_dump(exclude=numberless).items()}
+    values = {name: storable_value(value) for name, value in item.model_dump(exclude=numberless).items()}
     values["url_key"] = item.url_key or url_key(item.url)
     new_id = await session.scalar(_new_item(dialect_of(session)), values)
     if new_id is None:
@@ -171,8 +180,3 @@ def _newest(words: Words, conditions: Sequence[ColumnElement[bool]], limit: int)
     ]
     found = union_all(*(one.subquery().select() for one in each)).subquery()
     return select(found.c.id).order_by(found.c.day.desc(), found.c.id.desc()).limit(limit)
-
-
-def _storable(value: Any) -> Any:
-    # Words of a vocabulary are strings too, but must stay members: their column knows how to write them.
-    return storable(value) if type(value) is str else value

@@ -13,7 +13,7 @@ from monitor.domain.tables import Item, ItemText
 from monitor.store.claims import link
 from monitor.store.indexing import INDEXED, index
 from monitor.store.patience import patient
-from monitor.store.sessions import Sessions, insert_or, storable
+from monitor.store.sessions import Sessions, insert_or, storable, storable_value
 
 # An item whose last look is in doubt is looked at again for so long after its last planned look.
 _AFTERWARDS = dt.timedelta(days=30)
@@ -64,18 +64,18 @@ class Revisions:
         links: Links | None = None,
     ) -> None:
         """Keep a look, and with it at once what it brought: the revision, the new text, the item's facts and links."""
-        row = {name: _storable(value) for name, value in sight.model_dump().items()}
+        row = {name: storable_value(value) for name, value in sight.model_dump().items()}
         async with self._sessions.writing() as session:
             await insert_or(session, ItemSight, [row], key=["item_id"], update=[*row.keys() - {"item_id"}])
             if revision is not None:
-                session.add(Revision(**{name: _storable(value) for name, value in revision.model_dump().items()}))
+                session.add(Revision(**{name: storable_value(value) for name, value in revision.model_dump().items()}))
             if text is not None:
                 kept = {"item_id": sight.item_id, "text": storable(text)}
                 await insert_or(session, ItemText, [kept], key=["item_id"], update=["text"])
             is_searched = text is not None or bool(INDEXED & (changes or {}).keys())
             if (changes or is_searched) and (item := await session.get(Item, sight.item_id)) is not None:
                 for name, value in (changes or {}).items():
-                    setattr(item, name, _storable(value))
+                    setattr(item, name, storable_value(value))
                 if is_searched:
                     await index(session, item, text=text)
             if links is not None:
@@ -101,15 +101,6 @@ class Revisions:
             query = query.where(col(Item.source).in_(sources))
         async with self._sessions.reading() as session:
             return [(item, revision) for item, revision in await session.execute(query)]
-
-
-def _storable(value: Any) -> Any:
-    """A value without what a database refuses in a text, in lists and JSON too."""
-    if type(value) is str:
-        return storable(value)
-    if isinstance(value, list):
-        return [_storable(one) for one in value]
-    return {name: _storable(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _is_due(first_seen: dt.datetime, looked_at: dt.datetime, at: dt.datetime, days: Sequence[int]) -> bool:

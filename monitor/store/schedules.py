@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import delete, select
 from sqlmodel import col
 
-from monitor.domain.tables import Run, Schedule
+from monitor.domain.service import Schedule
+from monitor.domain.tables import Run
 from monitor.domain.words import RunStatus
 from monitor.store.sessions import Sessions, dialect_of, insert_for, insert_or
 

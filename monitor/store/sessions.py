@@ -105,3 +105,12 @@ def insert_for(dialect: str, table: type[SQLModel] | Table) -> postgresql.Insert
 def storable(text: str) -> str:
     """The text without what a database refuses: NUL, which PostgreSQL cannot hold, and halves of surrogate pairs."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def storable_value(value: Any) -> Any:
+    """A value without what a database refuses in a text, in lists and JSON too."""
+    if type(value) is str:  # words of a vocabulary are strings too, but must stay members: their column writes them
+        return storable(value)
+    if isinstance(value, list):
+        return [storable_value(one) for one in value]
+    return {name: storable_value(one) for name, one in value.items()} if isinstance(value, dict) else value

@@ -5,7 +5,8 @@ from pathlib import Path
 from sqlalchemy import Connection, Table, delete, func, insert, select, text, update
 from sqlmodel import SQLModel, col
 
-from monitor.domain.tables import Executor, Lease, Run
+from monitor.domain.service import Executor, Lease
+from monitor.domain.tables import Run
 from monitor.domain.words import RunStatus
 from monitor.errors import DatabaseError, UsageError, WorkFailed
 from monitor.store import migrate

@@ -49,7 +49,7 @@ class Compose(BaseModel):
         """As the use cases take it."""
         fields = self.model_dump()
         for name in ("sources", "tags", "keywords"):
-            fields[name] = [storable(one) for one in fields[name]]
+            fields[name] = [word for one in fields[name] if (word := storable(one).strip())]
         return BriefingQuery(**fields)
 
 

@@ -24,8 +24,8 @@ from monitor.web.api import people as people_api
 from monitor.web.api import runs as runs_api
 from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
-from monitor.web.api import targets as target_api
 from monitor.web.api import sources as source_api
+from monitor.web.api import targets as target_api
 from monitor.web.envelope import LimitedBody, UnderPrefix, WithHeaders
 from monitor.web.pages import account as account_pages
 from monitor.web.pages import audit as audit_pages
@@ -35,12 +35,12 @@ from monitor.web.pages import deliveries as delivery_pages
 from monitor.web.pages import health as health_pages
 from monitor.web.pages import items as item_pages
 from monitor.web.pages import people as people_pages
-from monitor.web.pages import runs as runs_pages
 from monitor.web.pages import prompts as prompt_pages
+from monitor.web.pages import runs as runs_pages
 from monitor.web.pages import settings as settings_pages
 from monitor.web.pages import sign_in as sign_in_pages
-from monitor.web.pages import targets as target_pages
 from monitor.web.pages import sources as source_pages
+from monitor.web.pages import targets as target_pages
 from monitor.web.pages import today as today_pages
 from monitor.web.problems import ProblemWire, tell_problems
 from monitor.web.rendering import POLICY, Look

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import hashlib
+import re
 from functools import cached_property
 from http import HTTPStatus
 from importlib.resources import files
@@ -33,6 +34,9 @@ POLICY = (
     "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
+# What turns the direction of writing would turn our own words behind it too; the others no HTML file can hold.
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
 
 class Look:
     """Makes pages in either language; `prefix` is the path under which a proxy shows the service."""
@@ -62,7 +66,7 @@ class Look:
             attention=getattr(request.state, "attention", 0), notice=text(language, notice) if notice else "",
             **context,
         )  # fmt: skip
-        page = HTMLResponse(body, status)
+        page = HTMLResponse(_UNSEEN.sub("", body), status)
         page.headers["Content-Language"] = "zh-CN" if language == "zh" else "en"
         if notice:
             page.delete_cookie(NOTICE_COOKIE, path=self.prefix or "/")

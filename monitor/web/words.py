@@ -61,14 +61,15 @@ _OWN: dict[str, dict[str, tuple[str, str]]] = {
         "planned": ("定时", "planned"), "typed": ("手动", "by hand"), "alarm": ("告警", "alarm"),
         "test": ("测试", "test"),
     },
-    "moved": {"higher": ("因反馈提前", "raised by feedback"), "lower": ("因反馈靠后", "lowered by feedback")},
+    "moved": {"higher": ("按反馈上调", "moved up: feedback"), "lower": ("按反馈下调", "moved down: feedback")},
     "channel": {"mail": ("邮件", "mail"), "webhook": ("Webhook", "webhook"), "chat": ("群聊", "chat")},
     "scope": {
         "read": ("读取", "read"), "write": ("修改", "write"), "run": ("启动采集", "run"), "admin": ("管理", "admin"),
     },
     "source_state": {
         "fine": ("正常", "fine"), "new": ("尚未采集", "not run yet"), "alarm": ("有告警", "alarm"),
-        "failing": ("上次失败", "last run failed"), "resting": ("连续失败，暂缓", "resting"), "disabled": ("已停用", "disabled"),
+        "failing": ("上次失败", "last run failed"), "resting": ("连续失败，暂缓", "resting"),
+        "disabled": ("已停用", "disabled"),
     },
     "trial": {
         "waiting": ("排队中", "waiting"), "running": ("试采中", "under way"), "done": ("已完成", "done"),
@@ -114,11 +115,14 @@ _OWN: dict[str, dict[str, tuple[str, str]]] = {
         "run.retry": ("重试采集", "run retried"), "run.start": ("启动采集", "run started"),
         "session.end": ("结束会话", "session ended"), "settings.change": ("修改设置", "settings changed"),
         "settings.forget": ("恢复设置", "settings put back"), "source.add": ("添加来源", "source added"),
+        "source.disable": ("停用来源", "source disabled"), "source.enable": ("启用来源", "source enabled"),
+        "source.tag": ("加标签", "source tagged"), "source.untag": ("去标签", "source untagged"),
         "source.edit": ("修改来源", "source edited"), "source.import": ("导入来源", "sources imported"),
         "source.remove": ("删除来源", "source removed"), "source.run": ("立即采集", "source run"),
         "source.sample": ("启用样例", "sample started"), "storage.prune": ("清理存储", "storage pruned"),
         "target.add": ("添加投递目标", "target added"), "target.edit": ("修改投递目标", "target edited"),
-        "target.remove": ("删除投递目标", "target removed"), "target.test": ("试发", "target tested"),
+        "target.remove": ("删除投递目标", "target removed"), "target.send": ("立即投递", "target sent to"),
+        "target.test": ("试发", "target tested"),
         "token.add": ("新建令牌", "token made"), "token.revoke": ("撤销令牌", "token revoked"),
     },
 }  # fmt: skip

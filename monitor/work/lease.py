@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from monitor.domain.tables import Lease
+from monitor.domain.service import Lease
 from monitor.ports import Clock
 from monitor.store import Store
 

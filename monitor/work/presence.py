@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from monitor.domain.tables import Executor
+from monitor.domain.service import Executor
 from monitor.errors import DatabaseError, UsageError
 from monitor.ports import Clock
 from monitor.store import Store

@@ -10,7 +10,8 @@ from functools import partial
 
 from monitor.app.backoff import resting_until
 from monitor.app.sources import timezone_of
-from monitor.domain.tables import Run, Schedule, Source
+from monitor.domain.service import Schedule
+from monitor.domain.tables import Run, Source
 from monitor.domain.words import RunStatus
 from monitor.errors import DatabaseError, UsageError
 from monitor.ports import Clock

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from monitor.demo.farm import Farm
-from monitor.domain.tables import Schedule, Source
+from monitor.domain.service import Schedule
+from monitor.domain.tables import Source
 from monitor.store import Store
 
 DONE_AFTER_DEATH_S = 60

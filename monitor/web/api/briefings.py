@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from monitor.app.deliveries import DeliveryWire
 from monitor.app.drafts import Draft
@@ -21,7 +21,7 @@ from monitor.web.problems import PROBLEMS
 Format = Literal["md", "html", "docx", "pdf", "xlsx", "json", "csv", "atom"]
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
-_ITEMS = [{"id": 12, "standing": "top", "note": "与我方项目有关"}, {"id": 7, "standing": "out"}]
+_ITEMS: list[JsonValue] = [{"id": 12, "standing": "top", "note": "与我方项目有关"}, {"id": 7, "standing": "out"}]
 
 
 class BriefingRows(BaseModel):

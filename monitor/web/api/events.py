@@ -13,6 +13,7 @@ from starlette.types import Send
 
 from monitor.app.live import LiveDesk
 from monitor.bootstrap import App
+from monitor.domain.words import EventKind
 from monitor.web.api.runs import RunId
 from monitor.web.gate import Reader
 from monitor.web.problems import problem_responses
@@ -23,10 +24,20 @@ _LONGEST_S = 600.0
 
 _COMES_BACK_MS = 1000
 _MOST = 2**31 - 1
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": [*(one for one in EventKind if one is not EventKind.STEP), "status", "end"]},
+        "id": {"type": "string", "description": "Rises within a run."},
+        "data": {"type": "string", "description": "A JSON object: what belongs to an event of this kind."},
+    },
+    "required": ["event", "id", "data"],
+    "examples": [{"event": "status", "id": "0", "data": '{"status": "running"}'}],
+}
 _STREAM = {
     "description": "The events, each with its `id`: `phase`, `section`, `page`, `asked`, `answered`, `saved` and "
     "`fallback` as the run tells them, `status` when it changes, `end` when the run has ended and all was told.",
-    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    "content": {"text/event-stream": {"schema": _EVENT}},
 }
 
 
@@ -50,17 +61,19 @@ def router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=problem_responses(401, 403, 404, 422, 503))
 
     @routes.get(
-        "/{run_id}/events", summary="Watch a run", response_class=EventStream, status_code=200, responses={200: _STREAM},
+        "/{run_id}/events", summary="Watch a run", status_code=200, response_class=EventStream,
+        responses={200: _STREAM},
     )  # fmt: skip
     async def events(
         visitor: Reader,
         run_id: RunId,
         after: Annotated[int, Query(ge=0, le=_MOST, description="The `id` of the last event that is known.")] = 0,
-        last_event_id: Annotated[int | None, Header(ge=0, le=_MOST, description="As `after`, and before it.")] = None,
+        last_event_id: Annotated[int | None, Header(ge=0, le=_MOST, include_in_schema=False)] = None,
     ) -> EventStream:
         """What a run tells of itself, from its beginning or after an event, until it ends.
 
-        A client that comes back with `Last-Event-ID` misses none and gets none twice.
+        A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
+        twice.
         """
         del visitor
         known = after if last_event_id is None else last_event_id

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.app.blocks import HostBlock
 from monitor.app.condition import Machine
@@ -32,7 +32,7 @@ class AlarmsWire(BaseModel):
     """Alarms, newest first; `next` is the cursor of those that were raised before them."""
 
     alarms: list[AlarmNote]
-    next: str | None
+    next: str | None = Field(examples=[None])
 
 
 class BlocksWire(BaseModel):

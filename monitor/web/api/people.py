@@ -76,7 +76,7 @@ class PersonChangeWire(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"role": "editor"}]})
 
     role: Role | None = None
-    is_shut_out: bool | None = None
+    is_shut_out: bool | None = Field(default=None, strict=True)
 
 
 class OneTimeWire(BaseModel):

@@ -13,6 +13,7 @@ from monitor.domain.words import Disposition, Phase, RunStatus
 from monitor.store.history import CandidateFilter
 from monitor.web.cursors import decode, encode
 from monitor.web.gate import Editor, Reader, scope
+from monitor.web.parameters import Day
 from monitor.web.problems import Problem, problem_responses
 
 RunId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["s1-20260203T010000Z-5f3a"])]
@@ -139,7 +140,7 @@ def _add_history(routes: APIRouter, app: App) -> None:
         ] = None,
         status: RunStatus | None = None,
         day: Annotated[
-            dt.date | None, Query(description="The day for which they were planned.", examples=["2026-02-03"])
+            Day | None, Query(description="The day for which they were planned.", examples=["2026-02-03"])
         ] = None,
         limit: Limit = 50,
         cursor: Cursor = None,

@@ -19,7 +19,7 @@ from monitor.web.settings_work import ModelTrials, SettingsWork
 
 _CHANGES = {
     "another model": {"value": {"llm.model": "qwen-plus", "llm.temperature": 0.2}},
-    "a key": {"value": {"llm.api_key": "sk-…"}},
+    "a key": {"value": {"llm.api_key": "sk-0000"}},
     "a search service": {"value": {"search.backend": "searxng", "search.backends.searxng.base_url": "http://10.0.0.5"}},
 }
 SettingPath = Annotated[str, Path(max_length=200, description="As `llm.model` or `secrets.OPENAI_API_KEY`.")]

@@ -90,6 +90,8 @@ async def test_what_needs_a_restart_waits_for_it(settings: Settings, apps: tuple
         ({"llm.model": "m", "secrets.BAD NAME": "x"}, {"secrets.BAD NAME"}),
         ({"llm.api_key": "  "}, {"secrets.OPENAI_API_KEY"}),
         ({"llm.api_key": 7}, {"secrets.OPENAI_API_KEY"}),
+        ({"llm.api_key": "sk-…"}, {"secrets.OPENAI_API_KEY"}),
+        ({"search.backends.brave.api_key": "密钥"}, {"secrets.BRAVE_API_KEY"}),
     ],
 )
 async def test_of_a_change_with_something_wrong_nothing_is_stored(

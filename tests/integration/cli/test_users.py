@@ -40,6 +40,12 @@ def test_people_are_added_given_a_password_and_listed_with_the_tokens(
         assert secret not in dump + shown
 
 
+def test_pruning_by_command_is_in_the_audit(typed: Any, tmp_path: Path) -> None:
+    assert typed(["db", "prune", "--days", "30"]).code == 0
+    with sqlite3.connect(tmp_path / "data" / "monitor.db") as connection:
+        assert connection.execute("SELECT person, action FROM audit_entry").fetchall() == [("cli", "storage.prune")]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -15,7 +15,8 @@ from monitor.domain.deliveries import BriefingRecord, Delivery, DeliveryStatus
 from monitor.domain.page import Candidate
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading
 from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
-from monitor.domain.tables import Executor, Item, ModelCall, Run, Source
+from monitor.domain.service import Executor
+from monitor.domain.tables import Item, ModelCall, Run, Source
 from monitor.domain.urls import url_key
 from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SectionEnd
 from monitor.errors import DatabaseError, UsageError, WorkFailed

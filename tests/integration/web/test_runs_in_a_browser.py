@@ -16,6 +16,7 @@ from monitor.domain.tables import Source
 from monitor.errors import BrowserMissing
 from monitor.pages.browser import find_browser
 from monitor.settings import BrowserSettings, Settings
+from monitor.store.history import LedgerRow
 from monitor.web.ledger import ROWS_SHOWN
 from monitor.web.server import serving
 
@@ -44,9 +45,11 @@ async def page() -> AsyncIterator[Page]:
 
 
 @pytest.fixture
-async def service(tmp_path: Path, sqlite_url: str, free_port: int) -> AsyncIterator[tuple[App, str, Source]]:
-    """A service with a worker, its address, and two sections of the sample ministry, which answers slowly."""
-    site = SampleSite(today=dt.datetime.now(ZoneInfo(TIMEZONE)).date(), delay_s=0.05)
+async def service(
+    tmp_path: Path, sqlite_url: str, free_port: int
+) -> AsyncIterator[tuple[App, str, Source, SampleSite]]:
+    """A service with a worker, its address, and two sections of the sample ministry, which answers slowly at first."""
+    site = SampleSite(today=dt.datetime.now(ZoneInfo(TIMEZONE)).date(), delay_s=1.5)
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(site.serve())
         settings = sample_settings(Settings(), url, folder=tmp_path)
@@ -56,7 +59,15 @@ async def service(tmp_path: Path, sqlite_url: str, free_port: int) -> AsyncItera
         await app.people.set_password("anna", PASSWORD)
         pinned = [one for one in site.sections(url) if one["name"] in SECTIONS]
         source = await app.sources.add({"name": site.title, "url": f"{url}/", "sections": pinned})
-        yield app, await stack.enter_async_context(serving(app)), source
+        yield app, await stack.enter_async_context(serving(app)), source, site
+
+
+async def sign_in(page: Page, address: str) -> None:
+    await page.goto(f"{address}sign-in")
+    await page.fill("[name=name]", "anna")
+    await page.fill("[name=password]", PASSWORD)
+    await page.press("[name=password]", "Enter")
+    await page.wait_for_selector("nav.main")
 
 
 async def focused(page: Page) -> str:
@@ -64,30 +75,36 @@ async def focused(page: Page) -> str:
 
 
 async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
-    page: Page, service: tuple[App, str, Source]
+    page: Page, service: tuple[App, str, Source, SampleSite]
 ) -> None:
-    app, address, source = service
-    await page.goto(f"{address}sign-in")
-    await page.fill("[name=name]", "anna")
-    await page.fill("[name=password]", PASSWORD)
-    await page.press("[name=password]", "Enter")
-    await page.wait_for_selector("nav.main")
+    app, address, source, site = service
+    await sign_in(page, address)
     run_id = await app.sweeps.enqueue(source)
     await page.goto(f"{address}runs/{run_id}")
     await page.evaluate("window.isTheSame = true")
+    history = await page.context.new_page()
+    await history.goto(f"{address}runs")
+    await expect(history.locator("#runs-rows .badge")).not_to_have_text("正常")
     await page.wait_for_selector(".activity .event-page")
+    site.delay_s = 0
     await page.wait_for_selector('#run[data-is-over="yes"]', state="attached")
 
     assert await page.evaluate("window.isTheSame"), "nobody had to load the page again"
     await expect(page.get_by_role("link", name="阅读简报")).to_be_in_viewport()
     await expect(page.locator(".phase.done")).to_have_count(5)
+    await expect(history.locator("#runs-rows .badge")).to_have_text("正常", timeout=PATIENCE_MS)
+    await history.close()
     rows = await app.store.history.ledger(run_id)
     assert len({row.section for row in rows}) == len(SECTIONS)
-    cells = page.locator(".cells a.cell")
-    await expect(cells).to_have_count(len(rows))
+    await expect(page.locator(".cells a.cell")).to_have_count(len(rows))
     kinds = {event.kind for event in await app.store.live.after(run_id, 0)}
     assert kinds == {"phase", "section", "page", "saved"}
+    await find_by_keyboard(page, rows)
+    await filter_and_walk(page, rows)
 
+
+async def find_by_keyboard(page: Page, rows: list[LedgerRow]) -> None:
+    """Type the title of the last candidate, go to its square, and from there to its row."""
     wanted = rows[-1]
     search = page.get_by_role("searchbox", name="标题或网址包含")
     await search.focus()
@@ -107,6 +124,11 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
 
     await search.fill("")
     await expect(page.locator(".cells a.cell.dim")).to_have_count(0)
+
+
+async def filter_and_walk(page: Page, rows: list[LedgerRow]) -> None:
+    """Choose in the legend, take it back, and go from square to square with the arrows."""
+    cells = page.locator(".cells a.cell")
     saved = [row for row in rows if row.disposition == "saved"]
     await page.locator(".legend a", has_text="已收录").press("Enter")
     await expect(page.locator(".cells a.cell.dim")).to_have_count(len(rows) - len(saved))

@@ -96,6 +96,12 @@ async def test_sources_that_never_ran_are_said_to_wait(desk: Any, life: Life) ->
     await life.source("ministry", None)
     admin = await desk.sign_in("admin", language="en")
     assert "1 source is on the list, but nothing has run yet" in words(await admin.get("/"))
+    await life.store.runs.create(Run(id="first", source_id=1, source="ministry", planned_at=life.noon))
+    page = words(await admin.get("/"))
+    assert "The first run waits for its turn." in page
+    assert "No worker is at work." in page
+    await life.store.runs.take("first", executor="worker-1", at=life.noon)
+    assert "The first run is under way." in words(await admin.get("/"))
 
 
 async def test_a_good_day_is_calm(desk: Any, life: Life) -> None:

@@ -24,4 +24,3 @@ def test_every_sentence_has_its_chinese() -> None:
     said = sentences()
     assert len(said) > 300, "the templates were not found"
     assert {english: file for english, file in said.items() if english not in chinese()} == {}
-

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.tables import Executor, Run, Source
+from monitor.domain.service import Executor
+from monitor.domain.tables import Run, Source
 from monitor.domain.words import RunStatus
 from monitor.settings import Settings
 from monitor.store import Store

@@ -111,6 +111,12 @@ def test_a_note_bears_the_name_of_who_wrote_it_until_somebody_changes_it() -> No
     assert other.items[0].note.by == "李"
 
 
+def test_a_title_is_one_line_and_never_empty() -> None:
+    edit = first_edit(FOUR, None)
+    assert changed(FOUR, edit, Changes(title=" 本周\n要点\x00 "), by="王").title == "本周 要点"
+    assert changed(FOUR, edit, Changes(title="\x00"), by="王").title == FOUR.title
+
+
 def test_what_is_not_named_follows_in_its_order_and_stays_where_it_stood() -> None:
     edit = changed(
         FOUR, first_edit(FOUR, 3), Changes(group="none", items=[{"id": 2}, {"id": 1, "standing": "out"}]), by="王"

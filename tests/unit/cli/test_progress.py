@@ -6,7 +6,7 @@ from rich.progress import Progress as Bars
 
 from monitor.cli.progress import _Live, watching
 from monitor.cli.terminal import Terminal
-from monitor.domain.words import Phase
+from monitor.domain.words import EventKind, Phase
 from monitor.ports import Progress
 
 
@@ -18,6 +18,16 @@ def test_where_stderr_is_no_terminal_a_line_tells_each_phase_and_each_section(
         on_progress(Progress(phase=Phase.CRAWL, place="通知", done=1))
         on_progress(Progress(phase=Phase.CRAWL, place="通知", message="2 saved"))
     assert capsys.readouterr() == ("", "crawl …\n  通知: 2 saved\n")
+
+
+def test_what_only_the_desk_shows_does_not_move_the_display() -> None:
+    bars = Bars(console=Console(file=io.StringIO(), width=100))
+    live = _Live(bars)
+    live(Progress(phase=Phase.SUMMARISE, kind=EventKind.PHASE, done=1, total=3, place="通知"))
+    for kind in (EventKind.PAGE, EventKind.ASKED, EventKind.ANSWERED, EventKind.SAVED, EventKind.FALLBACK):
+        live(Progress(phase=Phase.SUMMARISE, kind=kind, place="https://o.gov/"))
+    (summaries,) = bars.tasks
+    assert (summaries.completed, summaries.total, summaries.description) == (1, 3, "通知")
 
 
 def test_nothing_is_said_beside_a_document(capsys: pytest.CaptureFixture[str]) -> None:

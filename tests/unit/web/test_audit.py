@@ -6,6 +6,7 @@ from pathlib import Path
 
 import monitor
 from monitor.web.pages.audit import Change, changes
+from monitor.web.source_work import BulkAction
 from monitor.web.words import word
 
 HOUSE = Path(monitor.__file__).parent
@@ -24,7 +25,7 @@ def recorded() -> set[str]:
 
 
 def test_every_action_is_told_in_both_languages() -> None:
-    actions = recorded()
+    actions = recorded() | {f"source.{action}" for action in BulkAction}
     assert len(actions) > 10
     untold = [one for one in actions for language in ("zh", "en") if word(language, "action", one) == one]
     assert not untold, "monitor/web/words.py has no words for these actions of the audit"

