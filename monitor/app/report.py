@@ -9,7 +9,7 @@ from monitor.briefing.wire import FallbackWire, ItemWire, item_wire
 from monitor.domain.alarms import AlarmNote
 from monitor.domain.reading import Coverage, Usage
 from monitor.domain.tables import Run
-from monitor.domain.words import DateSource, Disposition, RunStatus, SavedBy, SectionEnd
+from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SavedBy, SectionEnd
 from monitor.store import Store
 from monitor.store.sessions import batches
 
@@ -70,6 +70,19 @@ class RunReport(RunSummary):
 
     sections: list[SectionWire] = Field(default_factory=list)
     items: list[ItemWire] = Field(default_factory=list)
+
+    @property
+    def phase_to_repeat(self) -> Phase | None:
+        """The phase with which a retry begins; None where nothing went wrong."""
+        if self.status is RunStatus.SUCCEEDED:
+            return None
+        if self.status is RunStatus.DEGRADED:
+            return min((one.phase for one in self.fallbacks), key=list(Phase).index, default=None)
+        if not self.sections:
+            return Phase.NAVIGATE
+        if any(one.ended in (None, SectionEnd.ERROR) for one in self.sections):
+            return Phase.CRAWL
+        return Phase.SUMMARISE
 
 
 class WholeRun(RunReport):

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from monitor.app.handover import end_of
 from monitor.app.health import HealthDesk
 from monitor.app.obeying import StopWatch
 from monitor.app.recording import Gear, Recording, Start
@@ -15,10 +16,10 @@ from monitor.app.sources import timezone_of
 from monitor.app.standing import StandingSearch
 from monitor.app.trials import Trial, looks_like_feed, trial_of
 from monitor.domain.tables import Run, Source
-from monitor.domain.words import Phase, Render, RunStatus, SectionEnd, SourceKind
-from monitor.errors import NotFound, UsageError, WorkFailed
+from monitor.domain.words import Render, RunStatus, SourceKind
+from monitor.errors import NotFound, UsageError
 from monitor.logs import belonging_to, logger_of
-from monitor.ports import Clock, DocumentReader, Presence, Progress, ProgressCallback, Steps
+from monitor.ports import Clock, DocumentReader, Presence, ProgressCallback, Steps
 from monitor.settings import Settings
 from monitor.store import Store
 from monitor.sweep.pipeline import Parts, sweep
@@ -27,9 +28,7 @@ from monitor.sweep.window import window_of
 WORKER = "worker"
 """The kind of process that takes runs out of the queue."""
 
-_LOOK_EVERY_S = 0.5
 _log = logger_of("sweeps")
-_PATIENCE_S = 60.0
 
 
 class SweepDesk:
@@ -77,7 +76,7 @@ class SweepDesk:
         await self.tidy()
         if await self.is_served():
             run = await self._typed(self._store, source, since, until)
-            return await self._wait(run.id, on_progress, cancel_event)
+            return await self._handed_over(run.id, on_progress, cancel_event)
         async with self._presence.attending("sweep") as executor:
             run = await self._typed(self._store, source, since, until, executor=executor)
             return await self._here(self._store, run, on_progress, cancel_event)
@@ -91,7 +90,7 @@ class SweepDesk:
         """
         report, source = await self._to_repeat(run_id)
         if source is None:
-            return await self._wait(run_id, on_progress, cancel_event)
+            return await self._handed_over(run_id, on_progress, cancel_event)
         return await self.sweep(
             source, since=report.since, until=report.until, on_progress=on_progress, cancel_event=cancel_event
         )
@@ -107,7 +106,7 @@ class SweepDesk:
         report = await report_of(run, self._store)
         if not report.status.is_final:
             raise UsageError(f"The run {run_id} has not ended: it is {report.status}.")
-        phase = _phase_to_repeat(report)
+        phase = report.phase_to_repeat
         if phase is not None and await self.is_served() and await self._store.runs.ask_again(run_id, phase):
             return report, None
         source = await self._store.sources.get(report.source)
@@ -291,37 +290,11 @@ class SweepDesk:
         _log.info("run ended", run=run.id, source=source.name, status=str(status))
         return status
 
-    async def _wait(
+    async def _handed_over(
         self, run_id: str, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None
     ) -> RunReport:
-        """Wait for a run that a service carries out, and pass on the wish to stop it."""
-        seen = asyncio.get_running_loop().time()
-        while True:
-            run = await self._store.runs.get(run_id)
-            if run is None or run.status.is_final:
-                return await self.report(run_id)
-            if cancel_event is not None and cancel_event.is_set() and not run.is_cancel_requested:
-                await self._store.runs.request_cancel(run_id, at=self._clock.now())
-            if on_progress is not None:
-                sections = await self._store.runs.sections(run_id)
-                read = sum(one.ended is not None for one in sections)
-                on_progress(Progress(phase=Phase.CRAWL, place=run.source, done=read, total=len(sections) or None))
-            now = asyncio.get_running_loop().time()
-            if await self.is_served():
-                seen = now
-            elif now - seen > _PATIENCE_S:
-                raise WorkFailed(f"The service that took the run {run_id} is gone; it goes on when the service does.")
-            await asyncio.sleep(_LOOK_EVERY_S)
-
-
-def _phase_to_repeat(report: RunReport) -> Phase | None:
-    """The phase with which a retry begins; None where nothing went wrong."""
-    if report.status is RunStatus.SUCCEEDED:
-        return None
-    if report.status is RunStatus.DEGRADED:
-        return min((one.phase for one in report.fallbacks), key=list(Phase).index, default=None)
-    if not report.sections:
-        return Phase.NAVIGATE
-    if any(one.ended in (None, SectionEnd.ERROR) for one in report.sections):
-        return Phase.CRAWL
-    return Phase.SUMMARISE
+        await end_of(
+            run_id, store=self._store, clock=self._clock, is_served=self.is_served, on_progress=on_progress,
+            cancel_event=cancel_event,
+        )  # fmt: skip
+        return await self.report(run_id)
