@@ -205,6 +205,6 @@ def _showing(client: httpx.AsyncClient, parameters: Narrowing) -> Ask:
         answer = await client.get("/items", params=parameters(chance))
         if answer.status_code != 200:
             raise WorkFailed(f"The page {answer.url} answered {answer.status_code}.")
-        return answer.text.count("<tr")
+        return answer.text.count("<h2")
 
     return ask

@@ -7,12 +7,13 @@ from typing import Any
 from monitor.app.briefings import BriefingQuery
 from monitor.bootstrap import App
 from monitor.domain.alarms import AlarmFinding, AlarmKind
+from monitor.domain.live import RunEvent
 from monitor.domain.marks import HiddenItem, ItemNote
 from monitor.domain.page import Candidate
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
 from monitor.domain.tables import Item, Run, Source
-from monitor.domain.words import DateSource, Disposition, ItemType, Phase, RunStatus, SectionEnd, SummaryBy
+from monitor.domain.words import DateSource, Disposition, EventKind, ItemType, Phase, RunStatus, SectionEnd, SummaryBy
 from monitor.store.sessions import storable
 from tests.integration.web.payloads import PAYLOADS
 
@@ -39,6 +40,7 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
         )
     )  # fmt: skip
     run_id = await _run(app, source, at)
+    await _live(app, source, at)
     items = {name: await _item(app, source, run_id, text, at) for name, text in PAYLOADS.items()}
     await _say(app, items, at)
     finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message=storable(WORST), section=storable(WORST), section_key="k")
@@ -72,6 +74,18 @@ async def _run(app: App, source: Source, at: dt.datetime) -> str:
         await app.store.runs.add_fallback(run.id, Phase.CRAWL, text, text, at)
     await app.store.runs.add_unseen(run.id, [UnseenPlace(section=worst, url=worst, reason=worst)])
     return run.id
+
+
+async def _live(app: App, source: Source, at: dt.datetime) -> None:
+    """A run that is under way, and tells of itself in hostile words."""
+    run = Run(
+        id="run-live", source_id=source.id, source=source.name, planned_at=at, started_at=at, status=RunStatus.RUNNING
+    )
+    await app.store.runs.create(run)
+    worst = storable(WORST)
+    data = {"phase": "crawl", "place": worst, "url": worst, "title": worst, "reason": worst, "outcome": worst}
+    kinds = [kind for kind in EventKind if kind is not EventKind.STEP]
+    await app.store.live.add([RunEvent(run_id=run.id, at=at, kind=kind, data=data) for kind in kinds])
 
 
 async def _item(app: App, source: Source, run_id: str, text: str, at: dt.datetime) -> int:

@@ -108,7 +108,9 @@ async def test_a_briefing_is_composed_put_in_order_by_keyboard_noted_sent_and_ex
 async def test_without_scripts_the_same_is_done_by_plain_forms(desk: Desk, page: Page) -> None:
     await filled(desk.app)
     await page.route("**/*.js*", lambda route: route.abort())
-    await page.goto("/briefings/now?group=none")
+    shown = await page.goto("/briefings/now?group=none")
+    assert shown is not None
+    assert shown.status == 200, await shown.text()
     await page.get_by_role("button", name="保存").click()
     await page.get_by_role("link", name="编辑", exact=True).click()
     await page.get_by_label(f"批注: {TITLES[1]}").fill("备查")

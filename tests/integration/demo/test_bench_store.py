@@ -1,0 +1,111 @@
+"""The large archive, made small: what is asked of it is answered as looking into every item would answer it."""
+
+import datetime as dt
+import random
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.bootstrap import App, open_app
+from monitor.demo.archive_filling import fill, source_name
+from monitor.demo.archive_sample import Sample, Stock
+from monitor.demo.bench_store import _client, _questions
+from monitor.domain.terms import TextQuery, folded
+from monitor.settings import Settings
+from monitor.store.filters import ItemFilter
+from monitor.store.fulltext import Scope
+from monitor.web.desk import new_web
+
+TODAY = dt.date(2026, 11, 22)
+ITEMS = 2500
+
+
+@pytest.fixture(params=["sqlite_url", "postgres_url"])
+async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[App]:
+    url = request.getfixturevalue(request.param)
+    fill(url, ITEMS, today=TODAY, workers=1)
+    async with open_app(Settings(data_dir=tmp_path, database_url=url)) as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
+def stock() -> Stock:
+    return Stock()
+
+
+@pytest.fixture(scope="module")
+def samples(stock: Stock) -> list[Sample]:
+    return sorted(
+        stock.samples(range(ITEMS), today=TODAY, of=ITEMS), key=lambda one: (one.day, one.number), reverse=True
+    )
+
+
+async def test_a_large_archive_answers_as_looking_into_every_item_would(
+    app: App, stock: Stock, samples: list[Sample]
+) -> None:
+    await searched(app, stock, samples)
+    await searched_and_filtered(app, stock, samples)
+    await asked_as_the_benchmark_asks(app)
+
+
+async def searched(app: App, stock: Stock, samples: list[Sample]) -> None:
+    chance = random.Random(1)  # noqa: S311
+    queries = [
+        stock.chinese[0], stock.chinese[300], stock.english[1], stock.english[400], samples[9].text[-3:-1],
+        str(ITEMS // 2), stock.phrase(chance, is_english=False), f'"{stock.phrase(chance, is_english=True)}"',
+        f"{stock.chinese[3]} {stock.chinese[200]}", "nowhere",
+    ]  # fmt: skip
+    for text in queries:
+        await compared(app, samples, text, limit=None)
+        await compared(app, samples, text, limit=50)
+        await compared(app, samples, text, limit=50, after=(samples[700].day, samples[700].number + 1))
+
+
+async def searched_and_filtered(app: App, stock: Stock, samples: list[Sample]) -> None:
+    names = [source_name(number) for number in range(0, 1000, 7)]
+    chosen = set(range(0, 1000, 7))
+    since, until = TODAY - dt.timedelta(days=900), TODAY - dt.timedelta(days=500)
+    for text in (stock.chinese[0], stock.chinese[300], stock.english[1]):
+        await compared(app, samples, text, meant=lambda one: one.source in chosen, sources=names)
+        await compared(app, samples, text, meant=lambda one: one.source % 50 == 3, tags=["tag3"])
+        await compared(app, samples, text, meant=lambda one: one.language == "en", language="en")
+        await compared(app, samples, text, meant=lambda one: since <= one.day <= until, since=since, until=until)
+
+
+async def asked_as_the_benchmark_asks(app: App) -> None:
+    chance = random.Random(2)  # noqa: S311
+    async with _client(app, new_web) as client:
+        found = {name: await ask(chance) for name, ask in _questions(app, client, TODAY)}
+    assert found["list: all"] == found["search: a frequent Chinese word"] == 50
+    assert found["page: the list"] > 0
+    assert len(found) == 27
+
+
+async def compared(
+    app: App,
+    samples: list[Sample],
+    text: str,
+    *,
+    limit: int | None = None,
+    meant: Callable[[Sample], bool] = lambda _: True,
+    **narrowing: Any,
+) -> None:
+    """Compare a search with looking into every item; at most 4,000 are looked into, so there are no more."""
+    query, wanted = TextQuery.parse(text), ItemFilter.model_validate(narrowing)
+    after = wanted.after or (dt.date.max, 0)
+    there = [
+        one.number + 1
+        for one in samples
+        if meant(one) and (one.day, one.number + 1) < after and all(holds(one, clause) for clause in query.clauses)
+    ]
+    found = await app.store.fulltext.find(query, Scope(items=wanted), limit=limit)
+    assert [match.item.id for match in found] == there[:limit], (text, narrowing)
+    count = await app.store.fulltext.count(query, Scope(items=wanted), cap=300)
+    assert count in (None, min(len(there), 300)), (text, narrowing)
+
+
+def holds(sample: Sample, clause: Any) -> bool:
+    body = f"{sample.summary}\n{sample.text}"
+    return any(clause.pattern.search(folded(text)) for text in (sample.title, body))
