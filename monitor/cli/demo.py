@@ -31,6 +31,7 @@ Now with real sources{activate}:
   monitor sources try NAME              shows what a sweep would bring, and writes nothing
   monitor sweep NAME                    runs it
   monitor brief --format html --out briefing.html
+  monitor serve                         all of it on web pages, and sources on their schedules
 A model is optional: set llm.base_url, or the key in OPENAI_API_KEY."""
 
 

@@ -182,12 +182,13 @@ async def _rows(session: AsyncSession, portions: AsyncIterator[list[int]]) -> As
 def _looked_into(number: int, url: str, title: str, summary: str, page: str | None, *, query: TextQuery) -> _Seen:
     body = f"{summary}\n{page or ''}".strip()
     head, below = folded(title), folded(body)
+    joined = "".join(below.split())
     return _Seen(
         number=number,
         url=url,
         body=body,
         in_title=tuple(clause.pattern.search(head) is not None for clause in query.clauses),
-        in_body=tuple(sum(1 for _ in clause.pattern.finditer(below)) for clause in query.clauses),
+        in_body=tuple(clause.count_in(below, joined) for clause in query.clauses),
     )
 
 

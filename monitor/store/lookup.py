@@ -64,16 +64,19 @@ async def meant(session: AsyncSession, wanted: ItemFilter, *beside: ColumnElemen
 
 async def newest_with(session: AsyncSession, terms: Sequence[str], among: Meant) -> AsyncIterator[Sequence[Place]]:
     """The items that have all the terms, newest first, in portions; the next is looked for when the caller goes on."""
-    until = among.until
+    until, is_rare = among.until, False
     for size in _SPANS:
+        if is_rare and size != _SPANS[-1]:
+            continue
         days = await _days(session, until, size)
         if not days or (among.since is not None and days[0] < among.since):
             break
         found = await _places(session, terms, among, days=days)
         yield found
         until = days[-1] - dt.timedelta(days=1)
-        if not among.is_narrow and len(found) * 1000 < _FEW_IN_A_THOUSAND * size:
+        if not found and not among.marks and not among.is_narrow:
             break
+        is_rare = len(found) * 1000 < _FEW_IN_A_THOUSAND * size
     yield await _places(session, terms, among, until=until)
 
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import random
 from collections.abc import AsyncIterator, Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -107,5 +108,9 @@ async def compared(
 
 
 def holds(sample: Sample, clause: Any) -> bool:
-    body = f"{sample.summary}\n{sample.text}"
-    return any(clause.pattern.search(folded(text)) for text in (sample.title, body))
+    return any(clause.pattern.search(text) for text in texts_of(sample))
+
+
+@cache
+def texts_of(sample: Sample) -> tuple[str, str]:
+    return folded(sample.title), folded(f"{sample.summary}\n{sample.text}")
