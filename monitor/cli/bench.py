@@ -158,7 +158,7 @@ def store(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how fast a large archive is listed, filtered, searched and shown; with a million items ten minutes."""
+    """Measure how fast a large archive is listed, filtered, searched and shown; a million items take long to make."""
     from monitor.demo.bench_store import measure
     from monitor.web.desk import new_web
 
