@@ -61,17 +61,6 @@ def router(app: App, look: Look) -> APIRouter:
         await app.audit.record(visitor.name, "person.password", visitor.name)
         return look.back("/" if visitor.is_one_time else "/account", notice="password_changed")
 
-    @routes.post("/language")
-    async def change_language(visitor: Reader, language: Text = "") -> Response:
-        """The language of the pages; none is that of the browser."""
-        _check_person(visitor)
-        await app.people.set_language(visitor.name, language or None)
-        answer = look.back("/account", notice="saved")
-        keep_language(answer, look, language or None)
-        return answer
-
-    _add_sessions(routes, app, look)
-
     @routes.post("/tokens")
     async def make_token(
         request: Request, visitor: Reader, name: Text = "", role: Text = "", days: Text = "", scope: Ticked = None
@@ -84,14 +73,7 @@ def router(app: App, look: Look) -> APIRouter:
             return await show(request, visitor, wrong=("token", error))
         return await show(request, visitor, made=(name.strip(), made))
 
-    @routes.post("/tokens/{name}/revoke")
-    async def revoke_token(visitor: Reader, name: str) -> Response:
-        """The end of a token of one's own."""
-        _check_person(visitor)
-        await app.tokens.revoke(name, of=visitor.name)
-        await app.audit.record(visitor.name, "token.revoke", name)
-        return look.back("/account", notice="token_revoked")
-
+    _add_changes(routes, app, look)
     return routes
 
 
@@ -110,7 +92,26 @@ async def made_token(
     return made
 
 
-def _add_sessions(routes: APIRouter, app: App, look: Look) -> None:
+def _add_changes(routes: APIRouter, app: App, look: Look) -> None:
+    """What is done and shows nothing but the account again."""
+
+    @routes.post("/language")
+    async def change_language(visitor: Reader, language: Text = "") -> Response:
+        """The language of the pages; none is that of the browser."""
+        _check_person(visitor)
+        await app.people.set_language(visitor.name, language or None)
+        answer = look.back("/account", notice="saved")
+        keep_language(answer, look, language or None)
+        return answer
+
+    @routes.post("/tokens/{name}/revoke")
+    async def revoke_token(visitor: Reader, name: str) -> Response:
+        """The end of a token of one's own."""
+        _check_person(visitor)
+        await app.tokens.revoke(name, of=visitor.name)
+        await app.audit.record(visitor.name, "token.revoke", name)
+        return look.back("/account", notice="token_revoked")
+
     @routes.post("/sessions/end-others")
     async def end_others(visitor: Reader) -> Response:
         """The end of all sessions of one's own but this one."""

@@ -80,6 +80,13 @@ def router(app: App, look: Look) -> APIRouter:
             said=wording_for(visitor.language).said,
         )  # fmt: skip
 
+    _add_totals(routes, app, look)
+    return routes
+
+
+def _add_totals(routes: APIRouter, app: App, look: Look) -> None:
+    """What is told of all sources together: blocks and costs."""
+
     @routes.get("/blocks")
     async def blocks(request: Request, visitor: Reader, days: Days = _BLOCK_DAYS) -> HTMLResponse:
         """Which sites keep us from their pages, and since when."""
@@ -104,8 +111,6 @@ def router(app: App, look: Look) -> APIRouter:
             budget_bar=pictures.budget_bar(today, budget) if budget else "",
             figures=pictures.costs(chart, budget), tables=pictures.shares(chart),
         )  # fmt: skip
-
-    return routes
 
 
 async def _ids(app: App) -> dict[str, int]:
