@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeVar
 from pydantic import BaseModel
 
 from monitor.domain.alarms import AlarmNote
-from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.chat import Completion, Message, OnToken, Tool
 from monitor.domain.deliveries import Letter
 from monitor.domain.page import Page
 from monitor.domain.searching import Findings, SearchQuery, ToolResult
@@ -95,9 +95,19 @@ class ChatModel(Protocol):
     """A language model, bound to one run: its calls are counted, limited and recorded."""
 
     async def complete(
-        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
     ) -> Completion:
-        """One completion; `ModelFailed` where none came, `ModelUnavailable` where asking again is useless."""
+        """One completion; `ModelFailed` where none came, `ModelUnavailable` where asking again is useless.
+
+        `on_token` is told the text while it is written, in pieces that together are the completion's. It must not ask
+        the model itself: the call that it listens to holds its slot.
+        """
         ...
 
 

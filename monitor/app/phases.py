@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from monitor.domain.live import RunEvent
 from monitor.domain.tables import Item, Run, RunSection
-from monitor.domain.words import Phase, RunStatus
+from monitor.domain.words import SWEEP_PHASES, Phase, RunStatus
 
 REVISIT = "revisit"
-_ORDER = [*map(str, Phase), REVISIT]
+_ORDER = [*map(str, SWEEP_PHASES), REVISIT]
 _LAST = {str(Phase.RANK), REVISIT}
 """A run that came so far went through all of its phases: often nothing is due to be looked at again."""
 

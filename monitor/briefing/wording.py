@@ -157,7 +157,10 @@ _ZH = Wording(
         RunStatus.QUEUED: "排队中", RunStatus.RUNNING: "进行中", RunStatus.SUCCEEDED: "正常",
         RunStatus.DEGRADED: "不完整", RunStatus.FAILED: "失败", RunStatus.CANCELLED: "已取消", None: "本期未采集",
     },
-    phases={Phase.NAVIGATE: "导航", Phase.CRAWL: "采集", Phase.SUMMARISE: "摘要", Phase.RANK: "排序"},
+    phases={
+        Phase.NAVIGATE: "导航", Phase.CRAWL: "采集", Phase.SUMMARISE: "摘要", Phase.RANK: "排序",
+        Phase.PLAN: "研究计划", Phase.SEARCH: "深度搜索", Phase.MODELING: "主题建模", Phase.REPORT: "研究报告",
+    },
     gap_kinds={
         "failed": "采集失败", "cancelled": "采集被取消", "degraded": "降级", "running": "采集尚未结束",
         "never_run": "本期未采集", "silent": "没有新条目", "unseen": "未读", "over_limit": "超出上限、留待下次（条）",
@@ -259,7 +262,10 @@ _EN = Wording(
         RunStatus.QUEUED: "queued", RunStatus.RUNNING: "running", RunStatus.SUCCEEDED: "complete",
         RunStatus.DEGRADED: "incomplete", RunStatus.FAILED: "failed", RunStatus.CANCELLED: "cancelled", None: "not run",
     },
-    phases={Phase.NAVIGATE: "navigation", Phase.CRAWL: "crawl", Phase.SUMMARISE: "summaries", Phase.RANK: "ranking"},
+    phases={
+        Phase.NAVIGATE: "navigation", Phase.CRAWL: "crawl", Phase.SUMMARISE: "summaries", Phase.RANK: "ranking",
+        Phase.PLAN: "research plan", Phase.SEARCH: "deep search", Phase.MODELING: "modelling", Phase.REPORT: "report",
+    },
     gap_kinds={
         "failed": "run failed", "cancelled": "run cancelled", "degraded": "degraded", "running": "run not finished",
         "never_run": "not run in this period", "silent": "no new items", "unseen": "not read",

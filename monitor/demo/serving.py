@@ -23,13 +23,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent back; `delay_s` keeps the client waiting first."""
+    """What is sent back; `delay_s` keeps the client waiting first, and `gate` until it is set."""
 
     status: int
     content_type: str
     body: bytes
     headers: dict[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
+    gate: asyncio.Event | None = None
 
 
 @asynccontextmanager
@@ -78,6 +79,8 @@ async def _one_exchange(
         answer = respond(request)
     if answer.delay_s:
         await asyncio.sleep(answer.delay_s)
+    if answer.gate is not None:
+        await answer.gate.wait()
     writer.write(_head(answer))
     if request is None or request.method != "HEAD":
         writer.write(answer.body)

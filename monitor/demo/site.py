@@ -44,8 +44,8 @@ class SampleSite:
     """One sample site as it stands on `today`.
 
     `requests` logs every request (`GET /path`), `faults` maps path prefixes to the status that they answer instead
-    of their pages (412 with the script page of a guard, others with a bare one), `delay_s` is the time that every
-    answer takes. All three may be changed while the site is served.
+    of their pages (412 with the script page of a guard, others with a bare one), `gates` maps them to events for which
+    their answers wait, `delay_s` is the time that every answer takes. All may be changed while the site is served.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class SampleSite:
             ]
             for section in self._site.sections
         }
+        self.gates: dict[str, asyncio.Event] = {}
         self.faults = {folder_of(section): section.fault for section in self._site.sections if section.fault}
 
     @property
@@ -143,7 +144,8 @@ class SampleSite:
         else:
             make = self._routes(f"http://{request.host or HOST}").get(path, partial(self._markup.static, path))
             answer = make()
-        return replace(answer, delay_s=self.delay_s)
+        gate = next((gate for prefix, gate in self.gates.items() if path.startswith(prefix)), None)
+        return replace(answer, delay_s=self.delay_s, gate=gate)
 
     def _routes(self, base_url: str) -> dict[str, Callable[[], Answer]]:
         """Every path that holds a page; made anew for each request, because the site may have changed."""

@@ -1,10 +1,13 @@
 """Talking with a language model: messages in, a completion out, in the chat-completions shapes."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
 Role = Literal["system", "user", "assistant", "tool"]
+OnToken = Callable[[str], Awaitable[None]]
+"""What is told each piece of an answer as it is written."""
 
 
 class ToolCall(BaseModel):
@@ -38,12 +41,13 @@ class Tool(BaseModel):
 
 
 class Completion(BaseModel):
-    """A model's answer and what it cost."""
+    """A model's answer and what it cost. `is_cut`: it broke off before its end, and this is what had come."""
 
     text: str = ""
     tool_calls: list[ToolCall] = Field(default_factory=list)
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    is_cut: bool = False
 
 
 class ModelTrial(BaseModel):

@@ -24,16 +24,28 @@ def _at() -> Any:
 
 
 class Record(SQLModel, table=True):
-    """A sighting of a run: what was asked, how and when, and what came.
+    """A sighting of a run or of a research: what was asked, how and when, and what came.
 
     `stored_at` is the place of its WARC file in the storage; sightings of the same body share one. It is None where
     nothing came. `attempt` counts how often the run was begun or gone on with, `number` the sightings of an attempt.
     """
 
-    __table_args__ = (Index("ix_record_run_id", "run_id"), Index("ix_record_sha256", "sha256"))
+    __table_args__ = (
+        Index("ix_record_run_id", "run_id"),
+        Index("ix_record_research_id", "research_id"),
+        Index("ix_record_sha256", "sha256"),
+    )
 
     id: str = Field(primary_key=True, max_length=16)
-    run_id: str = _of_run()
+    run_id: str | None = Field(
+        default=None, sa_column=Column(String(64), ForeignKey("run.id", ondelete="CASCADE"), nullable=True)
+    )
+    research_id: str | None = Field(
+        default=None,
+        sa_column=Column(
+            String(64), ForeignKey("research.id", name="fk_record_research", ondelete="CASCADE"), nullable=True
+        ),
+    )
     attempt: int
     number: int
     url: str = Field(sa_column=Column(Text, nullable=False))

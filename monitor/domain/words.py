@@ -44,12 +44,20 @@ class Role(StrEnum):
 
 
 class Phase(StrEnum):
-    """The phases of a sweep."""
+    """What a model is asked for: the four phases of a sweep, then the four steps of a research."""
 
     NAVIGATE = "navigate"
     CRAWL = "crawl"
     SUMMARISE = "summarise"
     RANK = "rank"
+    PLAN = "plan"
+    SEARCH = "search"
+    MODELING = "modeling"
+    REPORT = "report"
+
+
+SWEEP_PHASES = (Phase.NAVIGATE, Phase.CRAWL, Phase.SUMMARISE, Phase.RANK)
+"""The phases of a run, in their order."""
 
 
 class SectionEnd(StrEnum):

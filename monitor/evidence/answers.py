@@ -5,7 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 
-from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.chat import Completion, Message, OnToken, Tool
 from monitor.domain.evidence import Answer
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
@@ -36,7 +36,13 @@ class RecordedModel:
         self._clock = clock
 
     async def complete(
-        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
     ) -> Completion:
         """The model's own answer."""
         request = request_hash(messages, phase=phase, place=place, tools=tools)
@@ -44,7 +50,7 @@ class RecordedModel:
             run_id=self._run_id, attempt=self._attempt, request=request, phase=phase, place=place, at=self._clock.now()
         )
         try:
-            completion = await self._model.complete(messages, phase=phase, place=place, tools=tools)
+            completion = await self._model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
         except ModelFailed as error:
             is_final = isinstance(error, ModelUnavailable)
             answer.failure = {"outcome": error.outcome, "message": str(error), "is_final": is_final}
@@ -73,9 +79,15 @@ class ReplayedModel:
             latest.append(answer)
 
     async def complete(
-        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
     ) -> Completion:
-        """The recorded answer; `RecordLost` for a request that the run, if it was not interrupted, did not make."""
+        """The recorded answer, told in one piece; `RecordLost` for a request that the run, if it was not interrupted, did not make."""
         answers = self._answers.get(request_hash(messages, phase=phase, place=place, tools=tools))
         if not answers and self._was_interrupted:
             raise ModelFailed("The run was interrupted here; no answer is recorded.", outcome="not_recorded")
@@ -83,7 +95,10 @@ class ReplayedModel:
             raise RecordLost(f"The run did not ask the model this: {phase}, {place}; no answer to it is recorded.")
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if answer.completion is not None:
-            return Completion.model_validate(answer.completion)
+            completion = Completion.model_validate(answer.completion)
+            if on_token is not None and completion.text:
+                await on_token(completion.text)
+            return completion
         failure = answer.failure or {}
         kind = ModelUnavailable if failure.get("is_final") else ModelFailed
         raise kind(str(failure.get("message")), outcome=str(failure.get("outcome")))

@@ -6,7 +6,7 @@ from types import TracebackType
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from monitor.domain import desk, live, marks  # noqa: F401 -- their tables belong to the schema
+from monitor.domain import desk, live, marks, research  # noqa: F401 -- their tables belong to the schema
 from monitor.domain.tables import Run, Source
 from monitor.store import migrate
 from monitor.store.address import DatabaseAddress

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.chat import Completion, Message, OnToken, Tool
 from monitor.domain.words import EventKind, Phase
 from monitor.errors import ModelFailed
 from monitor.ports import ChatModel, Progress, ProgressCallback
@@ -17,7 +17,13 @@ class ToldModel:
         self._tell = tell
 
     async def complete(
-        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
     ) -> Completion:
         """The model's own answer."""
         asked = Progress(phase=phase, place=place, kind=EventKind.ASKED)
@@ -25,7 +31,9 @@ class ToldModel:
         began = time.perf_counter()
         tokens, outcome = 0, "cancelled"
         try:
-            completion = await self._model.complete(messages, phase=phase, place=place, tools=tools)
+            completion = await self._model.complete(
+                messages, phase=phase, place=place, tools=tools, on_token=on_token
+            )
             tokens, outcome = completion.prompt_tokens + completion.completion_tokens, "ok"
         except ModelFailed as error:
             outcome = error.outcome

@@ -163,6 +163,7 @@ class Office:
     """All that the walk needs outside of the program."""
 
     service: Service
+    site: SampleSite
     site_url: str
     mailbox: Any
     model_url: str
@@ -174,9 +175,8 @@ async def office(
     workplace: Any, serve: Callable[[], Awaitable[Service]], open_mailbox: Any, free_port: int
 ) -> AsyncIterator[Office]:
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(
-            SampleSite(today=dt.datetime.now(ZoneInfo("Asia/Shanghai")).date()).serve()
-        )
+        site = SampleSite(today=dt.datetime.now(ZoneInfo("Asia/Shanghai")).date())
+        url = await stack.enter_async_context(site.serve())
         model_url = await stack.enter_async_context(ScriptedModel().serve())
         mailbox = await open_mailbox()
         hosts = [f"127.0.0.1:{urlsplit(url).port}", f"localhost:{urlsplit(url).port}", f"127.0.0.1:{mailbox.port}"]
@@ -187,7 +187,7 @@ async def office(
         workplace.configure(
             web={"port": free_port}, network={"allowed_private_hosts": hosts}, deliver={"targets": [target]}
         )
-        yield Office(await serve(), url, mailbox, model_url, workplace.folder)
+        yield Office(await serve(), site, url, mailbox, model_url, workplace.folder)
 
 
 @pytest.mark.timeout(600)
@@ -197,7 +197,7 @@ async def test_a_day_at_the_desk(office: Office, sit_down: Any, language: str) -
     await person.sign_in("admin", office.service.one_time)
     await person.choose_password(PASSWORD)
     await adds_a_source_from_its_trial(person, office)
-    await runs_it_and_watches_to_the_end(person)
+    await runs_it_and_watches_to_the_end(person, office)
     await finds_an_item_by_a_word_and_follows_its_evidence(person)
     await stars_one_and_hides_one(person)
     order = await puts_a_briefing_in_order(person)
@@ -220,9 +220,11 @@ async def adds_a_source_from_its_trial(person: Person, office: Office) -> None:
     await expect(person.page.get_by_role("heading", level=1)).to_contain_text("绿能总署")
 
 
-async def runs_it_and_watches_to_the_end(person: Person) -> None:
+async def runs_it_and_watches_to_the_end(person: Person, office: Office) -> None:
+    seen = office.site.gates["/"] = asyncio.Event()
     await person.button("Run now").click()
     await expect(person.page.locator("#run")).to_have_attribute("data-is-over", "no")
+    seen.set()
     await expect(person.link("Read the briefing")).to_be_visible(timeout=PATIENCE_MS)
     assert int(await person.page.locator("[data-count=saved]").inner_text()) > 10
     await expect(person.page.locator("#run-fallbacks, #fallbacks").first).to_be_visible()
@@ -244,6 +246,7 @@ async def finds_an_item_by_a_word_and_follows_its_evidence(person: Person) -> No
 async def stars_one_and_hides_one(person: Person) -> None:
     await person.main("Items").click()
     await expect(person.page.locator(".entries.items h2 a").first).to_be_visible()
+    await person.page.wait_for_load_state()  # all of them, and the script
     titles = await person.page.locator(".entries.items h2 a").all_inner_texts()
     star = person.page.locator("form.star button").first
     await star.click()
@@ -265,6 +268,8 @@ async def puts_a_briefing_in_order(person: Person) -> list[str]:
     await person.button("Show").click()
     await person.button("Save").click()
     await person.link("Edit").click()
+    await expect(person.page.locator("ol.entries")).to_be_visible()
+    await person.page.wait_for_load_state()
     before = await person.page.locator("ol.entries").first.locator("h3").all_inner_texts()
     up = person.page.get_by_role("button", name=re.compile(f"^{person.words('Up')}:")).nth(1)
     await up.focus()

@@ -12,7 +12,7 @@ from monitor.app.phases import PhaseState, phases_of
 from monitor.app.runs import RunWish
 from monitor.bootstrap import App
 from monitor.briefing.wording import wording_for
-from monitor.domain.words import Disposition, Phase, RunStatus, SectionEnd
+from monitor.domain.words import SWEEP_PHASES, Disposition, RunStatus, SectionEnd
 from monitor.errors import Conflict
 from monitor.web.api.runs import Cursor, RunId, run_key
 from monitor.web.cursors import encode
@@ -26,7 +26,7 @@ _SHOWN_AGAIN = 60
 """So many events from before the page was made are told once more: what a watcher sees when he comes."""
 
 _VOCABULARIES = {
-    "phase": [*Phase, "revisit"], "phase_state": list(PhaseState), "ended": list(SectionEnd),
+    "phase": [*SWEEP_PHASES, "revisit"], "phase_state": list(PhaseState), "ended": list(SectionEnd),
     "outcome": ["ok", "empty", "error", "timeout", "network", "auth", "malformed", "budget", "circuit", "cancelled"],
 }  # fmt: skip
 """The words that the script needs for what a run tells."""

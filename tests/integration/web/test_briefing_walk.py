@@ -78,6 +78,7 @@ async def test_a_briefing_is_composed_put_in_order_by_keyboard_noted_sent_and_ex
     await page.get_by_label("分组").select_option("none")
     await page.get_by_role("button", name="应用").click()
     await expect(page.get_by_role("heading", name="条目", exact=True)).to_be_visible()
+    await page.wait_for_load_state()  # with its script: without it moving is a plain form, which loses the focus
     note = page.get_by_label(f"批注: {TITLES[2]}")
     await note.fill("与我方项目有关\n请法务看")
     up = page.get_by_role("button", name=f"上移: {TITLES[2]}")

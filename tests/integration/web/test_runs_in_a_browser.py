@@ -1,5 +1,6 @@
 """A run as a person watches it in Chromium: live to its end without a reload, then any candidate by keyboard."""
 
+import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -48,12 +49,13 @@ async def page() -> AsyncIterator[Page]:
 async def service(
     tmp_path: Path, sqlite_url: str, free_port: int
 ) -> AsyncIterator[tuple[App, str, Source, SampleSite]]:
-    """A service with a worker, its address, and two sections of the sample ministry, which answers slowly at first."""
-    site = SampleSite(today=dt.datetime.now(ZoneInfo(TIMEZONE)).date(), delay_s=1.5)
+    """A service with a worker, its address, and two sections of the sample ministry."""
+    site = SampleSite(today=dt.datetime.now(ZoneInfo(TIMEZONE)).date())
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(site.serve())
         settings = sample_settings(Settings(), url, folder=tmp_path)
         settings.database_url, settings.web.port, settings.pages.render = sqlite_url, free_port, "never"
+        settings.pages.timeout_s = 2 * PATIENCE_MS / 1000
         app = await stack.enter_async_context(open_service(settings, worker=True, scheduler=False))
         await app.people.add("anna", "editor")
         await app.people.set_password("anna", PASSWORD)
@@ -78,6 +80,7 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
     page: Page, service: tuple[App, str, Source, SampleSite]
 ) -> None:
     app, address, source, site = service
+    seen = site.gates["/rsrm/"] = asyncio.Event()
     await sign_in(page, address)
     run_id = await app.sweeps.enqueue(source)
     await page.goto(f"{address}runs/{run_id}")
@@ -86,7 +89,7 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
     await history.goto(f"{address}runs")
     await expect(history.locator("#runs-rows .badge")).not_to_have_text("正常")
     await page.wait_for_selector(".activity .event-page")
-    site.delay_s = 0
+    seen.set()
     await page.wait_for_selector('#run[data-is-over="yes"]', state="attached")
 
     assert await page.evaluate("window.isTheSame"), "nobody had to load the page again"

@@ -1,5 +1,6 @@
 """Adding a source by its address, and a newcomer's first three clicks, in Chromium as a person does them."""
 
+import asyncio
 import datetime as dt
 import shutil
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from monitor.bootstrap import App, open_app, open_service
 from monitor.demo.site import SampleSite
@@ -65,23 +66,23 @@ def settings_in(folder: Path, url: str, port: int, **more: Any) -> Settings:
 async def test_a_source_is_added_by_its_address(
     locale: str, browser: Browser, tmp_path: Path, sqlite_url: str, free_port: int
 ) -> None:
-    words, site = (
-        WORDS[locale],
-        SampleSite(today=dt.datetime.now(dt.UTC).date(), delay_s=0.08),
-    )  # there is time to watch
+    words, site = WORDS[locale], SampleSite(today=dt.datetime.now(dt.UTC).date())
+    told = site.gates["/rsrm/"] = asyncio.Event()
     async with AsyncExitStack() as stack:
         base_url = await stack.enter_async_context(site.serve())
         settings = settings_in(
             tmp_path, sqlite_url, free_port, network={"allowed_private_hosts": [urlsplit(base_url).netloc]},
-            pages={"delay_s": 0, "render": "never"},
+            pages={"delay_s": 0, "render": "never", "timeout_s": 2 * PATIENCE_MS / 1000},
         )  # fmt: skip
         app = await stack.enter_async_context(open_app(settings))
         page = await stack.enter_async_context(signed_in(app, browser, locale))
         await page.goto("/sources")
         await page.get_by_role("link", name=words["add"]).first.click()
-        await page.keyboard.type(f"{base_url}/")  # the field has the focus
+        await expect(page.locator("input[name=url]")).to_be_focused()
+        await page.keyboard.type(f"{base_url}/")
         await page.get_by_role("button", name=words["try"], exact=True).click()
-        await page.wait_for_selector("[data-trial] li")  # told while it goes
+        await page.wait_for_selector("[data-trial] li")  # told while it goes: a section still waits to be read
+        told.set()
         pin = page.locator("details.section").filter(has=page.locator("strong", has_text="政策法规")).first
         await pin.wait_for()
         assert await app.sources.all() == []

@@ -1,0 +1,243 @@
+"""What a research takes and gives, in the names of its seed: camelCase as JSON, snake_case here.
+
+What a step's `metadata` holds beside the seed's keys is ours: whether it fell back and why, and what was refused.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+C = TypeVar("C")
+
+OnToken = Callable[[str], Awaitable[None]]
+"""What is told each piece of an answer as it is written."""
+
+
+class Wire(BaseModel):
+    """A document of the protocol."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    def wire(self) -> dict[str, Any]:
+        """As JSON."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+class Metadata(Wire):
+    """How a step went: its time in ms, what its model calls took, whether a rule did the model's work, and why.
+
+    `refused` counts what was not let through, by its kind: quotes, figures, sentences, urls and the like.
+    """
+
+    duration_ms: int = 0
+    tokens: int = 0
+    is_fallback: bool = False
+    reason: str = ""
+    warnings: list[str] = Field(default_factory=list)
+    refused: dict[str, int] = Field(default_factory=dict)
+
+
+class PlanParagraph(Wire):
+    """A paragraph as it is planned: its title, and what it is to say."""
+
+    title: str
+    content: str
+
+
+class PlanMetadata(Metadata):
+    """How the plan was made, and the structure of the report."""
+
+    report_title: str = ""
+    paragraphs: list[PlanParagraph] = Field(default_factory=list)
+
+
+class Plan(Wire):
+    """The plan: `content` is the brief for people, `metadata.paragraphs` what the next steps work by."""
+
+    content: str
+    metadata: PlanMetadata = Field(default_factory=PlanMetadata)
+
+
+class SearchConfig(Wire):
+    """The wishes for the search: backends by name, results of one search, the time of one search."""
+
+    engines: list[str] = Field(default_factory=list, max_length=20)
+    max_results: int | None = Field(default=None, ge=1, le=100)
+    timeout_ms: int | None = Field(default=None, ge=100, le=600_000)
+
+
+class SearchAgentPayload(Wire):
+    """What the SearchAgent is given."""
+
+    query: str
+    config: SearchConfig = Field(default_factory=SearchConfig)
+    previous: dict[str, Any] = Field(default_factory=dict)
+
+
+class Strategy(Wire):
+    """How it was searched: the queries in the order in which they were made, the backends that answered."""
+
+    primary_query: str
+    queries: list[str] = Field(default_factory=list)
+    engines: list[str] = Field(default_factory=list)
+    notes: str = ""
+
+
+class Evidence(Wire):
+    """A quote that stands verbatim, white space aside, in the page at `source`; how far it can be relied on, 0 to 1."""
+
+    quote: str
+    source: str
+    confidence: float = Field(ge=0, le=1)
+
+
+class Note(Wire):
+    """What one page contributes to one paragraph (`topic`), and the quotes that bear it."""
+
+    summary: str
+    evidence: list[Evidence] = Field(default_factory=list)
+    topic: str
+    source_url: str
+    engine: str
+
+
+class RawResult(Wire):
+    """A result as a backend gave it."""
+
+    title: str
+    url: str
+    snippet: str
+    engine: str
+
+
+class SearchAgentResult(Wire):
+    """What the deep search found."""
+
+    strategy: Strategy
+    notes: list[Note] = Field(default_factory=list)
+    raw_results: list[RawResult] = Field(default_factory=list)
+    metadata: Metadata = Field(default_factory=Metadata)
+
+
+class Driver(Wire):
+    """A driver of the model; `evidence_refs` are indexes into the notes, counted from 0."""
+
+    name: str
+    description: str
+    evidence_refs: list[int] = Field(default_factory=list)
+
+
+class Relationship(Wire):
+    """How one driver acts on another."""
+
+    from_: str = Field(alias="from")
+    to: str
+    type: str = "influence"
+    confidence: float = Field(ge=0, le=1)
+
+
+class Scenario(Wire):
+    """What may come, and what it assumes."""
+
+    name: str
+    assumptions: list[str] = Field(default_factory=list)
+    outcomes: list[str] = Field(default_factory=list)
+    confidence: float = Field(ge=0, le=1)
+
+
+class Metric(Wire):
+    """A figure that stands in the notes."""
+
+    name: str
+    estimate: float
+    unit: str = ""
+    confidence: float = Field(ge=0, le=1)
+
+
+class ModelBlueprint(Wire):
+    """The model of the topic."""
+
+    model_type: str = "causal_graph"
+    core_drivers: list[Driver] = Field(default_factory=list)
+    relationships: list[Relationship] = Field(default_factory=list)
+    scenarios: list[Scenario] = Field(default_factory=list)
+    metrics: list[Metric] = Field(default_factory=list)
+    metadata: Metadata = Field(default_factory=Metadata)
+
+
+class OutlineEntry(Wire):
+    """A heading of the report, and what stands below it in short."""
+
+    heading: str
+    bullets: list[str] = Field(default_factory=list)
+
+
+class ReportSource(Wire):
+    """A source of the report: the one at place i, from 0, is cited as [i + 1]; `note_index` is its note's place."""
+
+    title: str
+    url: str
+    note_index: int
+
+
+class ReportMetadata(Metadata):
+    """How the report was written."""
+
+    streamed: bool = True
+
+
+class ResearchReport(Wire):
+    """The report."""
+
+    markdown: str
+    outline: list[OutlineEntry] = Field(default_factory=list)
+    sources: list[ReportSource] = Field(default_factory=list)
+    metadata: ReportMetadata = Field(default_factory=ReportMetadata)
+
+
+class Score(Wire):
+    """How far a report can be trusted, measured on it when it is done; shares are 0 to 1, None where there is nothing.
+
+    `quote_fidelity`: quotes that stand in the kept bytes of the page that they are from. `figure_fidelity`: figures and
+    dates of the report that stand in a note cited beside them. `citation_coverage`: sentences of the report that cite.
+    `independent_hosts`: hosts cited. `official_share`: citations of government, regulators and public bodies.
+    """
+
+    quotes: int = 0
+    quote_fidelity: float | None = None
+    figures: int = 0
+    figure_fidelity: float | None = None
+    sentences: int = 0
+    citation_coverage: float | None = None
+    independent_hosts: int = 0
+    official_share: float | None = None
+    refused: dict[str, int] = Field(default_factory=dict)
+
+
+class Sampling(Wire):
+    """How the model is sampled; None is the setting of the service."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+
+
+class ResearchOptions(Wire):
+    """What may be asked beside the question.
+
+    A model for a step (plan, search, modeling, report), sampling, a look at the plan before the search begins. Where
+    it is not `enabled`, no model is asked.
+    """
+
+    enabled: bool = True
+    models: dict[str, str] = Field(default_factory=dict, max_length=10)
+    sampling: Sampling = Field(default_factory=Sampling)
+    review_plan: bool = Field(default=False, alias="review_plan")
+
+
+class AgentOutput(BaseModel, Generic[C]):
+    """What an agent gives: its document, and how it went."""
+
+    content: C
+    metadata: Metadata

@@ -1,0 +1,135 @@
+"""The state of a research: what its nodes read and change, kept as they go, so that it goes on where it stopped."""
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, Field, ValidationError
+
+from monitor.errors import UsageError
+from monitor.research.shapes import PlanParagraph
+
+
+class SearchEntry(BaseModel):
+    """A result that was taken up: what was searched for, and the page as far as it is read.
+
+    `content` is what its summary may rest on. `score` is the retrieval's final score, `authority` and `freshness` two
+    of the three that it is made of. `record` is the id of the kept page, None where the text was kept by an item whose
+    record is gone, or only a snippet is known.
+    """
+
+    query: str
+    url: str
+    title: str
+    content: str
+    score: float
+    timestamp: dt.datetime
+    query_id: str = ""
+    source_id: str = ""
+    engine: str = ""
+    snippet: str = ""
+    published_on: dt.date | None = None
+    authority: float = 0.4
+    freshness: float = 0.5
+    record: str | None = None
+
+
+class Round(BaseModel):
+    """One search of a paragraph and what became of it; `number` counts from 0, the first search.
+
+    A round is written down when the model has chosen its search, again when its results were read, and again when the
+    summary was made of them: nothing that stands here is done twice.
+    """
+
+    number: int
+    query_id: str
+    search_query: str
+    search_tool: str
+    reasoning: str = ""
+    start_date: str | None = None
+    end_date: str | None = None
+    is_searched: bool = False
+    is_summarised: bool = False
+    fallbacks: list[str] = Field(default_factory=list)
+
+
+class ParagraphResearch(BaseModel):
+    """What was found for a paragraph. `latest_summary` cites the places of `search_history` as [1], [2] …, from 1.
+
+    `refused` counts what was not let through, by its kind; `tokens` what its model calls took.
+    """
+
+    search_history: list[SearchEntry] = Field(default_factory=list)
+    latest_summary: str = ""
+    reflection_iteration: int = 0
+    is_completed: bool = False
+    rounds: list[Round] = Field(default_factory=list)
+    refused: dict[str, int] = Field(default_factory=dict)
+    tokens: int = 0
+
+
+class Paragraph(BaseModel):
+    """A paragraph of the report; `order` counts from 0."""
+
+    title: str
+    content: str
+    order: int
+    research: ParagraphResearch = Field(default_factory=ParagraphResearch)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is flagged as such and has a summary."""
+        return self.research.is_completed and bool(self.research.latest_summary.strip())
+
+
+class State(BaseModel):
+    """The whole."""
+
+    query: str
+    report_title: str = ""
+    paragraphs: list[Paragraph] = Field(default_factory=list)
+    final_report: str = ""
+    created_at: dt.datetime
+    updated_at: dt.datetime
+
+    @classmethod
+    def begun(cls, query: str, *, at: dt.datetime) -> Self:
+        """The state of a research that has done nothing yet."""
+        return cls(query=query, created_at=at, updated_at=at)
+
+    def plan(self, title: str, paragraphs: Sequence[PlanParagraph]) -> None:
+        """Take over a structure, in place of one that was there."""
+        self.report_title = title
+        self.paragraphs = [
+            Paragraph(title=one.title, content=one.content, order=order) for order, one in enumerate(paragraphs)
+        ]
+
+    @property
+    def progress(self) -> float:
+        """The share of the paragraphs that are complete, 0 to 1."""
+        if not self.paragraphs:
+            return 0.0
+        return sum(one.is_complete for one in self.paragraphs) / len(self.paragraphs)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all paragraphs are complete and there is a report."""
+        return bool(self.paragraphs) and self.progress == 1.0 and bool(self.final_report.strip())
+
+    def save(self, path: Path) -> None:
+        """Write it to a file, whole or not at all."""
+        part = path.with_name(f".{path.name}.part")
+        part.write_text(self.model_dump_json(indent=1), encoding="utf-8")
+        part.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read it from a file; `UsageError` where there is none that can be read."""
+        try:
+            return cls.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise UsageError(f"The state {path} cannot be read: {error.strerror or error}.") from error
+        except (ValueError, ValidationError) as error:
+            raise UsageError(f"The file {path} holds no state of a research.") from error
