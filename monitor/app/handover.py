@@ -9,7 +9,8 @@ from monitor.ports import Clock, Progress, ProgressCallback
 from monitor.store import Store
 
 _LOOK_EVERY_S = 0.5
-_PATIENCE_S = 60.0
+SERVICE_PATIENCE_S = 60.0
+"""So long a service may be gone before whoever waits for it is told."""
 
 
 async def end_of(
@@ -36,6 +37,6 @@ async def end_of(
             on_progress(Progress(phase=Phase.CRAWL, place=run.source, done=read, total=len(sections) or None))
         if await is_served():
             seen = loop.time()
-        elif loop.time() - seen > _PATIENCE_S:
+        elif loop.time() - seen > SERVICE_PATIENCE_S:
             raise WorkFailed(f"The service that took the run {run_id} is gone; it goes on when the service does.")
         await asyncio.sleep(_LOOK_EVERY_S)

@@ -1,12 +1,11 @@
-"""Doing what runs do until somebody asks one to stop, from whatever process."""
+"""Doing what runs and researches do until somebody asks one to stop, from whatever process."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from monitor.errors import DatabaseError
-from monitor.store import Store
 
 T = TypeVar("T")
 
@@ -16,10 +15,13 @@ GRACE_S = 2.5
 
 
 class StopWatch:
-    """Sees who is asked to stop: one question to the database for all runs of this process, while there are any."""
+    """Sees who is asked to stop: one question to the database for all work of this process, while there is any.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    `asked` gives those of some ids whose rows say so.
+    """
+
+    def __init__(self, asked: Callable[[Collection[str]], Awaitable[set[str]]]) -> None:
+        self._asked = asked
         self._events: dict[str, asyncio.Event] = {}
         self._looking: asyncio.Task[None] | None = None
 
@@ -58,6 +60,6 @@ class StopWatch:
             await asyncio.sleep(LOOK_EVERY_S)
             # A database that is gone is noticed by the work itself; here the question is put again.
             with suppress(DatabaseError):
-                for run_id in await self._store.runs.to_be_cancelled(list(self._events)):
+                for run_id in await self._asked(list(self._events)):
                     if run_id in self._events:
                         self._events[run_id].set()

@@ -6,7 +6,7 @@ from typing import Any
 
 from monitor.domain.searching import MAX_RESULTS, SearchErrorCode, ToolResult
 from monitor.ports import WebSearch
-from monitor.search.choosing import Choice, chosen, for_gathering, unknown_backend
+from monitor.search.choosing import ARCHIVE, STUB, Choice, chosen, for_gathering, unknown_backend
 from monitor.search.contract import TOOL
 from monitor.search.failures import failure
 from monitor.search.tool import SearchTool, refusal
@@ -44,9 +44,22 @@ class SearchDesk:
         return await self._tool(choice).call(tool, arguments)
 
     def for_gathering(self) -> Gathering:
-        """The search for research and `query` sources: never the stub; the archive alone where nothing else is set."""
+        """The search for `query` sources: never the stub; the archive alone where nothing else is set."""
         choice = for_gathering(self._settings.search)
         return Gathering(search=self._over(choice.names), notes=choice.warnings)
+
+    def for_research(self, engines: Sequence[str] = ()) -> Gathering:
+        """The search for a research: the archive beside the backends that are set, or the real ones of those named.
+
+        Names that are unknown are told, and left out.
+        """
+        unknown = [f"{unknown_backend(name)}; it is left out." for name in engines if name not in BACKENDS]
+        named = [name for name in dict.fromkeys(engines) if name in BACKENDS and name != STUB]
+        if named:
+            return Gathering(search=self._over(named), notes=unknown)
+        choice = for_gathering(self._settings.search)
+        names = [*choice.names, *([] if ARCHIVE in choice.names else [ARCHIVE])]
+        return Gathering(search=self._over(names), notes=[*unknown, *choice.warnings])
 
     def _tool(self, choice: Choice) -> SearchTool:
         defaults = [self._settings.search.of(name).max_results or MAX_RESULTS for name in choice.names]

@@ -60,7 +60,7 @@ class SweepDesk:
         self._health = health
         self._recording = recording
         self._standing = standing
-        self._stops = StopWatch(store)
+        self._stops = StopWatch(store.runs.to_be_cancelled)
 
     async def sweep(
         self,

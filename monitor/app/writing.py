@@ -1,4 +1,4 @@
-"""The use case of writing: a briefing in any format, a PDF too."""
+"""The use case of writing: a briefing in any format, the report of a research as a document, a PDF too."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,12 +7,14 @@ from pathlib import Path
 from monitor.briefing.compose import Briefing
 from monitor.briefing.render import render_briefing
 from monitor.errors import UsageError
+from monitor.formats.document import Document
 from monitor.formats.docx_template import open_template
+from monitor.formats.render import render
 from monitor.settings import Settings
 
 
 class WritingDesk:
-    """Writes briefings; `print_pdf` makes a PDF of an HTML page, `template` is the firm's Word file."""
+    """Writes documents; `print_pdf` makes a PDF of an HTML page, `template` is the firm's Word file."""
 
     def __init__(self, *, print_pdf: Callable[[bytes], Awaitable[bytes]], template: Path | None) -> None:
         self._print_pdf = print_pdf
@@ -26,12 +28,23 @@ class WritingDesk:
         printed.
         """
         if format_name == "pdf":
-            page = await asyncio.to_thread(render_briefing, briefing, "html")
-            async with self._turn:
-                return await self._print_pdf(page)
-        chosen = template or self._template
-        word_file = _read(chosen) if chosen is not None and format_name == "docx" else None
+            return await self._printed(await asyncio.to_thread(render_briefing, briefing, "html"))
+        word_file = self._word_file(format_name, template)
         return await asyncio.to_thread(render_briefing, briefing, format_name, word_file)
+
+    async def document(self, document: Document, format_name: str) -> bytes:
+        """A document as md, html, docx or pdf; errors as above."""
+        if format_name == "pdf":
+            return await self._printed(await asyncio.to_thread(render, document, "html"))
+        return await asyncio.to_thread(render, document, format_name, self._word_file(format_name))
+
+    async def _printed(self, page: bytes) -> bytes:
+        async with self._turn:
+            return await self._print_pdf(page)
+
+    def _word_file(self, format_name: str, given: Path | None = None) -> bytes | None:
+        chosen = given or self._template
+        return _read(chosen) if chosen is not None and format_name == "docx" else None
 
 
 def examine_template(settings: Settings) -> str:

@@ -5,14 +5,17 @@ line, without characters that hide or turn what is read, and every answer that h
 """
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from monitor.app.report import RunReport
 from monitor.domain.words import DateSource, ItemType, RunStatus, SourceKind, SummaryBy
+from monitor.errors import MonitorError
 from monitor.formats.document import one_line
 
 NOTICE = (
@@ -119,6 +122,15 @@ class Composed(BaseModel):
     title: str
     items: int
     markdown: str
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Errors that the program raises on purpose are one sentence, which the model reads."""
+    try:
+        yield
+    except MonitorError as error:
+        raise ToolError(str(error)) from error
 
 
 def answer(value: BaseModel, lines: Iterable[str]) -> CallToolResult:

@@ -1,12 +1,11 @@
 """The MCP server: its tools over the use cases."""
 
 import datetime as dt
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
@@ -32,11 +31,12 @@ from monitor.assistant.answers import (
     run_lines,
     run_told,
     source_lines,
+    told,
 )
+from monitor.assistant.researching import add_research
 from monitor.assistant.running import Running
 from monitor.bootstrap import App
 from monitor.domain.words import ItemType
-from monitor.errors import MonitorError
 from monitor.formats.document import one_line
 
 _MOST = 50
@@ -45,7 +45,8 @@ _LOOKS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _INSTRUCTIONS = f"""\
 Monitor watches the sites of governments, regulators and industry bodies. search_items finds what it saved, read_item \
 shows one item with the passages of the saved page that its statements rest on: cite these and the item's url. \
-run_source reads a site again, run_status tells how far that is, compose_briefing writes a ranked briefing. {NOTICE}"""
+run_source reads a site again, run_status tells how far that is, compose_briefing writes a ranked briefing. \
+start_research answers a question with a report whose quotes stand in saved pages; read_research reads it. {NOTICE}"""
 
 Names = Annotated[list[str], Field(max_length=_MOST)]
 Day = Annotated[dt.date | None, Field(description="As 2026-02-03")]
@@ -53,24 +54,16 @@ Day = Annotated[dt.date | None, Field(description="As 2026-02-03")]
 
 @asynccontextmanager
 async def new_server(app: App) -> AsyncIterator[MCPServer]:
-    """The server for an opened program; runs that it began here are cancelled when it ends."""
+    """The server for an opened program; runs and researches that it began here are cancelled when it ends."""
     server = MCPServer("monitor", title="Monitor", version=__version__, instructions=_INSTRUCTIONS)
     running = Running(app)
     _add_reading(server, app)
     _add_working(server, app, running)
+    add_research(server, app, running)
     try:
         yield server
     finally:
         await running.close()
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Errors that the program raises on purpose are one sentence, which the model reads."""
-    try:
-        yield
-    except MonitorError as error:
-        raise ToolError(str(error)) from error
 
 
 def _add_reading(server: MCPServer, app: App) -> None:
@@ -87,7 +80,7 @@ def _add_reading(server: MCPServer, app: App) -> None:
         limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
     ) -> Annotated[CallToolResult, Found]:
         """Search the archive: the best items first; without a query the newest. Dates are of publication."""
-        with _told():
+        with told():
             wanted = ItemQuery(sources=sources, tags=tags, types=types, since=since, until=until, text=query)
             is_search = bool(query.strip())
             rows = await (app.archive.search(wanted, limit) if is_search else app.archive.items(wanted, limit))
@@ -100,7 +93,7 @@ def _add_reading(server: MCPServer, app: App) -> None:
         max_chars: Annotated[int, Field(ge=0, le=_MOST_TEXT, description="So much of the page's text")] = 6000,
     ) -> Annotated[CallToolResult, ReadItem]:
         """Read one item: what is known of it, its evidence, how its page changed, and the text of the page."""
-        with _told():
+        with told():
             whole, proof = await app.archive.item(item_id), await app.proofs.of_item(item_id)
             text = "\n".join(map(one_line, (whole.text or "").splitlines()))
             read = ReadItem(
@@ -123,7 +116,7 @@ def _add_reading(server: MCPServer, app: App) -> None:
         limit: Annotated[int, Field(ge=1, le=200)] = 50,
     ) -> Annotated[CallToolResult, SourceLines]:
         """List the sources that are watched, and how each fares."""
-        with _told():
+        with told():
             listed = await app.watchlist.list(SourceFilter(text=text, tag=tag), limit=limit)
             rows = [SourceLine.model_validate(one, from_attributes=True) for one in listed.sources]
             found = SourceLines(sources=rows, total=listed.total)
@@ -137,7 +130,7 @@ def _add_working(server: MCPServer, app: App, running: Running) -> None:
         wait_s: Annotated[int, Field(ge=0, le=600, description="Answer after so many seconds at the latest")] = 30,
     ) -> Annotated[CallToolResult, RunTold]:
         """Read a source's site now. A run may take minutes: where it has not ended, ask run_status for its run_id."""
-        with _told():
+        with told():
             source = await app.sources.get(name)
             run_id = await running.begin(source)
             await app.audit.record(BY_COMMAND, "run.start", source.name, run=run_id)
@@ -148,7 +141,7 @@ def _add_working(server: MCPServer, app: App, running: Running) -> None:
     @server.tool(annotations=_LOOKS)
     async def run_status(run_id: Annotated[str, Field(max_length=64)]) -> Annotated[CallToolResult, RunTold]:
         """Tell how a run stands: waiting, under way, or how it ended and what it saved."""
-        with _told():
+        with told():
             run = run_told(await app.runs.report(run_id))
             return answer(run, run_lines(run))
 
@@ -164,7 +157,7 @@ def _add_working(server: MCPServer, app: App, running: Running) -> None:
         language: Literal["zh", "en"] = "zh",
     ) -> Annotated[CallToolResult, Composed]:
         """Write a ranked briefing, as Markdown, of what was first seen in a period. It is not kept and not sent."""
-        with _told():
+        with told():
             wanted = BriefingQuery(
                 day=day, days=days, top=top, sources=sources, tags=tags, types=types, keywords=keywords,
                 language=language,

@@ -15,13 +15,16 @@ from monitor.app.dispatch import Dispatch
 from monitor.app.drafts import DraftDesk
 from monitor.app.health import HealthDesk
 from monitor.app.items import ItemDesk
-from monitor.app.live import LiveDesk
+from monitor.app.kept_pages import KeptPages
+from monitor.app.live import RUNS_SETTLE_AFTER_S, LiveDesk
 from monitor.app.marks import MarkDesk
 from monitor.app.people import PersonDesk
 from monitor.app.prompts import PromptDesk
 from monitor.app.proof import ProofDesk
 from monitor.app.recording import OutsetFacts, Recording
 from monitor.app.replay import ReplayDesk
+from monitor.app.research import ResearchDesk
+from monitor.app.research_gear import ResearchGear
 from monitor.app.runs import RunDesk
 from monitor.app.saved import SavedPageDesk
 from monitor.app.searching import SearchDesk
@@ -39,6 +42,9 @@ from monitor.app.watchlist import WatchList
 from monitor.app.writing import WritingDesk
 from monitor.bootstrap.parts import Parts, open_parts
 from monitor.channels.opening import channel_of
+from monitor.domain.live import RunEvent
+from monitor.domain.research import ResearchEvent, ResearchStatus
+from monitor.domain.words import RunStatus
 from monitor.llm.servers import ModelServers
 from monitor.net.guard import Guard
 from monitor.pages.documents import Documents
@@ -71,7 +77,9 @@ class App:
     trials: TrialDesk
     sweeps: SweepDesk
     runs: RunDesk
-    live: LiveDesk
+    live: LiveDesk[RunEvent, RunStatus]
+    research: ResearchDesk
+    research_live: LiveDesk[ResearchEvent, ResearchStatus]
     archive: Archive
     items: ItemDesk
     marks: MarkDesk
@@ -129,6 +137,7 @@ def _joined(parts: Parts) -> App:
     briefings = BriefingDesk(
         store=store, clock=clock, settings=settings, new_model=parts.new_model, new_prompts=parts.prompts.in_force
     )
+    kept_pages = KeptPages(store=store, records=parts.records, documents=parts.documents())
     writing = WritingDesk(print_pdf=parts.print_page, template=settings.briefing.template)
     dispatch = Dispatch(
         store=store, settings=settings, clock=clock, schedules=schedules, briefings=briefings,
@@ -144,11 +153,19 @@ def _joined(parts: Parts) -> App:
         trials=TrialDesk(sources=sources, sweeps=sweeps, clock=clock),
         watchlist=WatchList(store=store, sources=sources, clock=clock, schedules=schedules, timezone=settings.timezone),
         runs=RunDesk(store=store, sweeps=sweeps, timezone=settings.timezone),
-        live=LiveDesk(store=store, clock=clock),
+        live=LiveDesk(
+            watched=store.live, clock=clock, gone=RunStatus.CANCELLED, settles_after_s=RUNS_SETTLE_AFTER_S,
+            unknown="There is no run {!r}; `monitor runs list` names them.",
+        ),
+        research=_research(parts, searching, kept_pages),
+        research_live=LiveDesk(
+            watched=store.research_events, clock=clock, gone=ResearchStatus.CANCELLED,
+            unknown="There is no research {!r}; `GET /api/research` names them.",
+        ),
         replays=_replays(parts, standing),
         archive=archive, searching=searching, items=ItemDesk(store=store, archive=archive),
         marks=MarkDesk(store=store, clock=clock, audit=audit),
-        saved_pages=SavedPageDesk(store=store, records=parts.records, documents=parts.documents()),
+        saved_pages=SavedPageDesk(store=store, pages=kept_pages),
         proofs=ProofDesk(store=store, records=parts.records),
         briefings=briefings, writing=writing, dispatch=dispatch, deliveries=deliveries,
         drafts=DraftDesk(store=store, clock=clock, briefings=briefings, audit=audit),
@@ -172,6 +189,18 @@ def _sweeps(parts: Parts, health: HealthDesk, standing: StandingSearch) -> Sweep
     return SweepDesk(
         store=parts.store, settings=parts.settings, clock=parts.clock, documents=parts.documents(),
         steps=DirectSteps(), presence=parts.presence, health=health, recording=recording, standing=standing,
+    )  # fmt: skip
+
+
+def _research(parts: Parts, searching: SearchDesk, kept_pages: KeptPages) -> ResearchDesk:
+    gear = ResearchGear(
+        store=parts.store, settings=parts.settings, clock=parts.clock, records=parts.records,
+        documents=parts.documents(), bundles=parts.bundles, kept_pages=kept_pages, searching=searching,
+        new_model=parts.new_research_model, new_loader=parts.loaders.for_run, new_scoring=parts.scoring,
+        new_prompts=parts.prompts.in_force,
+    )  # fmt: skip
+    return ResearchDesk(
+        store=parts.store, clock=parts.clock, gear=gear, steps=DirectSteps(), presence=parts.presence
     )  # fmt: skip
 
 

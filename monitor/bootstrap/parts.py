@@ -8,16 +8,19 @@ from monitor.app.configuring import SettingsDesk
 from monitor.app.costs import CostDesk
 from monitor.app.deliveries import check_targets
 from monitor.app.prompts import PromptDesk
+from monitor.app.research_gear import ResearchModel
 from monitor.app.sealing import Seal
 from monitor.app.setting_checks import CHECKS, Check
 from monitor.bootstrap.clock import SystemClock
 from monitor.evidence.records import Records
 from monitor.evidence.storage import Storage
+from monitor.llm.run_model import Budget
 from monitor.llm.servers import ModelServers, check_endpoint
 from monitor.net.client import HttpClient
 from monitor.pages.documents import Documents
 from monitor.pages.loaders import Loaders
 from monitor.ports import ChatModel, Clock
+from monitor.research.shapes import ResearchOptions
 from monitor.retrieval.folder import BundleFolder
 from monitor.retrieval.scoring import CurrentScoring
 from monitor.search.archive_search import ArchiveSearch
@@ -60,6 +63,26 @@ class Parts:
             run_id, record=run_store.usage.add, clock=self.clock, tokens_today=self.costs.tokens_today,
             tokens_used=used.prompt_tokens + used.completion_tokens,
         )  # fmt: skip
+
+    async def new_research_model(self, task_id: str, options: ResearchOptions) -> ResearchModel | None:
+        """The same for a research, as it was asked for: other models, sampling, and a budget of its own."""
+        server = self.models.current() if options.enabled else None
+        if server is None:
+            return None
+        llm, limits = self.settings.llm, self.settings.research
+        asked = {phase: name.strip() for phase, name in options.models.items() if name.strip()}
+        sampling = options.sampling.model_dump(exclude_none=True)
+        used = await self.store.usage.for_run(task_id)
+        tokens, name = limits.token_budget, "research.token_budget"
+        if tokens is None:
+            tokens, name = llm.run_token_budget, "llm.run_token_budget"
+        model = server.for_run(
+            task_id, record=self.store.usage.add, clock=self.clock, tokens_today=self.costs.tokens_today,
+            settings=llm.model_copy(update={"models": {**llm.models, **asked}, **sampling}),
+            budget=Budget(tokens, limits.cost_budget, tokens_name=name, cost_name="research.cost_budget"),
+            tokens_used=used.prompt_tokens + used.completion_tokens, cost_used=used.cost or 0.0,
+        )  # fmt: skip
+        return ResearchModel(model, lambda: model.tokens_used)
 
     async def print_page(self, page: bytes) -> bytes:
         """A PDF of an HTML page."""

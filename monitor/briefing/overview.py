@@ -4,9 +4,7 @@ What a model writes is kept sentence by sentence: one that cites no item, or tha
 quotation marks which the cited items do not have, is dropped and counted.
 """
 
-import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
@@ -16,8 +14,7 @@ from monitor.domain.chat import Message
 from monitor.domain.prompts import OURS, Prompt, Prompts, in_both_languages
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed
-from monitor.evidence.grounding import ungrounded_numbers
-from monitor.evidence.sentences import CLOSING, WEB_ADDRESS, split_sentences
+from monitor.evidence.citing import cited_sentences, rests_on
 from monitor.llm.answers import plain_text
 from monitor.ports import ChatModel
 from monitor.ranking import as_material
@@ -27,7 +24,6 @@ ITEMS_END = "ITEMS>>>"
 LEAST_ITEMS = 2
 MOST_ITEMS = 20
 MOST_SENTENCES = 6
-_LEAST_CHARS, _MOST_CHARS = 8, 400
 _SUMMARY_CHARS = 300
 
 _SYSTEM = in_both_languages(
@@ -67,12 +63,6 @@ and no count of the items.
 
 PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
 """The wordings of the overview."""
-
-_CITATION = re.compile(r"\s*[\[［【]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]］】]")
-_AFTER_THE_STOP = re.compile(rf"([。！？!?.][{re.escape(CLOSING)}]*)((?:{_CITATION.pattern})+)")
-_LIST_MARK = re.compile(r"^\s*(?:[-*•·]|\d{1,2}[.、)）])\s+")
-_NAME = re.compile(r"《([^《》]+)》|“([^“”]+)”|‘([^‘’]+)’|「([^「」]+)」|『([^『』]+)』|\"([^\"]+)\"")
-_QUOTED_QUESTION = re.compile(r"[！？!?][》”」』]$")
 
 
 class Sentence(BaseModel):
@@ -130,31 +120,15 @@ def overview_messages(items: Sequence[ItemWire], language: str, *, prompts: Prom
 def read_overview(answer: str, items: Sequence[ItemWire], texts: Mapping[int, str]) -> Overview:
     """The sentences of an answer that rest on the items they cite, at most six, and the number of the others."""
     overview = Overview()
-    for written in _sentences(plain_text(answer)):
-        cited, text = _cited(written, len(items))
-        sources = [items[number - 1] for number in cited]
+    for cited in cited_sentences(plain_text(answer), len(items)):
+        sources = [items[number - 1] for number in cited.numbers]
         passages = [_passage(item, texts) for item in sources]
         ids = [item.id for item in sources if item.id is not None]
-        if not ids or not rests_on(text, passages) or len(overview.sentences) == MOST_SENTENCES:
+        if not ids or not rests_on(cited.text, passages) or len(overview.sentences) == MOST_SENTENCES:
             overview.dropped += 1
         else:
-            overview.sentences.append(Sentence(text=text, items=ids))
+            overview.sentences.append(Sentence(text=cited.text, items=ids))
     return overview
-
-
-def rests_on(text: str, passages: Sequence[str]) -> bool:
-    """Whether a sentence may stand: each figure, date and quoted name of it is in one of the passages.
-
-    Each passage is read by itself, so that the year of one never completes a date of another.
-    """
-    if not _LEAST_CHARS <= len(text) <= _MOST_CHARS or WEB_ADDRESS.search(text) or not passages:
-        return False
-    missing = [set(ungrounded_numbers(text, passage)) for passage in passages]
-    if set.intersection(*missing):
-        return False
-    folded = [_folded(passage) for passage in passages]
-    names = (_folded("".join(groups)) for groups in _NAME.findall(text))
-    return all(any(name in passage for passage in folded) for name in names)
 
 
 def _line(item: ItemWire) -> str:
@@ -165,38 +139,3 @@ def _line(item: ItemWire) -> str:
 def _passage(item: ItemWire, texts: Mapping[int, str]) -> str:
     parts = (item.title, item.document_number or "", item.summary, texts.get(item.id or 0, ""))
     return "\n".join(part for part in parts if part)
-
-
-def _sentences(answer: str) -> Iterator[str]:
-    """The sentences with their citations, which models write before the full stop or after it."""
-    for line in answer.splitlines():
-        bare = _LIST_MARK.sub("", line.replace("**", ""))
-        moved = _AFTER_THE_STOP.sub(lambda match: f"{match[2].strip()}{match[1]}", bare)
-        begun = ""
-        for piece in split_sentences(moved):
-            begun += piece
-            # A question in quotation marks is part of a sentence, whose citation is still to come.
-            if _CITATION.search(begun) or not _QUOTED_QUESTION.search(piece):
-                yield begun
-                begun = ""
-        if begun:
-            yield begun
-
-
-def _cited(sentence: str, count: int) -> tuple[list[int], str]:
-    """The numbers that a sentence cites, and its words; brackets with other numbers in them are words."""
-    cited: list[int] = []
-
-    def taken(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in re.findall(r"\d+", match[1])]
-        if not all(1 <= number <= count for number in numbers):
-            return match[0]
-        cited.extend(numbers)
-        return ""
-
-    text = as_material(_CITATION.sub(taken, sentence))
-    return list(dict.fromkeys(cited)), text
-
-
-def _folded(text: str) -> str:
-    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())

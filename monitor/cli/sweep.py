@@ -2,14 +2,13 @@
 
 import asyncio
 import datetime as dt
-import signal
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from monitor.cli.progress import watching
+from monitor.cli.stopping import stopping
 from monitor.cli.terminal import JsonOption, Terminal, day, terminal_of
 from monitor.domain.words import RunStatus
 from monitor.errors import UsageError, WorkFailed
@@ -106,7 +105,7 @@ class _Sweeps:
 
         async with open_app(self._terminal.settings()) as parts:
             sources = await _chosen(parts, names, every=every)
-            with self._stopping():
+            with stopping(self._terminal, self._stop):
                 for source in sources:
                     if not self.is_interrupted:
                         await self._run_one(parts, source)
@@ -117,7 +116,7 @@ class _Sweeps:
         from monitor.bootstrap import open_app
 
         async with open_app(self._terminal.settings()) as parts:
-            with self._stopping(), watching(self._terminal, is_quiet=self._is_quiet) as on_progress:
+            with stopping(self._terminal, self._stop), watching(self._terminal, is_quiet=self._is_quiet) as on_progress:
                 report = await parts.sweeps.retry(run_id, on_progress=on_progress, cancel_event=self._cancel_event)
             await parts.audit.record(BY_COMMAND, "run.retry", run_id, run=report.run_id)
         self.reports.append(report)
@@ -153,24 +152,9 @@ class _Sweeps:
             report = recorded.model_copy(update={"status": RunStatus.FAILED, "error": str(error)})
         self.reports.append(report)
 
-    @contextmanager
-    def _stopping(self) -> Iterator[None]:
-        """Ctrl-C asks the run to stop where nothing is lost; a second one stops it at once."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def stop() -> None:
-            if self.is_interrupted and task is not None:
-                task.cancel()
-                return
-            self.is_interrupted = True
-            self._cancel_event.set()
-            self._terminal.note("Stopping after the step in hand; Ctrl-C again stops at once.")
-
-        loop.add_signal_handler(signal.SIGINT, stop)
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
+    def _stop(self) -> None:
+        self.is_interrupted = True
+        self._cancel_event.set()
 
 
 async def _chosen(parts: "App", names: Sequence[str], *, every: bool) -> "list[Source]":

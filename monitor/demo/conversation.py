@@ -1,8 +1,8 @@
 """A request to the scripted model as it reads it: turns, tools, and what is asked for.
 
 What a request asks for is told by its shape: tools mean a crawl agent (`download_file` among them, the general one), a
-`[{"name": …}]` in the question navigation, a fence of items an overview, lines `[0] [type] date | title` ranking,
-anything else a summary.
+fence around a question one of the tasks of a research (which one, the other fences tell), a `[{"name": …}]` in the
+question navigation, a fence of items an overview, lines `[0] [type] date | title` ranking, anything else a summary.
 """
 
 import json
@@ -29,6 +29,29 @@ class Task(StrEnum):
     RANK = "rank"
     OVERVIEW = "overview"
     SUMMARY = "summary"
+    STRUCTURE = "structure"
+    FIRST_SEARCH = "first_search"
+    REFLECTION = "reflection"
+    FIRST_SUMMARY = "first_summary"
+    REFLECTION_SUMMARY = "reflection_summary"
+    BLUEPRINT = "blueprint"
+    REPORT = "report"
+    REWRITE = "rewrite"
+
+
+RESEARCH_FENCES = (
+    (Task.REWRITE, {"SENTENCES"}),
+    (Task.REPORT, {"OUTLINE"}),
+    (Task.REFLECTION_SUMMARY, {"PARAGRAPH", "STATE", "RESULTS"}),
+    (Task.FIRST_SUMMARY, {"PARAGRAPH", "RESULTS"}),
+    (Task.REFLECTION, {"PARAGRAPH", "STATE"}),
+    (Task.FIRST_SEARCH, {"PARAGRAPH"}),
+    (Task.BLUEPRINT, {"NOTES"}),
+    (Task.STRUCTURE, {"QUESTION"}),
+)
+"""The tasks of a research by the fences that their prompts have; the first whose fences are all there is meant."""
+
+_FENCE = re.compile(r"^<<<([A-Z]+)[ \t]*$(.*?)^\1>>>[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -71,11 +94,23 @@ class Conversation:
         """What is asked for, by the shape of the request."""
         if self.tools:
             return Task.GENERAL if "download_file" in self.tools else Task.SECTION
+        if (research := self._research_task()) is not None:
+            return research
         if re.search(r'\[\s*\{+\s*"name"', self.question):
             return Task.NAVIGATE
         if re.search(r"^<<<ITEMS$", self.question, re.MULTILINE):
             return Task.OVERVIEW
         return Task.RANK if RANK_LINE.search(self.question) else Task.SUMMARY
+
+    def fenced(self) -> dict[str, str]:
+        """What stands between the fences `<<<NAME` and `NAME>>>` of the question, by their names."""
+        return {name: text.strip("\n") for name, text in _FENCE.findall(self.question)}
+
+    def _research_task(self) -> Task | None:
+        fences = self.fenced().keys()
+        if not fences & {"QUESTION", "SENTENCES"}:
+            return None
+        return next((task for task, needed in RESEARCH_FENCES if needed <= fences), None)
 
     def calls(self, name: str) -> Iterator[Call]:
         """The calls of one tool that were made so far."""

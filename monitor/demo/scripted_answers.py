@@ -38,7 +38,7 @@ _ROUTINE = re.compile(r"会议|座谈|调研|任免|慰问|开幕|培训|党")
 
 
 def good_reply(conversation: Conversation, extra_sections: Sequence[str]) -> Reply:
-    """What a careful model answers."""
+    """What a careful model answers to the prompts of a sweep."""
     match conversation.task:
         case Task.NAVIGATE:
             return Reply(json.dumps(sections(conversation.question, extra_sections), ensure_ascii=False))
@@ -50,7 +50,7 @@ def good_reply(conversation: Conversation, extra_sections: Sequence[str]) -> Rep
             return Reply(summary(conversation.question))
         case Task.SECTION:
             return _section_reply(conversation)
-        case Task.GENERAL:
+        case _:
             return _general_reply(conversation, extra_sections)
 
 

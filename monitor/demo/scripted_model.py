@@ -5,7 +5,8 @@ It stands in for a real model in tests and in the demo, so it is told nothing bu
 - `good`: does what the prompts ask for.
 - `fenced`: the same, in ```json fences with prose around and thoughts with brackets before it.
 - `malformed`: truncated JSON, commas too many, no quotes; tool arguments broken half of the time; orders that repeat.
-- `hallucinating`: true things with invented urls, dates and figures among them.
+- `truncated`: stops in the middle; a stream ends as one whose tokens ran out, or breaks off, in turn.
+- `hallucinating`: true things with invented urls, dates, figures, quotes and citations among them.
 - `empty`: neither text nor tool calls.
 - `http_500`: every call fails.
 - `http_429`: the first `refusals` calls are refused with `Retry-After`, then `good`.
@@ -13,6 +14,8 @@ It stands in for a real model in tests and in the demo, so it is told nothing bu
 - `looping`: the crawl agent opens the same page again and again and never finishes.
 - `lazy`: keeps two items of a page, then finishes.
 - `obedient`: does whatever a page's text tells it to do.
+
+It answers the prompts of a sweep and those of a research, whole or streamed.
 
 `python -m monitor.demo.scripted_model --mode good --port 8100` runs it until it is interrupted.
 """
@@ -23,10 +26,12 @@ import json
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from monitor.demo.conversation import Conversation
+from monitor.demo.conversation import Conversation, Task
 from monitor.demo.scripted_modes import Mode, WireReply, reply_in
+from monitor.demo.scripted_stream import Stream, send_stream
 
 MODEL_NAME = "scripted"
 
@@ -36,12 +41,23 @@ _REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"
             429: "Too Many Requests", 500: "Internal Server Error"}  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """What goes back: a document, or the completion in it as a stream."""
+
+    status: int
+    body: dict[str, Any]
+    headers: dict[str, str] = field(default_factory=dict)
+    stream: Stream | None = None
+
+
 class ScriptedModel:
     """One such server. `mode` may be changed while it runs; `requests` holds the parsed body of every call it got.
 
     `models`, where given, are the only names it answers to; `extra_sections` are link texts that it takes for sections
-    although their form does not say so; `refuses_sampling` makes it behave as reasoning models do. `busiest` is the
-    largest number of calls that were under way at once.
+    although their form does not say so; `refuses_sampling` makes it behave as reasoning models do, `refuses_streaming`
+    as simple servers do. `tools` are what the searches of a research choose, one after another and from the beginning
+    again; `pause_s` lies between two pieces of a stream. `busiest` is the largest number of calls under way at once.
     """
 
     def __init__(
@@ -56,8 +72,11 @@ class ScriptedModel:
         extra_sections: Sequence[str] = ("碳路先锋",),
         refuses_sampling: bool = False,
         counts_tokens: bool = True,
+        tools: Sequence[str] = (),
     ) -> None:
         self.mode = Mode(mode)
+        self.refuses_streaming = False
+        self.pause_s = 0.0
         self.requests: list[dict[str, Any]] = []
         self.busiest = 0
         self._api_key = api_key
@@ -68,6 +87,8 @@ class ScriptedModel:
         self._extra_sections = tuple(extra_sections)
         self._refuses_sampling = refuses_sampling
         self._counts_tokens = counts_tokens
+        self._tools = tuple(tools)
+        self._searches = 0
         self._refused = 0
         self._busy = 0
         self._connections: set[asyncio.Task[None]] = set()
@@ -93,14 +114,17 @@ class ScriptedModel:
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request and its answer; the connection is closed after it."""
         try:
-            status, body, headers = await self._answer(reader)
-            payload = json.dumps(body, ensure_ascii=False).encode()
+            answer = await self._answer(reader)
+            if answer.stream is not None:
+                await send_stream(writer, answer.body, answer.stream)
+                return
+            payload = json.dumps(answer.body, ensure_ascii=False).encode()
             lines = [
-                f"HTTP/1.1 {status} {_REASONS[status]}",
+                f"HTTP/1.1 {answer.status} {_REASONS[answer.status]}",
                 "Content-Type: application/json; charset=utf-8",
                 f"Content-Length: {len(payload)}",
                 "Connection: close",
-                *(f"{name}: {value}" for name, value in headers.items()),
+                *(f"{name}: {value}" for name, value in answer.headers.items()),
             ]
             writer.write("\r\n".join([*lines, "", ""]).encode() + payload)
             await writer.drain()
@@ -109,7 +133,7 @@ class ScriptedModel:
         finally:
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, dict[str, Any], dict[str, str]]:
+    async def _answer(self, reader: asyncio.StreamReader) -> _Answer:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, path, *_ = [*head[0].split(" "), "", ""]
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
@@ -121,7 +145,7 @@ class ScriptedModel:
             return _error(401, "Incorrect API key provided.", "invalid_api_key")
         if (method, path) == ("GET", "/v1/models"):
             names = self._models or [MODEL_NAME]
-            return 200, {"object": "list", "data": [{"id": name, "object": "model"} for name in names]}, {}
+            return _Answer(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
         if (method, path) != ("POST", "/v1/chat/completions"):
             return _error(404, f"there is no {method} {path} here")
         try:
@@ -130,7 +154,7 @@ class ScriptedModel:
             return _error(400, "the body is no JSON")
         return await self._complete(request)
 
-    async def _complete(self, request: dict[str, Any]) -> tuple[int, dict[str, Any], dict[str, str]]:
+    async def _complete(self, request: dict[str, Any]) -> _Answer:
         number = len(self.requests)
         self.requests.append(request)
         self._busy += 1
@@ -138,14 +162,14 @@ class ScriptedModel:
         try:
             latency_s = self._latency_s if self._latency_s is not None else _SLOW_S * (self.mode is Mode.SLOW)
             await asyncio.sleep(latency_s)
-            return self._refusal(request) or (200, self._completion(request, number), {})
+            return self._refusal(request) or self._completed(request, number)
         finally:
             self._busy -= 1
 
-    def _refusal(self, request: dict[str, Any]) -> tuple[int, dict[str, Any], dict[str, str]] | None:
+    def _refusal(self, request: dict[str, Any]) -> _Answer | None:
         if self._models is not None and request.get("model") not in self._models:
             return _error(404, f"The model `{request.get('model')}` does not exist.", "model_not_found")
-        if request.get("stream"):
+        if request.get("stream") and self.refuses_streaming:
             return _error(400, "streaming is not spoken here")
         if self._refuses_sampling and request.keys() & {"temperature", "top_p"}:
             return _error(400, "Unsupported value: 'temperature' does not support 0.3 with this model.")
@@ -153,12 +177,25 @@ class ScriptedModel:
             return _error(500, "the scripted model is out of order")
         if self.mode is Mode.HTTP_429 and (self._refusals is None or self._refused < self._refusals):
             self._refused += 1
-            status, body, _ = _error(429, "too many requests", "rate_limit_exceeded")
-            return status, body, {"Retry-After": f"{self._retry_after_s:g}"}
+            refusal = _error(429, "too many requests", "rate_limit_exceeded")
+            return replace(refusal, headers={"Retry-After": f"{self._retry_after_s:g}"})
         return None
 
+    def _completed(self, request: dict[str, Any], number: int) -> _Answer:
+        completion = self._completion(request, number)
+        if not request.get("stream"):
+            return _Answer(200, completion)
+        with_usage = bool((request.get("stream_options") or {}).get("include_usage"))
+        breaks_off = self.mode is Mode.TRUNCATED and number % 2 == 1
+        return _Answer(200, completion, stream=Stream(with_usage, breaks_off, self.pause_s))
+
     def _completion(self, request: dict[str, Any], number: int) -> dict[str, Any]:
-        reply = reply_in(self.mode, Conversation.of(request), self._extra_sections, number)
+        conversation = Conversation.of(request)
+        tool = None
+        if self._tools and conversation.task in (Task.FIRST_SEARCH, Task.REFLECTION):
+            tool = self._tools[self._searches % len(self._tools)]
+            self._searches += 1
+        reply = reply_in(self.mode, conversation, self._extra_sections, number, tool=tool)
         asked = len(json.dumps(request.get("messages"), ensure_ascii=False))
         answered = len(reply.text) + sum(len(name) + len(arguments) for name, arguments in reply.calls)
         usage = {"prompt_tokens": asked // 2, "completion_tokens": answered // 2}
@@ -171,11 +208,16 @@ class ScriptedModel:
                 {
                     "index": 0,
                     "message": _message(reply, number),
-                    "finish_reason": "tool_calls" if reply.calls else "stop",
+                    "finish_reason": self._finish_reason(reply),
                 }
             ],
             **({"usage": {**usage, "total_tokens": sum(usage.values())}} if self._counts_tokens else {}),
         }
+
+    def _finish_reason(self, reply: WireReply) -> str:
+        if self.mode is Mode.TRUNCATED:
+            return "length"
+        return "tool_calls" if reply.calls else "stop"
 
 
 def _message(reply: WireReply, number: int) -> dict[str, Any]:
@@ -188,8 +230,8 @@ def _message(reply: WireReply, number: int) -> dict[str, Any]:
     return message
 
 
-def _error(status: int, message: str, code: str | None = None) -> tuple[int, dict[str, Any], dict[str, str]]:
-    return status, {"error": {"message": message, "type": "scripted_error", "param": None, "code": code}}, {}
+def _error(status: int, message: str, code: str | None = None) -> _Answer:
+    return _Answer(status, {"error": {"message": message, "type": "scripted_error", "param": None, "code": code}})
 
 
 async def _run(model: ScriptedModel, port: int) -> None:

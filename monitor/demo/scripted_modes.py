@@ -8,7 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from monitor.demo.conversation import Call, Conversation, ListPage, Reply, Task
+from monitor.demo.research_modes import research_reply
 from monitor.demo.scripted_answers import good_reply, ranking, save_call
+from monitor.demo.scripted_research import RESEARCH_TASKS
 
 _COMMAND = re.compile(
     r"(?:\bSYSTEM\s*[:：]|系统(?:提示|指令)\s*[:：]|忽略(?:以上|之前|前面|上述|所有|先前)[^\n，。]{0,10}|"
@@ -32,6 +34,7 @@ class Mode(StrEnum):
     GOOD = "good"
     FENCED = "fenced"
     MALFORMED = "malformed"
+    TRUNCATED = "truncated"
     HALLUCINATING = "hallucinating"
     EMPTY = "empty"
     HTTP_500 = "http_500"
@@ -50,14 +53,23 @@ class WireReply:
     calls: tuple[tuple[str, str], ...] = ()
 
 
-def reply_in(mode: Mode, conversation: Conversation, extra_sections: Sequence[str], number: int) -> WireReply:
-    """What the model answers to the `number`th request of its life (counted from 0) in this mode."""
+def reply_in(
+    mode: Mode, conversation: Conversation, extra_sections: Sequence[str], number: int, *, tool: str | None = None
+) -> WireReply:
+    """What the model answers to the `number`th request of its life (counted from 0) in this mode.
+
+    `tool` is what the searches of a research choose; None leaves it to the mode.
+    """
+    if conversation.task in RESEARCH_TASKS:
+        return WireReply(research_reply(mode, conversation, number, tool=tool))
     reply = good_reply(conversation, extra_sections)
     match mode:
         case Mode.FENCED:
             return _fenced(reply, conversation.task)
         case Mode.MALFORMED:
             return _malformed(reply, conversation.task, number)
+        case Mode.TRUNCATED:
+            return _truncated(reply)
         case Mode.EMPTY:
             return WireReply("")
         case Mode.HALLUCINATING:
@@ -81,6 +93,16 @@ def _fenced(reply: Reply, task: Task) -> WireReply:
     return WireReply(
         text or _THOUGHT, tuple((call.name, f"```json\n{_json(call.arguments)}\n```") for call in reply.calls)
     )
+
+
+def _truncated(reply: Reply) -> WireReply:
+    """An answer that stops in the middle, as when the tokens run out."""
+    calls = tuple((call.name, _half(_json(call.arguments))) for call in reply.calls)
+    return WireReply(_half(reply.text), calls)
+
+
+def _half(text: str) -> str:
+    return text[: len(text) * 3 // 5]
 
 
 def _malformed(reply: Reply, task: Task, number: int) -> WireReply:

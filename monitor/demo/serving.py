@@ -1,24 +1,26 @@
-"""A small HTTP/1.1 server on loopback: GET and HEAD, one request a connection, answers made by a function."""
+"""A small HTTP/1.1 server on loopback: one request a connection, answers made by a function."""
 
 import asyncio
 import datetime as dt
 import email.utils
 import http
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 HOST = "127.0.0.1"
 REQUEST_TIMEOUT_S = 30.0
+_MAX_BODY_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked: `target` is the path with its query as sent, `host` the Host header."""
+    """What was asked: `target` is the path with its query as sent, of a proxy the whole url, `host` the Host header."""
 
     method: str
     target: str
     host: str
+    body: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class Answer:
 
 
 @asynccontextmanager
-async def serving(respond: Callable[[Request], Answer], *, port: int = 0) -> AsyncIterator[int]:
+async def serving(
+    respond: Callable[[Request], Answer], *, port: int = 0, methods: Collection[str] = ("GET", "HEAD")
+) -> AsyncIterator[int]:
     """Serves until the block ends and gives the port that it listens on (a free one for 0).
 
     Connections that are still open when the block ends are dropped, so that a test leaves nothing behind.
@@ -49,7 +53,7 @@ async def serving(respond: Callable[[Request], Answer], *, port: int = 0) -> Asy
         try:
             # A browser opens connections that it never uses, and any client may hang up: nothing to report.
             with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-                await _one_exchange(respond, reader, writer)
+                await _one_exchange(respond, reader, writer, methods)
         finally:
             writer.close()
             with suppress(ConnectionError):
@@ -67,14 +71,17 @@ async def serving(respond: Callable[[Request], Answer], *, port: int = 0) -> Asy
 
 
 async def _one_exchange(
-    respond: Callable[[Request], Answer], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    respond: Callable[[Request], Answer],
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    methods: Collection[str],
 ) -> None:
     head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), REQUEST_TIMEOUT_S)
-    request = _parse(head)
+    request = await _parse(head, reader)
     if request is None:
         answer = plain_answer(400)
-    elif request.method not in ("GET", "HEAD"):
-        answer = plain_answer(405, {"Allow": "GET, HEAD"})
+    elif request.method not in methods:
+        answer = plain_answer(405, {"Allow": ", ".join(methods)})
     else:
         answer = respond(request)
     if answer.delay_s:
@@ -94,13 +101,17 @@ def plain_answer(status: int, headers: dict[str, str] | None = None) -> Answer:
     return Answer(status, "text/html", body.encode(), headers or {})
 
 
-def _parse(head: bytes) -> Request | None:
+async def _parse(head: bytes, reader: asyncio.StreamReader) -> Request | None:
     lines = head.decode("latin-1").split("\r\n")
     words = lines[0].split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
         return None
     fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
-    return Request(words[0], words[1], fields.get("host", ""))
+    length = fields.get("content-length", "0")
+    if not length.isdigit() or int(length) > _MAX_BODY_BYTES:
+        return None
+    body = await asyncio.wait_for(reader.readexactly(int(length)), REQUEST_TIMEOUT_S)
+    return Request(words[0], words[1], fields.get("host", ""), body)
 
 
 def _head(answer: Answer) -> bytes:

@@ -8,6 +8,8 @@ from monitor.errors import UsageError
 
 MOST_CHARS = 8000
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_MARK = re.compile(r"<{3}|>{3}")
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,14 @@ def in_both_languages(name: str, *, zh: str, en: str, required: str = "", option
     """The wordings of one prompt by language; the placeholders parted by spaces."""
     needs, may = frozenset(required.split()), frozenset(optional.split())
     return {language: Prompt(f"{name}.{language}", text, needs, may) for language, text in (("zh", zh), ("en", en))}
+
+
+def as_material(text: str) -> str:
+    """Other people's words for a line of a list: without line breaks, control characters and the marks of a fence."""
+    flat = re.sub(r"\s+", " ", _INVISIBLE.sub(" ", text))
+    while (rest := _MARK.sub("", flat)) != flat:  # what is taken out of `<<>>><` must not leave a mark behind
+        flat = rest
+    return flat.strip()
 
 
 def _listed(names: list[str]) -> str:

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -69,8 +69,9 @@ class DateRange(BaseModel):
 class SearchQuery(BaseModel):
     """What is looked for. An option is served where the backend can, and else left out without a word.
 
-    `lang` is a language tag as zh or en-GB, `site_filter` a host such as gov.cn. `trace_id` names the request in
-    `provider_meta`; `budget_ms` is the time for the whole answer.
+    `lang` is a language tag as zh or en-GB, `site_filter` a host such as gov.cn. `depth` says how thoroughly a service
+    that knows the difference is to look; `wants_images`, that it is to look for pictures too. `trace_id` names the
+    request in `provider_meta`; `budget_ms` is the time for the whole answer.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -79,6 +80,8 @@ class SearchQuery(BaseModel):
     lang: str | None = None
     time_range: Recency | DateRange | None = None
     site_filter: str | None = None
+    depth: Literal["basic", "advanced"] | None = None
+    wants_images: bool = False
     trace_id: str | None = None
     budget_ms: int | None = Field(default=None, gt=0)
 

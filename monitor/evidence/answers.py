@@ -87,7 +87,10 @@ class ReplayedModel:
         tools: Sequence[Tool] = (),
         on_token: OnToken | None = None,
     ) -> Completion:
-        """The recorded answer, told in one piece; `RecordLost` for a request that the run, if it was not interrupted, did not make."""
+        """The recorded answer, told in one piece.
+
+        `RecordLost` for a request that the run, if it was not interrupted, did not make.
+        """
         answers = self._answers.get(request_hash(messages, phase=phase, place=place, tools=tools))
         if not answers and self._was_interrupted:
             raise ModelFailed("The run was interrupted here; no answer is recorded.", outcome="not_recorded")

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from monitor.evidence.calendar_dates import WrittenDate, with_carried_years
 from monitor.evidence.figures import Figure, Findings, read_figures
@@ -36,40 +37,61 @@ def ungrounded_numbers(summary: str, text: str) -> list[str]:
     less than the page's, never more; the year may come from the last date before it. A minus needs a minus or a word
     of falling on the other side.
     """
-    return list(dict.fromkeys(one.written for one in grounded_numbers(summary, text) if one.passage is None))
+    return ReadText(text).ungrounded(summary)
 
 
 def grounded_numbers(summary: str, text: str) -> list[Grounding]:
     """Every number and date of a summary with the sentence of its page that bears it, by the rules above."""
-    pieces = _PIECE.findall(text)
-    findings = [read_figures(piece, is_page=True) for piece in pieces]
-    claimed = read_figures(summary, is_page=False)
-    dates = list(_dates(findings))
-    found = [_grounded(date.written, next((i for other, i in dates if date.rests_on(other)), None), pieces)
-             for date in claimed.dates]  # fmt: skip
-    by_value = _by_value(findings)
-    page_has_percent = "%" in text or "％" in text
-    is_falling_there, is_falling_here = _tells_of_falling(text), _tells_of_falling(summary)
-    for figure in claimed.figures:
-        bearer = next(
-            (
-                index
-                for value, kind in figure.readings
-                for other, other_kind, index in by_value.get(value, ())
-                if (agree(kind, other_kind) or (page_has_percent and _is_column_of_percents(kind, other, other_kind)))
-                and (
-                    figure.is_negative == other.is_negative
-                    or (is_falling_there if figure.is_negative else is_falling_here)
+    return ReadText(text).grounded(summary)
+
+
+class ReadText:
+    """A text read once for its numbers and dates, so that many sentences can be held against it."""
+
+    def __init__(self, text: str) -> None:
+        self._pieces = _PIECE.findall(text)
+        findings = [read_figures(piece, is_page=True) for piece in self._pieces]
+        self._dates = list(_dates(findings))
+        self._by_value = _by_value(findings)
+        self._has_percent = "%" in text or "％" in text
+        self._is_falling = _tells_of_falling(text)
+
+    def ungrounded(self, summary: str) -> list[str]:
+        """As `ungrounded_numbers`."""
+        return list(dict.fromkeys(one.written for one in self.grounded(summary) if one.passage is None))
+
+    def grounded(self, summary: str) -> list[Grounding]:
+        """As `grounded_numbers`."""
+        claimed = _claimed(summary)
+        is_falling = _tells_of_falling(summary)
+        dates = ((date.written, self._bearer_of_date(date)) for date in claimed.dates)
+        figures = ((figure.written, self._bearer_of(figure, is_falling=is_falling)) for figure in claimed.figures)
+        return [
+            Grounding(written, None if piece is None else self._pieces[piece].strip())
+            for written, piece in (*dates, *figures)
+        ]
+
+    def _bearer_of_date(self, date: WrittenDate) -> int | None:
+        return next((index for other, index in self._dates if date.rests_on(other)), None)
+
+    def _bearer_of(self, figure: Figure, *, is_falling: bool) -> int | None:
+        for value, kind in figure.readings:
+            for other, other_kind, index in self._by_value.get(value, ()):
+                is_same_kind = agree(kind, other_kind) or (
+                    self._has_percent and _is_column_of_percents(kind, other, other_kind)
                 )
-            ),
-            None,
-        )
-        found.append(_grounded(figure.written, bearer, pieces))
-    return found
+                is_same_sign = figure.is_negative == other.is_negative or (
+                    self._is_falling if figure.is_negative else is_falling
+                )
+                if is_same_kind and is_same_sign:
+                    return index
+        return None
 
 
-def _grounded(written: str, piece: int | None, pieces: Sequence[str]) -> Grounding:
-    return Grounding(written, None if piece is None else pieces[piece].strip())
+@lru_cache(maxsize=256)
+def _claimed(summary: str) -> Findings:
+    # One sentence is held against many texts.
+    return read_figures(summary, is_page=False)
 
 
 def _dates(findings: Sequence[Findings]) -> Iterator[tuple[WrittenDate, int]]:

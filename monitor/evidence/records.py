@@ -28,9 +28,10 @@ class Records:
         self._store = store
         self._storage = storage
 
-    def recorder(self, run_id: str, *, attempt: int) -> "RunRecorder":
-        """What keeps the sightings of a run from now on."""
-        return RunRecorder(run_id, attempt=attempt, store=self._store, storage=self._storage, records=self)
+    def recorder(self, run_id: str | None = None, *, attempt: int, research_id: str | None = None) -> "RunRecorder":
+        """What keeps the sightings of a run, or of a research, from now on."""
+        owner = {"run_id": run_id, "research_id": research_id}
+        return RunRecorder(owner, attempt=attempt, store=self._store, storage=self._storage, records=self)
 
     async def sighting_of(self, record_id: str) -> Sighting | None:
         """What the record of that id holds; None where there is none, `RecordLost` where it proves nothing any more."""
@@ -80,14 +81,16 @@ class Records:
 
 
 class RunRecorder:
-    """Keeps what one run sees (`ports.Recorder`).
+    """Keeps what one run or one research sees (`ports.Recorder`); `owner` names it.
 
     A body that is held already is not written again; its place is made of the day and its hash, never of anything that
     a page says.
     """
 
-    def __init__(self, run_id: str, *, attempt: int, store: Store, storage: Storage, records: Records) -> None:
-        self._run_id = run_id
+    def __init__(
+        self, owner: dict[str, str | None], *, attempt: int, store: Store, storage: Storage, records: Records
+    ) -> None:
+        self._owner = owner
         self._attempt = attempt
         self._store = store
         self._storage = storage
@@ -102,7 +105,7 @@ class RunRecorder:
         sha256 = None if body is None else hashlib.sha256(body).hexdigest()
         stored_at = None if sha256 is None else await self._stored(sighting, sha256)
         record = Record(
-            id=secrets.token_hex(8), run_id=self._run_id, attempt=self._attempt, number=number, url=sighting.url,
+            id=secrets.token_hex(8), **self._owner, attempt=self._attempt, number=number, url=sighting.url,
             way=sighting.way, final_url=sighting.final_url, status=sighting.status,
             headers=headers_kept(sighting.headers), hops=list(sighting.hops), is_cut_short=sighting.is_cut_short,
             error=None if sighting.error is None else sighting.error.model_dump(mode="json"),
@@ -117,7 +120,7 @@ class RunRecorder:
         return record.id
 
     async def sighting_of(self, record_id: str) -> Sighting | None:
-        """What a record of the run holds, as `Records` says it; the latest are at hand."""
+        """What a record of it holds, as `Records` says it; the latest are at hand."""
         return self._latest.get(record_id) or await self._records.sighting_of(record_id)
 
     async def _stored(self, sighting: Sighting, sha256: str) -> str:

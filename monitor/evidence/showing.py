@@ -43,7 +43,7 @@ def shown(sighting: Sighting, passage: str, *, near: str = "") -> Shown:
     Of several places that have the same words, the one that is nearest to the words `near`.
     """
     source = decode(*unpacked(sighting))[0]
-    text = _plain(source) if _XML.match(source) else _visible(source, sighting.final_url)
+    text = _read(source, sighting.final_url)
     found = shown_text(text, passage, near=near)
     if found.start is not None or not passage.strip():
         return found
@@ -56,6 +56,12 @@ def shown(sighting: Sighting, passage: str, *, near: str = "") -> Shown:
     return found
 
 
+def all_text(sighting: Sighting) -> str:
+    """All that a recorded page holds, whether people see it or only its markup has it."""
+    source = decode(*unpacked(sighting))[0]
+    return _clean(f"{_read(source, sighting.final_url)}\n{html.unescape(source)}")
+
+
 def shown_text(text: str, passage: str, *, near: str = "") -> Shown:
     """A text, as of a document, with the passage in it; one that is too long is cut to what stands around it."""
     text = _clean(text)
@@ -66,6 +72,10 @@ def shown_text(text: str, passage: str, *, near: str = "") -> Shown:
     begin = max((place[0] if place else 0) - MOST_CHARS // 2, 0)
     piece = text[begin : begin + MOST_CHARS]
     return Shown(piece, place[0] - begin, place[1] - begin, is_cut=True) if place else Shown(piece, is_cut=True)
+
+
+def _read(source: str, url: str) -> str:
+    return _plain(source) if _XML.match(source) else _visible(source, url)
 
 
 def _visible(source: str, url: str) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.chat import Completion, Message, OnToken, Tool
 from monitor.domain.tables import ModelCall
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed, ModelUnavailable
@@ -19,7 +19,6 @@ FAILURES_THAT_OPEN = 5
 _ASCII_CHARS_PER_TOKEN = 4.0
 _OTHER_CHARS_PER_TOKEN = 1.5
 
-Ask = Callable[[str, Sequence[Message], Sequence[Tool]], Awaitable[Completion]]
 Record = Callable[[ModelCall], Awaitable[None]]
 TokensToday = Callable[[], Awaitable[int]]
 
@@ -28,6 +27,31 @@ def estimated_tokens(text: str) -> int:
     """Roughly what a text costs: 4 Latin characters a token, 3 Chinese ones two; for servers that do not count."""
     ascii_chars = sum(char.isascii() for char in text)
     return round(ascii_chars / _ASCII_CHARS_PER_TOKEN + (len(text) - ascii_chars) / _OTHER_CHARS_PER_TOKEN)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call as the server is asked; with `on_token` the answer is told while it is written."""
+
+    model: str
+    messages: Sequence[Message]
+    tools: Sequence[Tool] = ()
+    temperature: float | None = None
+    top_p: float | None = None
+    on_token: OnToken | None = None
+
+
+Ask = Callable[[Request], Awaitable[Completion]]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one piece of work may spend, tokens and money; None is no limit. Money is counted where a price is set."""
+
+    tokens: int | None = None
+    cost: float | None = None
+    tokens_name: str = "llm.run_token_budget"
+    cost_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +73,8 @@ class RunModel:
     budget it answers `ModelUnavailable` without asking; `is_available` and `reason` say so beforehand, and the first
     call that is refused leaves a row as well, so that the ledger tells why there are no more.
 
-    `tokens_used` is what the run had spent before it was interrupted; `tokens_today` asks what all runs have spent
+    `budget` holds for this run, the day's limit of the settings for all. `tokens_used` and `cost_used` are what the run
+    had spent before it was interrupted; `tokens_today` asks what all runs have spent
     since midnight, this one among them, and is asked before every call: others spend at the same time.
     """
 
@@ -62,7 +87,9 @@ class RunModel:
         settings: LlmSettings,
         record: Record,
         clock: Clock,
+        budget: Budget,
         tokens_used: int = 0,
+        cost_used: float = 0.0,
         tokens_today: TokensToday | None = None,
     ) -> None:
         self._run_id = run_id
@@ -72,8 +99,11 @@ class RunModel:
         self._record = record
         self._clock = clock
         self._tokens_today = tokens_today
+        self._budget = budget
         self._tokens_used = tokens_used
+        self._cost_used = cost_used
         self._tokens_under_way = 0
+        self._cost_under_way = 0.0
         self._failures = 0
         self._closed: ModelUnavailable | None = None
         self._is_refusal_recorded = False
@@ -94,12 +124,19 @@ class RunModel:
         return self._tokens_used
 
     async def complete(
-        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
     ) -> Completion:
         """One completion, as soon as a slot is free.
 
         An answer with neither text nor tool calls is handed on as it is (outcome `empty`): the phase judges it.
-        `ModelFailed` where none came, `ModelUnavailable` where none will come in this run.
+        `ModelFailed` where none came, `ModelUnavailable` where none will come in this run. One that broke off while it
+        was written is handed on as far as it came (outcome `cut`).
         """
         async with self._slots:
             call = _Call(
@@ -111,16 +148,22 @@ class RunModel:
                 at=self._clock.now(),
             )
             await self._admit(call)
+            cost = self._cost(call.model, Completion(prompt_tokens=call.prompt_tokens)) or 0.0
             self._tokens_under_way += call.prompt_tokens
+            self._cost_under_way += cost
+            sampling = self._settings
             try:
-                return await self._asked(call, messages, tools)
+                return await self._asked(
+                    call, Request(call.model, messages, tools, sampling.temperature, sampling.top_p, on_token)
+                )
             finally:
                 self._tokens_under_way -= call.prompt_tokens
+                self._cost_under_way -= cost
 
-    async def _asked(self, call: _Call, messages: Sequence[Message], tools: Sequence[Tool]) -> Completion:
+    async def _asked(self, call: _Call, request: Request) -> Completion:
         began = time.perf_counter()
         try:
-            completion = await self._ask(call.model, messages, tools)
+            completion = await self._ask(request)
         except ModelFailed as error:
             self._count_failure(error)
             await self._keep(call, error.outcome, began)
@@ -131,14 +174,16 @@ class RunModel:
         completion = _counted(completion, call)
         self._failures = 0
         self._tokens_used += completion.prompt_tokens + completion.completion_tokens
+        self._cost_used += self._cost(call.model, completion) or 0.0
         has_answer = completion.text.strip() or completion.tool_calls
-        await self._keep(call, "ok" if has_answer else "empty", began, completion)
+        outcome = "cut" if completion.is_cut else "ok"
+        await self._keep(call, outcome if has_answer else "empty", began, completion)
         return completion
 
     async def _admit(self, call: _Call) -> None:
         """Refuse the call where the circuit is open or its prompt alone would break a budget."""
         if self._closed is None:
-            self._closed = await self._spent(call.prompt_tokens)
+            self._closed = await self._spent(call)
         if self._closed is None:
             return
         if not self._is_refusal_recorded:
@@ -147,13 +192,16 @@ class RunModel:
             await self._record(self._row(call, outcome))
         raise ModelUnavailable(str(self._closed), outcome=self._closed.outcome)
 
-    async def _spent(self, prompt_tokens: int) -> ModelUnavailable | None:
-        wanted = self._tokens_under_way + prompt_tokens
-        of_run, of_day = self._settings.run_token_budget, self._settings.daily_token_budget
-        if of_run is not None and self._tokens_used + wanted > of_run:
-            return _budget("llm.run_token_budget", of_run)
+    async def _spent(self, call: _Call) -> ModelUnavailable | None:
+        wanted = self._tokens_under_way + call.prompt_tokens
+        budget, of_day = self._budget, self._settings.daily_token_budget
+        if budget.tokens is not None and self._tokens_used + wanted > budget.tokens:
+            return _spent(f"{budget.tokens_name} of {budget.tokens} tokens")
+        cost = self._cost(call.model, Completion(prompt_tokens=call.prompt_tokens)) or 0.0
+        if budget.cost is not None and self._cost_used + self._cost_under_way + cost > budget.cost:
+            return _spent(f"{budget.cost_name} of {budget.cost:g}")
         if of_day is not None and self._tokens_today is not None and await self._tokens_today() + wanted > of_day:
-            return _budget("llm.daily_token_budget", of_day)
+            return _spent(f"llm.daily_token_budget of {of_day} tokens")
         return None
 
     def _count_failure(self, error: ModelFailed) -> None:
@@ -194,8 +242,8 @@ def cost_of(price: Price, completion: Completion) -> float:
     return (completion.prompt_tokens * price.input + completion.completion_tokens * price.output) / 1_000_000
 
 
-def _budget(name: str, limit: int) -> ModelUnavailable:
-    return ModelUnavailable(f"{name} of {limit} tokens is spent; the rest goes by rule.", outcome="budget")
+def _spent(what: str) -> ModelUnavailable:
+    return ModelUnavailable(f"{what} is spent; the rest goes by rule.", outcome="budget")
 
 
 def _prompt_tokens(message: Message) -> int:

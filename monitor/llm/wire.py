@@ -50,14 +50,29 @@ class _Choice(BaseModel):
     message: _Answer | None = None
 
 
-class _Usage(BaseModel):
+class Usage(BaseModel):
+    """What a server counted."""
+
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
 class _Body(BaseModel):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Usage | None = None
+    error: Any = Field(default=None)
+
+
+class _Piece(BaseModel):
+    delta: _Answer | None = None
+    finish_reason: str | None = None
+
+
+class Chunk(BaseModel):
+    """One event of an answer that is streamed."""
+
+    choices: list[_Piece] | None = None
+    usage: Usage | None = None
     error: Any = Field(default=None)
 
 
@@ -76,13 +91,24 @@ def completion_from(body: bytes) -> Completion:
     message = answer.choices[0].message if answer.choices else None
     if message is None:
         raise _malformed("an answer without a choice in it")
-    usage = answer.usage or _Usage()
+    usage = answer.usage or Usage()
     return Completion(
         text=message.content,
         tool_calls=_tool_calls(message.tool_calls or []),
         prompt_tokens=max(usage.prompt_tokens or 0, 0),
         completion_tokens=max(usage.completion_tokens or 0, 0),
     )
+
+
+def chunk_from(data: bytes) -> Chunk:
+    """One event of a streamed answer; `ModelFailed` for one that is none, or tells of an error."""
+    try:
+        chunk = Chunk.model_validate_json(data)
+    except ValidationError as error:
+        raise _malformed("an event that is no chunk of a completion") from error
+    if chunk.error:
+        raise _malformed(f"an error inside a good answer: {str(chunk.error)[:200]}")
+    return chunk
 
 
 def messages_for(messages: Sequence[Message]) -> list[ChatCompletionMessageParam]:

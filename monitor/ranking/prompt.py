@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from monitor.domain.chat import Message
-from monitor.domain.prompts import OURS, Prompt, Prompts, in_both_languages
+from monitor.domain.prompts import OURS, Prompt, Prompts, as_material, in_both_languages
 from monitor.ranking.rule import Rankable
 
 SNIPPET_CHARS = 80
 LINES_BEGIN = "<<<LIST"
 LINES_END = "LIST>>>"
 _TITLE_CHARS = 200
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 
 _SYSTEM = in_both_languages(
     "ranking.system",
@@ -102,12 +101,6 @@ def _line(index: int, line: Rankable, snippet_chars: int) -> str:
     snippet = as_material(line.summary)[:snippet_chars]
     head = f"[{index}] [{line.type}] {date} | {as_material(line.title)[:_TITLE_CHARS]}"
     return f"{head} — {snippet}" if snippet else head
-
-
-def as_material(text: str) -> str:
-    """Other people's words for a line of a list: without line breaks, control characters and the marks of a fence."""
-    flat = re.sub(r"\s+", " ", _INVISIBLE.sub(" ", text)).strip()
-    return re.sub(r"<{3}|>{3}", "", flat)
 
 
 def _whole_number(value: Any) -> int | None:

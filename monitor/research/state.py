@@ -15,6 +15,7 @@ from monitor.research.shapes import PlanParagraph
 class SearchEntry(BaseModel):
     """A result that was taken up: what was searched for, and the page as far as it is read.
 
+    `query` found it; `query_id` names the round in which it was taken up, which of a late one is a later round.
     `content` is what its summary may rest on. `score` is the retrieval's final score, `authority` and `freshness` two
     of the three that it is made of. `record` is the id of the kept page, None where the text was kept by an item whose
     record is gone, or only a snippet is known.
@@ -34,13 +35,25 @@ class SearchEntry(BaseModel):
     authority: float = 0.4
     freshness: float = 0.5
     record: str | None = None
+    quotes: list[str] = Field(default_factory=list)
+
+
+class Origin(BaseModel):
+    """Of a result what its bundle does not say: the engine that found it, the record of its page.
+
+    `is_lost`: the page was asked for and could not be read; it is not asked for again.
+    """
+
+    engine: str
+    record: str | None = None
+    is_lost: bool = False
 
 
 class Round(BaseModel):
     """One search of a paragraph and what became of it; `number` counts from 0, the first search.
 
     A round is written down when the model has chosen its search, again when its results were read, and again when the
-    summary was made of them: nothing that stands here is done twice.
+    summary was made of them: nothing that stands here is done twice. `origins` go by the results' source ids.
     """
 
     number: int
@@ -50,6 +63,7 @@ class Round(BaseModel):
     reasoning: str = ""
     start_date: str | None = None
     end_date: str | None = None
+    origins: dict[str, Origin] = Field(default_factory=dict)
     is_searched: bool = False
     is_summarised: bool = False
     fallbacks: list[str] = Field(default_factory=list)

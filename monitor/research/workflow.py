@@ -107,7 +107,7 @@ class ResearchTaskProcessor:
 
         async def make(told: Told) -> Kept:
             paragraphs = (await self._state()).paragraphs
-            findings = await verified(notes_of(paragraphs, scoring=parts.scoring), parts.kept_text)
+            findings = await verified(notes_of(paragraphs), parts.kept_text)
             result = SearchAgent(parts, told).result(paragraphs, findings)
             return Kept(result, also={"bases": [one.model_dump(mode="json") for one in findings.bases]})
 

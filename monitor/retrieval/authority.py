@@ -7,6 +7,9 @@ from urllib.parse import urlsplit
 UNKNOWN = 0.4
 """The score of a host that no line of the table is about."""
 
+OFFICIAL = 1.0
+"""The score of governments, parliaments, regulators, and of what states run together."""
+
 _TABLE = "authority.txt"
 
 

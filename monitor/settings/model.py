@@ -121,6 +121,8 @@ class ResearchSettings(Group):
     max_results: int = _field(20, "results of one search", ge=1)
     content_max_chars: int = _field(20000, "characters of one result that are read", ge=200)
     concurrency: int = _field(3, "paragraphs under way at once", ge=1)
+    token_budget: int | None = _field(None, "tokens for one research; null = no limit", ge=0)
+    cost_budget: float | None = _field(None, "money for one research, by llm.prices; null = no limit", ge=0)
 
 
 class WebSettings(Group):

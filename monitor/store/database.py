@@ -6,7 +6,7 @@ from types import TracebackType
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from monitor.domain import desk, live, marks, research  # noqa: F401 -- their tables belong to the schema
+from monitor.domain import desk, live, marks  # noqa: F401 -- their tables belong to the schema
 from monitor.domain.tables import Run, Source
 from monitor.store import migrate
 from monitor.store.address import DatabaseAddress
@@ -29,6 +29,8 @@ from monitor.store.marks import Marks
 from monitor.store.outlook import Outlook
 from monitor.store.patience import PATIENCE_S
 from monitor.store.people import People
+from monitor.store.research import Researches
+from monitor.store.research_events import ResearchEvents
 from monitor.store.retention import Retention
 from monitor.store.revisions import Revisions
 from monitor.store.runs import Runs
@@ -58,6 +60,8 @@ class Store:
         self.runs = Runs(sessions)
         self.history = History(sessions)
         self.live = Live(sessions)
+        self.research = Researches(sessions)
+        self.research_events = ResearchEvents(sessions)
         self.executors = Executors(sessions)
         self.leases = Leases(sessions)
         self.schedules = Schedules(sessions)

@@ -14,7 +14,10 @@ from monitor.store.sessions import Sessions, batches, insert_or, storable
 
 @patient
 class Evidence:
-    """Records, claims, the model's answers, and what runs set out with. All of it goes when its run is forgotten."""
+    """Records, claims, the model's answers, and what runs set out with. All of it goes when its run is forgotten.
+
+    Records belong to a run or to a research.
+    """
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -25,6 +28,12 @@ class Evidence:
             seen = await session.scalar(select(func.max(Record.attempt)).where(col(Record.run_id) == run_id))
             said = await session.scalar(select(func.max(Answer.attempt)).where(col(Answer.run_id) == run_id))
             return max(seen or 0, said or 0) + 1
+
+    async def next_attempt_of(self, research_id: str) -> int:
+        """The same of a research."""
+        mine = select(func.max(Record.attempt)).where(col(Record.research_id) == research_id)
+        async with self._sessions.reading() as session:
+            return (await session.scalar(mine) or 0) + 1
 
     async def add_record(self, record: Record) -> None:
         """Write down a sighting."""

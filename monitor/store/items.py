@@ -10,7 +10,7 @@ from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import SQLModel, col
 
 from monitor.domain.marks import Placed
-from monitor.domain.tables import Item, ItemText, KnownUrl
+from monitor.domain.tables import Item, ItemText, KnownUrl, Source
 from monitor.domain.urls import url_key
 from monitor.domain.words import SummaryBy
 from monitor.errors import UsageError
@@ -90,6 +90,15 @@ class Items:
         """The item of that number."""
         async with self._sessions.reading() as session:
             return await session.get(Item, item_id)
+
+    async def at(self, key: str) -> Item | None:
+        """The item of the document with that key (`url_key`), the one that was first seen last."""
+        of_source = col(Item.source_id).in_(select(col(Source.id))) & (col(Item.url_key) == key)
+        of_none = col(Item.source_id).is_(None) & (col(Item.url_key) == key)
+        found: list[Item] = []
+        for which in (of_source, of_none):  # each is told by the index of both columns; joined by OR they are not
+            found += await self._all(select(Item).where(which))
+        return max(found, key=lambda item: item.first_seen, default=None)
 
     async def for_run(self, run_id: str) -> list[Item]:
         """The items that a run saved, in order of rank; those without one last, newest publication first."""

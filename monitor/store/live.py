@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from sqlalchemy import func, insert, select
 from sqlmodel import col
@@ -13,11 +13,13 @@ from monitor.domain.words import EventKind, RunStatus
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions
 
+S = TypeVar("S")
 
-class Standing(NamedTuple):
-    """How a run stands."""
 
-    status: RunStatus
+class Standing(NamedTuple, Generic[S]):
+    """How a run or a research stands."""
+
+    status: S
     ended_at: dt.datetime | None
 
 
@@ -52,17 +54,12 @@ class Live:
         async with self._sessions.reading() as session:
             return await session.scalar(query.order_by(col(RunEvent.id).desc()).limit(1))
 
-    async def standing(self, run_id: str) -> Standing | None:
+    async def standing(self, run_id: str) -> Standing[RunStatus] | None:
         """How a run stands; None where there is none of that id."""
         query = select(col(Run.status), col(Run.ended_at)).where(col(Run.id) == run_id)
         async with self._sessions.reading() as session:
             row = (await session.execute(query)).one_or_none()
             return None if row is None else Standing(*row)
-
-    async def news(self, run_id: str, number: int) -> tuple[Standing | None, list[RunEvent]]:
-        """How a run stands, and its events after the one of that number: all that came by then, in this order."""
-        # The standing comes first: the events of a run that has ended were all told before it.
-        return await self.standing(run_id), await self.after(run_id, number)
 
     async def count(self, run_id: str) -> int:
         """How many events of a run are kept."""

@@ -12,6 +12,7 @@ from monitor.domain.alarms import Alarm
 from monitor.domain.deliveries import Delivery, DeliveryStatus
 from monitor.domain.evidence import Record
 from monitor.domain.live import RunEvent
+from monitor.domain.research import Research, ResearchStatus
 from monitor.domain.revisions import ItemSight, Revision
 from monitor.domain.searches import SearchCall
 from monitor.domain.tables import Item, ItemText, ModelCall, Run
@@ -21,16 +22,18 @@ from monitor.store.patience import patient
 from monitor.store.sessions import BATCH_SIZE, Sessions
 
 _UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
+_AT_WORK = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
 _SETTLED = (DeliveryStatus.SENT, DeliveryStatus.QUIET, DeliveryStatus.FAILED)
 
 
 class Pruned(BaseModel):
-    """How much was forgotten: runs with ledgers and records, texts, revisions, model calls, past alarms, deliveries.
+    """How much was forgotten: runs with ledgers and records, researches, texts, revisions, calls, alarms, letters.
 
     `files` are those of records, as far as no other record needs them, and those of bundles.
     """
 
     runs: int
+    researches: int
     records: int
     files: int = 0
     texts: int
@@ -52,9 +55,13 @@ class Retention:
         old_items = select(col(Item.id)).where(col(Item.first_seen) < before)
         is_old = (col(Run.planned_at) < before, col(Run.status).not_in(_UNDER_WAY))
         old_runs = select(col(Run.id)).where(*is_old)
+        is_past = (col(Research.created_at) < before, col(Research.status).not_in(_AT_WORK))
+        past = select(col(Research.id)).where(*is_past)
         pruned = Pruned(
-            records=await self._delete(Record, col(Record.id), col(Record.run_id).in_(old_runs)),
+            records=await self._delete(Record, col(Record.id), col(Record.run_id).in_(old_runs))
+            + await self._delete(Record, col(Record.id), col(Record.research_id).in_(past)),
             runs=await self._delete(Run, col(Run.id), *is_old, batch=20),
+            researches=await self._delete(Research, col(Research.id), *is_past, batch=20),
             texts=await self._delete(ItemText, col(ItemText.item_id), col(ItemText.item_id).in_(old_items)),
             revisions=await self._delete(Revision, col(Revision.id), col(Revision.seen_at) < before),
             model_calls=await self._delete(ModelCall, col(ModelCall.id), col(ModelCall.at) < before),

@@ -5,6 +5,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Table, delete, func, insert, select, text, update
 from sqlmodel import SQLModel, col
 
+from monitor.domain.research import Research, ResearchStatus
 from monitor.domain.service import Executor, Lease
 from monitor.domain.tables import Run
 from monitor.domain.words import RunStatus
@@ -16,6 +17,9 @@ from monitor.store.failure import explained, not_migrated
 from monitor.store.sessions import BATCH_SIZE
 
 CUT_OFF = "The database was moved while this run was at work; `monitor runs retry` does it again."
+RESEARCH_CUT_OFF = (
+    "The database was moved while this research was at work; `monitor research --resume` with its id goes on with it."
+)
 
 # Who is at work at the one place says nothing about the other.
 _OF_PROCESSES = frozenset(str(table.__tablename__) for table in (Executor, Lease))
@@ -25,7 +29,7 @@ def transfer(origin: str, target: str, *, is_replacing: bool = False) -> dict[st
     """Copy every row of the database at `origin` into the one at `target`; answers how many, by table.
 
     The target is migrated first. It holds all of it afterwards, or what it held before: one transaction each, on
-    the reading side a view of one moment. Runs that were under way at that moment are failed ones at the target.
+    the reading side a view of one moment. Runs and researches that were under way then are failed ones at the target.
     `UsageError` where the target holds rows and they are not to be replaced, or where both are one database.
     """
     here, there = DatabaseAddress.parse(origin), DatabaseAddress.parse(target)
@@ -42,6 +46,9 @@ def transfer(origin: str, target: str, *, is_replacing: bool = False) -> dict[st
                 counts = {table.name: _copy(table, out_of, into) for table in _tables()}
             under_way = col(Run.status).in_([RunStatus.QUEUED, RunStatus.RUNNING])
             into.execute(update(Run).where(under_way).values(status=RunStatus.FAILED, error=CUT_OFF))
+            at_work = col(Research.status).in_([ResearchStatus.QUEUED, ResearchStatus.RUNNING])
+            cut_off = {"status": ResearchStatus.FAILED, "error": RESEARCH_CUT_OFF}
+            into.execute(update(Research).where(at_work).values(cut_off))
             _check_counts(counts, into)
         return counts
     finally:

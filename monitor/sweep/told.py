@@ -31,9 +31,7 @@ class ToldModel:
         began = time.perf_counter()
         tokens, outcome = 0, "cancelled"
         try:
-            completion = await self._model.complete(
-                messages, phase=phase, place=place, tools=tools, on_token=on_token
-            )
+            completion = await self._model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
             tokens, outcome = completion.prompt_tokens + completion.completion_tokens, "ok"
         except ModelFailed as error:
             outcome = error.outcome

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import datetime as dt
 import json
 from typing import Any
 
@@ -32,6 +33,17 @@ def decode(cursor: str | None, *kinds: type) -> tuple[Any, ...] | None:
     if not all(_can_be_asked(part) for part in key):
         raise Problem(400, "The cursor is none of ours: begin the list without one.")
     return tuple(key)
+
+
+def decode_instant(cursor: str | None) -> tuple[dt.datetime, str] | None:
+    """The key of a list whose order is an instant and then an id."""
+    key = decode(cursor, str, str)
+    if key is None:
+        return None
+    try:
+        return dt.datetime.fromisoformat(key[0]).astimezone(dt.UTC), key[1]
+    except (ValueError, OverflowError):
+        raise Problem(400, "The cursor is none of ours: begin the list without one.") from None
 
 
 def _can_be_asked(part: Any) -> bool:

@@ -21,6 +21,8 @@ from monitor.web.api import events as events_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as item_api
 from monitor.web.api import people as people_api
+from monitor.web.api import research as research_api
+from monitor.web.api import research_events as research_events_api
 from monitor.web.api import runs as runs_api
 from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
@@ -50,6 +52,8 @@ _API: tuple[Callable[[App], APIRouter], ...] = (
     search_api.router,
     runs_api.router,
     events_api.router,
+    research_api.router,
+    research_events_api.router,
     settings_api.router,
     target_api.router,
     health_api.router,

@@ -1,13 +1,17 @@
 """Figures in the form that Prometheus reads."""
 
+from collections import Counter
 from collections.abc import Mapping
+from statistics import median
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
 
 from monitor.domain.alarms import AlarmKind
 from monitor.domain.deliveries import DeliveryStatus
+from monitor.domain.research import ResearchStatus
 from monitor.domain.words import RunStatus
-from monitor.store.figures import ServiceFigures
+from monitor.research.shapes import Score
+from monitor.store.figures import ResearchFigures, ServiceFigures
 
 
 def exposition(figures: ServiceFigures, waits_s: float, at_work: Mapping[str, int]) -> tuple[bytes, str]:
@@ -32,7 +36,32 @@ def exposition(figures: ServiceFigures, waits_s: float, at_work: Mapping[str, in
         ("monitor_tokens", "Tokens of all model calls on record", figures.tokens),
     ):
         Gauge(name, text, registry=registry).set(value)
+    _add_researches(registry, figures.research)
     return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+def _add_researches(registry: CollectorRegistry, figures: ResearchFigures) -> None:
+    """What they cost, how long the latest 100 took, and the worst of their scores: both fidelities are to be 1."""
+    standing = {str(one): figures.by_status.get(one, 0) for one in ResearchStatus}
+    _by(registry, "monitor_researches", "Researches by status", "status", standing)
+    Gauge("monitor_research_tokens", "Tokens of the model calls of researches", registry=registry).set(figures.tokens)
+    Gauge("monitor_research_cost", "What these cost, where they had a price", registry=registry).set(figures.cost)
+    scores = [Score.model_validate(one.score) for one in figures.reports]
+    refused = sum((Counter(one.refused) for one in scores), Counter[str]())
+    _by(registry, "monitor_research_refused", "Left out of the latest 100 reports, by kind", "kind", refused)
+    if not scores:
+        return
+    seconds = Gauge("monitor_research_seconds", "How long the latest 100 took", ["of"], registry=registry)
+    seconds.labels("median").set(median(one.seconds for one in figures.reports))
+    seconds.labels("longest").set(max(one.seconds for one in figures.reports))
+    for name, text, shares in (
+        ("quote_fidelity", "Quotes that stand in the kept page", [one.quote_fidelity for one in scores]),
+        ("figure_fidelity", "Figures and dates that stand in a cited note", [one.figure_fidelity for one in scores]),
+        ("citation_coverage", "Sentences that cite", [one.citation_coverage for one in scores]),
+    ):
+        known = [share for share in shares if share is not None]
+        if known:
+            Gauge(f"monitor_research_{name}", f"{text}; the lowest of 100", registry=registry).set(min(known))
 
 
 def _by(registry: CollectorRegistry, name: str, text: str, label: str, values: Mapping[str, int]) -> None:

@@ -242,6 +242,8 @@ LIMITS = (
             _F("research.max_results", _("Results of one search"), "", "number"),
             _F("research.content_max_chars", _("Characters of one result that are read"), "", "number"),
             _F("research.concurrency", _("Paragraphs under way at once"), "", "number"),
+            _F("research.token_budget", _("Tokens for one research"), _("Empty: no limit."), "number"),
+            _F("research.cost_budget", _("Money for one research, by the prices"), _("Empty: no limit."), "number"),
         ),
     ),
 )

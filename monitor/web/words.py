@@ -32,7 +32,7 @@ _OWN: dict[str, dict[str, tuple[str, str]]] = {
         "max_pages": ("达到页数上限", "page limit"),
     },
     "outcome": {
-        "ok": ("成功", "ok"), "empty": ("空回答", "empty"), "error": ("出错", "error"),
+        "ok": ("成功", "ok"), "cut": ("中途中断", "cut off"), "empty": ("空回答", "empty"), "error": ("出错", "error"),
         "timeout": ("超时", "timed out"), "network": ("网络故障", "network"), "auth": ("密钥无效", "key refused"),
         "malformed": ("应答不合规范", "malformed"),
         "budget": ("用量已满", "budget spent"), "circuit": ("已停用", "given up"), "cancelled": ("已取消", "cancelled"),
@@ -101,6 +101,37 @@ _OWN: dict[str, dict[str, tuple[str, str]]] = {
         "environment": ("环境变量", "environment"),
     },
     "phase": {"revisit": ("回访", "revisit")},
+    "research_status": {
+        "queued": ("排队中", "waiting"), "running": ("研究中", "under way"),
+        "awaiting_plan": ("待确认计划", "plan to be confirmed"), "succeeded": ("已完成", "done"),
+        "degraded": ("已完成，有降级", "done, with fallbacks"), "failed": ("失败", "failed"),
+        "cancelled": ("已取消", "cancelled"),
+    },
+    "research_step": {
+        "plan": ("研究计划", "Plan"), "deep_search": ("深度搜索", "Deep search"), "modeling": ("主题建模", "Model"),
+        "reporting": ("撰写报告", "Report"),
+    },
+    "research_node": {
+        "waiting": ("等待", "waiting"), "first_search": ("检索中", "searching"), "reflection": ("补充检索", "searching further"),
+        "reading": ("阅读结果", "reading"), "first_summary": ("撰写小结", "summarising"),
+        "reflection_summary": ("更新小结", "revising the summary"), "fallback": ("按规则补救", "going by rule"),
+        "done": ("完成", "done"), "stopped": ("停在这里", "stopped here"),
+    },
+    "research_tool": {
+        "basic_search_news": ("快速检索", "basic search"), "deep_search_news": ("深度检索", "deep search"),
+        "search_news_last_24_hours": ("近 24 小时", "last 24 hours"), "search_news_last_week": ("近一周", "last week"),
+        "search_images_for_news": ("图片检索", "images"), "search_news_by_date": ("按日期检索", "by date"),
+    },
+    "research_refused": {
+        "quotes": ("原文中没有的引文", "quotes that stand in no page"),
+        "figures": ("数字、日期或名称无出处的句子", "sentences with a figure, date or name that no source has"),
+        "uncited": ("没有出处的句子", "sentences without a source"),
+        "citations": ("不存在的引用编号", "citations of nothing"), "urls": ("来历不明的网址", "addresses of unknown origin"),
+        "refs": ("不存在的笔记编号", "references to no note"), "metrics": ("无出处的指标", "metrics without a source"),
+        "scenarios": ("无依据的情景", "scenarios without a basis"),
+        "relationships": ("无依据的关系", "relations without a basis"),
+        "rewritten": ("改写后保留的句子", "sentences kept after a rewrite"),
+    },
     "action": {
         "briefing.archive": ("归档简报", "briefing archived"), "briefing.edit": ("编辑简报", "briefing edited"),
         "briefing.save": ("保存简报", "briefing saved"), "briefing.send": ("发送简报", "briefing sent"),
@@ -134,6 +165,11 @@ def word(language: str, kind: str, value: object) -> str:
     A value that the vocabulary does not have is shown as it is.
     """
     return _words(language, kind).get(str(value), "" if value is None else str(value))
+
+
+def vocabulary(language: str, kind: str) -> Mapping[str, str]:
+    """All words of a vocabulary, by their values."""
+    return _words(language, kind)
 
 
 @cache

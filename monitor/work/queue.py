@@ -1,4 +1,4 @@
-"""The queues of runs and of deliveries: durable workflows, one at a time on a host, one at a time to a target.
+"""The queues of runs, of deliveries and of researches: durable workflows, one run at a time on a host.
 
 Our own tables say what is to be done; the queues' tables, in the same database, say how far it came.
 """
@@ -18,6 +18,8 @@ from monitor.store.engines import open_queue_engine
 
 QUEUE = "sweeps"
 DELIVERIES = "deliveries"
+RESEARCH = "research"
+_ALL = [QUEUE, DELIVERIES, RESEARCH]
 BROKEN = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
 """How a workflow stands that nobody carries out any more."""
 
@@ -27,12 +29,14 @@ FLOWS_VERSION = "2"
 _NAME = "monitor"
 _POLL_S = 0.5
 _DELIVERIES_AT_ONCE = 4
+_RESEARCHES_AT_ONCE = 2
 _FORGOTTEN_AT_ONCE = 500
 _MOST_STARTS = 20
 """A run that took its process down so often is given up."""
 
 Flow = Callable[[str, str | None, str | None], Coroutine[Any, Any, str]]
 DeliveryFlow = Callable[[str, int], Coroutine[Any, Any, str | None]]
+ResearchFlow = Callable[[str], Coroutine[Any, Any, str]]
 
 
 class DurableQueue:
@@ -45,6 +49,7 @@ class DurableQueue:
         executor_id: str,
         flow: Flow,
         deliver: DeliveryFlow,
+        research: ResearchFlow,
         concurrency: int,
         most_runs: int | None,
     ) -> None:
@@ -52,6 +57,7 @@ class DurableQueue:
         self._executor_id = executor_id
         self._flow = flow
         self._deliver = deliver
+        self._research = research
         self._concurrency = concurrency
         self._most_runs = most_runs
 
@@ -70,6 +76,7 @@ class DurableQueue:
         DBOS(config=config)
         self._flow = DBOS.workflow(name="sweep", max_recovery_attempts=_MOST_STARTS)(self._flow)
         self._deliver = DBOS.workflow(name="deliver", max_recovery_attempts=_MOST_STARTS)(self._deliver)
+        self._research = DBOS.workflow(name="research", max_recovery_attempts=_MOST_STARTS)(self._research)
         DBOS.launch()
         self._queue = await DBOS.register_queue_async(
             QUEUE, partition_concurrency=1, worker_concurrency=self._concurrency, global_concurrency=self._most_runs,
@@ -78,6 +85,9 @@ class DurableQueue:
         self._deliveries = await DBOS.register_queue_async(
             DELIVERIES, partition_concurrency=1, worker_concurrency=_DELIVERIES_AT_ONCE, polling_interval_sec=_POLL_S,
             on_conflict="always_update",
+        )  # fmt: skip
+        self._researches = await DBOS.register_queue_async(
+            RESEARCH, worker_concurrency=_RESEARCHES_AT_ONCE, polling_interval_sec=_POLL_S, on_conflict="always_update"
         )  # fmt: skip
 
     def close(self) -> None:
@@ -93,6 +103,11 @@ class DurableQueue:
         """Put a try of a delivery into the queue under its name; one that is there already stays as it is."""
         with SetWorkflowID(name), SetEnqueueOptions(queue_partition_key=target):
             await self._deliveries.enqueue_async(self._deliver, delivery_id, attempt)
+
+    async def enqueue_research(self, name: str, task_id: str) -> None:
+        """Put a research into the queue under that name; one that is there already stays as it is."""
+        with SetWorkflowID(name):
+            await self._researches.enqueue_async(self._research, task_id)
 
     async def repeat(self, run_id: str, phase: Phase, *, host: str) -> bool:
         """Have an ended run done again from a phase on; False where the queue does not know it."""
@@ -123,7 +138,7 @@ class DurableQueue:
     async def forget_ended(self, before: dt.datetime) -> None:
         """Remove what ended before an instant; the runs table keeps what people want to know of it."""
         found = await DBOS.list_workflows_async(
-            completed_before=before.isoformat(), queue_name=[QUEUE, DELIVERIES], limit=_FORGOTTEN_AT_ONCE,
+            completed_before=before.isoformat(), queue_name=_ALL, limit=_FORGOTTEN_AT_ONCE,
             load_input=False, load_output=False,
         )  # fmt: skip
         await DBOS.delete_workflows_async([one.workflow_id for one in found])
@@ -131,7 +146,7 @@ class DurableQueue:
     async def under_way(self) -> list[WorkflowStatus]:
         """What is under way anywhere, with the executor that has it."""
         return await DBOS.list_workflows_async(
-            status="PENDING", queue_name=[QUEUE, DELIVERIES], load_input=False, load_output=False
+            status="PENDING", queue_name=_ALL, load_input=False, load_output=False
         )  # fmt: skip
 
     async def take_over(self, one: WorkflowStatus) -> None:

@@ -1,4 +1,4 @@
-"""A worker: takes runs and deliveries out of their queues, and picks up what dead workers left."""
+"""A worker: takes runs, deliveries and researches out of their queues, and picks up what dead workers left."""
 
 import asyncio
 import datetime as dt
@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from monitor.app.dispatch import Dispatch
 from monitor.app.eventlog import EventLog
+from monitor.app.research import ResearchDesk
 from monitor.app.sweeps import WORKER, SweepDesk
 from monitor.domain.tables import Run
 from monitor.domain.urls import host_of
@@ -20,7 +21,8 @@ from monitor.work.deliveries import DeliveryRounds
 from monitor.work.durable import DurableSteps, StepGate
 from monitor.work.lease import Duty
 from monitor.work.presence import HeartbeatPresence
-from monitor.work.queue import BROKEN, DeliveryFlow, DurableQueue, Flow
+from monitor.work.queue import BROKEN, DeliveryFlow, DurableQueue, Flow, ResearchFlow
+from monitor.work.research import ResearchRounds
 
 DEAD_AFTER_S = 30.0
 """An executor whose heartbeat stood still for so long is dead; what it had in hand goes back into the queue."""
@@ -44,6 +46,7 @@ class Worker:
         clock: Clock,
         sweeps: SweepDesk,
         dispatch: Dispatch,
+        research: ResearchDesk,
         presence: HeartbeatPresence,
     ) -> None:
         self._store = store
@@ -51,6 +54,7 @@ class Worker:
         self._clock = clock
         self._sweeps = sweeps
         self._dispatch = dispatch
+        self._research = research
         self._presence = presence
         self._events = EventLog(store=store, clock=clock)
         self._gate = StepGate()
@@ -62,15 +66,20 @@ class Worker:
         async with self._presence.attending(WORKER) as executor:
             queue = DurableQueue(
                 database_url=self._settings.database_url, executor_id=executor, flow=self._flow(executor),
-                deliver=self._delivery_flow(), concurrency=self._settings.work.concurrency,
-                most_runs=self._settings.work.max_runs,
+                deliver=self._delivery_flow(), research=self._research_flow(executor),
+                concurrency=self._settings.work.concurrency, most_runs=self._settings.work.max_runs,
             )  # fmt: skip
             await queue.open()
             rounds = DeliveryRounds(store=self._store, clock=self._clock, dispatch=self._dispatch, queue=queue)
-            reaper = Reaper(store=self._store, clock=self._clock, queue=queue, executor=executor, deliveries=rounds)
+            researches = ResearchRounds(store=self._store, clock=self._clock, desk=self._research, queue=queue)
+            reaper = Reaper(
+                store=self._store, clock=self._clock, queue=queue, executor=executor, deliveries=rounds,
+                researches=researches,
+            )  # fmt: skip
             loops = [
                 asyncio.create_task(every(_NOTICE_EVERY_S, lambda: self._notice(queue))),
                 asyncio.create_task(every(_NOTICE_EVERY_S, rounds.look)),
+                asyncio.create_task(every(_NOTICE_EVERY_S, researches.look)),
                 asyncio.create_task(every(_REAP_EVERY_S, reaper.look)),
             ]
             try:
@@ -117,6 +126,19 @@ class Worker:
 
         return deliver
 
+    def _research_flow(self, executor: str) -> ResearchFlow:
+        async def research(task_id: str) -> str:
+            task = asyncio.current_task()
+            assert task is not None  # noqa: S101 -- for the type checker
+            self._flows.add(task)
+            try:
+                steps = DurableSteps(self._gate)
+                return str(await self._research.carry_out(task_id, executor=executor, steps=steps))
+            finally:
+                self._flows.discard(task)
+
+        return research
+
     async def _notice(self, queue: DurableQueue) -> None:
         """Put runs that somebody asked for into the queue; done twice it does no harm."""
         for run in await self._store.runs.unnoticed():
@@ -138,6 +160,7 @@ class Reaper:
         clock: Clock,
         queue: DurableQueue,
         deliveries: DeliveryRounds,
+        researches: ResearchRounds,
         executor: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -145,6 +168,7 @@ class Reaper:
         self._clock = clock
         self._queue = queue
         self._deliveries = deliveries
+        self._researches = researches
         self._monotonic = monotonic
         self._duty = Duty("reaper", holder=executor, store=store, clock=clock)
         self._marks: dict[str, tuple[dt.datetime, float]] = {}
@@ -164,6 +188,7 @@ class Reaper:
             self._mended_at_s = self._monotonic()
             await self._mend()
             await self._deliveries.mend()
+            await self._researches.mend()
             long_ago = self._clock.now() - dt.timedelta(days=_KEPT_DAYS)
             await self._queue.forget_ended(long_ago)
             await self._store.executors.forget(long_ago)

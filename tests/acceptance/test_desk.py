@@ -268,7 +268,7 @@ async def puts_a_briefing_in_order(person: Person) -> list[str]:
     await person.button("Show").click()
     await person.button("Save").click()
     await person.link("Edit").click()
-    await expect(person.page.locator("ol.entries")).to_be_visible()
+    await expect(person.page.locator("ol.entries").first).to_be_visible()
     await person.page.wait_for_load_state()
     before = await person.page.locator("ol.entries").first.locator("h3").all_inner_texts()
     up = person.page.get_by_role("button", name=re.compile(f"^{person.words('Up')}:")).nth(1)

@@ -74,10 +74,12 @@ def _document(query: SearchQuery, limit: int) -> dict[str, object]:
     document: dict[str, object] = {
         "query": shorter_than(query.text, _MAX_QUERY_CHARS),
         "max_results": limit,
-        "search_depth": "basic",
-        "include_answer": False,
+        "search_depth": query.depth or "basic",
+        # A thorough search brings the service's own answer too, as its tool is meant; what is handed on are results.
+        "include_answer": query.depth == "advanced",
         "include_raw_content": False,
-        "include_images": False,
+        "include_images": query.wants_images,
+        "include_image_descriptions": query.wants_images,
     }
     if isinstance(query.time_range, DateRange):
         ends = {"start_date": query.time_range.start, "end_date": query.time_range.end}

@@ -1,29 +1,19 @@
 """The events of a run as they come: `text/event-stream`."""
 
 import json
-import time
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import Annotated, Any
+from collections.abc import Iterator
 
-from fastapi import APIRouter, Header, Query
-from fastapi.responses import StreamingResponse
-from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
-from starlette.types import Send
+from fastapi import APIRouter
 
-from monitor.app.live import LiveDesk
+from monitor.app.live import News
 from monitor.bootstrap import App
-from monitor.domain.words import EventKind
+from monitor.domain.live import RunEvent
+from monitor.domain.words import EventKind, RunStatus
 from monitor.web.api.runs import RunId
 from monitor.web.gate import Reader
 from monitor.web.problems import problem_responses
+from monitor.web.streaming import After, EventStream, LastEventId, sse, watched
 
-_HEARTBEAT_S = 15.0
-_LONGEST_S = 600.0
-"""After so long a stream ends and the client comes back, which has to be signed in still."""
-
-_COMES_BACK_MS = 1000
-_MOST = 2**31 - 1
 _EVENT = {
     "type": "object",
     "properties": {
@@ -41,21 +31,6 @@ _STREAM = {
 }
 
 
-class EventStream(StreamingResponse):
-    """A stream of events that lets go of what it reads from, however it ends."""
-
-    media_type = "text/event-stream"
-
-    def __init__(self, events: AsyncGenerator[bytes]) -> None:
-        super().__init__(events, headers={"X-Accel-Buffering": "no"})
-        self._events = events
-
-    async def stream_response(self, send: Send) -> None:
-        """Send what comes, until it ends or the client has gone."""
-        async with aclosing(self._events):
-            await super().stream_response(send)
-
-
 def router(app: App) -> APIRouter:
     """`/api/runs/{run_id}/events`."""
     routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=problem_responses(401, 403, 404, 422, 503))
@@ -67,8 +42,8 @@ def router(app: App) -> APIRouter:
     async def events(
         visitor: Reader,
         run_id: RunId,
-        after: Annotated[int, Query(ge=0, le=_MOST, description="The `id` of the last event that is known.")] = 0,
-        last_event_id: Annotated[int | None, Header(ge=0, le=_MOST, include_in_schema=False)] = None,
+        after: After = 0,
+        last_event_id: LastEventId = None,
     ) -> EventStream:
         """What a run tells of itself, from its beginning or after an event, until it ends.
 
@@ -78,30 +53,29 @@ def router(app: App) -> APIRouter:
         del visitor
         known = after if last_event_id is None else last_event_id
         await app.runs.get(run_id)
-        return EventStream(_told(app.live, run_id, known))
+        return EventStream(watched(app.live, run_id, after=known, written=_Telling(known).written))
 
     return routes
 
 
-async def _told(live: LiveDesk, run_id: str, last: int) -> AsyncGenerator[bytes]:
-    ends_at = time.monotonic() + _LONGEST_S
-    async with live.watching(run_id, after=last, patience_s=_HEARTBEAT_S) as news:
-        yield f"retry: {_COMES_BACK_MS}\n\n".encode()
-        status = None
-        async for told in news:
-            if told.status is not status:
-                status = told.status
-                yield _event("status", last, {"status": status})
-            for one in told.events:
-                last = one.id or 0
-                yield _event(one.kind, last, {"at": one.at.isoformat(), **one.data})
-            if told.is_over:
-                yield _event("end", last, {"status": status})
-            elif not told.events:
-                yield KEEPALIVE_COMMENT
-            if time.monotonic() > ends_at:
-                return
+class _Telling:
+    """Writes what a run tells; `last` is the number of the last event that was written, or known before."""
 
+    def __init__(self, last: int) -> None:
+        self._last = last
+        self._status: RunStatus | None = None
 
-def _event(kind: str, number: int, data: dict[str, Any]) -> bytes:
-    return format_sse_event(event=kind, id=str(number), data_str=json.dumps(data, ensure_ascii=False))
+    def written(self, told: News[RunEvent, RunStatus]) -> Iterator[bytes]:
+        """The status where it changed, the events, the end."""
+        if told.status is not self._status:
+            self._status = told.status
+            yield self._of_status("status")
+        for one in told.events:
+            self._last = one.id or 0
+            data = {"at": one.at.isoformat(), **one.data}
+            yield sse(json.dumps(data, ensure_ascii=False), self._last, one.kind)
+        if told.is_over:
+            yield self._of_status("end")
+
+    def _of_status(self, kind: str) -> bytes:
+        return sse(json.dumps({"status": self._status}), self._last, kind)

@@ -11,10 +11,10 @@ from monitor.app.runs import RunWish
 from monitor.bootstrap import App
 from monitor.domain.words import Disposition, Phase, RunStatus
 from monitor.store.history import CandidateFilter
-from monitor.web.cursors import decode, encode
+from monitor.web.cursors import decode, decode_instant, encode
 from monitor.web.gate import Editor, Reader, scope
 from monitor.web.parameters import Day
-from monitor.web.problems import Problem, problem_responses
+from monitor.web.problems import problem_responses
 
 RunId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["s1-20260203T010000Z-5f3a"])]
 Limit = Annotated[int, Query(ge=1, le=200)]
@@ -147,7 +147,7 @@ def _add_history(routes: APIRouter, app: App) -> None:
     ) -> RunList:
         """The history, latest first; nothing of a run's ledger is loaded but its sums."""
         del visitor
-        after = run_key(cursor)
+        after = decode_instant(cursor)
         found = await app.runs.listed(RunWish(source=source, status=status, day=day), after=after, limit=limit + 1)
         page = found[:limit]
         more = len(found) > limit
@@ -232,15 +232,3 @@ def _add_asking(routes: APIRouter, app: App) -> None:
         again = await app.runs.retry(run_id)
         await app.audit.record(visitor.name, "run.retry", run_id, run=again)
         return RunState(run_id=again, status=(await app.runs.get(again)).status)
-
-
-def run_key(cursor: str | None) -> tuple[dt.datetime, str] | None:
-    """Where a list of runs goes on; a 400 for a cursor that we never handed out."""
-    key = decode(cursor, str, str)
-    if key is None:
-        return None
-    try:
-        planned_at = dt.datetime.fromisoformat(key[0])
-        return planned_at.astimezone(dt.UTC), key[1]
-    except (ValueError, OverflowError):
-        raise Problem(400, "The cursor is none of ours: begin the list without one.") from None

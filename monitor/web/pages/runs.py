@@ -14,8 +14,8 @@ from monitor.bootstrap import App
 from monitor.briefing.wording import wording_for
 from monitor.domain.words import SWEEP_PHASES, Disposition, RunStatus, SectionEnd
 from monitor.errors import Conflict
-from monitor.web.api.runs import Cursor, RunId, run_key
-from monitor.web.cursors import encode
+from monitor.web.api.runs import Cursor, RunId
+from monitor.web.cursors import decode_instant, encode
 from monitor.web.gate import Editor, Reader, Visitor, scope
 from monitor.web.ledger import MARKS, LedgerWish, ledger_view
 from monitor.web.rendering import Look
@@ -27,7 +27,9 @@ _SHOWN_AGAIN = 60
 
 _VOCABULARIES = {
     "phase": [*SWEEP_PHASES, "revisit"], "phase_state": list(PhaseState), "ended": list(SectionEnd),
-    "outcome": ["ok", "empty", "error", "timeout", "network", "auth", "malformed", "budget", "circuit", "cancelled"],
+    "outcome": [
+        "ok", "cut", "empty", "error", "timeout", "network", "auth", "malformed", "budget", "circuit", "cancelled",
+    ],
 }  # fmt: skip
 """The words that the script needs for what a run tells."""
 
@@ -49,7 +51,7 @@ def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
     ) -> HTMLResponse:
         """The history, latest first."""
         wish = RunWish(source=source or None, status=_status(status), day=_day(day))
-        found = await app.runs.rows(wish, after=run_key(cursor), limit=_ROWS + 1)
+        found = await app.runs.rows(wish, after=decode_instant(cursor), limit=_ROWS + 1)
         rows = found[:_ROWS]
         asked = {name: value for name, value in (("source", source), ("status", status), ("day", day)) if value}
         following = None

@@ -9,7 +9,8 @@ from sqlalchemy import event as sql_event
 from sqlalchemy import text
 
 from monitor.app.eventlog import MOST_WAITING, EventLog
-from monitor.app.live import LiveDesk, News
+from monitor.app.live import RUNS_SETTLE_AFTER_S, LiveDesk, News
+from monitor.domain.live import RunEvent
 from monitor.domain.tables import Run
 from monitor.domain.words import EventKind, Phase, RunStatus
 from monitor.errors import NotFound
@@ -18,6 +19,7 @@ from monitor.store import Store
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 PATIENCE_S = 30.0
+RunsLive = LiveDesk[RunEvent, RunStatus]
 
 
 class NoonClock:
@@ -40,16 +42,23 @@ async def log(store: Store) -> AsyncIterator[EventLog]:
     await log.close()
 
 
+def watching_runs(store: Store) -> RunsLive:
+    return LiveDesk(
+        watched=store.live, clock=NoonClock(), gone=RunStatus.CANCELLED, unknown="There is no run {!r}.",
+        settles_after_s=RUNS_SETTLE_AFTER_S,
+    )  # fmt: skip
+
+
 @pytest.fixture
-def live(store: Store) -> LiveDesk:
-    return LiveDesk(store=store, clock=NoonClock())
+def live(store: Store) -> RunsLive:
+    return watching_runs(store)
 
 
 def page(number: int) -> Progress:
     return Progress(phase=Phase.CRAWL, place="通知", kind=EventKind.PAGE, url=f"https://o.gov/{number}")
 
 
-async def read(live: LiveDesk, run_id: str, *, after: int = 0, until: int | None = None) -> list[int]:
+async def read(live: RunsLive, run_id: str, *, after: int = 0, until: int | None = None) -> list[int]:
     """The numbers of the pages that a watcher is told of, to the end or until there are so many."""
     seen: list[int] = []
     async with asyncio.timeout(PATIENCE_S), live.watching(run_id, after=after, patience_s=5) as news:
@@ -60,7 +69,7 @@ async def read(live: LiveDesk, run_id: str, *, after: int = 0, until: int | None
     return seen
 
 
-async def first(live: LiveDesk, run_id: str) -> News:
+async def first(live: RunsLive, run_id: str) -> News[RunEvent, RunStatus]:
     async with asyncio.timeout(PATIENCE_S), live.watching(run_id, after=0, patience_s=5) as news:
         return await anext(news)
 
@@ -77,7 +86,7 @@ async def test_what_several_runs_tell_is_written_in_one_transaction(store: Store
     assert await store.live.count("b") == 50
 
 
-async def test_a_watcher_is_told_without_anybody_closing_the_log(log: EventLog, live: LiveDesk) -> None:
+async def test_a_watcher_is_told_without_anybody_closing_the_log(log: EventLog, live: RunsLive) -> None:
     log.of("a")(page(7))
     assert await read(live, "a", until=1) == [7]
 
@@ -106,7 +115,7 @@ async def test_a_log_that_cannot_be_written_harms_no_run(store: Store, log: Even
 
 
 async def test_readers_who_come_at_any_time_and_come_back_get_every_event_once(
-    store: Store, log: EventLog, live: LiveDesk
+    store: Store, log: EventLog, live: RunsLive
 ) -> None:
     tell = log.of("a")
 
@@ -142,12 +151,12 @@ async def test_a_run_that_ended_long_ago_is_told_whole_and_at_once(store: Store,
         tell(page(number))
     await log.close()
     await store.runs.end("a", None, status=RunStatus.FAILED, at=NOON - dt.timedelta(hours=1))
-    live = LiveDesk(store=store, clock=NoonClock())
+    live = watching_runs(store)
     assert await read(live, "a") == list(range(1200))
     assert await read(live, "a", after=2**31 - 1) == []
 
 
-async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: LiveDesk) -> None:
+async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: RunsLive) -> None:
     await store.runs.requeue("a")
     told: list[tuple[RunStatus, bool]] = []
     async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=5) as news:
@@ -162,13 +171,13 @@ async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: 
     ]  # fmt: skip
 
 
-async def test_where_nothing_happens_a_sign_of_life_comes(live: LiveDesk) -> None:
+async def test_where_nothing_happens_a_sign_of_life_comes(live: RunsLive) -> None:
     async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=0.01) as news:
         await anext(news)
         assert await anext(news) == News((), RunStatus.RUNNING)
 
 
-async def test_watching_ends_when_the_service_stops_and_leaves_nothing_behind(live: LiveDesk) -> None:
+async def test_watching_ends_when_the_service_stops_and_leaves_nothing_behind(live: RunsLive) -> None:
     before = asyncio.all_tasks()
     async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=5) as news:
         assert await anext(news) == News([], RunStatus.RUNNING)
@@ -179,6 +188,6 @@ async def test_watching_ends_when_the_service_stops_and_leaves_nothing_behind(li
     assert await read(live, "a") == [], "nor does anybody watch from then on"
 
 
-async def test_a_run_that_is_not_there_cannot_be_watched(live: LiveDesk) -> None:
+async def test_a_run_that_is_not_there_cannot_be_watched(live: RunsLive) -> None:
     with pytest.raises(NotFound, match="no run"):
         await first(live, "nobody")

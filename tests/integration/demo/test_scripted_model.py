@@ -362,5 +362,5 @@ async def test_it_runs_as_a_program() -> None:
 
 def test_the_modes_are_those_that_the_issue_names_and_each_is_explained() -> None:
     told = sys.modules[ScriptedModel.__module__].__doc__ or ""
-    assert len(Mode) == 11
+    assert len(Mode) == 12
     assert all(f"- `{mode}`:" in told for mode in Mode)

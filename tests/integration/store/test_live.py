@@ -41,9 +41,8 @@ async def test_the_latest_of_a_kind_is_found_among_others(store: Store, run: Run
     assert await store.live.latest(run.id, EventKind.FALLBACK) is None
 
 
-async def test_news_tell_how_a_run_stands(store: Store, run: Run) -> None:
-    standing, events = await store.live.news(run.id, 0)
-    assert (standing, events) == ((RunStatus.QUEUED, None), [])
+async def test_how_a_run_stands_is_told_without_the_run(store: Store, run: Run) -> None:
+    assert await store.live.standing(run.id) == (RunStatus.QUEUED, None)
     await store.runs.end(run.id, None, status=RunStatus.DEGRADED, at=NOON)
     assert await store.live.standing(run.id) == (RunStatus.DEGRADED, NOON)
     assert await store.live.standing("nobody") is None

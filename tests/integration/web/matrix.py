@@ -196,6 +196,16 @@ MATRIX: dict[str, Entry] = {
     "GET /api/runs/{run_id}/events": may(READER, 404),
     "POST /api/runs/{run_id}/cancel": may(EDITOR, 404, scopes=("run",)),
     "POST /api/runs/{run_id}/retry": may(EDITOR, 404, scopes=("run",)),
+    # research: API
+    "GET /api/research": may(READER, 200),
+    "POST /api/research": may(EDITOR, 422, scopes=("run",)),
+    "GET /api/research/{task_id}": may(READER, 404),
+    "PUT /api/research/{task_id}/plan": may(EDITOR, 422, scopes=("run",)),
+    "POST /api/research/{task_id}/remarks": may(EDITOR, 404, sent={"text": "x"}),
+    "DELETE /api/research/{task_id}": may(EDITOR, 404, scopes=("run",)),
+    "GET /api/research/{task_id}/events": may(READER, 404),
+    "GET /api/research/{task_id}/report.{form}": may(READER, 422),
+    "GET /api/research/{task_id}/notes/{index}": may(READER, 404),
     # settings
     "GET /settings": may(ADMIN, 200),
     "POST /settings/forget": may(ADMIN, 303),

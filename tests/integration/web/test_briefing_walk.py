@@ -57,7 +57,7 @@ async def page(desk: Desk) -> AsyncIterator[Page]:
         await window.locator("[name=name]").fill("王敏")
         await window.locator("[name=password]").fill(PASSWORD)
         await window.keyboard.press("Enter")
-        await window.wait_for_url("**/briefings")
+        await window.wait_for_url(f"{address}briefings")
         yield window
         await browser.close()
 

@@ -52,7 +52,7 @@ async def sign_in(page: Page, address: str) -> None:
     await page.get_by_label("用户名").fill("editor")
     await page.locator("[name=password]").fill(PASSWORD)
     await page.keyboard.press("Enter")
-    await page.wait_for_url("**/items")
+    await page.wait_for_url(f"{address}items")
 
 
 async def test_from_a_word_in_a_text_to_the_words_of_the_saved_page(chromium: Browser, address: str) -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from monitor.app.briefings import BriefingDesk
 from monitor.app.dispatch import Dispatch
+from monitor.app.research import ResearchDesk
 from monitor.app.writing import WritingDesk
+from monitor.bootstrap import open_app
 from monitor.channels.opening import channel_of
 from monitor.domain.tables import Source
 from monitor.settings import Settings
@@ -76,3 +78,9 @@ def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], Dispa
         )  # fmt: skip
 
     return build
+
+
+@pytest.fixture
+async def research_desk(settings: Settings) -> AsyncIterator[ResearchDesk]:
+    async with open_app(settings) as app:
+        yield app.research

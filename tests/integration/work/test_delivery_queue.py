@@ -20,11 +20,15 @@ async def no_sweep(run_id: str, since: str | None, until: str | None) -> str:
     raise AssertionError("no run is due here")
 
 
+async def no_research(task_id: str) -> str:
+    raise AssertionError("no research is due here")
+
+
 @asynccontextmanager
 async def opened(settings: Settings, deliver: Any) -> AsyncIterator[DurableQueue]:
     queue = DurableQueue(
-        database_url=settings.database_url, executor_id="worker", flow=no_sweep, deliver=deliver, concurrency=2,
-        most_runs=None,
+        database_url=settings.database_url, executor_id="worker", flow=no_sweep, deliver=deliver,
+        research=no_research, concurrency=2, most_runs=None,
     )  # fmt: skip
     await queue.open()
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from monitor.app.research import ResearchDesk
 from monitor.domain.service import Executor
 from monitor.domain.tables import Run, Source
 from monitor.domain.words import RunStatus
@@ -14,6 +15,7 @@ from monitor.store import Store
 from monitor.work import queue as queue_module
 from monitor.work.deliveries import DeliveryRounds
 from monitor.work.queue import DurableQueue
+from monitor.work.research import ResearchRounds
 from monitor.work.worker import DEAD_AFTER_S, Reaper
 
 RUN = "s1-20260302T010000Z"
@@ -44,6 +46,10 @@ class Done:
         return sweep
 
 
+async def no_research(task_id: str) -> str:
+    raise AssertionError("no research is due here")
+
+
 async def no_delivery(delivery_id: str, attempt: int) -> str | None:
     raise AssertionError("no delivery is due here")
 
@@ -61,7 +67,7 @@ def opened(settings: Settings, done: Done) -> Open:
     async def open_queue(executor: str, *, hangs: bool = False) -> AsyncIterator[DurableQueue]:
         queue = DurableQueue(
             database_url=settings.database_url, executor_id=executor, flow=done.flow(executor, hangs=hangs),
-            deliver=no_delivery, concurrency=2, most_runs=None,
+            deliver=no_delivery, research=no_research, concurrency=2, most_runs=None,
         )  # fmt: skip
         await queue.open()
         try:
@@ -89,11 +95,14 @@ NewReaper = Callable[[DurableQueue, dict[str, float]], Reaper]
 
 
 @pytest.fixture
-def new_reaper(store: Store, settings: Settings, clock: Any, new_dispatch: Any) -> NewReaper:
+def new_reaper(
+    store: Store, settings: Settings, clock: Any, new_dispatch: Any, research_desk: ResearchDesk
+) -> NewReaper:
     def build(queue: DurableQueue, steady: dict[str, float]) -> Reaper:
         rounds = DeliveryRounds(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
+        researches = ResearchRounds(store=store, clock=clock, desk=research_desk, queue=queue)
         return Reaper(
-            store=store, clock=clock, queue=queue, deliveries=rounds, executor="second",
+            store=store, clock=clock, queue=queue, deliveries=rounds, researches=researches, executor="second",
             monotonic=lambda: steady["s"],
         )  # fmt: skip
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from monitor.briefing.order import MOST_LINES, ranked
-from monitor.domain.chat import Completion, Message, Tool
+from monitor.domain.chat import Completion, Message, OnToken, Tool
 from monitor.domain.tables import Item
 from monitor.domain.words import ItemType, Phase, RankWish
 from monitor.errors import ModelFailed
@@ -21,9 +21,16 @@ class Answering:
         self.asked: list[tuple[Phase, str, str]] = []
 
     async def complete(
-        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
     ) -> Completion:
         assert not tools
+        assert on_token is None
         self.asked.append((phase, place, messages[-1].content))
         if self.answer is None:
             raise ModelFailed("the server is gone", outcome="network")

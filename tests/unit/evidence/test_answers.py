@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.chat import Completion, Message, Tool, ToolCall
+from monitor.domain.chat import Completion, Message, OnToken, Tool, ToolCall
 from monitor.domain.evidence import Answer
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
@@ -18,9 +18,15 @@ class Said:
         self._said = list(said)
 
     async def complete(
-        self, messages: Sequence[Message], *, phase: Phase, place: str = "", tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
     ) -> Completion:
-        del messages, phase, place, tools
+        del messages, phase, place, tools, on_token
         said = self._said.pop(0)
         if isinstance(said, ModelFailed):
             raise said
@@ -89,3 +95,13 @@ async def test_after_an_interruption_the_last_attempt_speaks_and_what_it_did_not
     model = ReplayedModel(kept)
     assert await outcome(model) == Completion(text="zuletzt")
     assert str(await outcome(model, place="q")).startswith("ModelFailed not_recorded")
+
+
+async def test_an_answer_is_told_as_it_is_said_again() -> None:
+    told: list[str] = []
+
+    async def tell(text: str) -> None:
+        told.append(text)
+
+    await ReplayedModel(await recorded(CALL)).complete(ASKED, phase=Phase.SUMMARISE, place="p", on_token=tell)
+    assert told == ["一"]

@@ -1,0 +1,57 @@
+"""The sentences of a page that tell something, apart from what surrounds every article."""
+
+import re
+from collections.abc import Iterator
+
+from monitor.evidence.sentences import CLOSING, WEB_ADDRESS, split_sentences
+
+_BOILERPLATE = re.compile(
+    r"^\W*(?:发布(?:时间|日期|机构|单位)|成文日期|生成日期|更新时间|时\s?间|日\s?期|来\s?源|信息来源|作\s?者"
+    r"|编辑|责任编辑|责编|校对|审核|供稿|文\s?号|发文字号|发文机关|"
+    r"索\s?引\s?号|主题(?:词|分类)|信息分类|体裁|有效性|浏览|阅读|点击|访问量|字\s?[体号]|打\s?印|保\s?存"
+    r"|收\s?藏|分\s?享|关\s?闭|扫一扫|微信|上一[篇条]|下一[篇条]|"
+    r"附\s?件|相关(?:链接|阅读|文章|稿件|附件)|当前位置|您(?:现在)?的?位置|首\s?页|返回|版权|主办|承办|技术支持"
+    r"|网站(?:地图|标识)|联系(?:我们|人|电话|方式|地址)|电\s?话|"
+    r"邮\s?编|传\s?真|地\s?址|（?此件公开|published|last updated|updated|date|by|source|author|share|print"
+    r"|download|subscribe|sign up|"
+    r"follow|contact|tags?|topics?|related|read more|back to|skip to|home|menu|search|cookies?|privacy"
+    r"|copyright|©|all rights)\s*"
+    r"(?:[:：|>»【\[]|\S{0,24}$|次数|量)",
+    re.IGNORECASE,
+)
+_BANNER = re.compile(
+    r"ICP备|公网安备|浏览次数|【字体|字体[:：]|\[\s?大\s|打印本页|javascript|cookies|本页二维码|分享到"
+    r"|accept all|enable JavaScript",
+    re.IGNORECASE,
+)
+_SALUTATION = re.compile(
+    r"[:：]$|^(?:特此(?:通知|公告|通告|批复|函复)|现(?:予以?)?(?:公告|公布|通知)如下|经研究[，,]?(?:函复|批复"
+    r"|现)|此复|dear\b|ladies and gentlemen|"
+    r"to whom)",
+    re.IGNORECASE,
+)
+
+
+def whole_sentences(text: str, max_weight: float) -> Iterator[str]:
+    """The whole sentences of a page's text, in order and word for word, without those of the page's furniture.
+
+    A Chinese sentence that weighs more than `max_weight` gives its clauses up to each ；.
+    """
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not stripped or _BOILERPLATE.match(stripped) or _BANNER.search(stripped):
+            continue
+        for sentence in split_sentences(stripped):
+            is_whole = sentence.rstrip(CLOSING)[-1:] in tuple("。！？.!?")
+            is_furniture = _SALUTATION.search(sentence) or WEB_ADDRESS.search(sentence)
+            if not is_whole or is_furniture or weight_of(sentence) < 10:
+                continue
+            if weight_of(sentence) <= max_weight:
+                yield sentence
+            else:
+                yield from (part for part in re.findall(r"[^；]+；", sentence) if 15 <= weight_of(part) <= max_weight)
+
+
+def weight_of(text: str) -> float:
+    """How much a text says: a Latin letter half as much as a Chinese one."""
+    return sum(0.5 if ord(char) < 0x2E80 else 1.0 for char in text)

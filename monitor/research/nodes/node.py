@@ -1,0 +1,83 @@
+"""What a node is: one thing that is asked of the model, the check of its answer, and what is done without it.
+
+A node keeps nothing between two runs: everything that it knows is what it is given. What it gives says how many tokens
+its calls took and, where a rule did the model's work, why.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from monitor.domain.chat import Message
+from monitor.domain.words import Phase
+from monitor.errors import ModelFailed
+from monitor.research.parts import ResearchParts
+from monitor.research.state import State
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+NO_MODEL = "no model is set"
+UNUSABLE = "the answer cannot be used"
+
+
+class Given(BaseModel):
+    """What a node gives beside its own: the tokens of its calls, and why a rule did the model's work, if it did."""
+
+    tokens: int = 0
+    fallback: str = ""
+
+
+class Answer(BaseModel):
+    """What came of asking: the text, or why there is none."""
+
+    text: str = ""
+    tokens: int = 0
+    failure: str = ""
+
+
+class Node(ABC, Generic[In, Out]):
+    """One step of work. `run` never raises for what a model says or fails to say: it falls back to a rule of its own.
+
+    `validate_input` raises `UsageError` for input with which the node cannot work; `process_output` gives None for an
+    answer that cannot be used.
+    """
+
+    def __init__(self, parts: ResearchParts) -> None:
+        self.parts = parts
+
+    @abstractmethod
+    async def run(self, given: In) -> Out:
+        """The result, by the model where there is one and its answer is of use, else by rule."""
+
+    @abstractmethod
+    def validate_input(self, given: In) -> None:
+        """Refuse what the node cannot work with."""
+
+    @abstractmethod
+    def process_output(self, answer: str, given: In) -> Out | None:
+        """The result that an answer means."""
+
+    async def asked(self, messages: Sequence[Message], *, phase: Phase, place: str) -> Answer:
+        """The model's answer to a conversation of its own; without a model, or where none came, the reason."""
+        if self.parts.model is None:
+            return Answer(failure=NO_MODEL)
+        try:
+            completion = await self.parts.model.complete(messages, phase=phase, place=place)
+        except ModelFailed as error:
+            return Answer(failure=f"{error.outcome}: {error}")
+        tokens = completion.prompt_tokens + completion.completion_tokens
+        return Answer(text=completion.text, tokens=tokens, failure="" if completion.text.strip() else "empty")
+
+
+class StateMutationNode(Node[In, Out]):
+    """A node whose result is written into the state."""
+
+    @abstractmethod
+    def mutate_state(self, out: Out, state: State, order: int) -> State:
+        """The state with the result in it; `order` is the paragraph's, where it is about one."""
+
+
+NodeType = type[Node[Any, Any]]

@@ -1,0 +1,154 @@
+"""A report as it grows: its Markdown, its outline and its sources, numbered in the order in which they are cited."""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from monitor.evidence.citing import with_citations
+from monitor.research.shapes import OnToken, OutlineEntry
+
+_PIECE = re.compile(r"\s*\S{1,8}|\s+")
+_MOST_BULLETS = 3
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(|[`\\]")
+_BLOCK = re.compile(r"^([#>|+*-]|\d{1,3}(?=[.)]\s))")
+
+OnSource = Callable[[int, int], Awaitable[None]]
+"""Is told the number of a source and its note's place, just before the source is cited for the first time."""
+
+
+@dataclass
+class Section:
+    """What stands below a heading of level 2."""
+
+    heading: str
+    notes: set[int] = field(default_factory=set)
+    bullets: list[str] = field(default_factory=list)
+
+
+class Sheet:
+    """Writes what it is given, and tells each piece of it as it is written.
+
+    A heading is written with the first thing that stands below it, so that none stands alone. The same sentence is
+    written once. Notes are named by their numbers from 1, as they are cited in the outline.
+    """
+
+    def __init__(self, on_text: OnToken | None = None, on_source: OnSource | None = None) -> None:
+        self._on_text = on_text
+        self._on_source = on_source
+        self._parts: list[str] = []
+        self._waiting: dict[int, str] = {}
+        self._sources: dict[int, int] = {}
+        self._written: set[str] = set()
+        self._mode = ""
+        self._line: object = None
+        self.sections: list[Section] = []
+
+    @property
+    def markdown(self) -> str:
+        """All of it."""
+        return "".join(self._parts).strip() + "\n"
+
+    @property
+    def cited(self) -> list[int]:
+        """The notes, from 1, in the order of their numbers as sources."""
+        return list(self._sources)
+
+    def outline(self) -> list[OutlineEntry]:
+        """The headings, each with the first sentences below it."""
+        return [OutlineEntry(heading=one.heading, bullets=one.bullets) for one in self.sections]
+
+    async def title(self, text: str) -> None:
+        """The title of the whole."""
+        await self._say(f"# {disarmed(text)}")
+
+    def heading(self, level: int, text: str) -> None:
+        """A heading for what comes next; one of the same level for which nothing came is forgotten."""
+        self._waiting = {one: words for one, words in self._waiting.items() if one < level}
+        self._waiting[level] = text
+
+    async def quote(self, text: str, numbers: Sequence[int] = ()) -> None:
+        """A line that says how the report was made, or what is no finding."""
+        await self._begin("quote")
+        await self._cite(numbers)
+        await self._say(f"> {with_citations(text, self._numbers(numbers)) if numbers else text}")
+
+    async def sentence(self, text: str, numbers: Sequence[int], *, line: object, is_item: bool = False) -> bool:
+        """A sentence, in the same paragraph as the last one where `line` is the same; False where it stands already."""
+        folded = "".join(char for char in text.casefold() if char.isalnum())
+        if folded in self._written:
+            return False
+        self._written.add(folded)
+        mode, words = "item" if is_item else "paragraph", disarmed(text)
+        if line == self._line and self._mode == mode and not self._waiting:
+            before = " " if self._parts[-1][-1:].isascii() else ""
+        else:
+            await self._begin(mode)
+            before, words = "- " if is_item else "", _BLOCK.sub(_guarded, words)
+        self._line = line
+        await self._cite(numbers)
+        await self._say(before + with_citations(words, self._numbers(numbers)))
+        self._note(text, numbers)
+        return True
+
+    async def row(self, head: Sequence[str], cells: Sequence[str], numbers: Sequence[int]) -> None:
+        """A row of the table with this head, which is begun where the last thing written was no row of it."""
+        if self._mode != f"table {head}" or self._waiting:
+            await self._begin(f"table {head}")
+            await self._say(f"{_row(head)}\n{_row(['---'] * len(head))}")
+        fitting = [*cells, *[""] * len(head)][: len(head)]
+        await self._cite(numbers)
+        cited = "".join(f"[{number}]" for number in self._numbers(numbers))
+        await self._say(f"\n{_row(fitting, cited)}")
+        self._note(" ".join(filter(None, fitting)), numbers)
+
+    async def line(self, text: str) -> None:
+        """A line of Markdown of our own, one below the other."""
+        await self._begin("line")
+        await self._say(text)
+
+    async def _begin(self, mode: str) -> None:
+        """Part what comes from what stands, and write the headings that waited for it."""
+        for level, text in sorted(self._waiting.items()):
+            await self._say(f"\n\n{'#' * level} {disarmed(text)}")
+            if level == 2:
+                self.sections.append(Section(text))
+        is_next = mode in ("item", "line") and self._mode == mode and not self._waiting
+        self._waiting, self._mode, self._line = {}, mode, None
+        await self._say("\n" if is_next else "\n\n")
+
+    async def _cite(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            if number not in self._sources:
+                self._sources[number] = len(self._sources) + 1
+                if self._on_source is not None:
+                    await self._on_source(self._sources[number], number - 1)
+
+    def _numbers(self, numbers: Sequence[int]) -> list[int]:
+        return sorted(self._sources[number] for number in numbers)
+
+    def _note(self, text: str, numbers: Sequence[int]) -> None:
+        if self.sections:
+            self.sections[-1].notes.update(numbers)
+            if len(self.sections[-1].bullets) < _MOST_BULLETS:
+                self.sections[-1].bullets.append(text)
+
+    async def _say(self, text: str) -> None:
+        self._parts.append(text)
+        if self._on_text is not None:
+            for piece in _PIECE.findall(text):
+                await self._on_text(piece)
+
+
+def disarmed(text: str) -> str:
+    """Words that Markdown takes for words: no tag, no link, no code begins in them."""
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
+
+
+def _guarded(begins: re.Match[str]) -> str:
+    """What would make a list, a quote or a heading of a sentence, as a word."""
+    return f"{begins[0]}\\" if begins[0].isdigit() else f"\\{begins[0]}"
+
+
+def _row(cells: Sequence[str], after: str = "") -> str:
+    safe = [disarmed(cell).replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join([*safe[:-1], safe[-1] + after])} |"

@@ -1,0 +1,187 @@
+"""Research: asking, the history, and one research: live while it goes on, and the same page afterwards."""
+
+import datetime as dt
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Form, Path, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import ValidationError
+
+from monitor.bootstrap import App
+from monitor.briefing.wording import wording_for
+from monitor.domain.research import ResearchStatus
+from monitor.errors import Conflict, UsageError
+from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.web.api.research_events import TaskId
+from monitor.web.cursors import decode, encode
+from monitor.web.gate import Editor, Reader, Visitor, scope
+from monitor.web.plan_form import PlanForm, rearranged
+from monitor.web.rendering import Look
+from monitor.web.research_view import facts_of
+
+_ROWS = 20
+_SECTION = "research"
+_STARTS_WORK = [Depends(scope("run"))]
+
+Cursor = Annotated[str, Query(max_length=400)]
+Text = Annotated[str, Query(max_length=200)]
+
+
+def router(app: App, look: Look) -> APIRouter:
+    """`/research` and what lies beneath it."""
+    routes = APIRouter(prefix="/research")
+    _add_asking(routes, app, look)
+    _add_looking(routes, app, look)
+    _add_steering(routes, app, look)
+    return routes
+
+
+def _add_asking(routes: APIRouter, app: App, look: Look) -> None:
+    @routes.get("")
+    async def researches(request: Request, visitor: Reader, q: Text = "", cursor: Cursor = "") -> HTMLResponse:
+        """The form for a question, and the history, latest first."""
+        return look.page(
+            request, visitor, "research/list.html", section=_SECTION, **await _front(app, q=q, cursor=cursor)
+        )
+
+    @routes.post("", dependencies=_STARTS_WORK)
+    async def ask(
+        request: Request,
+        visitor: Editor,
+        query: Annotated[str, Form()] = "",
+        review_plan: Annotated[bool, Form()] = False,
+        options: Annotated[str, Form(max_length=4000)] = "",
+    ) -> Response:
+        """Begin a research, and show it; `options` is the object of the settings panel, empty without scripts."""
+        try:
+            chosen = _options(options).model_copy(update={"review_plan": review_plan})
+            task_id = await app.research.ask(query, config=SearchConfig(), options=chosen, by=visitor.name)
+        except UsageError as error:
+            front = await _front(app, asked=query, review_plan=review_plan, trouble=str(error))
+            return look.page(request, visitor, "research/list.html", section=_SECTION, status=400, **front)
+        await app.audit.record(visitor.name, "research.start", task_id, query=query)
+        return look.back(f"/research/{task_id}")
+
+
+def _options(given: str) -> ResearchOptions:
+    """What the settings panel sent."""
+    try:
+        return ResearchOptions.model_validate_json(given) if given else ResearchOptions()
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise UsageError(f"The settings of the research are not understood ({place}): open them and save again.") from error
+
+
+async def _front(
+    app: App, *, q: str = "", cursor: str = "", asked: str = "", review_plan: bool = True, trouble: str = ""
+) -> dict[str, Any]:
+    """All that the first page of research is made of."""
+    key = decode(cursor, str, str)
+    after = (dt.datetime.fromisoformat(key[0]), key[1]) if key else None
+    found = await app.research.list(after=after, text=q.strip(), limit=_ROWS + 1)
+    rows, following = found[:_ROWS], None
+    if len(found) > _ROWS:
+        goes_on = {"q": q, "cursor": encode(rows[-1].created_at.isoformat(), rows[-1].task_id)}
+        following = f"/research?{urlencode({name: value for name, value in goes_on.items() if value})}"
+    return {
+        "rows": rows, "next_url": following, "q": q, "is_first": not cursor, "asked": asked, "trouble": trouble,
+        "review_plan": review_plan, "is_served": await app.research.is_served(), "panel": _panel(app),
+        "is_moving": any(not row.status.is_final for row in rows), **_manner(app),
+    }  # fmt: skip
+
+
+def _panel(app: App) -> dict[str, Any]:
+    """The settings of the service for a research, in the seed's shape: where the settings panel begins."""
+    llm = app.settings.llm
+    return {
+        "enabled": llm.is_on,
+        "models": {name: llm.models.get(name, llm.model) for name in ("search", "modeling", "report")},
+        "sampling": {"temperature": llm.temperature, "topP": llm.top_p},
+    }
+
+
+def _manner(app: App) -> dict[str, bool]:
+    """What works by rule here, for want of a model or of a search service."""
+    backends = app.settings.search.backend
+    named = {backends} if isinstance(backends, str) else set(backends)
+    return {"is_by_rule": not app.settings.llm.is_on, "is_without_search": named <= {"stub", "archive"}}
+
+
+def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
+    @routes.get("/{task_id}")
+    async def show(request: Request, visitor: Reader, task_id: TaskId) -> HTMLResponse:
+        """One research."""
+        return look.page(request, visitor, "research/show.html", section=_SECTION, **await _facts(app, visitor, task_id))
+
+    @routes.get("/{task_id}/notes/{note_index}")
+    async def note(
+        request: Request,
+        visitor: Reader,
+        task_id: TaskId,
+        note_index: Annotated[int, Path(ge=0, le=2**31 - 1)],
+        quote: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    ) -> HTMLResponse:
+        """The saved page that a note rests on, as plain text, with the passage marked."""
+        page = await app.research.passage(task_id, note_index, quote)
+        view = await app.research.get(task_id)
+        return look.page(
+            request, visitor, "research/note.html", section=_SECTION, page=page, view=view, note=view.notes[note_index],
+            note_index=note_index, quote=quote,
+        )  # fmt: skip
+
+
+async def _facts(app: App, visitor: Visitor, task_id: str) -> dict[str, Any]:
+    """All that the page of a research is made of."""
+    facts = await facts_of(app, task_id, visitor.language)
+    return {
+        **facts, "said": wording_for(visitor.language).said,
+        "is_nobody_at_work": facts["view"].status is ResearchStatus.QUEUED and not await app.research.is_served(),
+        "most_paragraphs": app.settings.research.max_paragraphs, "trouble": "",
+    }  # fmt: skip
+
+
+def _add_steering(routes: APIRouter, app: App, look: Look) -> None:
+    @routes.post("/{task_id}/plan", dependencies=_STARTS_WORK)
+    async def plan(request: Request, visitor: Editor, task_id: TaskId) -> Response:
+        """Put the plan's paragraphs in order, or begin the search by it."""
+        form = PlanForm.read(await request.form())
+        facts = await _facts(app, visitor, task_id)
+        if facts["view"].status is not ResearchStatus.AWAITING_PLAN:
+            return look.back(f"/research/{task_id}", notice="research_plan_over")
+        trouble = ""
+        if form.do == "start":
+            try:
+                await app.research.approve(task_id, form.title, form.paragraphs, visitor.name)
+            except UsageError as error:
+                trouble = str(error)
+            else:
+                await app.audit.record(
+                    visitor.name, "research.plan", task_id, paragraphs=[one.title for one in form.paragraphs]
+                )
+                return look.back(f"/research/{task_id}")
+        changed = rearranged(form, most=app.settings.research.max_paragraphs)
+        context = {**facts, "plan_form": changed, "trouble": trouble}
+        return look.page(
+            request, visitor, "research/show.html", section=_SECTION, status=400 if trouble else 200, **context
+        )
+
+    @routes.post("/{task_id}/remarks")
+    async def remark(visitor: Editor, task_id: TaskId, text: Annotated[str, Form()] = "") -> RedirectResponse:
+        """Say something to a research that is under way."""
+        try:
+            await app.research.remark(task_id, text, visitor.name)
+        except Conflict:
+            return look.back(f"/research/{task_id}", notice="research_over")
+        await app.audit.record(visitor.name, "research.remark", task_id, text=text)
+        return look.back(f"/research/{task_id}", notice="remark_kept")
+
+    @routes.post("/{task_id}/cancel", dependencies=_STARTS_WORK)
+    async def cancel(visitor: Editor, task_id: TaskId) -> RedirectResponse:
+        """Ask the research to stop, and show it."""
+        try:
+            await app.research.cancel(task_id, visitor.name)
+        except Conflict:
+            return look.back(f"/research/{task_id}", notice="research_over")
+        await app.audit.record(visitor.name, "research.cancel", task_id)
+        return look.back(f"/research/{task_id}", notice="research_stopping")

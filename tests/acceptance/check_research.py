@@ -1,0 +1,255 @@
+"""Judge a research against the pages that it cites, as they are served. Knows nothing of the program: HTTP and JSON.
+
+    python check_research.py PROXY < told.json
+
+The JSON is `{"question": "…", "result": {taskId, status, plan, notes, blueprint, report, score, usage}}`; pages are
+asked for through the proxy. Prints `{quotes, quote_fidelity, figures, figure_fidelity, sentences, cited, problems}`:
+a quote that is not verbatim (white space aside) in its page, a figure, date, document number or name in 《》 of a cited
+sentence that no page cited beside it has, one in a sentence without citation that the question has not, a reference to
+nothing, an address that is not served.
+"""
+
+import html.parser
+import json
+import re
+import sys
+import unicodedata
+import urllib.request
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+UNIT = re.compile(r"(\d+(?:\.\d+)?)(%|万亿|[百千万亿]|percent\b|billion\b|million\b)")
+CHINESE = re.compile(
+    r"(?<![\d.])[〇零一二两三四五六七八九十][〇零一二两三四五六七八九十百千万亿]*(?=[年月日个项条章次倍元吨家])"
+)
+DOCUMENT = re.compile(r"[\u4e00-\u9fff]{0,6}〔\d{4}〕\s*第?\s*\d+\s*号|\b(?:GB|DL|NB)(?:/T)? ?\d+(?:\.\d+)?-\d{4}")
+NAME = re.compile(r"《[^《》]{2,80}》")
+CITATION = re.compile(r"\[(\d+)\](?:\([^)\s]*\))?")
+ADDRESS = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+DATE = re.compile(
+    r"(?P<y>\d{4})\s*(?:年|[-/.])\s*(?P<m>\d{1,2})\s*(?:月|[-/.])\s*(?P<d>\d{1,2})(?!\d)\s*日?|"
+    rf"(?P<d2>\d{{1,2}}) (?P<month>{'|'.join(MONTHS)}) (?P<y2>\d{{4}})",
+    re.IGNORECASE,
+)
+SOURCES = re.compile(r"^## (?:来源|Sources)\s*$", re.MULTILINE)
+MARKS = re.compile(r"^\s*(?:[-*+]\s+|\d+\.\s+|#+\s*|>\s*)?")
+
+
+class Reader(html.parser.HTMLParser):
+    """What people read in a page: its text and the title, without scripts and styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:  # noqa: ARG002
+        self._hidden += tag in ("script", "style", "template")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in ("script", "style", "template") and self._hidden > 0
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.pieces.append(data)
+
+
+def text_of(body: bytes) -> str:
+    if body.startswith(b"%PDF"):
+        import pypdfium2
+
+        return "\n".join(page.get_textpage().get_text_bounded() for page in pypdfium2.PdfDocument(body))
+    reader = Reader()
+    reader.feed(body.decode("utf-8", "replace"))
+    return " ".join(reader.pieces)
+
+
+class Web:
+    """The pages as they are served, each asked for once; None where nothing good came."""
+
+    def __init__(self, proxy: str) -> None:
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy, "https": proxy}))
+        self._texts: dict[str, str | None] = {}
+
+    def text(self, url: str) -> str | None:
+        if url not in self._texts:
+            try:
+                with self._opener.open(url, timeout=20) as answer:
+                    self._texts[url] = text_of(answer.read())
+            except (OSError, ValueError):
+                self._texts[url] = None
+        return self._texts[url]
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"[\s\u200b\u00ad\ufeff]+", "", text)
+
+
+def folded(text: str) -> str:
+    """With plain digits, without thousands separators and the spaces between a number and its unit."""
+    plain = unicodedata.normalize("NFKC", text)
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", plain)
+    return re.sub(r"(?<=\d)\s+(?=[%百千万亿\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])\s+(?=\d)", "", plain)
+
+
+def figures(text: str) -> list[str]:
+    """The numbers of a text, with the unit that makes them large or a share, and Chinese ones before a counter."""
+    plain = folded(text)
+    with_units = {found.start(): found.group() for found in UNIT.finditer(plain)}
+    return [with_units.get(one.start(), one.group()) for one in NUMBER.finditer(plain)] + CHINESE.findall(plain)
+
+
+def stands(figure: str, text: str) -> bool:
+    """Whether a figure stands in a text as a number of its own."""
+    loose = re.escape(figure).replace(r"\ ", r"\s*")
+    loose = re.sub(r"^([\d.\\]+)(percent|billion|million)$", r"\1\\s*\2", loose)
+    return re.search(rf"(?<![\d.]){loose}(?!\d|\.\d)", folded(text), re.IGNORECASE) is not None
+
+
+def days(text: str) -> set[tuple[int, int, int]]:
+    found = set()
+    for one in DATE.finditer(unicodedata.normalize("NFKC", text)):
+        month = MONTHS.index(one["month"].lower()) + 1 if one["month"] else int(one["m"])
+        found.add((int(one["y"] or one["y2"]), month, int(one["d"] or one["d2"])))
+    return found
+
+
+def lost(text: str, pages: list[str]) -> list[str]:
+    """What of a text none of the pages has: dates, document numbers, names of documents, figures."""
+    dates = days(text)
+    missing = ["-".join(map(str, day)) for day in sorted(dates) if not any(day in days(page) for page in pages)]
+    without_dates = DATE.sub(" ", unicodedata.normalize("NFKC", text))
+    named = [one for pattern in (DOCUMENT, NAME) for one in pattern.findall(text)]
+    missing += [one for one in named if not any(squeezed(one) in squeezed(page) for page in pages)]
+    return missing + [one for one in figures(without_dates) if not any(stands(one, page) for page in pages)]
+
+
+def measured(text: str) -> int:
+    without_dates = DATE.sub(" ", unicodedata.normalize("NFKC", text))
+    return len(days(text)) + len(figures(without_dates)) + len(DOCUMENT.findall(text)) + len(NAME.findall(text))
+
+
+def sentences(markdown: str) -> list[tuple[str, str]]:
+    """What the report says, with the kind of line it stands in: heading, told (by the program), text."""
+    found = []
+    for line in SOURCES.split(markdown)[0].splitlines():
+        if not line.strip() or re.fullmatch(r"[\s|:\-]+", line):
+            continue
+        kind = "heading" if line.startswith("#") else "told" if line.startswith(">") else "text"
+        bare = MARKS.sub("", line, count=1)
+        pieces = [bare] if bare.startswith("|") or kind != "text" else re.split(r"(?<=[。！？])|(?<=[.!?])\s+", bare)
+        found += [(kind, piece.strip()) for piece in pieces if piece.strip()]
+    return found
+
+
+class Judge:
+    def __init__(self, question: str, result: dict, web: Web) -> None:
+        self.question, self.web = question, web
+        self.notes, self.report = result["notes"] or [], result["report"] or {}
+        self.blueprint = result["blueprint"] or {}
+        self.problems: list[str] = []
+        self.counts = dict.fromkeys(("quotes", "bad_quotes", "figures", "bad_figures", "sentences", "cited"), 0)
+        self.sources = self.report.get("sources", [])
+        self.all_pages = [text for one in self.notes if (text := web.text(one["sourceUrl"])) is not None]
+
+    def judge(self) -> dict:
+        self._notes()
+        self._sources()
+        self._report()
+        self._blueprint()
+        good = {name: self.counts[name] - self.counts[f"bad_{name}"] for name in ("quotes", "figures")}
+        fidelity = {f"{name[:-1]}_fidelity": good[name] / (self.counts[name] or 1) if self.counts[name] else None
+                    for name in good}  # fmt: skip
+        return {**self.counts, **fidelity, "problems": self.problems}
+
+    def _figures(self, text: str, pages: list[str], where: str) -> None:
+        missing = lost(text, [*pages, self.question])
+        self.counts["figures"] += measured(text)
+        self.counts["bad_figures"] += len(missing)
+        self.problems += [f"{where}: {one} stands in no page that bears it: {text!r}" for one in missing]
+
+    def _served(self, url: str, where: str) -> None:
+        if self.web.text(url) is None:
+            self.problems.append(f"{where}: {url} is not served")
+
+    def _notes(self) -> None:
+        for place, note in enumerate(self.notes):
+            where = f"note {place}"
+            self._served(note["sourceUrl"], where)
+            for evidence in note["evidence"]:
+                self.counts["quotes"] += 1
+                page = self.web.text(evidence["source"])
+                quote = squeezed(evidence["quote"])
+                if not quote or page is None or quote not in squeezed(page):
+                    self.counts["bad_quotes"] += 1
+                    self.problems.append(f"{where}: {evidence['quote']!r} does not stand in {evidence['source']}")
+                if not 0 <= evidence["confidence"] <= 1:
+                    self.problems.append(f"{where}: its confidence is {evidence['confidence']}")
+            self._figures(note["summary"], [self.web.text(note["sourceUrl"]) or ""], where)
+
+    def _sources(self) -> None:
+        for place, source in enumerate(self.sources):
+            where = f"source {place + 1}"
+            self._served(source["url"], where)
+            index = source["noteIndex"]
+            if not 0 <= index < len(self.notes):
+                self.problems.append(f"{where}: there is no note {index}")
+            elif self.notes[index]["sourceUrl"] != source["url"]:
+                self.problems.append(f"{where}: note {index} is from {self.notes[index]['sourceUrl']}")
+
+    def _report(self) -> None:
+        markdown = self.report.get("markdown", "")
+        known = {source["url"] for source in self.sources}
+        self.problems += [
+            f"the report: {one} is no source of it" for one in ADDRESS.findall(markdown) if one not in known
+        ]
+        for kind, sentence in sentences(markdown):
+            numbers = [int(one) for one in CITATION.findall(sentence)]
+            bare = CITATION.sub("", sentence)
+            self.problems += [
+                f"[{one}] is no source: {sentence!r}" for one in numbers if not 1 <= one <= len(self.sources)
+            ]
+            cited = [self.sources[one - 1]["url"] for one in numbers if 1 <= one <= len(self.sources)]
+            pages = [self.web.text(url) or "" for url in cited]
+            if kind == "text":
+                self.counts["sentences"] += 1
+                self.counts["cited"] += bool(cited)
+            self._figures(bare, self.all_pages if kind == "heading" else pages, kind)
+        for entry in self.report.get("outline", []):
+            for text in (entry["heading"], *entry["bullets"]):
+                self._figures(CITATION.sub("", text), self.all_pages, "outline")
+
+    def _blueprint(self) -> None:
+        names = {driver["name"] for driver in self.blueprint.get("coreDrivers", [])}
+        for driver in self.blueprint.get("coreDrivers", []):
+            refs = driver["evidenceRefs"]
+            self.problems += [
+                f"driver {driver['name']}: there is no note {one}" for one in refs if not 0 <= one < len(self.notes)
+            ]
+            urls = [self.notes[one]["sourceUrl"] for one in refs if 0 <= one < len(self.notes)]
+            pages = [self.web.text(url) or "" for url in urls]
+            self._figures(f"{driver['name']} {driver['description']}", pages, f"driver {driver['name']}")
+        for one in self.blueprint.get("relationships", []):
+            if not {one["from"], one["to"]} <= names:
+                self.problems.append(f"relationship {one['from']} -> {one['to']}: no such driver")
+        for one in self.blueprint.get("scenarios", []):
+            for text in (one["name"], *one["assumptions"], *one["outcomes"]):
+                self._figures(CITATION.sub("", text), self.all_pages, f"scenario {one['name']}")
+        values = {float(one) for page in self.all_pages for one in NUMBER.findall(folded(page))}
+        for one in self.blueprint.get("metrics", []):
+            self.counts["figures"] += 1
+            if abs(one["estimate"]) not in values:
+                self.counts["bad_figures"] += 1
+                self.problems.append(f"metric {one['name']}: no page has {one['estimate']}")
+
+
+def main() -> None:
+    told = json.load(sys.stdin)
+    json.dump(Judge(told["question"], told["result"], Web(sys.argv[1])).judge(), sys.stdout, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    main()

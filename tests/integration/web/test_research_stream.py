@@ -1,0 +1,270 @@
+"""The stream of a research: strict, whole, by the published schema, gone on with where it was left, for any number."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from jsonschema import Draft202012Validator
+from sqlalchemy import event as sql_event
+
+from monitor.domain.research import Research, ResearchEvent, ResearchStatus
+from monitor.research.events import LABELS, STEP_IDS, Status, StepEvent, StepType, progress_at
+from monitor.research.shapes import ModelBlueprint, Plan, ResearchReport, SearchAgentResult, Strategy, Wire
+from monitor.settings import Settings
+from monitor.web.server import serving
+from tests.integration.web.sse import Message, Reader
+
+NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
+PATIENCE_S = 60.0
+EXECUTOR = "here"
+SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/research-event.json").read_text("utf-8"))
+VALIDATOR = Draft202012Validator(SCHEMA)
+PIECES = [f"第{number}句\u2028引用\r\n[1]。" for number in range(40)]
+RESULTS: dict[StepType, Wire] = {
+    StepType.PLAN: Plan(content="一个问题"),
+    StepType.DEEP_SEARCH: SearchAgentResult(strategy=Strategy(primary_query="稀土")),
+    StepType.MODELING: ModelBlueprint(),
+    StepType.REPORTING: ResearchReport(markdown="".join(PIECES)),
+}
+
+
+def told(step: StepType, status: Status, share: float, **payload: Any) -> StepEvent:
+    return StepEvent(
+        step_id=STEP_IDS[step], step_type=step, status=status, progress=progress_at(step, share),
+        label=LABELS[step]["zh"], payload=payload,
+    )  # fmt: skip
+
+
+def whole() -> Iterator[StepEvent]:
+    """What a research tells whose last step was begun twice, for it was killed in the middle."""
+    for step in StepType:
+        yield told(step, "start", 0)
+        if step is StepType.REPORTING:
+            yield told(step, "progress", 0.5, chunk="was lost")
+            yield told(step, "start", 0.5)
+            for place, piece in enumerate(PIECES, start=1):
+                yield told(step, "progress", 0.5 + 0.4 * place / len(PIECES), chunk=piece)
+        metadata = {"tokens": 1024, "durationMs": 12650}
+        yield told(step, "progress", 0.95, metadata=metadata)
+        yield told(step, "complete", 1, result=RESULTS[step].wire(), metadata=metadata)
+
+
+def cut(code: str) -> Iterator[StepEvent]:
+    """What a research tells that ends in the middle."""
+    yield told(StepType.PLAN, "start", 0)
+    error = {"code": code, "message": "到此为止。"}
+    yield told(StepType.PLAN, "error", 0.5, error=error, result=None)
+
+
+@pytest.fixture
+def desk_settings() -> Callable[[Settings], Settings]:
+    def change(settings: Settings) -> Settings:
+        settings.web.port = 0
+        return settings
+
+    return change
+
+
+@pytest.fixture
+async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """A program that watches over a real connection."""
+    token = await desk.app.tokens.make("watcher", "reader")
+    async with (
+        serving(desk.app) as address,
+        httpx.AsyncClient(
+            base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S,
+            limits=httpx.Limits(max_connections=None),
+        ) as client,
+    ):  # fmt: skip
+        yield client
+
+
+async def begin(app: Any, task_id: str) -> None:
+    research = Research(
+        id=task_id, query="稀土", language="zh", created_at=NOON, status=ResearchStatus.RUNNING, executor=EXECUTOR
+    )
+    assert await app.store.research.create(research)
+
+
+async def tell(app: Any, task_id: str, events: list[StepEvent]) -> None:
+    rows = [ResearchEvent(task_id=task_id, at=NOON, data=one.wire()) for one in events]
+    assert await app.store.research_events.add(rows, executor=EXECUTOR)
+
+
+async def end(app: Any, task_id: str, status: ResearchStatus) -> None:
+    assert await app.store.research.end(task_id, executor=EXECUTOR, status=status, at=app.clock.now())
+
+
+async def read(client: httpx.AsyncClient, task_id: str, *, last: str = "", at_most: int | None = None) -> list[Message]:
+    """The messages after the one that is known, to the end or until there are so many and the reader hangs up."""
+    messages: list[Message] = []
+    reader = Reader()
+    headers = {"Last-Event-ID": last} if last else {}
+    async with client.stream("GET", f"/api/research/{task_id}/events", headers=headers) as stream:
+        if stream.status_code == 204:
+            return []
+        assert stream.status_code == 200
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert stream.headers["cache-control"] == "no-store"
+        async for piece in stream.aiter_bytes():
+            messages += reader.feed(piece)
+            if at_most is not None and len(messages) >= at_most:
+                return messages[:at_most]
+    reader.end()
+    assert reader.retry_ms
+    return messages
+
+
+def conforms(messages: list[Message]) -> list[dict[str, Any]]:
+    """The objects of a stream from its beginning, every one of them as the schema says, none out of order."""
+    documents = [json.loads(one.data) for one in messages]
+    for document in documents:
+        VALIDATOR.validate(document)
+    assert {one.event for one in messages} == {"message"}
+    numbers = [int(one.id) for one in messages]
+    assert numbers == sorted(set(numbers))
+    progress = [one["progress"] for one in documents]
+    assert progress == sorted(progress)
+    return documents
+
+
+def report_in(documents: list[dict[str, Any]]) -> str:
+    """The report, put together from the pieces since its last beginning."""
+    told = [one for one in documents if one["stepType"] == "reporting"]
+    begun = max(place for place, one in enumerate(told) if one["status"] == "start")
+    return "".join(one["payload"].get("chunk", "") for one in told[begun:])
+
+
+async def test_a_research_is_told_by_the_schema_from_its_start_to_its_report(
+    desk: Any, client: httpx.AsyncClient
+) -> None:
+    await begin(desk.app, "r")
+    events = list(whole())
+    await tell(desk.app, "r", events)
+    await end(desk.app, "r", ResearchStatus.SUCCEEDED)
+    messages = await read(client, "r")
+    documents = conforms(messages)
+    assert documents == [one.wire() for one in events]
+    last = documents[-1]
+    assert (last["stepType"], last["status"], last["progress"]) == ("reporting", "complete", 1.0)
+    assert report_in(documents) == last["payload"]["result"]["markdown"] == "".join(PIECES)
+
+
+async def test_who_comes_back_gets_what_is_missing_and_who_has_all_is_told_to_stay_away(
+    desk: Any, client: httpx.AsyncClient
+) -> None:
+    await begin(desk.app, "r")
+    await tell(desk.app, "r", list(whole()))
+    await end(desk.app, "r", ResearchStatus.SUCCEEDED)
+    messages = await read(client, "r")
+    back = await client.get("/api/research/r/events?after=0", headers={"Last-Event-ID": messages[9].id})
+    assert Reader().feed(back.content) == messages[10:], "the header goes before the parameter"
+    again = await client.get(f"/api/research/r/events?after={messages[-2].id}")
+    assert Reader().feed(again.content) == messages[-1:]
+    assert (await client.get("/api/research/r/events", headers={"Last-Event-ID": messages[-1].id})).status_code == 204
+    for wrong in ("x", "-1", "9" * 30):
+        assert (await client.get("/api/research/r/events", headers={"Last-Event-ID": wrong})).status_code == 422
+    assert (await client.get("/api/research/nobody/events")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("cancelled", ResearchStatus.CANCELLED), ("failed", ResearchStatus.FAILED)]
+)
+async def test_a_research_that_ends_early_says_so_with_its_last_message(
+    desk: Any, client: httpx.AsyncClient, code: str, status: ResearchStatus
+) -> None:
+    await begin(desk.app, "r")
+    watching = asyncio.create_task(read(client, "r"))
+    await tell(desk.app, "r", list(cut(code)))
+    await end(desk.app, "r", status)
+    last = conforms(await asyncio.wait_for(watching, PATIENCE_S))[-1]
+    assert (last["status"], last["payload"]["error"]["code"], last["payload"]["result"]) == ("error", code, None)
+
+
+async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: Any, client: httpx.AsyncClient) -> None:
+    await begin(desk.app, "r")
+    await tell(desk.app, "r", list(whole())[:3])
+    await desk.app.store.research.await_plan("r")
+    watching = asyncio.create_task(read(client, "r"))
+    assert len(await read(client, "r", at_most=3)) == 3
+    refused = told(StepType.PLAN, "error", 1, error={"code": "cancelled", "message": "x"}, result=None)
+    event = ResearchEvent(task_id="r", at=NOON, data=refused.wire())
+    assert not watching.done()
+    await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), told=event)
+    documents = conforms(await asyncio.wait_for(watching, PATIENCE_S))
+    assert [one["status"] for one in documents] == ["start", "progress", "complete", "error"]
+
+
+async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: Any, client: httpx.AsyncClient) -> None:
+    """Some see it from the start, some hang up and come back again and again, some come when it is over."""
+    await begin(desk.app, "r")
+    events = list(whole())
+    asked: Counter[str] = Counter()
+
+    def count(_: Any, __: Any, statement: str, *___: Any) -> None:
+        asked["events"] += "FROM research_event" in statement
+
+    async def run() -> None:
+        for first in range(0, len(events), 3):
+            await tell(desk.app, "r", events[first : first + 3])
+            await asyncio.sleep(0.05)  # a research takes a while
+        await end(desk.app, "r", ResearchStatus.DEGRADED)
+
+    async def comes_back(pieces: int) -> list[Message]:
+        messages: list[Message] = []
+        while not messages or not _is_last(messages[-1]):
+            last = messages[-1].id if messages else ""
+            messages += await read(client, "r", last=last, at_most=pieces)
+        return messages
+
+    running = asyncio.create_task(run())
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    sql_event.listen(desk.app.store._engine.sync_engine, "before_cursor_execute", count)
+    async with asyncio.timeout(PATIENCE_S):
+        stay = [asyncio.create_task(read(client, "r")) for _ in range(30)]
+        back = [asyncio.create_task(comes_back(7 + place)) for place in range(15)]
+        await running
+        late = [asyncio.create_task(read(client, "r")) for _ in range(5)]
+        told = await asyncio.gather(*stay, *back, *late)
+    assert len(told) == 50
+    numbers = [one.id for one in told[0]]
+    assert len(numbers) == len(events)
+    assert all([one.id for one in messages] == numbers for messages in told)
+    conforms(told[0])
+    # One question for all each quarter of a second; a reader who comes asks for what was there before him.
+    visits = len(stay) + len(late) + sum(-(-len(events) // (7 + place)) for place in range(15))
+    assert asked["events"] <= 4 * (loop.time() - begun + 1) + 3 * visits
+    assert not desk.app.research_live._channels, "nobody watches any more, so nobody asks"
+
+
+def _is_last(message: Message) -> bool:
+    document = json.loads(message.data)
+    return document["status"] == "error" or document["progress"] == 1.0
+
+
+async def test_readers_who_only_wait_cost_the_database_the_same_as_one(desk: Any, client: httpx.AsyncClient) -> None:
+    await begin(desk.app, "r")
+    await tell(desk.app, "r", list(whole())[:2])
+    readers = [asyncio.create_task(read(client, "r")) for _ in range(50)]
+    async with asyncio.timeout(PATIENCE_S):
+        while not (channels := desk.app.research_live._channels) or channels["r"].readers < 50:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    asked = 0
+
+    def count(_: Any, __: Any, statement: str, *___: Any) -> None:
+        nonlocal asked
+        asked += "FROM research" in statement
+
+    sql_event.listen(desk.app.store._engine.sync_engine, "before_cursor_execute", count)
+    await asyncio.sleep(1.0)
+    assert asked <= 2 * 4 + 2, "how it stands and what is new, four times a second"
+    await end(desk.app, "r", ResearchStatus.FAILED)
+    told = await asyncio.wait_for(asyncio.gather(*readers), PATIENCE_S)
+    assert {len(messages) for messages in told} == {2}

@@ -1,0 +1,99 @@
+import random
+
+import pytest
+
+from monitor.evidence.citing import Cited
+from monitor.research.drafting import BlockEnd, Drafting, Heading, Piece, Row, Sentence
+
+ANSWER = """<think>先想一想，[1] 说……
+## 不是标题
+</think>
+# 题目
+
+## 一、现状
+2026年2月3日，国家能源局发布通知[1]。全国新增装机1200万千瓦，同比增长8.5%。[2][3] 他问：“行吗？”对此没有说法[4]！
+- **要点**：No. 12 的 U.S. 规则在3.5%处生效 [2]。
+- 另一点。
+
+| 指标 | 数值 |
+| :--- | ---: |
+| 装机 | 1200万千瓦[2] |
+后文[1][99]。
+```markdown
+### 小节 [1]
+**粗体小标题**：
+> 引文句子[3]。
+Growth was 5 percent [1]. It fell. [2] New items came, e.g. this one [3].
+---
+没有句号的结尾[2]"""
+
+
+def drafted(*texts: str) -> list[Piece]:
+    drafting = Drafting(5)
+    return [*(piece for text in texts for piece in drafting.take(text)), *drafting.end()]
+
+
+def test_an_answer_is_cut_into_headings_sentences_and_rows() -> None:
+    assert drafted(ANSWER) == [
+        Heading(1, "题目"),
+        Heading(2, "一、现状"),
+        Sentence(Cited("2026年2月3日，国家能源局发布通知。", (1,)), 4),
+        Sentence(Cited("全国新增装机1200万千瓦，同比增长8.5%。", (2, 3)), 4),
+        Sentence(Cited("他问：“行吗？”对此没有说法！", (4,)), 4),
+        Sentence(Cited("要点：No. 12 的 U.S. 规则在3.5%处生效。", (2,)), 5, is_item=True),
+        Sentence(Cited("另一点。", ()), 6, is_item=True),
+        BlockEnd(),
+        Row(("指标", "数值"), Cited("指标 数值", ()), is_head=True),
+        Row(("装机", "1200万千瓦"), Cited("装机 1200万千瓦", (2,))),
+        BlockEnd(),
+        Sentence(Cited("后文[99]。", (1,)), 11),
+        BlockEnd(),
+        Heading(3, "小节"),
+        Heading(3, "粗体小标题"),
+        Sentence(Cited("引文句子。", (3,)), 15),
+        Sentence(Cited("Growth was 5 percent.", (1,)), 16),
+        Sentence(Cited("It fell.", (2,)), 16),
+        Sentence(Cited("New items came, e.g. this one.", (3,)), 16),
+        Sentence(Cited("没有句号的结尾", (2,)), 18),
+        BlockEnd(),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_it_does_not_matter_how_the_answer_was_cut_on_its_way(seed: int) -> None:
+    chance, pieces, rest = random.Random(seed), [], ANSWER
+    while rest:
+        size = chance.randint(1, 9) if seed else 1
+        pieces.append(rest[:size])
+        rest = rest[size:]
+    assert drafted(*pieces) == drafted(ANSWER)
+
+
+def test_a_sentence_is_given_as_soon_as_the_next_one_begins() -> None:
+    drafting = Drafting(2)
+    assert drafting.take("产量增长两成。") == [], "its citation may still come"
+    assert drafting.take("[1") == []
+    assert drafting.take("][2]") == []
+    assert drafting.take("出口") == [Sentence(Cited("产量增长两成。", (1, 2)), 0)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("想法[1]。</think>\n正文两句[1]。", ["想法。", "正文两句。"]),
+        ("正文一句[1]。<think>没有想完[2]。", ["正文一句。"]),
+        ("<thinking>甲[1]。</thinking>乙方回应[2]。<Reasoning>丙[1]。</Reasoning>", ["乙方回应。"]),
+        ("小于号 a<b 的情形[1]。", ["小于号 a<b 的情形。"]),
+        ("以 < 结尾[1]。<", ["以 < 结尾。", "<"]),
+        ("", []),
+    ],
+    ids=["closed only", "never closed", "several", "a sign", "a sign at the end", "nothing"],
+)
+def test_thoughts_are_left_out(answer: str, kept: list[str]) -> None:
+    for pieces in ([answer], list(answer)):
+        assert [one.cited.text for one in drafted(*pieces) if isinstance(one, Sentence)] == kept
+
+
+def test_a_line_without_an_end_is_cut() -> None:
+    pieces = drafted(*["很长的一行没有句号" * 100] * 20)
+    assert len([one for one in pieces if isinstance(one, Sentence)]) > 1
