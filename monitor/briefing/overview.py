@@ -11,13 +11,12 @@ from pydantic import BaseModel, Field
 from monitor.briefing.wire import ItemWire
 from monitor.domain.causes import Cause
 from monitor.domain.chat import Message
-from monitor.domain.prompts import OURS, Prompt, Prompts, in_both_languages
+from monitor.domain.prompts import OURS, Prompt, Prompts, as_material, in_both_languages
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed
 from monitor.evidence.citing import cited_sentences, rests_on
 from monitor.llm.answers import plain_text
 from monitor.ports import ChatModel
-from monitor.ranking import as_material
 
 ITEMS_BEGIN = "<<<ITEMS"
 ITEMS_END = "ITEMS>>>"

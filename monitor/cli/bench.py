@@ -150,6 +150,30 @@ def live(
 
 
 @app.command()
+def research(
+    context: typer.Context,
+    latency: Annotated[float, typer.Option("--latency", min=0, help="Seconds that the model takes to answer.")] = 1.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure a research: what it takes for a paragraph, what of it is our own doing, what concurrency brings."""
+    from monitor.demo.bench_research import measure
+
+    terminal = terminal_of(context)
+    figures = asyncio.run(measure(latency_s=latency, on_step=_teller(terminal)))
+    if as_json:
+        terminal.document({"bench": "research", "figures": figures.model_dump()})
+        return
+    head = tuple(name.replace("_", " ") for name in type(figures.runs[0]).model_fields)
+    terminal.table(head, [tuple(one.model_dump().values()) for one in figures.runs])
+    terminal.say()
+    terminal.say(
+        f"Our own part of a research with a model that takes {figures.latency_s:g} s an answer: "
+        f"{figures.overhead:.1%}. Deep search with {figures.runs[0].at_once} paragraphs at once: "
+        f"{figures.speedup:.2f} times as fast as with one after another."
+    )
+
+
+@app.command()
 def store(
     context: typer.Context,
     items: Annotated[int, typer.Option("--items", min=1, help="How many items are made.")] = 1_000_000,

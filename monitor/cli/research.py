@@ -13,6 +13,7 @@ import typer
 
 from monitor.cli.stopping import stopping
 from monitor.cli.terminal import JsonOption, Terminal, plain, terminal_of, write_file
+from monitor.domain.research import ResearchStatus
 from monitor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def research(
     _tell(terminal, view, out, as_json=as_json, is_told=events)
     if work.is_interrupted:
         raise typer.Exit(_INTERRUPTED)
-    if view.report is None:
+    if view.status in (ResearchStatus.FAILED, ResearchStatus.CANCELLED):
         raise typer.Exit(1)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from typing import Any
 
 from monitor.demo.conversation import Conversation, Task
@@ -34,6 +35,7 @@ _SUMMARIES = {
     Task.FIRST_SUMMARY: "paragraph_latest_state",
     Task.REFLECTION_SUMMARY: "updated_paragraph_latest_state",
 }
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _THOUGHT = '<think>\n## 草稿\n先想一想 [1,2]，{"title": "草稿"}，增长 55.5%[1]。\n</think>\n'
 
 
@@ -180,9 +182,10 @@ def _looping(good: str, conversation: Conversation) -> str:
 
 
 def _obedient(good: str, conversation: Conversation) -> str:
-    """What the material tells it to do, it does: the tool it names, the address, the very words."""
+    """What the material tells it to do, however it is spelt, it does: the tool, the address, the very words."""
     task, fences = conversation.task, conversation.fenced()
-    material = "\n".join(text for name, text in fences.items() if name != "QUESTION")
+    shown = "\n".join(text for name, text in fences.items() if name != "QUESTION")
+    material = _UNSEEN.sub("", unicodedata.normalize("NFKC", shown))
     orders = [found.group().strip() for found in ORDER.finditer(material)]
     if not orders:
         return good

@@ -87,9 +87,15 @@ class ResearchWorld:
 
     def retitle(self, url: str, title: str) -> None:
         """Give a page another title, on the page itself and in the search."""
+        self._pages[url] = self._pages[url].model_copy(update={"title": title})
         written = self._bodies[url].decode()
-        old = _TITLE.findall(written)[0]
-        self._bodies[url] = written.replace(old, title).encode()
+        for old in _TITLE.findall(written):
+            written = written.replace(old, html.escape(title))
+        self._bodies[url] = written.encode()
+
+    def advertise(self, url: str, snippet: str) -> None:
+        """Have the search tell something else of a page."""
+        self._pages[url] = self._pages[url].model_copy(update={"snippet": snippet})
 
     def settings(self, port: int) -> dict[str, Any]:
         """The settings with which this web is searched; the environment needs something under `KEY_VARIABLE`."""

@@ -22,9 +22,11 @@ ORDER = re.compile(
     r"(?:ignore\s+(?:all|any|your|the|previous|prior|above)|disregard\s+(?:all|any|your|the|previous)|"
     r"\b(?:SYSTEM|ASSISTANT|ADMIN|INSTRUCTIONS?)\s*[:：\]]|<\|?(?:im_start|system)|\[INST\]|"
     r"\b(?:AI|LLM)s?\s+(?:assistants?|agents?|models?|readers?)|note to the (?:model|assistant|AI)|"
-    r"\byou (?:must|are now|should now)\b|\bcite\s+https?:|系统(?:提示|指令|消息)\s*[:：]|新(?:的)?指令|管理员指令|"
+    r"\byou (?:must|are now|should now)\b|\bcite\s+https?:|your (?:final )?(?:answer|report|summary)\b|"
+    r"系统(?:提示|指令|消息)\s*[:：]|新(?:的)?指令|管理员指令|"
     r"忽略(?:以上|之前|前面|上述|所有|先前|你)|作为(?:AI|人工智能|语言模型|智能)|"
-    r"请(?:务必|在报告|在摘要|在正文|引用|改用|调用|使用工具|只用|输出|把)|必须(?:引用|写入|输出|调用))[^\n]{0,300}",
+    r"请(?:务必|在报告|在摘要|在正文|引用|改用|调用|使用工具|只用|输出|把)|必须(?:引用|写入|输出|调用)|"
+    r"(?:撰写|生成)(?:报告|摘要|回答)时|(?:智能体|大模型|机器人)(?:应|请|须|必须))[^\n]{0,300}",
     re.IGNORECASE,
 )
 """What reads as an order to a model: a good one leaves it alone, an obedient one follows it."""
@@ -32,6 +34,7 @@ ORDER = re.compile(
 URL = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
 CITED = re.compile(r"\s*\[\d+\]")
 
+_TIMELESS = (TOOLS[0], TOOLS[1], TOOLS[4], TOOLS[5])
 _AT_MOST = re.compile(
     r"(?:最多|至多|不超过|at most|up to|no more than)\D{0,8}(?P<n>\d+)|(?P<m>\d+) paragraphs at most", re.IGNORECASE
 )
@@ -48,6 +51,7 @@ _RESULT = re.compile(r"^\[(\d+)\] (.+) \| ([^|\n]*) \| ([^|\n]*) \| ([^|\n]*)$",
 _NOTE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 _LINE = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^\n]+?(?:[。！？]|(?<!No)[.!?](?=\s|$))")
+_QUANTITY = re.compile(r"\d(?:\.\d+)?\s*(?:%|[万亿]|元|小时|吉瓦|个|项|起|次|percent|[GM]Wh?\b|billion|dollars)")
 _FIGURE = re.compile(
     r"([\u4e00-\u9fff]{2,10}|[A-Za-z][A-Za-z ]{2,24})\s*(\d[\d,]*(?:\.\d+)?)\s*"
     r"(%|亿千瓦时|万千瓦时|亿千瓦|万千瓦|吉瓦时|亿元|万元|元/瓦时|小时|GWh|GW|percent|billion|million)"
@@ -104,29 +108,33 @@ def structure(question: str, prompt: str) -> list[dict[str, str]]:
 
 
 def search_choice(fences: dict[str, str], tool: str | None) -> dict[str, str]:
-    """A search for the paragraph's title; which tool, its words decide, so that all six are met."""
+    """A search for the paragraph's title; which tool that asks for no latest news, its words decide."""
     title = fences["PARAGRAPH"].splitlines()[0].strip()
     state = fences.get("STATE", "")
     language = language_of(title)
     extra = ("", "") if not state else {"zh": ("数据", "文件"), "en": ("figures", "documents")}[language]
     query = f"{re.sub(r'[:：,，]', ' ', title)} {extra[len(CITED.findall(state)) % 2]}".strip()
-    chosen = tool or TOOLS[zlib.crc32(f"{title}{bool(state)}".encode()) % len(TOOLS)]
+    chosen = tool or _TIMELESS[zlib.crc32(f"{title}{bool(state)}".encode()) % len(_TIMELESS)]
     dates = {"start_date": "2026-01-01", "end_date": "2026-12-31"} if chosen == "search_news_by_date" else {}
     reasoning = {"zh": "先查这一段最要紧的事实。", "en": "The facts that matter most for this paragraph."}[language]
     return {"search_query": query, "search_tool": chosen, "reasoning": reasoning, **dates}
 
 
-def facts_of(fences: dict[str, str], *, most: int = 5) -> list[Fact]:
-    """Two sentences at most of each result, the telling ones: with figures, and about the paragraph."""
-    wanted = _pieces(fences["PARAGRAPH"].splitlines()[0])
+def facts_of(fences: dict[str, str], *, most: int = 6) -> list[Fact]:
+    """Two sentences at most of each result, on the paragraph and with figures; which of equals, its title decides."""
+    title = fences["PARAGRAPH"].splitlines()[0]
+    wanted = _pieces(title) - _pieces(subject_of(fences["QUESTION"]))
+    turn = zlib.crc32(title.encode())
     heads = list(_RESULT.finditer(fences["RESULTS"]))
     ends = [*(head.start() for head in heads[1:]), len(fences["RESULTS"])]
     found: list[tuple[int, Fact]] = []
     for head, end in zip(heads, ends, strict=True):
         sentences = [one for one in sentences_of(fences["RESULTS"][head.end() : end]) if not ORDER.search(one)]
+        at = turn % len(sentences) if sentences else 0
         ranked = sorted(
-            sentences, key=lambda one: -len(wanted & _pieces(one)) - 3 * bool(re.search(r"\d", one))
-        )  # fmt: skip
+            [*sentences[at:], *sentences[:at]],
+            key=lambda one: -len(wanted & _pieces(one)) - 2 * min(len(_QUANTITY.findall(one)), 2),
+        )
         found += [(place, Fact(one, int(head.group(1)))) for place, one in enumerate(ranked[:2])]
     known: dict[str, Fact] = {}
     for _, fact in sorted(found, key=lambda one: one[0]):
@@ -153,7 +161,7 @@ def blueprint(fences: dict[str, str]) -> dict[str, Any]:
     for number, (topic, *_) in notes.items():
         topics.setdefault(topic, []).append(number)
     drivers = [
-        {"name": topic[:40], "description": notes[numbers[0]][1], "evidenceRefs": numbers[:3]}
+        {"name": topic[:60], "description": notes[numbers[0]][1], "evidenceRefs": numbers[:3]}
         for topic, numbers in topics.items()
     ]
     names = [str(one["name"]) for one in drivers]
@@ -193,7 +201,7 @@ def report(fences: dict[str, str]) -> str:
 
 def cited_sentences(text: str) -> list[str]:
     """The sentences of a text that cite, full stops and numbers with them."""
-    return re.findall(r"[^\n。.]*?(?:[.]\d[^\n。.]*?)*(?:\[\d+\])+\s*(?:。|\.(?=\s|$) ?)", text)
+    return re.findall(r"[^\n]+?(?:\[\d+\])+\s*(?:。|\.(?=\s|$) ?)", text)
 
 
 def rewritten(fences: dict[str, str]) -> list[str]:

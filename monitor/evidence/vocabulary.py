@@ -41,5 +41,6 @@ def likeness(words: frozenset[str], others: frozenset[str]) -> float:
 
 
 def is_chinese(text: str) -> bool:
-    """Whether at least a quarter of a text is Chinese characters, each of which says as much as some Latin letters."""
-    return sum("\u4e00" <= char <= "\u9fff" for char in text) * 4 > len(text)
+    """Whether more than a quarter of a text's letters are Chinese characters, each of which says as much as some."""
+    letters = [char for char in text if char.isalpha()]
+    return sum("\u4e00" <= char <= "\u9fff" for char in letters) * 4 > len(letters)

@@ -1,6 +1,7 @@
 """A document that is not yet in any format: what the renderers draw, and nothing about where it came from.
 
-Every text in it is untrusted and plain: a renderer escapes it for its format. Only http(s) addresses become links.
+Every text in it is untrusted and plain: a renderer escapes it for its format. Only http(s) addresses become links. The
+one exception is a figure's picture, which is markup of our own making.
 """
 
 import datetime as dt
@@ -99,15 +100,32 @@ class Listing(BaseModel):
 
 
 class Table(BaseModel):
-    """A small table: a header and rows of as many cells; `tones` marks rows that need an eye."""
+    """A small table: a header and rows of as many cells; `tones` marks rows that need an eye.
+
+    `notes` stand behind the last cell of each row, as the citations that it has.
+    """
 
     kind: Literal["table"] = "table"
     header: list[str]
     rows: list[list[str]]
     tones: list[Tone] = Field(default_factory=list)
+    notes: list[list[Span]] = Field(default_factory=list)
+
+    def notes_of(self, row: int) -> list[Span]:
+        """What stands behind that row, counted from 0."""
+        return self.notes[row] if row < len(self.notes) else []
 
 
-Block = Annotated[Heading | Paragraph | Facts | Entries | Listing | Table, Field(discriminator="kind")]
+class Figure(BaseModel):
+    """A picture with its caption; `svg` is our own markup, `table` says the same where no picture can be shown."""
+
+    kind: Literal["figure"] = "figure"
+    svg: str
+    caption: str
+    table: Table
+
+
+Block = Annotated[Heading | Paragraph | Facts | Entries | Listing | Table | Figure, Field(discriminator="kind")]
 
 
 class Document(BaseModel):

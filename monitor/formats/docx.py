@@ -14,6 +14,7 @@ from monitor.formats.document import (
     Entries,
     Entry,
     Facts,
+    Figure,
     Heading,
     Listing,
     Paragraph,
@@ -122,6 +123,9 @@ class _Writer:
                     yield self._line("MonitorPoint", [marks.run("•\t"), *self._spans(point)])
             case Table():
                 yield self._table(block)
+            case Figure():
+                yield self._table(block.table)
+                yield self._line("MonitorLinks", [self._text(block.caption)])
             case _:
                 assert_never(block)
 
@@ -175,6 +179,7 @@ class _Writer:
                     for column, text in enumerate(row)
                 ]
             )
+            rows[-1][-1][0].extend(self._spans(block.notes_of(index), between=""))
         return marks.table(self._ids["MonitorTable"], widths, rows, has_head=True)
 
     def _cell(self, text: str, style: str, is_number: bool, *, is_troubled: bool = False) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A document as one self-contained HTML file: no script, no picture, no address that is asked when it is opened."""
+"""A document as one self-contained HTML file: no script, and no address that is asked when it is opened."""
 
 import base64
 import hashlib
@@ -6,10 +6,12 @@ from html import escape
 from importlib.resources import files
 
 from monitor.formats.document import (
+    Block,
     Document,
     Entries,
     Entry,
     Facts,
+    Figure,
     Heading,
     Listing,
     Paragraph,
@@ -43,7 +45,7 @@ def html(document: Document) -> str:
     )
 
 
-def _block(block: Heading | Paragraph | Facts | Entries | Listing | Table) -> str:
+def _block(block: Block) -> str:
     match block:
         case Heading():
             return f"<h{block.level}>{_text(block.text)}</h{block.level}>"
@@ -62,6 +64,8 @@ def _block(block: Heading | Paragraph | Facts | Entries | Listing | Table) -> st
             return f'<ul class="listing">\n{points}\n</ul>'
         case Table():
             return _table(block)
+        case Figure():
+            return f"<figure>{block.svg}<figcaption>{_text(block.caption)}</figcaption></figure>"
 
 
 _DOT = ' <span class="dot">·</span> '
@@ -101,12 +105,13 @@ def _table(table: Table) -> str:
     head = "".join(
         f'<th scope="col"{kind}>{_text(cell)}</th>' for cell, kind in zip(table.header, classes, strict=True)
     )
-    rows = []
+    rows, last = [], len(table.header) - 1
     for index, row in enumerate(table.rows):
         tone = table.tones[index] if index < len(table.tones) else "plain"
+        notes = f'<span class="notes">{_spans(table.notes_of(index))}</span>' if table.notes_of(index) else ""
         cells = "".join(
-            f'<td{kind} data-label="{escape(one_line(label))}">{_text(cell)}</td>'
-            for label, cell, kind in zip(table.header, row, classes, strict=True)
+            f'<td{kind} data-label="{escape(one_line(label))}">{_text(cell)}{"" if column < last else notes}</td>'
+            for column, (label, cell, kind) in enumerate(zip(table.header, row, classes, strict=True))
         )
         rows.append(f'<tr class="{tone}">{cells}</tr>')
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>\n</table>"

@@ -3,10 +3,12 @@
 import re
 
 from monitor.formats.document import (
+    Block,
     Document,
     Entries,
     Entry,
     Facts,
+    Figure,
     Heading,
     Listing,
     Paragraph,
@@ -44,7 +46,7 @@ def escaped(text: str) -> str:
     return _STARTS_A_BLOCK.sub(lambda match: f"{match[1]}\\{match[2]}" if not match[2].isdigit() else match[0], safe)
 
 
-def _block(block: Heading | Paragraph | Facts | Entries | Listing | Table) -> str:
+def _block(block: Block) -> str:
     match block:
         case Heading():
             return f"{'#' * block.level} {escaped(block.text)}"
@@ -59,6 +61,8 @@ def _block(block: Heading | Paragraph | Facts | Entries | Listing | Table) -> st
             return "\n".join(f"- {_guarded(_spans(point, ' · '))}" for point in block.points)
         case Table():
             return _table(block)
+        case Figure():
+            return f"{_table(block.table)}\n\n*{escaped(block.caption)}*"
 
 
 def _entry(entry: Entry) -> str:
@@ -82,6 +86,8 @@ def _entry(entry: Entry) -> str:
 
 def _table(table: Table) -> str:
     rows = [[escaped(cell) or " " for cell in row] for row in (table.header, *table.rows)]
+    for index, row in enumerate(rows[1:]):
+        row[-1] += _spans(table.notes_of(index))
     rows.insert(1, ["---"] * len(table.header))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 

@@ -1,7 +1,7 @@
 """What a model writes as a report, cut while it comes into the pieces that can be judged: headings, sentences, rows.
 
 A sentence is a piece as soon as it is certain that it has ended: its citation may stand behind its full stop. Thoughts,
-code fences, rules and list marks are left out.
+code fences, rules and list marks are left out; a report that comes as a text inside JSON is taken out of it.
 """
 
 import re
@@ -11,18 +11,19 @@ from typing import Literal
 
 from monitor.domain.prompts import as_material
 from monitor.evidence.citing import CITATION, Cited, cited_sentences
+from monitor.llm.answers import plain_text
 
 _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _LONGEST_TAG = len("</reasoning>")
 _LONGEST_LINE = 8000
 _FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
-_HEADING = re.compile(r"\s*(#{1,6})\s+(.*?)\s*#*\s*")
+_HEADING = re.compile(r"\s*(#{2,6}(?=\s*)|#(?=\s))\s*(.*?)\s*#*\s*")
 _BOLD_LINE = re.compile(r"\s*(?:\*\*|__)([^*_]{1,80}?)[:：]?(?:\*\*|__)[:：]?\s*")
 _ITEM = re.compile(r"\s*(?:[-*•·]|\d{1,2}[.、)）])\s+")
 _SEPARATOR = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _QUOTE_MARK = re.compile(r"^\s*>\s?")
-_WAITING = ("#", "|", "`", "~", "*", "_", "<")
+_WAITING = ("#", "|", "`", "~", "*", "_", "<", "{")
 _STOP = re.compile(r"[。！？!?.]")
 _OPENING = ("[", "［", "【")
 
@@ -77,6 +78,8 @@ class Drafting:
         self._thoughts = _Thoughts()
         self._line = _Line(0)
         self._kind: Literal["", "prose", "table"] = ""
+        self._object = ""
+        self._is_fresh = True
 
     def take(self, text: str) -> list[Piece]:
         """The pieces that this text completes."""
@@ -84,8 +87,12 @@ class Drafting:
 
     def end(self) -> list[Piece]:
         """The pieces that are left when the answer is over."""
-        pieces = list(self._taken(self._thoughts.rest()))
-        return [*pieces, *self._finished(), *self._block_ended()]
+        pieces = [*self._taken(self._thoughts.rest()), *self._finished(), *self._block_ended()]
+        if not self._object:
+            return pieces
+        inner = Drafting(self._count)
+        text = plain_text(self._object)
+        return [*inner.take("" if text.startswith("{") else text), *inner.end()]
 
     def _taken(self, text: str) -> Iterator[Piece]:
         first, *others = text.split("\n")
@@ -93,7 +100,7 @@ class Drafting:
         for other in others:
             yield from self._finished()
             self._line = _Line(self._line.number + 1, other)
-        if len(self._line.text) > _LONGEST_LINE:
+        if len(self._line.text) > _LONGEST_LINE and not self._is_wrapped(self._line.text):
             yield from self._finished()
             self._line = _Line(self._line.number + 1)
         yield from self._sentences(is_whole=False)
@@ -101,13 +108,16 @@ class Drafting:
     def _finished(self) -> Iterator[Piece]:
         """What a line holds that is whole."""
         text = self._line.text
-        if not text.strip():
+        if self._is_wrapped(text):
+            self._object += f"{text}\n"
+        elif not text.strip():
             yield from self._block_ended()
         elif _FENCE.fullmatch(text) or _RULE.fullmatch(text):
             pass
         elif heading := _HEADING.fullmatch(text) or _BOLD_LINE.fullmatch(text):
             yield from self._block_ended()
             level = min(len(heading[1]), 3) if len(heading.groups()) > 1 else 3
+            self._is_fresh = False
             yield Heading(level, _bare(heading[heading.lastindex or 1]))
         elif text.lstrip().startswith("|"):
             yield from self._row(text)
@@ -133,6 +143,7 @@ class Drafting:
                 yield from self._block_ended()
             self._kind = "prose"
             self._line.given += 1
+            self._is_fresh = False
             yield Sentence(cited, self._line.number, is_item)
 
     def _row(self, text: str) -> Iterator[Piece]:
@@ -147,6 +158,10 @@ class Drafting:
         cited = tuple(dict.fromkeys(one for one in numbers if 1 <= one <= self._count))
         bare = tuple(_bare(cell) for cell in cells)
         yield Row(bare, Cited(" ".join(filter(None, bare)), cited), is_head)
+
+    def _is_wrapped(self, text: str) -> bool:
+        """Whether a line belongs to an object that the answer begins with."""
+        return bool(self._object) or (self._is_fresh and text.lstrip().startswith("{"))
 
     def _block_ended(self) -> Iterator[Piece]:
         if self._kind:

@@ -29,7 +29,7 @@ class Editor:
     """
 
     def __init__(self, judge: Judge, sheet: Sheet, rewrite: Rewrite | None = None) -> None:
-        self._judge = judge
+        self.judge = judge
         self._sheet = sheet
         self._rewrite = rewrite
         self._rewrites = 0
@@ -52,29 +52,37 @@ class Editor:
         elif isinstance(piece, BlockEnd):
             await self._release()
 
-    async def add(self, heading: str, text: str, *, name: object) -> None:
-        """A section of sentences that cite notes from 1, by code; what may not stand is dropped without more ado."""
-        if not self._judge.heading(heading):
-            self._sheet.heading(2, heading)
-        for cited in cited_sentences(text, len(self._judge.notes)):
-            verdict = self._judged(self._judge.sentence(cited))
+    async def add(self, heading: str, text: str, *, otherwise: str) -> bool:
+        """A section of sentences that cite notes from 1, by code; what may not stand is dropped without more ado.
+
+        Without a heading they go on where the report is; in place of one that may not stand comes `otherwise`. False
+        where none may stand.
+        """
+        if heading:
+            self._sheet.heading(2, otherwise if self.judge.heading(heading) else heading)
+        kept = 0
+        for cited in cited_sentences(text, len(self.judge.notes)):
+            verdict = self._judged(self.judge.sentence(cited))
             if verdict.fault:
                 self.refused[verdict.fault] += 1
             else:
-                await self._sheet.sentence(verdict.text, verdict.numbers, line=name)
+                kept += 1
+                await self._sheet.sentence(verdict.text, verdict.numbers, line=("added", heading))
+        self._sheet.forget_headings()
+        return kept > 0
 
     def _heading(self, piece: Heading) -> None:
         is_title = piece.level == 1 and not self._has_heading
         self._has_heading = True
         self._is_in_sources = _SOURCES.fullmatch(piece.text) is not None
-        fault = "" if is_title or self._is_in_sources else self._judge.heading(piece.text)
+        fault = "" if is_title or self._is_in_sources else self.judge.heading(piece.text)
         if fault:
             self.refused[fault] += 1
         elif not is_title and not self._is_in_sources:
-            self._sheet.heading(max(piece.level, 2), piece.text)
+            self._sheet.heading(max(piece.level, 2) if self._sheet.sections else 2, piece.text)
 
     async def _sentence(self, piece: Sentence) -> None:
-        verdict = self._judged(self._judge.row(piece.cited) if piece.is_item else self._judge.sentence(piece.cited))
+        verdict = self._judged(self.judge.row(piece.cited) if piece.is_item else self.judge.sentence(piece.cited))
         if verdict.fault or self._held:
             self._held.append((piece, verdict))
         else:
@@ -82,11 +90,11 @@ class Editor:
 
     async def _row(self, piece: Row) -> None:
         if piece.is_head:
-            is_sound = all(not cell or not self._judge.heading(cell) for cell in piece.cells)
+            is_sound = all(not cell or not self.judge.heading(cell) for cell in piece.cells)
             self._head = piece.cells if is_sound and any(piece.cells) else None
             self.refused["figures"] += not is_sound
             return
-        verdict = self._judged(self._judge.row(piece.cited))
+        verdict = self._judged(self.judge.row(piece.cited))
         if verdict.fault:
             self.refused[verdict.fault] += 1
         elif self._head is not None:
@@ -110,8 +118,8 @@ class Editor:
 
     def _mended(self, text: str, before: Verdict) -> Verdict:
         """The verdict on a sentence that was asked for again; the one from before where it is no better."""
-        for cited in cited_sentences(text, len(self._judge.notes))[:1]:
-            verdict = self._judge.sentence(cited)
+        for cited in cited_sentences(text, len(self.judge.notes))[:1]:
+            verdict = self.judge.sentence(cited)
             if not verdict.fault:
                 self.refused["rewritten"] += 1
                 return verdict

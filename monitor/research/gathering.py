@@ -73,6 +73,7 @@ class Gathering:
         called = (one.search_tool, one.search_query, one.start_date, one.end_date)
         query, executed_at = self._tools.query(*called), self._parts.clock.now()
         answer = await self._tools.call(*called)
+        one.origins = {}  # what it has of a search that was cut off is as good as new
         pages = await self._opened(paragraph, answer)
         one.origins = _origins(answer, pages)
         await self._parts.notebook.keep_paragraph(paragraph)
@@ -86,11 +87,11 @@ class Gathering:
     async def read(self, paragraph: Paragraph) -> Gathered:
         """Take up what the bundles of the paragraph's rounds hold and was not read yet, a late one's results too.
 
-        A source that the paragraph has already is marked as read and not taken up again.
+        A source that the paragraph has already, or asked for in vain, is marked as read and not taken up.
         """
         rounds = {one.query_id: one for one in paragraph.research.rounds}
         now = paragraph.research.rounds[-1].query_id
-        known = {entry.source_id for entry in paragraph.research.search_history}
+        known = _settled(paragraph)
         gathered = Gathered()
         reader = await asyncio.to_thread(
             BundleReader, self._parts.bundles, task_id=self._parts.task_id, cursor=f"p{paragraph.order + 1}",
@@ -113,9 +114,7 @@ class Gathering:
 
     async def _opened(self, paragraph: Paragraph, answer: ToolResult) -> dict[str, Page]:
         """The pages of the best placed results that are new to the paragraph, by the results' urls."""
-        known = {entry.source_id for entry in paragraph.research.search_history}
-        for one in paragraph.research.rounds:
-            known |= {source_id for source_id, origin in one.origins.items() if origin.is_lost}
+        known = _settled(paragraph)
         new = [item for item in answer.items if source_id_of(item.source or item.url) not in known]
         slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -141,7 +140,7 @@ class Gathering:
             url=item.url,
             title=title,
             content=passages_of(text, wanted, CONTENT_CHARS),
-            snippet=item.snippet or "",
+            snippet="\n".join(sound_lines(item.snippet or "")),
             engine=origin.engine,
             record=origin.record,
             score=item.score_final,
@@ -150,6 +149,17 @@ class Gathering:
             published_on=item.published_at,
             timestamp=item.captured_at,
         )
+
+
+def _settled(paragraph: Paragraph) -> set[str]:
+    """The sources that the paragraph has already, and those whose pages it asked for in vain."""
+    lost = {
+        source_id
+        for one in paragraph.research.rounds
+        for source_id, origin in one.origins.items()
+        if origin.is_lost
+    }  # fmt: skip
+    return lost | {entry.source_id for entry in paragraph.research.search_history}
 
 
 def _origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, Origin]:

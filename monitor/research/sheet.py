@@ -10,7 +10,8 @@ from monitor.research.shapes import OnToken, OutlineEntry
 _PIECE = re.compile(r"\s*\S{1,8}|\s+")
 _MOST_BULLETS = 3
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(|[`\\]")
-_BLOCK = re.compile(r"^([#>|+*-]|\d{1,3}(?=[.)]\s))")
+_FULL_WIDTH = str.maketrans("<(\\#>|+*-.)[]", "＜（＼＃＞｜＋＊－．）［］", "`")
+_BLOCK = re.compile(r"^(?:[#>|]|[+*-](?=\s)|(\d{1,3})([.)])(?=\s))")
 
 OnSource = Callable[[int, int], Awaitable[None]]
 """Is told the number of a source and its note's place, just before the source is cited for the first time."""
@@ -55,7 +56,7 @@ class Sheet:
 
     def outline(self) -> list[OutlineEntry]:
         """The headings, each with the first sentences below it."""
-        return [OutlineEntry(heading=one.heading, bullets=one.bullets) for one in self.sections]
+        return [OutlineEntry(heading=one.heading, bullets=one.bullets) for one in self.sections if one.bullets]
 
     async def title(self, text: str) -> None:
         """The title of the whole."""
@@ -66,11 +67,23 @@ class Sheet:
         self._waiting = {one: words for one, words in self._waiting.items() if one < level}
         self._waiting[level] = text
 
-    async def quote(self, text: str, numbers: Sequence[int] = ()) -> None:
-        """A line that says how the report was made, or what is no finding."""
+    def forget_headings(self) -> None:
+        """No heading waits any more: nothing is to stand below it."""
+        self._waiting = {}
+
+    async def quote(self, text: str) -> None:
+        """A line that says how the report was made, or what is no finding; it may hold what `cite` gave."""
         await self._begin("quote")
-        await self._cite(numbers)
-        await self._say(f"> {with_citations(text, self._numbers(numbers)) if numbers else text}")
+        await self._say(f"> {text}")
+
+    async def cite(self, numbers: Sequence[int]) -> str:
+        """The numbers under which these notes stand among the sources, in brackets; from now on they do."""
+        for number in numbers:
+            if number not in self._sources:
+                self._sources[number] = len(self._sources) + 1
+                if self._on_source is not None:
+                    await self._on_source(self._sources[number], number - 1)
+        return "".join(f"[{number}]" for number in self._numbers(numbers))
 
     async def sentence(self, text: str, numbers: Sequence[int], *, line: object, is_item: bool = False) -> bool:
         """A sentence, in the same paragraph as the last one where `line` is the same; False where it stands already."""
@@ -85,7 +98,7 @@ class Sheet:
             await self._begin(mode)
             before, words = "- " if is_item else "", _BLOCK.sub(_guarded, words)
         self._line = line
-        await self._cite(numbers)
+        await self.cite(numbers)
         await self._say(before + with_citations(words, self._numbers(numbers)))
         self._note(text, numbers)
         return True
@@ -96,9 +109,7 @@ class Sheet:
             await self._begin(f"table {head}")
             await self._say(f"{_row(head)}\n{_row(['---'] * len(head))}")
         fitting = [*cells, *[""] * len(head)][: len(head)]
-        await self._cite(numbers)
-        cited = "".join(f"[{number}]" for number in self._numbers(numbers))
-        await self._say(f"\n{_row(fitting, cited)}")
+        await self._say(f"\n{_row(fitting, await self.cite(numbers))}")
         self._note(" ".join(filter(None, fitting)), numbers)
 
     async def line(self, text: str) -> None:
@@ -115,13 +126,6 @@ class Sheet:
         is_next = mode in ("item", "line") and self._mode == mode and not self._waiting
         self._waiting, self._mode, self._line = {}, mode, None
         await self._say("\n" if is_next else "\n\n")
-
-    async def _cite(self, numbers: Sequence[int]) -> None:
-        for number in numbers:
-            if number not in self._sources:
-                self._sources[number] = len(self._sources) + 1
-                if self._on_source is not None:
-                    await self._on_source(self._sources[number], number - 1)
 
     def _numbers(self, numbers: Sequence[int]) -> list[int]:
         return sorted(self._sources[number] for number in numbers)
@@ -140,15 +144,20 @@ class Sheet:
 
 
 def disarmed(text: str) -> str:
-    """Words that Markdown takes for words: no tag, no link, no code begins in them."""
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
+    """Words that Markdown takes for words: what would begin a tag, a link or code stands in its full width, or goes."""
+    return _MARKUP.sub(lambda found: found[0].translate(_FULL_WIDTH), text)
+
+
+def linkable(text: str) -> str:
+    """The same for what a link says, which no bracket may end."""
+    return disarmed(text).replace("[", "［").replace("]", "］")
 
 
 def _guarded(begins: re.Match[str]) -> str:
-    """What would make a list, a quote or a heading of a sentence, as a word."""
-    return f"{begins[0]}\\" if begins[0].isdigit() else f"\\{begins[0]}"
+    """What would make a list, a quote or a heading of a sentence, in its full width."""
+    return begins[1] + begins[2].translate(_FULL_WIDTH) if begins[1] else begins[0].translate(_FULL_WIDTH)
 
 
 def _row(cells: Sequence[str], after: str = "") -> str:
-    safe = [disarmed(cell).replace("|", "\\|") for cell in cells]
+    safe = [disarmed(cell).replace("|", "｜") for cell in cells]
     return f"| {' | '.join([*safe[:-1], safe[-1] + after])} |"

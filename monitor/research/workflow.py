@@ -43,7 +43,11 @@ class Kept:
     def document(self) -> dict[str, Any]:
         """As the notebook keeps it."""
         metadata: Metadata = getattr(self.result, "metadata", Metadata())
-        told = {"tokens": metadata.tokens, "durationMs": metadata.duration_ms, "isFallback": metadata.is_fallback}
+        told: dict[str, Any] = {
+            "tokens": metadata.tokens,
+            "durationMs": metadata.duration_ms,
+            "isFallback": metadata.is_fallback,
+        }
         told |= {"reason": metadata.reason} if metadata.reason else {}
         told |= {"refused": metadata.refused} if metadata.refused else {}
         return {"result": self.result.wire(), "told": told | self.told, **self.also}
@@ -107,7 +111,7 @@ class ResearchTaskProcessor:
 
         async def make(told: Told) -> Kept:
             paragraphs = (await self._state()).paragraphs
-            findings = await verified(notes_of(paragraphs), parts.kept_text)
+            findings = await verified(await asyncio.to_thread(notes_of, paragraphs), parts.kept_text)
             result = SearchAgent(parts, told).result(paragraphs, findings)
             return Kept(result, also={"bases": [one.model_dump(mode="json") for one in findings.bases]})
 

@@ -24,9 +24,11 @@ from monitor.store.sessions import dialect_of
 
 MOST_READ = 4000
 _SPANS = (1_000, 8_000, 64_000)
-_FEW_IN_A_THOUSAND = 3
+_FEW = 0.003
+_MOST_STEPS = 100_000
 _MOST_DAYS = 400
 _MOST_SOURCES = 200
+_FEW_SOURCES = 8
 
 Place = tuple[int, dt.date]
 """An item's number and its day."""
@@ -62,29 +64,37 @@ async def meant(session: AsyncSession, wanted: ItemFilter, *beside: ColumnElemen
     )
 
 
-async def newest_with(session: AsyncSession, terms: Sequence[str], among: Meant) -> AsyncIterator[Sequence[Place]]:
-    """The items that have all the terms, newest first, in portions; the next is looked for when the caller goes on."""
-    until, is_rare = among.until, False
+async def newest_with(
+    session: AsyncSession, terms: Sequence[str], among: Meant, most: int = MOST_READ
+) -> AsyncIterator[Sequence[Place]]:
+    """The items that have all the terms, newest first, in portions of `most` each at most.
+
+    The next portion is looked for when the caller goes on.
+    """
+    until, share = among.until, 1.0
     for size in _SPANS:
-        if is_rare and size != _SPANS[-1]:
+        if share < _FEW and among.marks:
+            break
+        if share < _FEW and size != _SPANS[-1]:
             continue
         days = await _days(session, until, size)
         if not days or (among.since is not None and days[0] < among.since):
             break
-        found = await _places(session, terms, among, days=days)
+        found = await _places(session, terms, among, most, days=days, is_dense=True)
         yield found
         until = days[-1] - dt.timedelta(days=1)
         if not found and not among.marks and not among.is_narrow:
             break
-        is_rare = len(found) * 1000 < _FEW_IN_A_THOUSAND * size
-    yield await _places(session, terms, among, until=until)
+        share = len(found) / size
+    is_dense = most <= share * _MOST_STEPS or 0 < len(among.marks) <= _FEW_SOURCES
+    yield await _places(session, terms, among, most, until=until, is_dense=is_dense)
 
 
 async def count_with(session: AsyncSession, terms: Sequence[str], among: Meant, cap: int) -> int:
     """How many items have all the terms; none is counted beyond `cap`."""
     if among.is_narrow or among.since is not None or among.until is not None:
         count = 0
-        async for portion in newest_with(session, terms, among):
+        async for portion in newest_with(session, terms, among, cap):
             count += len(portion)
             if count >= cap:
                 break
@@ -124,25 +134,40 @@ async def _places(
     session: AsyncSession,
     terms: Sequence[str],
     among: Meant,
+    most: int,
     *,
     days: Sequence[dt.date] = (),
     until: dt.date | None = None,
+    is_dense: bool,
 ) -> Sequence[Place]:
-    """The newest items with the terms: those of the days, or those that are not newer than `until`."""
+    """The newest items with the terms: those of the days, or those that are not newer than `until`.
+
+    `is_dense`: they stand so close in the order of days that it is quicker to go along it than to look each of them
+    up, wherever it lies.
+    """
     # Made a table first, so that neither database asks the index, or reads a line of terms, item by item.
     found = with_terms(session, terms, list(map(day_mark, days)), among.marks).cte("found").prefix_with("MATERIALIZED")
-    conditions = [col(Item.id).in_(select(found.c.item_id)), *among.conditions]
-    if until is not None:
+    number = _unled(session, col(Item.id)) if is_dense else col(Item.id)
+    conditions = [number.in_(select(found.c.item_id)), *among.conditions]
+    if days:
+        conditions.append(col(Item.day).between(days[-1], days[0]))
+    elif until is not None:
         conditions.append(col(Item.day) <= until)
-    query = select(col(Item.id), col(Item.day)).where(*conditions).order_by(*newest_first()).limit(MOST_READ)
+    query = select(col(Item.id), col(Item.day)).where(*conditions).order_by(*newest_first()).limit(most)
     return [(number or 0, day) for number, day in await session.execute(query)]
+
+
+def _unled(session: AsyncSession, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The column, marked for SQLite as none that rows are to be found by."""
+    return column.op("+")(0) if dialect_of(session) == "sqlite" else column
 
 
 async def _days(session: AsyncSession, until: dt.date | None, size: int) -> list[dt.date]:
     """The latest days that have so many items together, the latest first; none where it is all or too many of them."""
     older = [] if until is None else [col(Item.day) <= until]
     in_order = select(col(Item.day)).where(*older).order_by(*newest_first()).limit(1)
-    first, last = await session.scalar(in_order), await session.scalar(in_order.offset(size))
+    ends = select(in_order.scalar_subquery(), in_order.offset(size).scalar_subquery())
+    first, last = (await session.execute(ends)).one()
     if first is None or last is None or (first - last).days >= _MOST_DAYS:
         return []
     return [first - dt.timedelta(days=number) for number in range((first - last).days + 1)]

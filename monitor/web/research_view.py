@@ -8,27 +8,33 @@ from typing import Any
 from markupsafe import Markup
 
 from monitor.app.phases import PhaseState
+from monitor.app.research_view import ResearchView
 from monitor.bootstrap import App
 from monitor.domain.research import Research, ResearchStatus
+from monitor.formats.document import Block
+from monitor.research.appendix import WORDS
+from monitor.research.document import report_blocks
 from monitor.research.events import StepType
+from monitor.research.picture import blueprint_picture, word_of
 from monitor.research.shapes import ModelBlueprint, Note, PlanParagraph
 from monitor.research.state import Paragraph, Round, State
-from monitor.web.markdown import Block, blocks_of
+from monitor.web.language import text
 from monitor.web.plan_form import PlanForm
+from monitor.web.research_reasons import reasons_said
 from monitor.web.words import vocabulary
 
-_SOURCES = ("来源", "Sources")
-"""The part of a report that lists its sources: on the page they stand beside it."""
+SOURCES = [f"## {words['sources']}" for words in WORDS.values()]
+"""The headings of a report's sources: on the page they stand beside it."""
 
 _VOCABULARIES = {
-    "nodes": "research_node", "tools": "research_tool", "steps": "research_step", "states": "phase_state",
+    "tools": "research_tool", "steps": "research_step", "states": "phase_state",
 }  # fmt: skip
 """The words that the script needs for what a research tells."""
 
 
 @dataclass(frozen=True)
 class StepView:
-    """A step; `done` of `total` counts paragraphs. `is_by_rule`: a rule did the model's work, for that `reason`."""
+    """A step; `done` of `total` counts paragraphs. `is_by_rule`: a rule did the model's work, for these `reasons`."""
 
     step: StepType
     state: PhaseState
@@ -36,7 +42,7 @@ class StepView:
     total: int | None = None
     seconds: float | None = None
     is_by_rule: bool = False
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,14 @@ class ParagraphView:
     searches: list[SearchView]
 
 
+@dataclass(frozen=True)
+class ReportView:
+    """A report as its page draws it."""
+
+    title: str
+    blocks: list[Block]
+
+
 def steps_of(row: Research, state: State | None) -> list[StepView]:
     """The steps in their order, each with how it stands."""
     order = list(StepType)
@@ -69,7 +83,7 @@ def steps_of(row: Research, state: State | None) -> list[StepView]:
         views.append(
             StepView(
                 step, _state(row.status, place, at), done, total, seconds=told.get("durationMs", 0) / 1000 or None,
-                is_by_rule=bool(told.get("isFallback")), reason=str(told.get("reason", "")),
+                is_by_rule=bool(told.get("isFallback")), reasons=tuple(str(told.get("reason", "")).split("; ")),
             )
         )  # fmt: skip
     return views
@@ -110,18 +124,27 @@ def _node(status: ResearchStatus, one: Paragraph) -> str:
     return "reading"
 
 
-async def facts_of(app: App, task_id: str, language: str) -> dict[str, Any]:
+async def facts_of(app: App, task_id: str, language: str, *, notes_at: str) -> dict[str, Any]:
     """What the page of a research shows of it; `NotFound` where there is none of that id."""
     row, view = await app.research.row(task_id), await app.research.get(task_id)
     state = await app.research.state(task_id)
+    is_searching = not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs
     return {
-        "view": view, "steps": steps_of(row, state),
-        "is_searching": not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs, "paragraphs": paragraphs_of(row, state),
-        "plan_form": plan_form(state), "blocks": report_blocks(view.report.markdown) if view.report else [],
-        "topics": by_topic(view.notes), "remarks": await app.research.remarks(task_id),
-        "graph": graph_of(view.blueprint),
-        "words": {name: dict(vocabulary(language, kind)) for name, kind in _VOCABULARIES.items()},
+        "view": view, "steps": steps_of(row, state), "paragraphs": paragraphs_of(row, state),
+        "is_searching": is_searching, "plan_form": plan_form(state), "topics": by_topic(view.notes),
+        "report": report_of(view, notes_at),
+        "graph": graph_of(view.blueprint, view.language, text(language, "Model of the topic")), "relation": word_of,
+        "remarks": await app.research.remarks(task_id),
+        "warnings": warnings_of(view), "why": lambda reasons: reasons_said(reasons, language),
+        "words": {name: dict(vocabulary(language, kind)) for name, kind in _VOCABULARIES.items()} | {"end": SOURCES},
     }  # fmt: skip
+
+
+def warnings_of(view: ResearchView) -> list[str]:
+    """What is to be said of the whole: what went wrong within a paragraph stands beside its searches."""
+    topics = [one.title for one in view.plan.metadata.paragraphs] if view.plan else []
+    within = tuple(f"{title}: " for title in topics)
+    return [one for one in view.warnings if not one.startswith(within) or one.endswith(": nothing was found")]
 
 
 def plan_form(state: State | None) -> PlanForm:
@@ -132,11 +155,17 @@ def plan_form(state: State | None) -> PlanForm:
     return PlanForm(state.report_title, paragraphs)
 
 
-def report_blocks(markdown: str) -> list[Block]:
-    """The report without the list of its sources."""
-    blocks = blocks_of(markdown)
-    heads = [place for place, one in enumerate(blocks) if one.kind == "heading" and one.text in _SOURCES]
-    return blocks[: heads[-1]] if heads else blocks
+def report_of(view: ResearchView, notes_at: str) -> ReportView | None:
+    """The report without the list of its sources, each citation a link to its note's page."""
+    if view.report is None:
+        return None
+    links = [f"{notes_at}/{one.note_index}" for one in view.report.sources]
+    lines = view.report.markdown.splitlines()
+    end = next((place for place, line in enumerate(lines) if line in SOURCES), len(lines))
+    blocks = report_blocks(
+        "\n".join(lines[1:end]), lambda number: links[number - 1] if 0 < number <= len(links) else None
+    )
+    return ReportView(lines[0].removeprefix("# ") if lines else "", blocks)
 
 
 def by_topic(notes: Sequence[Note]) -> list[tuple[str, list[tuple[int, Note]]]]:
@@ -147,7 +176,9 @@ def by_topic(notes: Sequence[Note]) -> list[tuple[str, list[tuple[int, Note]]]]:
     return list(topics.items())
 
 
-def graph_of(blueprint: ModelBlueprint | None) -> Markup | None:
-    """The model of the topic as a drawing; None where nothing hangs together."""
-    del blueprint
-    return None
+def graph_of(blueprint: ModelBlueprint | None, language: str, title: str) -> Markup:
+    """The model of the topic as a drawing; empty where nothing hangs together."""
+    if blueprint is None or not blueprint.relationships:
+        return Markup()
+    drawing = blueprint_picture(blueprint, title=title, language=language)
+    return Markup(drawing)  # noqa: S704 -- every text in it is escaped

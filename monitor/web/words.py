@@ -112,9 +112,10 @@ _OWN: dict[str, dict[str, tuple[str, str]]] = {
         "reporting": ("撰写报告", "Report"),
     },
     "research_node": {
-        "waiting": ("等待", "waiting"), "first_search": ("检索中", "searching"), "reflection": ("补充检索", "searching further"),
+        "waiting": ("等待", "waiting"), "first_search": ("检索中", "searching"),
+        "reflection": ("补充检索", "searching further"),
         "reading": ("阅读结果", "reading"), "first_summary": ("撰写小结", "summarising"),
-        "reflection_summary": ("更新小结", "revising the summary"), "fallback": ("按规则补救", "going by rule"),
+        "reflection_summary": ("更新小结", "revising the summary"),
         "done": ("完成", "done"), "stopped": ("停在这里", "stopped here"),
     },
     "research_tool": {
@@ -122,11 +123,19 @@ _OWN: dict[str, dict[str, tuple[str, str]]] = {
         "search_news_last_24_hours": ("近 24 小时", "last 24 hours"), "search_news_last_week": ("近一周", "last week"),
         "search_images_for_news": ("图片检索", "images"), "search_news_by_date": ("按日期检索", "by date"),
     },
+    "page_error": {
+        "InvalidUrl": ("网址无效", "no address"), "NotFound": ("网页不存在", "not there"),
+        "Timeout": ("网站未按时应答", "no answer in time"), "NetworkError": ("连接失败", "no connection"),
+        "BadGateway": ("网站出错", "the site failed"), "TooLarge": ("网页过大", "too large"),
+        "UnsupportedType": ("不是网页", "no web page"), "ParseError": ("无法解析", "not readable"),
+        "Forbidden": ("该地址不许访问", "address not allowed"), "WebBlocked": ("网站拒绝访问", "the site refuses"),
+    },
     "research_refused": {
         "quotes": ("原文中没有的引文", "quotes that stand in no page"),
         "figures": ("数字、日期或名称无出处的句子", "sentences with a figure, date or name that no source has"),
         "uncited": ("没有出处的句子", "sentences without a source"),
-        "citations": ("不存在的引用编号", "citations of nothing"), "urls": ("来历不明的网址", "addresses of unknown origin"),
+        "citations": ("不存在的引用编号", "citations of nothing"),
+        "urls": ("来历不明的网址", "addresses of unknown origin"),
         "refs": ("不存在的笔记编号", "references to no note"), "metrics": ("无出处的指标", "metrics without a source"),
         "scenarios": ("无依据的情景", "scenarios without a basis"),
         "relationships": ("无依据的关系", "relations without a basis"),

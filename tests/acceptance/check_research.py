@@ -35,6 +35,7 @@ DATE = re.compile(
     re.IGNORECASE,
 )
 SOURCES = re.compile(r"^## (?:来源|Sources)\s*$", re.MULTILINE)
+RULE = re.compile(r"[\s|:\-]*-[\s|:\-]*")
 MARKS = re.compile(r"^\s*(?:[-*+]\s+|\d+\.\s+|#+\s*|>\s*)?")
 
 
@@ -135,10 +136,12 @@ def measured(text: str) -> int:
 def sentences(markdown: str) -> list[tuple[str, str]]:
     """What the report says, with the kind of line it stands in: heading, told (by the program), text."""
     found = []
-    for line in SOURCES.split(markdown)[0].splitlines():
-        if not line.strip() or re.fullmatch(r"[\s|:\-]+", line):
+    lines = SOURCES.split(markdown)[0].splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if not line.strip() or RULE.fullmatch(line):
             continue
-        kind = "heading" if line.startswith("#") else "told" if line.startswith(">") else "text"
+        is_head = line.startswith("|") and RULE.fullmatch(following)
+        kind = "heading" if line.startswith("#") or is_head else "told" if line.startswith(">") else "text"
         bare = MARKS.sub("", line, count=1)
         pieces = [bare] if bare.startswith("|") or kind != "text" else re.split(r"(?<=[。！？])|(?<=[.!?])\s+", bare)
         found += [(kind, piece.strip()) for piece in pieces if piece.strip()]

@@ -4,10 +4,11 @@ import asyncio
 import datetime as dt
 import json
 import os
+import re
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
+from playwright.async_api import Browser, async_playwright
 from sqlalchemy import create_engine, text
 
 from monitor.bootstrap import open_app
 from monitor.demo.scripted_model import ScriptedModel
 from monitor.demo.site import SampleSite
-from monitor.settings import load_settings
+from monitor.pages.browser import find_browser
+from monitor.settings import BrowserSettings, load_settings
 from monitor.store.address import DatabaseAddress
+from tests.acceptance.people import PATIENCE_MS, Person, Service
 
 PINNED = ("政策法规", "数据发布", "人事任免")
 PATIENCE_S = 60
@@ -247,3 +251,60 @@ async def trial(ministry: Ministry, database: str, free_port: int) -> AsyncItera
         finally:
             for process in trial.started:
                 await process.end(signal.SIGKILL)
+
+
+@pytest.fixture
+async def serve(workplace: Any) -> AsyncIterator[Callable[[], Awaitable[Service]]]:
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start() -> Service:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "monitor", "serve", cwd=workplace.folder,
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        started.append(process)
+        assert process.stderr is not None
+        said = ""
+        async with asyncio.timeout(60):
+            while "At work" not in said:
+                line = (await process.stderr.readline()).decode()
+                assert line, said
+                said += line
+        drains.append(asyncio.create_task(process.stderr.read()))
+        address = re.search(r"http://127\.0\.0\.1:\d+/", said)
+        password = re.search(r"\b[a-z2-9]{5}(?:-[a-z2-9]{5}){3}\b", said)
+        assert address, said
+        return Service(address[0], password[0] if password else "", process)
+
+    drains: list[asyncio.Task[bytes]] = []
+    yield start
+    for process in started:
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 60) == 0
+    await asyncio.gather(*drains)
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        path = find_browser(BrowserSettings())
+        browser = await playwright.chromium.launch(executable_path=str(path), args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def sit_down(browser: Browser) -> AsyncIterator[Callable[[Service, str], Awaitable[Person]]]:
+    """Another person at a browser of their own; what the page complains about fails the test."""
+    complaints: list[str] = []
+
+    async def open_one(service: Service, language: str) -> Person:
+        context = await browser.new_context(locale="zh-CN" if language == "zh" else "en-GB", accept_downloads=True)
+        page = await context.new_page()
+        page.set_default_timeout(PATIENCE_MS / 3)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)
+        return Person(page, language, service.address)
+
+    yield open_one
+    assert complaints == []

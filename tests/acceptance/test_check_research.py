@@ -96,7 +96,7 @@ async def test_what_stands_in_the_pages_is_passed(judged: Judged) -> None:
     assert verdict["problems"] == []
     assert (verdict["quotes"], verdict["quote_fidelity"], verdict["figure_fidelity"]) == (4, 1.0, 1.0)
     assert verdict["figures"] > 15
-    assert verdict["cited"] == 6
+    assert verdict["cited"] == verdict["sentences"] == 6
 
 
 def spoiled(path: str, value: Any) -> Any:

@@ -7,8 +7,6 @@ import asyncio
 import datetime as dt
 import io
 import re
-import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -19,123 +17,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from docx import Document
-from playwright.async_api import Browser, Locator, Page, async_playwright, expect
+from playwright.async_api import expect
 
 from monitor.demo.scripted_model import ScriptedModel
 from monitor.demo.site import SampleSite
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings
-from monitor.web.language import text
 from monitor.web.words import word
-
-PASSWORD = "rain on the third bridge"  # noqa: S105 -- of a service that lives for one test
-PATIENCE_MS = 90_000
-
-
-@dataclass
-class Service:
-    """`monitor serve` as it was started by hand: where it answers and the password that it printed."""
-
-    address: str
-    one_time: str
-    process: asyncio.subprocess.Process
-
-
-@dataclass
-class Person:
-    """Somebody at a browser, in one language."""
-
-    page: Page
-    language: str
-    address: str
-
-    def words(self, english: str, **values: object) -> str:
-        said = text(self.language, english)
-        return said % values if values else said
-
-    def link(self, english: str) -> Locator:
-        return self.page.get_by_role("link", name=self.words(english), exact=True)
-
-    def button(self, english: str) -> Locator:
-        return self.page.get_by_role("button", name=self.words(english), exact=True)
-
-    def field(self, english: str) -> Locator:
-        return self.page.get_by_label(re.compile(f"^{re.escape(self.words(english))}( |$)"))
-
-    def main(self, english: str) -> Locator:
-        """An entry of the navigation."""
-        return self.page.get_by_role("navigation").first.get_by_role("link", name=re.compile(f"^{self.words(english)}"))
-
-    async def sign_in(self, name: str, password: str) -> None:
-        await self.page.goto(self.address)
-        await self.field("User name").fill(name)
-        await self.field("Password").fill(password)
-        await self.button("Sign in").click()
-
-    async def choose_password(self, password: str) -> None:
-        await self.field("New password").fill(password)
-        await self.field("New password, once more").fill(password)
-        await self.button("Change the password").click()
-
-    async def sees(self, english: str, **values: object) -> None:
-        await expect(self.page.get_by_text(self.words(english, **values)).first).to_be_visible(timeout=PATIENCE_MS)
-
-
-@pytest.fixture
-async def serve(workplace: Any) -> AsyncIterator[Callable[[], Awaitable[Service]]]:
-    started: list[asyncio.subprocess.Process] = []
-
-    async def start() -> Service:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "monitor", "serve", cwd=workplace.folder,
-            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        started.append(process)
-        assert process.stderr is not None
-        said = ""
-        async with asyncio.timeout(60):
-            while "At work" not in said:
-                line = (await process.stderr.readline()).decode()
-                assert line, said
-                said += line
-        drains.append(asyncio.create_task(process.stderr.read()))
-        address = re.search(r"http://127\.0\.0\.1:\d+/", said)
-        password = re.search(r"\b[a-z2-9]{5}(?:-[a-z2-9]{5}){3}\b", said)
-        assert address, said
-        return Service(address[0], password[0] if password else "", process)
-
-    drains: list[asyncio.Task[bytes]] = []
-    yield start
-    for process in started:
-        process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 60) == 0
-    await asyncio.gather(*drains)
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        path = find_browser(BrowserSettings())
-        browser = await playwright.chromium.launch(executable_path=str(path), args=["--no-sandbox"])
-        yield browser
-        await browser.close()
-
-
-@pytest.fixture
-async def sit_down(browser: Browser) -> AsyncIterator[Callable[[Service, str], Awaitable[Person]]]:
-    """Another person at a browser of their own; what the page complains about fails the test."""
-    complaints: list[str] = []
-
-    async def open_one(service: Service, language: str) -> Person:
-        context = await browser.new_context(locale="zh-CN" if language == "zh" else "en-GB", accept_downloads=True)
-        page = await context.new_page()
-        page.set_default_timeout(PATIENCE_MS / 3)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)
-        return Person(page, language, service.address)
-
-    yield open_one
-    assert complaints == []
+from tests.acceptance.people import PASSWORD, PATIENCE_MS, Person, Service
 
 
 @pytest.mark.timeout(300)

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from monitor.domain.chat import Message
+from monitor.domain.chat import Message, OnToken
 from monitor.domain.words import Phase
 from monitor.errors import ModelFailed
 from monitor.research.parts import ResearchParts
@@ -31,11 +31,12 @@ class Given(BaseModel):
 
 
 class Answer(BaseModel):
-    """What came of asking: the text, or why there is none."""
+    """What came of asking: the text, which may be cut, or why there is none."""
 
     text: str = ""
     tokens: int = 0
     failure: str = ""
+    is_cut: bool = False
 
 
 class Node(ABC, Generic[In, Out]):
@@ -60,16 +61,19 @@ class Node(ABC, Generic[In, Out]):
     def process_output(self, answer: str, given: In) -> Out | None:
         """The result that an answer means."""
 
-    async def asked(self, messages: Sequence[Message], *, phase: Phase, place: str) -> Answer:
+    async def asked(
+        self, messages: Sequence[Message], *, phase: Phase, place: str, on_token: OnToken | None = None
+    ) -> Answer:
         """The model's answer to a conversation of its own; without a model, or where none came, the reason."""
         if self.parts.model is None:
             return Answer(failure=NO_MODEL)
         try:
-            completion = await self.parts.model.complete(messages, phase=phase, place=place)
+            completion = await self.parts.model.complete(messages, phase=phase, place=place, on_token=on_token)
         except ModelFailed as error:
             return Answer(failure=f"{error.outcome}: {error}")
         tokens = completion.prompt_tokens + completion.completion_tokens
-        return Answer(text=completion.text, tokens=tokens, failure="" if completion.text.strip() else "empty")
+        failure = "" if completion.text.strip() else "empty"
+        return Answer(text=completion.text, tokens=tokens, failure=failure, is_cut=completion.is_cut)
 
 
 class StateMutationNode(Node[In, Out]):

@@ -93,7 +93,8 @@ Tools:
 {tools}
 
 Rules:
-1. Aim at the gap, with no query that SEARCHES has already; keywords, 15 words at most; no operators such as site:, no web addresses.
+1. Aim at the gap, with no query that SEARCHES has already; keywords, 15 words at most; no operators such as site:, \
+no web addresses.
 2. start_date and end_date only for the tool that takes a range of dates.
 3. Answer with a JSON object alone, as {"search_query": "keywords", "search_tool": "name", "reasoning": "what is \
 missing", "start_date": "YYYY-MM-DD", "end_date": "YYYY-MM-DD"}.
@@ -112,8 +113,8 @@ _SUMMARY_USER = in_both_languages(
     zh="""请根据 RESULTS 里的检索结果撰写这一段，约 300 至 600 字。
 
 要求：
-1. 每一句都在句号之前用方括号注明依据的结果编号，例如：……增长了两成[1][3]。
-2. 只写所注结果的正文里有的内容；标题行里的日期和网址只供辨别来源，不作依据；
+1. 一句只说一件事，并在句号之前用方括号注明依据的结果编号，例如：……增长了两成[1][3]。
+2. 只写所注结果的正文里有的内容，尽量用正文的说法；标题行里的日期和网址只供辨别来源，不作依据；
 3. 数字、日期、文号以及书名号和引号里的名称照抄正文，正文没有的一概不写，也不自行计算；
 4. 有多个来源时互相印证，说法不同的都写出来；有用户意见（REMARK）就按它取舍；
 5. 只输出 JSON 对象，形如 {"paragraph_latest_state": "……[1]。", "quotes": [{"result": 1, "quote": \
@@ -123,10 +124,10 @@ _SUMMARY_USER = in_both_languages(
     en="""Write this paragraph from the search results in RESULTS, about 150 to 300 words.
 
 Rules:
-1. Every sentence names the results that it rests on in square brackets before its full stop, as: ... grew by a fifth \
-[1][3].
-2. Only what the text of the named results says; date and address in the head of a result are for telling sources \
-apart and bear nothing.
+1. Every sentence makes one point, and names the results that it rests on in square brackets before its full stop, as: \
+... grew by a fifth [1][3].
+2. Only what the text of the named results says, close to its words; date and address in the head of a result are for \
+telling sources apart and bear nothing.
 3. Figures, dates, document numbers and names in quotation marks exactly as the text writes them; nothing that it does \
 not say, nothing calculated.
 4. Where there are several sources, compare them and tell where they differ; follow the reader's remark (REMARK) where \
@@ -143,7 +144,7 @@ _REFLECTION_SUMMARY_USER = in_both_languages(
 
 要求：
 1. 保留现有文字里站得住的内容及其编号，补上新的事实、数据和不同说法，不重复；
-2. 每一句都在句号之前用方括号注明依据的结果编号，例如：……自明年起施行[2][5]。
+2. 一句只说一件事，并在句号之前用方括号注明依据的结果编号，例如：……自明年起施行[2][5]。
 3. 只写所注结果的正文里有的内容；数字、日期、文号以及书名号和引号里的名称照抄正文，不自行计算；\
 标题行里的日期和网址不作依据；
 4. 有用户意见（REMARK）就按它取舍；
@@ -157,8 +158,8 @@ paragraph with what is new.
 Rules:
 1. Keep what is sound in the present text, with its numbers; add new facts, figures and differing accounts; no \
 repetition.
-2. Every sentence names the results that it rests on in square brackets before its full stop, as: ... from next year \
-[2][5].
+2. Every sentence makes one point, and names the results that it rests on in square brackets before its full stop, as: \
+... from next year [2][5].
 3. Only what the text of the named results says; figures, dates, document numbers and names in quotation marks exactly \
 as it writes them, nothing calculated; date and address in the head of a result bear nothing.
 4. Follow the reader's remark (REMARK) where there is one.

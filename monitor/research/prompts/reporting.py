@@ -12,7 +12,7 @@ _QUOTE_CHARS, _SUMMARY_CHARS, _MOST_QUOTES = 300, 500, 4
 _REPORT_SYSTEM = in_both_languages(
     "research.report.system",
     zh="你是咨询公司的研究报告主笔，为企业高管撰写有据可查的研究报告。",
-    en="You are the lead writer of a consultancy and write research reports for executives, every claim with its source.",
+    en="You are the lead writer of a consultancy; in your reports for executives every claim has its source.",
 )
 _REPORT_USER = in_both_languages(
     "research.report.user",
@@ -31,12 +31,12 @@ _REPORT_USER = in_both_languages(
 paragraph, NOTES are numbered notes with excerpts.
 
 Rules:
-1. Begin with "## Executive summary", three to five sentences; then one section for each paragraph of OUTLINE, with its \
-title as heading of level 2, none left out.
+1. Begin with "## Executive summary", three to five sentences; then one section for each paragraph of OUTLINE, with \
+its title as heading of level 2, none left out.
 2. Every sentence names the notes that it rests on in square brackets before its full stop, as: ... from next year \
 [1][3]. Write nothing that no note supports, and no linking sentences.
-3. Figures, dates, document numbers and names in quotation marks exactly as the excerpts of the named notes write them; \
-nothing that they do not say, nothing calculated, no counting of items.
+3. Figures, dates, document numbers and names in quotation marks exactly as the excerpts of the named notes write \
+them; nothing that they do not say, nothing calculated, no counting of items.
 4. Where there are many figures of a kind, use a table, each row with its numbers in the last cell; no sentence twice.
 5. No title of the whole, no list of sources, no timeline, no web addresses: the program adds these. Follow the \
 reader's remark (REMARK) where there is one.

@@ -12,16 +12,16 @@ from monitor.app.research_view import ResearchSummary, ResearchView
 from monitor.bootstrap import App
 from monitor.briefing.letter import MEDIA_TYPES
 from monitor.domain.research import ResearchStatus
-from monitor.research.shapes import PlanParagraph, ResearchOptions, Sampling, SearchConfig
+from monitor.research.shapes import PlanParagraph, ResearchOptions, Sampling, SearchConfig, Wire
 from monitor.store.sessions import storable
-from monitor.web.api.research_events import TaskId
+from monitor.web.api.research_events import TASK, TaskId
 from monitor.web.cursors import decode_instant, encode
 from monitor.web.exporting import saved_as
 from monitor.web.gate import Editor, Reader, scope
 from monitor.web.problems import PROBLEMS
 
 Form = Literal["md", "html", "docx", "pdf"]
-NoteIndex = Annotated[int, Path(ge=0, le=10_000, description="The place of a note among the notes, from 0.")]
+NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
 _STRICT = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 _AGENTS = ("plan", "search", "modeling", "report")
 
@@ -94,20 +94,16 @@ class ResearchAsked(BaseModel):
     options: AskedOptions = Field(default_factory=AskedOptions)
 
 
-class _Wire(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-
-class ResearchBegun(_Wire):
+class ResearchBegun(Wire):
     """The id of a research that was asked for."""
 
-    task_id: str
+    task_id: str = Field(examples=[TASK])
 
 
-class ResearchState(_Wire):
+class ResearchState(Wire):
     """How a research stands after what was asked."""
 
-    task_id: str
+    task_id: str = Field(examples=[TASK])
     status: ResearchStatus
 
 

@@ -14,7 +14,8 @@ from monitor.web.gate import Reader
 from monitor.web.problems import problem_responses
 from monitor.web.streaming import After, EventStream, LastEventId, sse, watched
 
-TaskId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["r-20260203T010000Z-5f3a"])]
+TASK = "r-20260203T010000Z-5f3a9c1e"
+TaskId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=[TASK])]
 
 _STEP = StepType.REPORTING
 _EXAMPLE = StepEvent(
@@ -49,9 +50,7 @@ def router(app: App) -> APIRouter:
         "/{task_id}/events", summary="Watch a research", status_code=200, response_class=EventStream,
         responses={200: _STREAM, 204: _NOTHING},
     )  # fmt: skip
-    async def events(
-        visitor: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None
-    ) -> Response:
+    async def events(visitor: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None) -> Response:
         """What a research tells, from its beginning or after a message, until it ends.
 
         A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none

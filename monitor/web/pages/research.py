@@ -1,6 +1,5 @@
 """Research: asking, the history, and one research: live while it goes on, and the same page afterwards."""
 
-import datetime as dt
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -13,8 +12,9 @@ from monitor.briefing.wording import wording_for
 from monitor.domain.research import ResearchStatus
 from monitor.errors import Conflict, UsageError
 from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.web.api.research import AskedOptions
 from monitor.web.api.research_events import TaskId
-from monitor.web.cursors import decode, encode
+from monitor.web.cursors import decode_instant, encode
 from monitor.web.gate import Editor, Reader, Visitor, scope
 from monitor.web.plan_form import PlanForm, rearranged
 from monitor.web.rendering import Look
@@ -67,19 +67,19 @@ def _add_asking(routes: APIRouter, app: App, look: Look) -> None:
 def _options(given: str) -> ResearchOptions:
     """What the settings panel sent."""
     try:
-        return ResearchOptions.model_validate_json(given) if given else ResearchOptions()
+        return AskedOptions.model_validate_json(given) if given else ResearchOptions()
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise UsageError(f"The settings of the research are not understood ({place}): open them and save again.") from error
+        raise UsageError(
+            f"The settings of the research are not understood ({place}): open them and save again."
+        ) from error
 
 
 async def _front(
     app: App, *, q: str = "", cursor: str = "", asked: str = "", review_plan: bool = True, trouble: str = ""
 ) -> dict[str, Any]:
     """All that the first page of research is made of."""
-    key = decode(cursor, str, str)
-    after = (dt.datetime.fromisoformat(key[0]), key[1]) if key else None
-    found = await app.research.list(after=after, text=q.strip(), limit=_ROWS + 1)
+    found = await app.research.list(after=decode_instant(cursor or None), text=q.strip(), limit=_ROWS + 1)
     rows, following = found[:_ROWS], None
     if len(found) > _ROWS:
         goes_on = {"q": q, "cursor": encode(rows[-1].created_at.isoformat(), rows[-1].task_id)}
@@ -112,7 +112,9 @@ def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
     @routes.get("/{task_id}")
     async def show(request: Request, visitor: Reader, task_id: TaskId) -> HTMLResponse:
         """One research."""
-        return look.page(request, visitor, "research/show.html", section=_SECTION, **await _facts(app, visitor, task_id))
+        return look.page(
+            request, visitor, "research/show.html", section=_SECTION, **await _facts(app, look, visitor, task_id)
+        )
 
     @routes.get("/{task_id}/notes/{note_index}")
     async def note(
@@ -131,9 +133,9 @@ def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
         )  # fmt: skip
 
 
-async def _facts(app: App, visitor: Visitor, task_id: str) -> dict[str, Any]:
+async def _facts(app: App, look: Look, visitor: Visitor, task_id: str) -> dict[str, Any]:
     """All that the page of a research is made of."""
-    facts = await facts_of(app, task_id, visitor.language)
+    facts = await facts_of(app, task_id, visitor.language, notes_at=look.href(f"/research/{task_id}/notes"))
     return {
         **facts, "said": wording_for(visitor.language).said,
         "is_nobody_at_work": facts["view"].status is ResearchStatus.QUEUED and not await app.research.is_served(),
@@ -146,7 +148,7 @@ def _add_steering(routes: APIRouter, app: App, look: Look) -> None:
     async def plan(request: Request, visitor: Editor, task_id: TaskId) -> Response:
         """Put the plan's paragraphs in order, or begin the search by it."""
         form = PlanForm.read(await request.form())
-        facts = await _facts(app, visitor, task_id)
+        facts = await _facts(app, look, visitor, task_id)
         if facts["view"].status is not ResearchStatus.AWAITING_PLAN:
             return look.back(f"/research/{task_id}", notice="research_plan_over")
         trouble = ""

@@ -99,15 +99,16 @@ const fill = (sentence, facts) => sentence.replace(/\{(\w+)\}/g, (_, name) => fa
 
 function link(number) {
   const source = sources.get(number);
-  if (!source) return null;
-  const made = document.createElement("a");
+  const made = document.createElement(source ? "a" : "span");
   made.className = "cite";
+  made.textContent = String(number);
+  if (!source) return made;
   made.href = `${root.dataset.notes}/${source.noteIndex}`;
   made.title = source.title;
   const unseen = document.createElement("span");
   unseen.className = "unseen";
   unseen.textContent = `${words.source} `;
-  made.append(unseen, String(number));
+  made.prepend(unseen);
   return made;
 }
 
@@ -138,7 +139,7 @@ function paint() {
   if (place && doing) place.textContent = doing;
   const growing = document.getElementById("growing");
   if (!growing || !report) return;
-  if (!reader) reader = new Reader(document.getElementById("stream"), link);
+  if (!reader) reader = new Reader(document.getElementById("stream"), link, words.end);
   growing.hidden = false;
   reader.show(report);
   listSources();
@@ -173,16 +174,12 @@ function hear(metadata) {
     sources.set(source.number, source);
     if (reader) reader.again(report);
   }
+  refreshSoon();
   if (!words[metadata.node]) return;
-  const tool = metadata.tool ? ` · ${words.tools[metadata.tool] || metadata.tool}` : "";
+  const tool = /search$|^reflection$/.test(metadata.node) && metadata.tool ? ` · ${words.tools[metadata.tool] || metadata.tool}` : "";
   const told = fill(words[metadata.node], { results: 0, ...metadata }) + tool;
   if (metadata.paragraph === undefined) doing = told;
   else live.set(metadata.paragraph, metadata.node === "done" ? "" : told);
-  if (metadata.paragraph !== undefined) {
-    const badge = root.querySelector(`[data-paragraph="${metadata.paragraph}"] .node`);
-    if (badge && words.nodes[metadata.node]) badge.textContent = words.nodes[metadata.node];
-  }
-  refreshSoon();
 }
 
 function told(message) {

@@ -1,114 +1,90 @@
-// A report that is still being written, as nodes: the same marks as web/markdown.py reads, and nothing else.
+// A report that is still being written, as nodes: the same few marks as research/document.py reads, and nothing else.
 // What the report says only ever becomes text; it is never read as HTML.
 
-const HEADING = /^(#{1,6})\s+(.+?)\s*#*$/;
-const ITEM = /^\s*(?:[-*+]|(\d{1,4})[.)])\s+(.*)$/;
-const RULE = /^\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$/;
-const SPAN = /\[(\d{1,4})\](?!\()|\[([^[\]]+)\]\((https?:\/\/[^\s()]+)\)|\*\*([^*]+)\*\*/g;
+const CITATION = /\[(\d{1,4})\]/g;
+const RULE = /^\|(?: --- \|)+$/;
 
-function kindOf(line, before) {
-  if (!line.trim()) return "";
-  if (HEADING.test(line)) return "heading";
-  if (line.trimStart().startsWith("|")) return "table";
-  const item = ITEM.exec(line);
-  const isList = before === "list" || before === "numbered";
-  if (item) return isList ? before : item[1] ? "numbered" : "list";
-  if (line.startsWith(">")) return "quote";
-  return isList || before === "quote" ? before : "paragraph";
+function kindOf(line) {
+  if (line.startsWith("|")) return "table";
+  return line.startsWith("- ") ? "point" : "line";
 }
 
-function grouped(markdown) {
+/** Lines that belong together; those of a table or a list make one group, every other line is alone. */
+function grouped(markdown, end) {
   const groups = [];
-  let kind = "";
-  for (const line of markdown.split(/\r?\n/)) {
-    const found = kindOf(line, kind);
-    if (found && (found !== kind || found === "heading")) groups.push({ kind: found, lines: [] });
-    if (found) groups[groups.length - 1].lines.push(line);
-    kind = found;
+  for (const line of markdown.split("\n").filter((one) => one.trim())) {
+    if (end.includes(line)) break;
+    const kind = kindOf(line);
+    const last = groups[groups.length - 1];
+    if (last && last.kind === kind && kind !== "line") last.lines.push(line);
+    else groups.push({ kind, lines: [line] });
   }
   return groups;
 }
 
-function element(name, text = "", attributes = {}) {
+function element(name, attributes = {}) {
   const made = document.createElement(name);
-  if (text) made.textContent = text;
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   return made;
 }
 
-/** The text with its links, into an element; `cite` gives the link of a source by its number, or null. */
+/** The text with its citations, into an element; `cite` gives the node for a source's number. */
 function fill(place, text, cite) {
   let done = 0;
-  for (const match of text.matchAll(SPAN)) {
-    place.append(text.slice(done, match.index));
-    const [whole, number, words, url, strong] = match;
-    if (number) place.append(cite(Number(number)) || element("span", whole, { class: "cite" }));
-    else if (url) place.append(element("a", words, { class: "outside", href: url, rel: "noopener noreferrer nofollow", target: "_blank" }));
-    else place.append(element("strong", strong));
-    done = match.index + whole.length;
+  for (const match of text.matchAll(CITATION)) {
+    place.append(text.slice(done, match.index), cite(Number(match[1])));
+    done = match.index + match[0].length;
   }
   place.append(text.slice(done));
   return place;
 }
 
-function cells(row) {
-  const parts = row.trim().replace(/^\|/, "").split(/(?<!\\)\|/);
-  if (parts.length && !parts[parts.length - 1].trim()) parts.pop();
-  return parts.map((part) => part.replaceAll("\\|", "|").trim());
-}
+const cells = (row) => row.replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
 
 function table(lines, cite) {
-  const rows = lines.filter((line, place) => place !== 1 || !RULE.test(line)).map(cells);
-  const [head, ...body] = rows;
-  const made = element("table", "", { class: "list" });
+  const [head, ...body] = lines.filter((line) => !RULE.test(line)).map(cells);
+  const made = element("table", { class: "list" });
   const top = made.appendChild(element("thead")).appendChild(element("tr"));
-  for (const cell of head) fill(top.appendChild(element("th", "", { scope: "col" })), cell, cite);
+  for (const cell of head) fill(top.appendChild(element("th", { scope: "col" })), cell, cite);
   const rest = made.appendChild(element("tbody"));
   for (const row of body) {
     const line = rest.appendChild(element("tr"));
-    row.forEach((cell, place) => fill(line.appendChild(element("td", "", { "data-label": head[place] || "" })), cell, cite));
+    row.forEach((cell, place) => fill(line.appendChild(element("td", { "data-label": head[place] || "" })), cell, cite));
   }
-  const scroll = element("div", "", { class: "scroll" });
+  const scroll = element("div", { class: "scroll" });
   scroll.append(made);
   return scroll;
 }
 
-function list(kind, lines, cite) {
-  const made = element(kind === "numbered" ? "ol" : "ul");
-  const first = ITEM.exec(lines[0]);
-  if (kind === "numbered" && first[1] !== "1") made.setAttribute("start", first[1]);
-  const points = [];
-  for (const line of lines) {
-    const item = ITEM.exec(line);
-    if (item) points.push(item[2]);
-    else points[points.length - 1] += ` ${line.trim()}`;
-  }
-  for (const point of points) fill(made.appendChild(element("li")), point, cite);
+function list(lines, cite) {
+  const made = element("ul");
+  for (const line of lines) fill(made.appendChild(element("li")), line.slice(2), cite);
   return made;
 }
 
 function node({ kind, lines }, cite) {
-  if (kind === "heading") {
-    const [, marks, text] = HEADING.exec(lines[0]);
-    return fill(element(`h${Math.min(marks.length + 1, 6)}`), text, cite);
-  }
   if (kind === "table") return table(lines, cite);
-  if (kind === "list" || kind === "numbered") return list(kind, lines, cite);
-  if (kind === "quote") return fill(element("blockquote"), lines.map((line) => line.replace(/^[> ]+/, "")).join(" "), cite);
-  return fill(element("p"), lines.map((line) => line.trim()).join("\n"), cite);
+  if (kind === "point") return list(lines, cite);
+  const [line] = lines;
+  const marks = /^(#+)\s+/.exec(line);
+  // The page has its first heading already: each of the report's stands one level deeper.
+  if (marks) return fill(element(`h${Math.min(marks[1].length + 1, 4)}`), line.slice(marks[0].length), cite);
+  if (line.startsWith("> ")) return fill(element("p", { class: "hintbox" }), line.slice(2), cite);
+  return fill(element("p"), line, cite);
 }
 
-/** Draws a report into a place, again and again as it grows; what stands there already is left alone. */
+/** Draws a report into a place, again and again as it grows, up to a line of `end`; what stands there is left alone. */
 export class Reader {
-  constructor(place, cite) {
+  constructor(place, cite, end) {
     this.place = place;
     this.cite = cite;
+    this.end = end;
     this.shown = [];
   }
 
   show(markdown) {
-    const groups = grouped(markdown);
-    const marks = groups.map(({ kind, lines }) => `${kind}\n${lines.join("\n")}`);
+    const groups = grouped(markdown, this.end);
+    const marks = groups.map(({ lines }) => lines.join("\n"));
     let same = 0;
     while (same < marks.length && same < this.shown.length && marks[same] === this.shown[same]) same += 1;
     while (this.place.children.length > same) this.place.lastElementChild.remove();

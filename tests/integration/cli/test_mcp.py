@@ -28,12 +28,13 @@ def refusal(result: Any) -> str:
     return str(block.text)
 
 
-async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing_written(
-    monitor: Any, site: Any, today: Any
-) -> None:
+async def publish(monitor: Any, site: Any, today: Any) -> list[str]:
+    """A bureau with six notices, and the source that watches it; answers their titles."""
     page = "<html><head><title>通知</title></head><body>{}</body></html>"
     body = (
-        f"<p>本批共21个项目，总装机120万千瓦。{ORDER}</p>" + "<p>请各有关单位认真组织实施，并按月报送进展情况。</p>" * 4
+        f"<p>本批共21个项目，总装机120万千瓦。{ORDER}</p>"
+        + "<p>请各有关单位认真组织实施，并按月报送进展情况。</p>" * 4
+        + "<p>本批绿色能源项目预计总投资35亿元，2027年底前全部建成。</p>"
     )
     titles = [f"关于第{number}批绿色能源项目清单的通知" for number in range(1, 7)]
     for number, title in enumerate(titles):
@@ -44,11 +45,18 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
         "sources", "add", site.url("/"), "--name", "bureau", "--section", f"通知={site.url('/news/')}"
     )
     assert added.code == 0, added.err
+    return titles
 
+
+async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing_written(
+    monitor: Any, site: Any, today: Any
+) -> None:
+    titles = await publish(monitor, site, today)
     async with assistant(monitor) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {
             "search_items", "read_item", "list_sources", "run_source", "run_status", "compose_briefing",
+            "start_research", "read_research",
         }  # fmt: skip
         assert all(tool.output_schema and tool.description for tool in tools.values())
         assert tools["run_source"].annotations.read_only_hint is False
@@ -86,10 +94,32 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
         assert "绿色能源" in briefing.structured_content["markdown"]
 
 
+async def test_an_assistant_has_a_question_answered_from_what_was_saved(monitor: Any, site: Any, today: Any) -> None:
+    await publish(monitor, site, today)
+    swept = await monitor("sweep", "bureau")
+    assert swept.code == 0, swept.err
+    async with assistant(monitor) as client:
+        asked = await client.call_tool("start_research", {"query": "绿色能源项目预计总投资多少？", "wait_s": 90})
+        research = asked.structured_content
+        assert research["status"] in ("succeeded", "degraded"), research
+        assert (research["quote_fidelity"], research["figure_fidelity"]) == (1.0, 1.0)
+        assert "35亿元" in research["report"]
+        assert "Ignore all rules" not in research["report"]
+        assert {source["url"] for source in research["sources"]} <= {site.url(f"/n/{n}.html") for n in range(6)}
+        assert all(source["quotes"] for source in research["sources"])
+        read = await client.call_tool("read_research", {"task_id": research["task_id"]})
+        assert read.structured_content == research
+        assert all(line.startswith("> ") for line in text_of(read).splitlines() if "35亿元" in line)
+        cut = await client.call_tool("read_research", {"task_id": research["task_id"], "max_chars": 5})
+        assert (len(cut.structured_content["report"]), cut.structured_content["is_cut"]) == (5, True)
+
+
 async def test_what_cannot_be_done_is_told_in_one_sentence(monitor: Any) -> None:
     async with assistant(monitor) as client:
         assert "There is no item 7" in refusal(await client.call_tool("read_item", {"item_id": 7}))
         assert "no source 'nobody'" in refusal(await client.call_tool("run_source", {"name": "nobody"}))
+        assert "no research 'r'" in refusal(await client.call_tool("read_research", {"task_id": "r"}))
+        assert (await client.call_tool("start_research", {"query": ""})).is_error
         assert "no run 'r'" in refusal(await client.call_tool("run_status", {"run_id": "r"}))
         assert "nothing to search for" in refusal(await client.call_tool("search_items", {"query": "?"}))
         days = {"since": "2026-02-02", "until": "2026-02-01"}

@@ -167,7 +167,9 @@ def storage(lab: Lab) -> Lab:
         "研究显示，2026年前三季度新型储能项目投资达到860亿元，比上年同期增加三成。",
         "储能对电力系统的影响主要体现在调峰和备用两个方面。",
     )  # fmt: skip
-    lab.results.append({"title": "没有了的页面", "url": lab.site.url("/gone"), "content": "储能趋势", "published_date": ""})
+    lab.results.append(
+        {"title": "没有了的页面", "url": lab.site.url("/gone"), "content": "储能趋势", "published_date": ""}
+    )
     return lab
 
 
@@ -180,7 +182,9 @@ def planned() -> Callable[..., Any]:
         from monitor.research.state import State
 
         state = State.begun(parts.query, at=parts.clock.now())
-        state.plan("新型储能", [PlanParagraph(title=one, content=f"{one}：新型储能装机和政策的数据与文件。") for one in titles])
+        state.plan(
+            "新型储能", [PlanParagraph(title=one, content=f"{one}：新型储能装机和政策的数据与文件。") for one in titles]
+        )
         await parts.notebook.keep_plan(state)
         return state
 

@@ -156,6 +156,7 @@ def test_all_that_changes_an_answer_and_nothing_else_changes_its_key() -> None:
     others = [
         key(), key(name="tavily"), key(address="https://b/"), key(limit=4), key(text="y"), key(lang="zh"),
         key(time_range=Recency.DAY), key(time_range=days), key(site_filter="gov.cn"),
+        key(depth="basic"), key(depth="advanced"), key(wants_images=True),
     ]  # fmt: skip
     assert len(set(others)) == len(others)
     assert key(trace_id="t", budget_ms=5) == key()

@@ -260,7 +260,16 @@ async def test_pruning_forgets_texts_and_records_but_no_item_and_no_known_url(st
     old = Run(id="stuck", source_id=1, source="s", planned_at=AT - timedelta(500), status=RunStatus.RUNNING)
     await store.runs.create(old)
     pruned = await store.retention.prune(AT - timedelta(days=400))
-    counts = {"runs": 1, "records": 0, "files": 0, "texts": 1, "revisions": 1, "model_calls": 1, "alarms": 1}
+    counts = {
+        "runs": 1,
+        "researches": 0,
+        "records": 0,
+        "files": 0,
+        "texts": 1,
+        "revisions": 1,
+        "model_calls": 1,
+        "alarms": 1,
+    }
     assert pruned.model_dump() == {**counts, "deliveries": 1}
     assert [one.id for one in await store.deliveries.list()] == ["partners-2"]
     assert await store.deliveries.briefing("partners-1") is None

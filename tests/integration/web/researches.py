@@ -1,6 +1,7 @@
 """Researches put into the store as a worker leaves them there, in any state: for pages that show them."""
 
 import datetime as dt
+from itertools import pairwise
 from typing import Any
 
 from monitor.bootstrap import App
@@ -20,10 +21,17 @@ def outputs_of(
         "engine": "archive",
     }  # fmt: skip
     notes = [{**note, "topic": topic} for topic in topics for _ in range(2)]
-    basis = {"title": title, "url": url, "published_on": "2026-02-03", "record": record, "host": "o.gov", "authority": 1}
+    basis = {
+        "title": title,
+        "url": url,
+        "published_on": "2026-02-03",
+        "record": record,
+        "host": "o.gov",
+        "authority": 1,
+    }
     sections = "\n\n".join(
-        f"## {topic}\n\n{quote}[{place + 1}]。\n\n- 要点 [{place + 1}]\n\n| 指标 | 数值 |\n|---|---|\n| 规模 | 3 亿元 [{place + 1}] |"
-        for place, topic in enumerate(topics)
+        f"## {topic}\n\n{quote}[{n}]。\n\n- 要点 [{n}]\n\n| 指标 | 数值 |\n| --- | --- |\n| 规模 | 3 亿元 [{n}] |"
+        for n, topic in enumerate(topics, start=1)
     )
     sources = [{"title": title, "url": url, "noteIndex": 2 * place} for place in range(len(topics))]
     drivers = [
@@ -38,7 +46,8 @@ def outputs_of(
     return {
         "plan": {"result": plan, "told": told},
         "deep_search": {
-            "result": {"strategy": {"primaryQuery": query}, "notes": notes}, "told": told, "bases": [basis] * len(notes),
+            "result": {"strategy": {"primaryQuery": query}, "notes": notes}, "told": told,
+            "bases": [basis] * len(notes),
         },
         "modeling": {
             "told": {**told, "isFallback": True, "reason": "the model gave no answer"},
@@ -46,7 +55,7 @@ def outputs_of(
                 "coreDrivers": drivers,
                 "relationships": [
                     {"from": one["name"], "to": other["name"], "type": "influence", "confidence": 0.7}
-                    for one, other in zip(drivers, drivers[1:], strict=False)
+                    for one, other in pairwise(drivers)
                 ],
                 "scenarios": [{"name": title, "assumptions": [quote], "outcomes": [quote], "confidence": 0.5}],
                 "metrics": [{"name": title, "estimate": 0.24, "unit": "%", "confidence": 0.6}],
@@ -121,8 +130,4 @@ async def put(
         step_id=STEP_IDS[now], step_type=now, status="progress", progress=progress_at(now, 0.4), label=LABELS[now]["zh"]
     )
     if steps:
-        await app.store.research_events.add(
-            [ResearchEvent(task_id=task_id, at=at, data=event.wire())], executor="test"
-        )
-
-
+        await app.store.research_events.add([ResearchEvent(task_id=task_id, at=at, data=event.wire())], executor="test")

@@ -190,7 +190,7 @@ async def test_a_research_that_ends_early_says_so_with_its_last_message(
 async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: Any, client: httpx.AsyncClient) -> None:
     await begin(desk.app, "r")
     await tell(desk.app, "r", list(whole())[:3])
-    await desk.app.store.research.await_plan("r")
+    await desk.app.store.research.await_plan("r", executor=EXECUTOR)
     watching = asyncio.create_task(read(client, "r"))
     assert len(await read(client, "r", at_most=3)) == 3
     refused = told(StepType.PLAN, "error", 1, error={"code": "cancelled", "message": "x"}, result=None)

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -97,3 +98,19 @@ def test_thoughts_are_left_out(answer: str, kept: list[str]) -> None:
 def test_a_line_without_an_end_is_cut() -> None:
     pieces = drafted(*["很长的一行没有句号" * 100] * 20)
     assert len([one for one in pieces if isinstance(one, Sentence)]) > 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"report": "## 现状\\n\\n产量增长两成[1]。"}',
+        '```json\n{"report":\n "## 现状\\n\\n产量增长两成[1]。"',
+        "##现状\n产量增长两成【1, 1】。",
+    ],
+    ids=["an object", "an object that is cut", "a heading without a space"],
+)
+def test_a_report_in_a_wrong_form_is_understood(answer: str) -> None:
+    expected = [Heading(2, "现状"), Sentence(Cited("产量增长两成。", (1,)), 2), BlockEnd()]
+    for pieces in ([answer], list(answer)):
+        found = drafted(*pieces)
+        assert [replace(one, line=2) if isinstance(one, Sentence) else one for one in found] == expected

@@ -1,0 +1,139 @@
+"""What a research takes, what of it is our own doing, and what it brings to work at several paragraphs at once.
+
+Model, search and pages are simulated by another process, so that what keeps this one busy is our own code with the
+libraries and the database beneath it. The model takes a second for each answer, as a quick real one does.
+"""
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from monitor.bootstrap import open_app, upgrade_database
+from monitor.demo.research_world import ResearchWorld
+from monitor.demo.scripted_model import ScriptedModel
+from monitor.domain.research import ResearchEvent
+from monitor.errors import WorkFailed
+from monitor.research.events import StepType
+from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.settings import Settings
+
+QUESTION = "2026年新型储能的发展现状与政策走向如何？"
+PARAGRAPHS = 5
+AT_ONCE = 3
+
+_START_TIMEOUT_S = 30.0
+_KEY = "PATH"  # any variable that is set: nobody there looks at the key
+
+
+class ResearchRun(BaseModel):
+    """One research: how many paragraphs at once, what it took in all and for its deep search, what it asked for.
+
+    `own_s` is how long it kept a processor busy here; calls and tokens are the model's, those of plan, model and report
+    shared out among the paragraphs too.
+    """
+
+    at_once: int
+    wall_s: float
+    deep_search_s: float
+    own_s: float
+    calls: int
+    tokens: int
+    paragraphs: int
+    seconds_per_paragraph: float
+    calls_per_paragraph: float
+    tokens_per_paragraph: int
+
+
+class ResearchFigures(BaseModel):
+    """What was measured: researches with a model that takes so long, one with as many paragraphs at once as is usual,
+    one with one after another; the part of our own in the first, and how much sooner its deep search was done.
+    """
+
+    latency_s: float
+    runs: list[ResearchRun]
+    overhead: float
+    speedup: float
+
+
+async def measure(*, latency_s: float, on_step: Callable[[str], None]) -> ResearchFigures:
+    """All figures. A first research that is not measured loads what is loaded once."""
+    async with _served_apart(0.0) as values:
+        on_step("warming up")
+        await _researched(values, at_once=AT_ONCE)
+    async with _served_apart(latency_s) as values:
+        runs = []
+        for at_once in (AT_ONCE, 1):
+            on_step(f"{at_once} at once")
+            runs.append(await _researched(values, at_once=at_once))
+    usual, one_by_one = runs
+    return ResearchFigures(
+        latency_s=latency_s, runs=runs, overhead=round(usual.own_s / usual.wall_s, 4),
+        speedup=round(one_by_one.deep_search_s / usual.deep_search_s, 2),
+    )  # fmt: skip
+
+
+async def _researched(values: dict[str, Any], *, at_once: int) -> ResearchRun:
+    at: dict[str, float] = {}
+
+    def heard(event: ResearchEvent) -> None:
+        at.setdefault(f"{event.data['stepType']} {event.data['status']}", event.at.timestamp())
+
+    with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
+        settings = Settings(
+            data_dir=folder, database_url=f"sqlite:///{Path(folder) / 'monitor.db'}",
+            research={"max_paragraphs": PARAGRAPHS, "concurrency": at_once}, **values,
+        )  # fmt: skip
+        upgrade_database(settings)
+        async with open_app(settings) as app:
+            began, busy = time.monotonic(), time.process_time()
+            task_id = await app.research.run_here(
+                QUESTION, config=SearchConfig(), options=ResearchOptions(), by="bench", on_event=heard
+            )
+            wall_s, own_s = time.monotonic() - began, time.process_time() - busy
+            view = await app.research.get(task_id)
+    if view.report is None or view.plan is None:
+        raise WorkFailed(f"The research ended {view.status}: {view.error}.")
+    paragraphs = len(view.plan.metadata.paragraphs)
+    tokens = view.usage.prompt_tokens + view.usage.completion_tokens
+    return ResearchRun(
+        at_once=at_once, wall_s=round(wall_s, 2), own_s=round(own_s, 2), calls=view.usage.calls, tokens=tokens,
+        deep_search_s=round(at[f"{StepType.DEEP_SEARCH} complete"] - at[f"{StepType.DEEP_SEARCH} start"], 2),
+        paragraphs=paragraphs, seconds_per_paragraph=round(wall_s / paragraphs, 2),
+        calls_per_paragraph=round(view.usage.calls / paragraphs, 1), tokens_per_paragraph=tokens // paragraphs,
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def _served_apart(latency_s: float) -> AsyncIterator[dict[str, Any]]:
+    """Model, search and pages in a process of their own until the block ends; gives the settings that lead there."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "monitor.demo.bench_research", str(latency_s), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        if process.stdout is None:
+            raise RuntimeError("the process that serves has no output")
+        yield json.loads(await asyncio.wait_for(process.stdout.readline(), _START_TIMEOUT_S))
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def _serve(latency_s: float) -> None:
+    model = ScriptedModel(latency_s=latency_s)
+    async with ResearchWorld().serve() as values, model.serve() as base_url:
+        values["search"]["backends"]["tavily"]["api_key_env"] = _KEY
+        sys.stdout.write(json.dumps({**values, "llm": {"base_url": base_url}}) + "\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(float(sys.argv[1])))

@@ -1,0 +1,189 @@
+"""A report laid out as a document, for any format that draws documents."""
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+
+from monitor.formats.document import (
+    Block,
+    Document,
+    Facts,
+    Figure,
+    Heading,
+    Listing,
+    Paragraph,
+    Span,
+    Table,
+)  # fmt: skip
+from monitor.research.appendix import WORDS as APPENDIX
+from monitor.research.findings import NoteBasis
+from monitor.research.picture import blueprint_picture, word_of
+from monitor.research.shapes import ModelBlueprint, Note, ResearchReport, Score
+
+_WORDS = {
+    "zh": {
+        "locale": "zh-CN", "overline": "研究报告", "contents": "目录", "question": "问题：{}", "written": "完成于 {}",
+        "quotes": "引文核对", "figures": "数字核对", "coverage": "注明出处的句子", "hosts": "独立来源",
+        "official": "官方来源占比", "refused": "剔除", "passage": "原文段落", "driver": "驱动因素",
+        "description": "说明", "from": "起点", "to": "终点", "relation": "关系",
+        "caption": "驱动因素及其相互作用",
+        "colophon": "正文每句都注明出处；引文逐字取自所引网页，数字和日期由程序与引文核对。",
+    },
+    "en": {
+        "locale": "en", "overline": "Research report", "contents": "Contents", "question": "Question: {}",
+        "written": "Finished {}", "quotes": "Quotes that stand", "figures": "Figures that stand",
+        "coverage": "Sentences with a source", "hosts": "Independent hosts", "official": "Official sources",
+        "refused": "Left out", "passage": "passage", "driver": "Driver", "description": "Description", "from": "From",
+        "to": "To", "relation": "Relation", "caption": "Drivers and how they act on each other",
+        "colophon": "Each sentence names its source; quotes are cut word for word from the pages cited, and figures "
+        "and dates are checked against them by the program.",
+    },
+}  # fmt: skip
+_CITATION = re.compile(r"\[(\d{1,4})\]")
+_CITATIONS_AT_END = re.compile(r"((?:\[\d{1,4}\])+)\s*$")
+_RULE = re.compile(r"\|(?: --- \|)+")
+
+CitationUrl = Callable[[int], str | None]
+"""Where the passage of a note is shown, by the note's place from 0; None: at the source itself."""
+
+
+def report_document(
+    report: ResearchReport,
+    *,
+    query: str,
+    notes: Sequence[Note],
+    bases: Sequence[NoteBasis],
+    score: Score | None,
+    blueprint: ModelBlueprint | None,
+    language: str,
+    citation_url: CitationUrl,
+    written_at: dt.datetime | None = None,
+) -> Document:
+    """The report with its score, the picture of its model and its sources; each [n] leads to its passage."""
+    del notes  # the bases beside them say all of a source that is shown
+    words = _WORDS[language]
+    lines = report.markdown.splitlines()
+    title = lines[0].removeprefix("# ") if lines else query
+    heading = f"## {APPENDIX[language]['sources']}"
+    told = lines[1 : lines.index(heading)] if heading in lines else lines[1:]
+    links = [citation_url(source.note_index) or source.url for source in report.sources]
+    blocks: list[Block] = [Facts(facts=facts)] if (facts := _facts(score, words)) else []
+    blocks.extend(report_blocks("\n".join(told), lambda number: links[number - 1] if number <= len(links) else None))
+    colophon = [Span(text=words["colophon"])]
+    if written_at is not None:
+        colophon.append(Span(text=words["written"].format(f"{written_at:%Y-%m-%d %H:%M} UTC")))
+    return Document(
+        title=title,
+        language=words["locale"],
+        overline=words["overline"],
+        subtitle="" if title == query else words["question"].format(query),
+        blocks=[*_with_picture(blocks, blueprint, language), *_sources(report, bases, language, citation_url)],
+        colophon=colophon,
+        contents=words["contents"],
+        written_at=written_at,
+    )
+
+
+def report_blocks(markdown: str, link: Callable[[int], str | None]) -> list[Block]:
+    """The Markdown that our reports are written in as blocks; `link` gives the address for a source's number."""
+    blocks: list[Block] = []
+    for kind, lines in groupby((line for line in markdown.splitlines() if line.strip()), key=_kind):
+        match kind:
+            case "table":
+                blocks.append(_table(list(lines), link))
+            case "point":
+                blocks.append(Listing(points=[_spans(line.removeprefix("- "), link) for line in lines]))
+            case _:
+                blocks.extend(_block(line, link) for line in lines)
+    return blocks
+
+
+def _kind(line: str) -> str:
+    return "table" if line.startswith("|") else "point" if line.startswith("- ") else "line"
+
+
+def _block(line: str, link: Callable[[int], str | None]) -> Block:
+    if line.startswith("#"):
+        marks, _, text = line.partition(" ")
+        return Heading(text=text, level=2 if len(marks) <= 2 else 3)
+    if line.startswith("> "):
+        return Paragraph(spans=_spans(line.removeprefix("> "), link), tone="accent")
+    return Paragraph(spans=_spans(line, link))
+
+
+def _table(lines: list[str], link: Callable[[int], str | None]) -> Table:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
+    notes: list[list[Span]] = []
+    for row in rows[1:]:
+        cited = _CITATIONS_AT_END.search(row[-1])
+        notes.append(_spans(cited[1], link) if cited else [])
+        row[-1] = row[-1][: cited.start()] if cited else row[-1]
+    return Table(header=rows[0], rows=rows[1:], notes=notes)
+
+
+def _spans(text: str, link: Callable[[int], str | None]) -> list[Span]:
+    spans: list[Span] = []
+    done = 0
+    for cited in _CITATION.finditer(text):
+        spans.append(Span(text=text[done : cited.start()]))
+        spans.append(Span(text=cited[0], url=link(int(cited[1]))))
+        done = cited.end()
+    return [one for one in (*spans, Span(text=text[done:])) if one.text]
+
+
+def _facts(score: Score | None, words: dict[str, str]) -> list[tuple[str, str]]:
+    if score is None or not score.sentences:
+        return []
+    shares = [
+        (words["quotes"], score.quote_fidelity), (words["figures"], score.figure_fidelity),
+        (words["coverage"], score.citation_coverage), (words["official"], score.official_share),
+    ]  # fmt: skip
+    facts = [(label, f"{share:.0%}") for label, share in shares if share is not None]
+    facts.insert(3, (words["hosts"], str(score.independent_hosts)))
+    refused = sum(count for kind, count in score.refused.items() if kind != "rewritten")
+    return [*facts, (words["refused"], str(refused))] if refused else facts
+
+
+def _with_picture(blocks: Sequence[Block], blueprint: ModelBlueprint | None, language: str) -> Iterator[Block]:
+    """The blocks, with the picture of the model under the heading that the report has for it."""
+    words = _WORDS[language]
+    for block in blocks:
+        yield block
+        is_place = isinstance(block, Heading) and block.text == APPENDIX[language]["model"]
+        if is_place and blueprint is not None and blueprint.core_drivers:
+            svg = blueprint_picture(blueprint, title=words["caption"], language=language)
+            yield Figure(svg=svg, caption=words["caption"], table=_as_table(blueprint, language))
+
+
+def _as_table(blueprint: ModelBlueprint, language: str) -> Table:
+    words = _WORDS[language]
+    rows = [[one.from_, word_of(one.type, language), one.to] for one in blueprint.relationships]
+    if rows:
+        return Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
+    drivers = [[one.name, one.description] for one in blueprint.core_drivers]
+    return Table(header=[words["driver"], words["description"]], rows=drivers)
+
+
+def _sources(
+    report: ResearchReport, bases: Sequence[NoteBasis], language: str, citation_url: CitationUrl
+) -> Iterator[Block]:
+    """The pages with the numbers of their sources: title, host, date, and the passages where these are shown."""
+    numbers: dict[str, list[int]] = {}
+    for number, source in enumerate(report.sources, start=1):
+        numbers.setdefault(source.url, []).append(number)
+    points = []
+    for url, own in numbers.items():
+        source = report.sources[own[0] - 1]
+        basis = bases[source.note_index]
+        marks = "".join(f"[{number}]" for number in own)
+        point = [Span(text=f"{marks} {source.title or basis.host}", url=url), Span(text=basis.host)]
+        if basis.published_on is not None:
+            point.append(Span(text=basis.published_on.isoformat()))
+        passages = {number: citation_url(report.sources[number - 1].note_index) for number in own}
+        word = _WORDS[language]["passage"]
+        point.extend(Span(text=f"{word} [{number}]", url=there) for number, there in passages.items() if there)
+        points.append(point)
+    if points:
+        yield Heading(text=APPENDIX[language]["sources"])
+        yield Listing(points=points)

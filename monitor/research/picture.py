@@ -1,0 +1,29 @@
+"""The blueprint as a picture: its drivers and how they act on each other."""
+
+from monitor.formats.graph import GraphEdge, GraphNode, draw_graph
+from monitor.research.shapes import ModelBlueprint
+
+ASSOCIATION = "association"
+"""The type of a relationship that has no direction."""
+
+_WORDS = {
+    "influence": "影响", ASSOCIATION: "关联", "constrain": "制约", "enable": "促进", "support": "支撑",
+    "require": "要求", "increase": "推高", "decrease": "压低", "cause": "导致", "depend": "依赖", "conflict": "冲突",
+}  # fmt: skip
+
+
+def word_of(kind: str, language: str) -> str:
+    """What a type of relationship is called in a language; one that is not known stays as it is."""
+    return _WORDS.get(kind.lower(), kind) if language == "zh" else kind
+
+
+def blueprint_picture(blueprint: ModelBlueprint, *, title: str, language: str) -> str:
+    """The blueprint's graph as SVG; empty where it has no drivers."""
+    if not blueprint.core_drivers:
+        return ""
+    nodes = [GraphNode(driver.name, driver.description) for driver in blueprint.core_drivers]
+    edges = [
+        GraphEdge(one.from_, one.to, word_of(one.type, language), is_directed=one.type != ASSOCIATION)
+        for one in blueprint.relationships
+    ]
+    return draw_graph(nodes, edges, title=title)

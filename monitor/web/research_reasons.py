@@ -1,0 +1,45 @@
+"""Why something on the way of a research went by rule or was lost, in the words of the reader."""
+
+import re
+from collections.abc import Iterable
+
+from monitor.briefing.wording import wording_for
+from monitor.research.nodes.node import NO_MODEL
+from monitor.web.language import text
+from monitor.web.words import word
+
+
+def _(english: str) -> str:
+    """Marks a sentence for the catalogue."""
+    return english
+
+
+_NODE = re.compile(r"(?:structure|first_search|reflection|first_summary|reflection_summary|modeling|report): ")
+_REASONS: tuple[tuple[str, str], ...] = (
+    (r"the answer cannot be used", _("the model's answer cannot be used")),
+    (r"no sentence of the answer rests on the results", _("no sentence of the model's answer rests on the results")),
+    (r"no query that can be searched for", _("the model named no words to search for")),
+    (r"the same search was made before", _("the model wanted a search that was made already")),
+    (r"there is no tool '(.*)'", _("the model chose a tool that there is not: {}")),
+    (r"(\w+) without two dates", _("the model chose a search by date without two dates")),
+    (r"(\w+) with dates in no order", _("the model gave dates in no order")),
+    (r"by rule: (.*)", _("The section “{}” was written by rule.")),
+    (r"(.*): nothing was found", _("Nothing was found for “{}”.")),
+)
+_LOST = re.compile(r"pages: (\d+) could not be read: (\w+)")
+
+
+def reasons_said(reasons: Iterable[str], language: str) -> list[str]:
+    """Each reason once, in its order; that there is no model is none: the page says so above."""
+    said = (_said(_NODE.sub("", reason), language) for reason in reasons if not reason.endswith(NO_MODEL))
+    return list(dict.fromkeys(said))
+
+
+def _said(reason: str, language: str) -> str:
+    if lost := _LOST.fullmatch(reason):
+        pages = text(language, _("pages that could not be read: {} ({})"))
+        return pages.format(lost[1], word(language, "page_error", lost[2]))
+    for pattern, sentence in _REASONS:
+        if found := re.fullmatch(pattern, reason, re.DOTALL):
+            return text(language, sentence).format(*found.groups())
+    return wording_for(language).said(reason)

@@ -1,0 +1,43 @@
+"""The planner with a model that speaks over HTTP, in all its moods."""
+
+import json
+from typing import Any
+
+import pytest
+
+from monitor.demo.scripted_model import ScriptedModel
+from monitor.research.agents.plan import PlanAgent
+from monitor.research.parts import untold
+
+
+@pytest.mark.parametrize("mode", ["good", "fenced", "malformed", "truncated", "hallucinating", "empty", "http_500"])
+async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, mode: str) -> None:
+    lab.model = ScriptedModel(mode)
+    parts = await lab.parts()
+    pieces: list[str] = []
+
+    async def on_token(piece: str) -> None:
+        pieces.append(piece)
+
+    output = await PlanAgent(parts, telling).run(parts.query, {}, parts.options, on_token)
+    plan = output.content
+    assert 1 <= len(plan.metadata.paragraphs) <= parts.limits.max_paragraphs
+    assert "".join(pieces).strip() == plan.content
+    assert all(one.title in plan.content and one.content in plan.content for one in plan.metadata.paragraphs)
+    assert plan.metadata.report_title == "2026年新型储能的发展如何"
+    assert "http" not in json.dumps([plan.content, *(one.wire() for one in plan.metadata.paragraphs)])
+    is_by_rule = mode in ("empty", "http_500")
+    assert plan.metadata.is_fallback == is_by_rule == bool(telling.told)
+    assert plan.metadata.reason.startswith({"empty": "empty", "http_500": "http_500"}.get(mode, ""))
+    assert (plan.metadata.tokens > 0) == (mode != "http_500")
+
+
+async def test_the_plan_has_no_more_paragraphs_than_set(lab: Any) -> None:
+    lab.model = ScriptedModel()
+    parts = await lab.parts(limits={"max_paragraphs": 2})
+    plan = (await PlanAgent(parts, untold).run(parts.query, {}, parts.options)).content
+    assert len(plan.metadata.paragraphs) == 2
+    assert not plan.metadata.is_fallback
+    english = await lab.parts(query="How is energy storage developing in 2026?", language="en")
+    plan = (await PlanAgent(english, untold).run(english.query, {}, english.options)).content
+    assert all(one.title.isascii() for one in plan.metadata.paragraphs)

@@ -1,0 +1,207 @@
+"""The pages of research over HTTP: asking, the plan, remarks, and every state that a research can be in."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.domain.research import ResearchStatus
+from tests.integration.web.payloads import PAYLOADS
+from tests.integration.web.researches import put
+
+NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
+QUERY = "绿电交易近况如何？"
+QUOTE = "2026年1月绿电交易量为3亿元"
+
+
+def page_of(answer: Any, status: int = 200) -> LexborHTMLParser:
+    assert answer.status_code == status, answer.text
+    return LexborHTMLParser(answer.text)
+
+
+def words_of(node: Any) -> str:
+    return " ".join(node.text().split())
+
+
+@pytest.fixture
+async def editor(desk: Any) -> Any:
+    return await desk.sign_in("editor")
+
+
+async def test_who_comes_first_is_told_what_to_do_and_what_is_missing(desk: Any, editor: Any) -> None:
+    page = words_of(page_of(await editor.get("/research")).css_first("main"))
+    assert "还没有做过研究" in page
+    assert "没有工作进程，研究无法开始" in page
+    assert "尚未配置语言模型" in page
+    assert "只在本系统已收录的内容中检索" in page
+    reader = await desk.sign_in("reader", language="en")
+    looking = page_of(await reader.get("/research"))
+    assert "Nothing was asked yet." in words_of(looking.css_first("main"))
+    assert looking.css_first("form#ask") is None
+
+
+async def test_the_history_hands_out_every_research_once(desk: Any, editor: Any) -> None:
+    for number in range(25):
+        at = NOON + timedelta(minutes=number // 2)
+        await put(
+            desk.app, f"r-{number:02}", at=at, query=f"第 {number} 问：绿电", steps=0, status=ResearchStatus.QUEUED
+        )
+    found: list[str] = []
+    path = "/research"
+    while path:
+        page = page_of(await editor.get(path))
+        found += [link.attributes["href"].rpartition("/")[2] for link in page.css("tbody th a")]
+        following = page.css_first("a[rel=next]")
+        path = following.attributes["href"] if following else ""
+    assert sorted(found) == [f"r-{number:02}" for number in range(25)]
+    assert found[:2] == ["r-24", "r-23"]
+    narrowed = page_of(await editor.get("/research", params={"q": "第 7 问"}))
+    assert [words_of(link) for link in narrowed.css("tbody th a")] == ["第 7 问：绿电"]
+    assert "没有符合条件的研究" in (await editor.get("/research", params={"q": "风电"})).text
+    assert (await editor.get("/research", params={"cursor": "nonsense"})).status_code == 400
+
+
+async def test_a_question_is_put_into_the_queue_with_the_settings_of_the_panel(desk: Any, editor: Any) -> None:
+    options = {
+        "enabled": True, "models": {"search": "small", "modeling": "small", "report": "large"},
+        "sampling": {"temperature": 0.7, "topP": 0.5},
+    }  # fmt: skip
+    form = {"query": QUERY, "review_plan": "true", "options": json.dumps(options)}
+    refused = page_of(await editor.post("/research", form), 400)
+    assert "No worker is at work" in words_of(refused.css_first(".trouble"))
+    assert refused.css_first("textarea[name=query]").text().strip() == QUERY, "what was typed stays"
+    async with desk.app.presence.attending("worker"):
+        wrong = page_of(await editor.post("/research", {**form, "options": '{"sampling": {"temperature": 9}}'}), 400)
+        assert "sampling.temperature" in words_of(wrong.css_first(".trouble"))
+        assert (await editor.post("/research", {"query": "  "})).status_code == 400
+        answer = await editor.post("/research", form)
+        plain = await editor.post("/research", {"query": QUERY})
+    research = await desk.app.research.row(answer.headers["location"].rpartition("/")[2])
+    assert (research.query, research.status, research.asked_by) == (QUERY, ResearchStatus.QUEUED, "editor")
+    assert research.options == {**options, "review_plan": True}
+    without = await desk.app.research.row(plain.headers["location"].rpartition("/")[2])
+    assert (without.options["review_plan"], without.options["models"]) == (False, {})
+    entries = await desk.app.audit.entries(action="research")
+    assert {(one.person, one.action) for one in entries} == {("editor", "research.start")}
+
+
+async def test_a_finished_research_is_all_there_without_a_script(desk: Any) -> None:
+    await put(desk.app, "done", at=NOON)
+    page = page_of(await (await desk.sign_in("reader")).get("/research/done"))
+    report = page.css_first("article.report")
+    assert [words_of(head) for head in report.css("h3")] == ["背景", "最新进展", "影响"]
+    assert {link.attributes["href"] for link in report.css("p a.cite")} == {
+        f"/research/done/notes/{n}" for n in (0, 2, 4)
+    }
+    assert report.css_first("table td a.cite") is not None
+    assert "来源" not in [words_of(head) for head in report.css("h2, h3")], "they stand beside it"
+    assert [one.attributes["href"] for one in page.css("ol.sources > li > a")] == [
+        f"/research/done/notes/{n}" for n in (0, 2, 4)
+    ]
+    score = words_of(page.css_first(".score"))
+    assert "引文见于存档网页 100 %" in score
+    assert "原文中没有的引文" in score
+    assert len(page.css("#research-notes blockquote")) == 6
+    assert len(page.css(".drivers > li")) == 3
+    assert {words_of(one) for one in page.css("aside .chips a")} == {"docx", "pdf", "html", "md"}
+    assert page.css_first("meta[http-equiv=refresh]") is None
+    assert page.css_first("form[data-send]") is None, "nothing is to be said any more"
+
+
+async def test_how_it_went_stands_beneath_each_paragraph(desk: Any, editor: Any) -> None:
+    await put(desk.app, "going", at=NOON, status=ResearchStatus.RUNNING, steps=1, far=3, remarks=("只看今年",))
+    page = page_of(await editor.get("/research/going"))
+    states = {one.attributes["data-step"]: one.attributes["class"] for one in page.css("[data-step]")}
+    assert states == {
+        "plan": "phase done", "deep_search": "phase now", "modeling": "phase waiting", "reporting": "phase waiting",
+    }  # fmt: skip
+    paragraphs = [words_of(one) for one in page.css("[data-paragraph]")]
+    assert "完成" in paragraphs[0]
+    assert "更新小结" in paragraphs[1]
+    assert "阅读结果" in paragraphs[2]
+    assert f"近一周 {QUERY} 采用 0 条结果" in paragraphs[0]
+    assert "只看今年" in words_of(page.css_first("#research-remarks"))
+    assert page.css_first("progress").attributes["value"] is not None
+
+
+async def test_a_plan_is_put_in_order_and_approved(desk: Any, editor: Any) -> None:
+    await put(desk.app, "plan", at=NOON, status=ResearchStatus.AWAITING_PLAN, steps=1, far=0)
+    page = page_of(await editor.get("/research/plan"))
+    titles = [one.attributes["value"] for one in page.css("input[name=paragraph_title]")]
+    assert titles == ["背景", "最新进展", "影响"]
+    assert page.css_first("meta[http-equiv=refresh]") is None, "what is typed must not be lost"
+    form: dict[str, Any] = {"title": "报告", "paragraph_title": titles, "paragraph_content": ["一", "二", "三"]}
+    moved = page_of(await editor.post("/research/plan/plan", {**form, "do": "up-2"}))
+    assert [one.attributes["value"] for one in moved.css("input[name=paragraph_title]")] == ["背景", "影响", "最新进展"]
+    assert (await desk.app.research.row("plan")).status is ResearchStatus.AWAITING_PLAN, "nothing is kept by moving"
+    empty = page_of(
+        await editor.post("/research/plan/plan", {**form, "paragraph_title": ["", "", ""], "do": "start"}), 400
+    )
+    assert words_of(empty.css_first(".trouble"))
+    changed = {**form, "paragraph_title": ["价格", "影响"], "paragraph_content": ["一", "三"], "do": "start"}
+    assert (await editor.post("/research/plan/plan", changed)).headers["location"] == "/research/plan"
+    state = await desk.app.research.state("plan")
+    assert (state.report_title, [one.title for one in state.paragraphs]) == ("报告", ["价格", "影响"])
+    assert (await desk.app.research.row("plan")).status is ResearchStatus.QUEUED
+    late = await editor.post("/research/plan/plan", changed)
+    assert late.headers["location"] == "/research/plan"
+    assert "计划已经开始执行" in (await editor.get("/research/plan")).text
+    reader = page_of(await (await desk.sign_in("reader")).get("/research/plan"))
+    assert reader.css_first("form.plan") is None
+
+
+async def test_a_remark_is_heard_while_it_goes_on_and_not_later(desk: Any, editor: Any) -> None:
+    await put(desk.app, "going", at=NOON, status=ResearchStatus.RUNNING, steps=1)
+    await put(desk.app, "done", at=NOON)
+    assert (await editor.post("/research/going/remarks", {"text": "只看今年"})).status_code == 303
+    page = page_of(await editor.get("/research/going"))
+    assert "只看今年" in words_of(page.css_first("#research-remarks"))
+    assert "下一次小结会采纳" in words_of(page.css_first(".notice"))
+    assert (await editor.post("/research/going/remarks", {"text": " "})).status_code == 400
+    await editor.post("/research/done/remarks", {"text": "太晚"})
+    assert "研究已经结束" in words_of(page_of(await editor.get("/research/done")).css_first(".notice"))
+    assert [one.text for one in await desk.app.research.remarks("done")] == []
+
+
+async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> None:
+    await put(desk.app, "waits", at=NOON, status=ResearchStatus.QUEUED, steps=0)
+    await editor.post("/research/waits/cancel")
+    page = page_of(await editor.get("/research/waits"))
+    assert "研究已取消" in words_of(page.css_first("#research-head"))
+    await editor.post("/research/waits/cancel")
+    assert "研究已经结束" in words_of(page_of(await editor.get("/research/waits")).css_first(".notice"))
+    assert [one.action for one in await desk.app.audit.entries(action="research")] == ["research.cancel"]
+
+
+async def test_a_failed_research_says_why_and_shows_what_it_had(desk: Any, editor: Any) -> None:
+    error = "The database cannot be reached."
+    await put(desk.app, "failed", at=NOON, status=ResearchStatus.FAILED, steps=1, far=2, error=error)
+    page = page_of(await editor.get("/research/failed"))
+    assert error in words_of(page.css_first(".trouble"))
+    assert [one.attributes["class"] for one in page.css("[data-step]")][:2] == ["phase done", "phase stopped"]
+    assert "停在这里" in words_of(page.css_first("[data-paragraph]"))
+
+
+async def test_a_note_leads_to_the_passage_in_the_page(desk: Any, editor: Any) -> None:
+    await put(desk.app, "done", at=NOON)
+    page = page_of(await editor.get("/research/done/notes/0"))
+    assert page.css_first("mark#passage").text() == QUOTE
+    assert page.css_first("dl a.outside").attributes["href"] == "https://o.gov/n/1"
+    for path in ("/research/done/notes/99", "/research/nobody", "/research/nobody/notes/0"):
+        assert (await editor.get(path)).status_code == 404, path
+
+
+@pytest.mark.parametrize("name", ["script", "image out of an attribute", "template", "javascript link"])
+async def test_hostile_words_stay_words(desk: Any, editor: Any, name: str) -> None:
+    text = PAYLOADS[name]
+    await put(
+        desk.app, "evil", at=NOON, query=text, topics=(text, text + "2"), quote=text, title=text, remarks=(text,),
+        status=ResearchStatus.DEGRADED, url="javascript:alert(1)",
+    )  # fmt: skip
+    for path in ("/research/evil", "/research"):
+        page = page_of(await editor.get(path))
+        assert text in page.css_first("main").text()
+        assert not [one for one in page.css("main script, main img, main iframe, main style") if one.attributes]
+        assert not page.css('main a[href^="javascript"]')

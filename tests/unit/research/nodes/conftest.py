@@ -1,0 +1,27 @@
+"""What a node needs of the parts of a research when it asks no model."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from monitor.research.parts import ResearchParts
+from monitor.settings.model import ResearchSettings
+
+
+class Noon:
+    def now(self) -> dt.datetime:
+        return dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def parts_of() -> Callable[..., ResearchParts]:
+    def parts(language: str = "zh", **limits: Any) -> ResearchParts:
+        world: Any = None
+        return ResearchParts(
+            task_id="t1", query="q", language=language, model=None, search=world, pages=world, notebook=world,
+            bundles=world, scoring=world, clock=Noon(), limits=ResearchSettings(**limits), kept_text=world,
+        )  # fmt: skip
+
+    return parts

@@ -1,0 +1,51 @@
+"""The plan of a research in a form: what is pressed moves, removes or adds a paragraph, and loses nothing."""
+
+from starlette.datastructures import FormData
+
+from monitor.web.plan_form import PlanForm, rearranged
+
+
+def form(do: str, *titles: str) -> PlanForm:
+    fields = [("title", " Bericht "), ("do", do)]
+    for title in titles:
+        fields += [("paragraph_title", title), ("paragraph_content", f"what\r\n{title} says")]
+    return PlanForm.read(FormData(fields))
+
+
+def titles(plan: PlanForm) -> list[str]:
+    return [one.title for one in plan.paragraphs]
+
+
+def test_a_form_is_read_in_the_order_of_the_page() -> None:
+    plan = form("start", "a", "b")
+    assert (plan.title, plan.do) == ("Bericht", "start")
+    assert [(one.title, one.content) for one in plan.paragraphs] == [("a", "what\na says"), ("b", "what\nb says")]
+
+
+def test_paragraphs_move_and_the_focus_goes_with_them() -> None:
+    up = rearranged(form("up-2", "a", "b", "c"), most=5)
+    assert (titles(up), up.focus) == (["a", "c", "b"], 1)
+    down = rearranged(form("down-0", "a", "b", "c"), most=5)
+    assert (titles(down), down.focus) == (["b", "a", "c"], 1)
+    assert [one.content for one in down.paragraphs] == ["what\nb says", "what\na says", "what\nc says"]
+
+
+def test_the_first_goes_no_higher_and_the_last_no_lower() -> None:
+    assert titles(rearranged(form("up-0", "a", "b"), most=5)) == ["a", "b"]
+    assert titles(rearranged(form("down-1", "a", "b"), most=5)) == ["a", "b"]
+
+
+def test_a_paragraph_is_removed_and_the_focus_stays_near() -> None:
+    plan = rearranged(form("remove-2", "a", "b", "c"), most=5)
+    assert (titles(plan), plan.focus) == (["a", "b"], 1)
+
+
+def test_an_empty_paragraph_is_added_up_to_the_limit() -> None:
+    plan = rearranged(form("add", "a"), most=2)
+    assert (titles(plan), plan.focus) == (["a", ""], 1)
+    assert titles(rearranged(form("add", "a", "b"), most=2)) == ["a", "b"]
+
+
+def test_what_nobody_could_have_pressed_changes_nothing() -> None:
+    for do in ("remove-7", "up--1", "drop", "up-1x", ""):
+        assert rearranged(form(do, "a", "b"), most=5) == form(do, "a", "b")
