@@ -9,11 +9,14 @@ from monitor.errors import NotFound, UsageError
 from monitor.logs import logger_of
 from monitor.ports import Clock
 from monitor.ranking import prompt as ranking
+from monitor.research import prompts as researching
 from monitor.store import Store
 from monitor.store.sessions import storable
 from monitor.sweep import prompts as sweeping
 
-PROMPTS: dict[str, Prompt] = {one.name: one for one in (*sweeping.PROMPTS, *ranking.PROMPTS, *overview.PROMPTS)}
+_ALL = (*sweeping.PROMPTS, *ranking.PROMPTS, *overview.PROMPTS, *researching.PROMPTS)
+
+PROMPTS: dict[str, Prompt] = {one.name: one for one in _ALL}
 """Every wording, by name, in the order of the work."""
 
 _log = logger_of("prompts")

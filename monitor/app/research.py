@@ -20,6 +20,7 @@ from monitor.ports import Clock, Presence, Steps
 from monitor.research.events import LABELS, STEP_IDS, StepEvent, StepType
 from monitor.research.shapes import Plan, PlanParagraph, ResearchOptions, SearchConfig
 from monitor.research.state import State
+from monitor.research.workflow import ResearchTaskProcessor
 from monitor.store import Store
 
 MOST_CHARS = 2000
@@ -75,6 +76,7 @@ class ResearchDesk(ResearchReading):
         options = options.model_copy(update={"review_plan": False})
         research = self._new(query, config, options, by)
         async with self._presence.attending(_EXECUTOR) as executor:
+            await self.tidy(mine=executor)
             research.status, research.executor = ResearchStatus.RUNNING, executor
             await self._store.research.create(research)
             await self._here(research.id, executor, on_event, cancel_event)
@@ -184,13 +186,16 @@ class ResearchDesk(ResearchReading):
             raise Conflict(f"The research {task_id} has ended already: {research.status}.")
         return status
 
-    async def tidy(self) -> None:
-        """End as failed what a process began outside of the queue and did not live to end; it can be gone on with."""
+    async def tidy(self, *, mine: str | None = None) -> None:
+        """End as failed what a process began outside of the queue and did not live to end; it can be gone on with.
+
+        What is in the hands of `mine`, which has begun nothing yet, is of another process that had the same name.
+        """
         running = [one for one in await self._store.research.open() if one.status is ResearchStatus.RUNNING]
         lost = [one for one in running if one.enqueued_at is None]
         alive = await self._presence.alive() if lost else {}
         for one in lost:
-            if one.executor not in alive:
+            if one.executor not in alive or one.executor == mine:
                 reason = f"Its process ended without a word; `monitor research --resume {one.id}` goes on with it."
                 await self.give_up(one.id, executor=one.executor, reason=reason)
 
@@ -209,8 +214,6 @@ class ResearchDesk(ResearchReading):
         self, research: Research, steps: Steps, log: ResearchLog, event: asyncio.Event
     ) -> ResearchStatus:
         """Do the work and write down how it ended."""
-        from monitor.research.workflow import ResearchTaskProcessor
-
         executor = research.executor or ""
         processor = ResearchTaskProcessor(await self._gear.parts(research, event), steps=steps, audience=log)
         try:
@@ -244,7 +247,7 @@ class ResearchDesk(ResearchReading):
             following.cancel()
 
     async def _resume(self, task_id: str, executor: str | None) -> None:
-        await self.tidy()
+        await self.tidy(mine=executor)
         if not await self._store.research.resume(task_id, executor=executor):
             status = (await self.row(task_id)).status
             raise Conflict(f"The research {task_id} is {status}: only one that failed or was cancelled is resumed.")

@@ -10,6 +10,7 @@ from monitor.domain.research import Research, ResearchRemark
 from monitor.domain.sighting import Way
 from monitor.errors import Conflict, NotFound
 from monitor.formats.document import Document
+from monitor.research.document import report_document
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import Note
 from monitor.research.state import SearchEntry, State
@@ -83,18 +84,15 @@ class ResearchReading:
 
     async def document(self, task_id: str, *, citation_url: CitationUrl | None = None) -> Document:
         """The report as a document; `Conflict` while there is none."""
-        from monitor.research.document import report_document
-
         research = await self.row(task_id)
         view = view_of(research, None, await self._store.usage.for_run(research.id))
         if view.report is None:
             raise Conflict(f"The research {task_id} has no report yet: it is {view.status}.")
-        written: Document = report_document(
+        return report_document(
             view.report, query=view.query, notes=view.notes, bases=view.bases, score=view.score,
             blueprint=view.blueprint, language=view.language, citation_url=citation_url or _nowhere,
             written_at=view.ended_at,
         )  # fmt: skip
-        return written
 
     async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
         """The history, newest first, of those whose question holds the text; `after` the last row that was shown."""

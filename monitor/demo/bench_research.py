@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +31,23 @@ PARAGRAPHS = 5
 AT_ONCE = 3
 
 _START_TIMEOUT_S = 30.0
+_ANSWER_TIMEOUT_S = 10.0
 _KEY = "PATH"  # any variable that is set: nobody there looks at the key
 
 
 class ResearchRun(BaseModel):
     """One research: how many paragraphs at once, what it took in all and for its deep search, what it asked for.
 
-    `own_s` is how long it kept a processor busy here; calls and tokens are the model's, those of plan, model and report
-    shared out among the paragraphs too.
+    `own_s` is the time in which the model was not at work: our code alone, with search and pages, held it up.
+    `processor_s` is how long it kept a processor busy here, beside the model's work too. Calls and tokens are the
+    model's, those of plan, model and report shared out among the paragraphs too.
     """
 
     at_once: int
     wall_s: float
     deep_search_s: float
     own_s: float
+    processor_s: float
     calls: int
     tokens: int
     paragraphs: int
@@ -53,8 +57,9 @@ class ResearchRun(BaseModel):
 
 
 class ResearchFigures(BaseModel):
-    """What was measured: researches with a model that takes so long, one with as many paragraphs at once as is usual,
-    one with one after another; the part of our own in the first, and how much sooner its deep search was done.
+    """Two researches with a model that takes so long: with as many paragraphs at once as is usual, and with one.
+
+    `overhead` is the part of our own in the first, `speedup` how much sooner its deep search was done.
     """
 
     latency_s: float
@@ -63,16 +68,32 @@ class ResearchFigures(BaseModel):
     speedup: float
 
 
+@dataclass(frozen=True)
+class _Servers:
+    """The process that plays model, search and pages: the settings that lead there, and what it counts."""
+
+    values: dict[str, Any]
+    process: asyncio.subprocess.Process
+
+    async def busy_s(self) -> float:
+        """For how long its model was at work so far."""
+        if self.process.stdin is None or self.process.stdout is None:
+            raise RuntimeError("the process that serves cannot be spoken to")
+        self.process.stdin.write(b"busy?\n")
+        await self.process.stdin.drain()
+        return float(await asyncio.wait_for(self.process.stdout.readline(), _ANSWER_TIMEOUT_S))
+
+
 async def measure(*, latency_s: float, on_step: Callable[[str], None]) -> ResearchFigures:
     """All figures. A first research that is not measured loads what is loaded once."""
-    async with _served_apart(0.0) as values:
+    async with _served_apart(0.0) as servers:
         on_step("warming up")
-        await _researched(values, at_once=AT_ONCE)
-    async with _served_apart(latency_s) as values:
-        runs = []
+        await _researched(servers, at_once=AT_ONCE)
+    runs = []
+    async with _served_apart(latency_s) as servers:
         for at_once in (AT_ONCE, 1):
             on_step(f"{at_once} at once")
-            runs.append(await _researched(values, at_once=at_once))
+            runs.append(await _researched(servers, at_once=at_once))
     usual, one_by_one = runs
     return ResearchFigures(
         latency_s=latency_s, runs=runs, overhead=round(usual.own_s / usual.wall_s, 4),
@@ -80,7 +101,7 @@ async def measure(*, latency_s: float, on_step: Callable[[str], None]) -> Resear
     )  # fmt: skip
 
 
-async def _researched(values: dict[str, Any], *, at_once: int) -> ResearchRun:
+async def _researched(servers: _Servers, *, at_once: int) -> ResearchRun:
     at: dict[str, float] = {}
 
     def heard(event: ResearchEvent) -> None:
@@ -89,38 +110,42 @@ async def _researched(values: dict[str, Any], *, at_once: int) -> ResearchRun:
     with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
         settings = Settings(
             data_dir=folder, database_url=f"sqlite:///{Path(folder) / 'monitor.db'}",
-            research={"max_paragraphs": PARAGRAPHS, "concurrency": at_once}, **values,
+            research={"max_paragraphs": PARAGRAPHS, "concurrency": at_once}, **servers.values,
         )  # fmt: skip
         upgrade_database(settings)
         async with open_app(settings) as app:
-            began, busy = time.monotonic(), time.process_time()
+            waited_s, began, busy = await servers.busy_s(), time.monotonic(), time.process_time()
             task_id = await app.research.run_here(
                 QUESTION, config=SearchConfig(), options=ResearchOptions(), by="bench", on_event=heard
             )
-            wall_s, own_s = time.monotonic() - began, time.process_time() - busy
+            wall_s, processor_s = time.monotonic() - began, time.process_time() - busy
+            own_s = wall_s - (await servers.busy_s() - waited_s)
             view = await app.research.get(task_id)
     if view.report is None or view.plan is None:
         raise WorkFailed(f"The research ended {view.status}: {view.error}.")
     paragraphs = len(view.plan.metadata.paragraphs)
     tokens = view.usage.prompt_tokens + view.usage.completion_tokens
     return ResearchRun(
-        at_once=at_once, wall_s=round(wall_s, 2), own_s=round(own_s, 2), calls=view.usage.calls, tokens=tokens,
+        at_once=at_once, wall_s=round(wall_s, 2), own_s=round(own_s, 2), processor_s=round(processor_s, 2),
         deep_search_s=round(at[f"{StepType.DEEP_SEARCH} complete"] - at[f"{StepType.DEEP_SEARCH} start"], 2),
-        paragraphs=paragraphs, seconds_per_paragraph=round(wall_s / paragraphs, 2),
-        calls_per_paragraph=round(view.usage.calls / paragraphs, 1), tokens_per_paragraph=tokens // paragraphs,
+        calls=view.usage.calls, tokens=tokens, paragraphs=paragraphs,
+        seconds_per_paragraph=round(wall_s / paragraphs, 2), tokens_per_paragraph=tokens // paragraphs,
+        calls_per_paragraph=round(view.usage.calls / paragraphs, 1),
     )  # fmt: skip
 
 
 @asynccontextmanager
-async def _served_apart(latency_s: float) -> AsyncIterator[dict[str, Any]]:
-    """Model, search and pages in a process of their own until the block ends; gives the settings that lead there."""
+async def _served_apart(latency_s: float) -> AsyncIterator[_Servers]:
+    """Model, search and pages in a process of their own until the block ends."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "monitor.demo.bench_research", str(latency_s), stdout=asyncio.subprocess.PIPE
-    )
+        sys.executable, "-m", "monitor.demo.bench_research", str(latency_s), stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
     try:
         if process.stdout is None:
             raise RuntimeError("the process that serves has no output")
-        yield json.loads(await asyncio.wait_for(process.stdout.readline(), _START_TIMEOUT_S))
+        values = json.loads(await asyncio.wait_for(process.stdout.readline(), _START_TIMEOUT_S))
+        yield _Servers(values, process)
     finally:
         process.terminate()
         await process.wait()
@@ -130,9 +155,14 @@ async def _serve(latency_s: float) -> None:
     model = ScriptedModel(latency_s=latency_s)
     async with ResearchWorld().serve() as values, model.serve() as base_url:
         values["search"]["backends"]["tavily"]["api_key_env"] = _KEY
-        sys.stdout.write(json.dumps({**values, "llm": {"base_url": base_url}}) + "\n")
-        sys.stdout.flush()
-        await asyncio.Event().wait()
+        _say(json.dumps({**values, "llm": {"base_url": base_url}}))
+        while await asyncio.to_thread(sys.stdin.readline):
+            _say(f"{model.busy_s}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

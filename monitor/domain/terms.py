@@ -49,6 +49,16 @@ class Clause(BaseModel, frozen=True):
             return False
         return len(self.runs) == 1 or (len(self.runs) == 2 and not any(map(is_paired, self.runs)))
 
+    def is_missing_in(self, text: str) -> bool:
+        """Whether it is plain without folding that it does not stand in a text as it is written: a quick first look.
+
+        A text with wide forms has to be folded before that can be said.
+        """
+        if all(map(is_paired, self.runs)):
+            return self.pattern.search(text) is None and not _WIDE.search(text)
+        lower = text.lower()
+        return any(run not in lower for run in self.runs if not is_paired(run)) and not _WIDE.search(text)
+
     def count_in(self, text: str, joined: str) -> int:
         """How often it stands in a folded text; `joined` is the same text without white space."""
         if len(self.runs) == 1 and is_paired(self.runs[0]):
@@ -61,6 +71,16 @@ class TextQuery(BaseModel, frozen=True):
 
     clauses: tuple[Clause, ...] = ()
     needed: int = 0
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether all of it has to stand in a text."""
+        return self.needed == len(self.clauses)
+
+    @property
+    def is_told_by_terms(self) -> bool:
+        """Whether a text that has the terms of all clauses is sure to be meant."""
+        return self.is_strict and all(clause.is_told_by_terms for clause in self.clauses)
 
     @classmethod
     def parse(cls, text: str) -> "TextQuery":

@@ -93,10 +93,11 @@ class Entries(BaseModel):
 
 
 class Listing(BaseModel):
-    """A plain list; each point is a row of spans."""
+    """A plain list; each point is a row of spans, parted by dots, or where it `is_running` text, by nothing."""
 
     kind: Literal["listing"] = "listing"
     points: list[list[Span]]
+    is_running: bool = False
 
 
 class Table(BaseModel):

@@ -119,8 +119,9 @@ class _Writer:
                 for entry in block.entries:
                     yield from self._entry(entry)
             case Listing():
+                between = "" if block.is_running else " · "
                 for point in block.points:
-                    yield self._line("MonitorPoint", [marks.run("•\t"), *self._spans(point)])
+                    yield self._line("MonitorPoint", [marks.run("•\t"), *self._spans(point, between=between)])
             case Table():
                 yield self._table(block)
             case Figure():

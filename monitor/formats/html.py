@@ -60,8 +60,7 @@ def _block(block: Block) -> str:
         case Entries():
             return '<ol class="entries">\n' + "\n".join(_entry(entry) for entry in block.entries) + "\n</ol>"
         case Listing():
-            points = "\n".join(f"<li{_address(point)}>{_spans(point, _DOT)}</li>" for point in block.points)
-            return f'<ul class="listing">\n{points}\n</ul>'
+            return _listing(block)
         case Table():
             return _table(block)
         case Figure():
@@ -69,6 +68,14 @@ def _block(block: Block) -> str:
 
 
 _DOT = ' <span class="dot">·</span> '
+
+
+def _listing(listing: Listing) -> str:
+    if listing.is_running:
+        points = "\n".join(f"<li>{_spans(point)}</li>" for point in listing.points)
+        return f'<ul class="points">\n{points}\n</ul>'
+    points = "\n".join(f"<li{_address(point)}>{_spans(point, _DOT)}</li>" for point in listing.points)
+    return f'<ul class="listing">\n{points}\n</ul>'
 
 
 def _entry(entry: Entry) -> str:

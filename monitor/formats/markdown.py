@@ -58,7 +58,8 @@ def _block(block: Block) -> str:
         case Entries():
             return "\n\n".join(_entry(entry) for entry in block.entries)
         case Listing():
-            return "\n".join(f"- {_guarded(_spans(point, ' · '))}" for point in block.points)
+            between = "" if block.is_running else " · "
+            return "\n".join(f"- {_guarded(_spans(point, between))}" for point in block.points)
         case Table():
             return _table(block)
         case Figure():

@@ -75,14 +75,18 @@ class Appendix:
                 await self._sheet.row(head, (fact.written, verdict.text), verdict.numbers)
 
     async def sources(self, bases: Sequence[NoteBasis]) -> None:
-        """The notes that the report cites, by their numbers as sources: title, address, host and date of the pages."""
+        """The pages that the report cites: the numbers of their notes as sources, title, address, host and date."""
         self._sheet.heading(2, self._words["sources"])
-        for place, number in enumerate(self._sheet.cited, start=1):
-            basis = bases[number - 1]
-            title, url = linkable(link_text(basis.title or basis.host)), link_target(basis.url)
-            linked = f"[{title}]({_closed(url)})" if url else title
+        pages: dict[str, list[int]] = {}
+        for place, number in enumerate(self._sheet.cited):
+            pages.setdefault(bases[number - 1].url, []).append(place)
+        for url, places in pages.items():
+            basis = bases[self._sheet.cited[places[0]] - 1]
+            title, target = linkable(link_text(basis.title or basis.host)), link_target(url)
+            linked = f"[{title}]({_closed(target)})" if target else title
             about = ", ".join(filter(None, (basis.host, str(basis.published_on or ""))))
-            await self._sheet.line(f"{place}. {linked}{f' — {about}' if about else ''}")
+            numbers = " ".join(f"[{place + 1}]" for place in places)
+            await self._sheet.line(f"- {numbers} {linked}{f' — {about}' if about else ''}")
 
     async def _driver(self, driver: Driver) -> bool:
         """A driver with its description, of which each sentence cites; False where no sentence may stand."""

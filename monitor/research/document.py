@@ -18,6 +18,7 @@ from monitor.formats.document import (
 )  # fmt: skip
 from monitor.research.appendix import WORDS as APPENDIX
 from monitor.research.findings import NoteBasis
+from monitor.research.nodes.formatting import is_alike
 from monitor.research.picture import blueprint_picture, word_of
 from monitor.research.shapes import ModelBlueprint, Note, ResearchReport, Score
 
@@ -77,7 +78,7 @@ def report_document(
         title=title,
         language=words["locale"],
         overline=words["overline"],
-        subtitle="" if title == query else words["question"].format(query),
+        subtitle="" if is_alike(title, query) else words["question"].format(query),
         blocks=[*_with_picture(blocks, blueprint, language), *_sources(report, bases, language, citation_url)],
         colophon=colophon,
         contents=words["contents"],
@@ -93,7 +94,8 @@ def report_blocks(markdown: str, link: Callable[[int], str | None]) -> list[Bloc
             case "table":
                 blocks.append(_table(list(lines), link))
             case "point":
-                blocks.append(Listing(points=[_spans(line.removeprefix("- "), link) for line in lines]))
+                points = [_spans(line.removeprefix("- "), link) for line in lines]
+                blocks.append(Listing(points=points, is_running=True))
             case _:
                 blocks.extend(_block(line, link) for line in lines)
     return blocks
@@ -181,8 +183,10 @@ def _sources(
         if basis.published_on is not None:
             point.append(Span(text=basis.published_on.isoformat()))
         passages = {number: citation_url(report.sources[number - 1].note_index) for number in own}
-        word = _WORDS[language]["passage"]
-        point.extend(Span(text=f"{word} [{number}]", url=there) for number, there in passages.items() if there)
+        shown = [Span(text=f"[{number}]", url=there) for number, there in passages.items() if there]
+        if shown:
+            shown[0] = shown[0].model_copy(update={"text": f"{_WORDS[language]['passage']} {shown[0].text}"})
+        point.extend(shown)
         points.append(point)
     if points:
         yield Heading(text=APPENDIX[language]["sources"])

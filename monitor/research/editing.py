@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
-from monitor.evidence.citing import cited_sentences
+from monitor.evidence.citing import cited_sentences, has_particulars
 from monitor.research.drafting import BlockEnd, Heading, Piece, Row, Sentence
 from monitor.research.judging import Judge, Verdict
 from monitor.research.sheet import Sheet
@@ -52,24 +52,23 @@ class Editor:
         elif isinstance(piece, BlockEnd):
             await self._release()
 
-    async def add(self, heading: str, text: str, *, otherwise: str) -> bool:
-        """A section of sentences that cite notes from 1, by code; what may not stand is dropped without more ado.
+    def judged(self, text: str) -> list[Verdict]:
+        """The verdicts on the sentences of a text, which cite notes from 1."""
+        return [self.judge.sentence(cited) for cited in cited_sentences(text, len(self.judge.notes))]
 
-        Without a heading they go on where the report is; in place of one that may not stand comes `otherwise`. False
-        where none may stand.
+    async def add(self, heading: str, verdicts: Sequence[Verdict], *, otherwise: str) -> None:
+        """A section of sentences by code; what may not stand is dropped without more ado.
+
+        Without a heading they go on where the report is; in place of one that may not stand comes `otherwise`.
         """
         if heading:
             self._sheet.heading(2, otherwise if self.judge.heading(heading) else heading)
-        kept = 0
-        for cited in cited_sentences(text, len(self.judge.notes)):
-            verdict = self._judged(self.judge.sentence(cited))
+        for verdict in map(self._counted, verdicts):
             if verdict.fault:
                 self.refused[verdict.fault] += 1
             else:
-                kept += 1
-                await self._sheet.sentence(verdict.text, verdict.numbers, line=("added", heading))
+                await self._put(verdict, line=("added", heading))
         self._sheet.forget_headings()
-        return kept > 0
 
     def _heading(self, piece: Heading) -> None:
         is_title = piece.level == 1 and not self._has_heading
@@ -82,7 +81,7 @@ class Editor:
             self._sheet.heading(max(piece.level, 2) if self._sheet.sections else 2, piece.text)
 
     async def _sentence(self, piece: Sentence) -> None:
-        verdict = self._judged(self.judge.row(piece.cited) if piece.is_item else self.judge.sentence(piece.cited))
+        verdict = self._counted(self.judge.row(piece.cited) if piece.is_item else self.judge.sentence(piece.cited))
         if verdict.fault or self._held:
             self._held.append((piece, verdict))
         else:
@@ -94,16 +93,16 @@ class Editor:
             self._head = piece.cells if is_sound and any(piece.cells) else None
             self.refused["figures"] += not is_sound
             return
-        verdict = self._judged(self.judge.row(piece.cited))
+        verdict = self._counted(self.judge.row(piece.cited))
         if verdict.fault:
             self.refused[verdict.fault] += 1
         elif self._head is not None:
-            await self._sheet.row(self._head, piece.cells, verdict.numbers)
+            await self._sheet.row(self._head, piece.cells, self.judge.with_fewest(verdict, self._sheet.cited))
 
     async def _release(self) -> None:
         """The sentences that wait, in their order, those that may not stand as they were mended."""
         held, self._held = self._held, []
-        faulty = [place for place, (_, verdict) in enumerate(held) if verdict.fault][:MOST_SENTENCES]
+        faulty = [place for place, one in enumerate(held) if _is_worth_mending(*one)][:MOST_SENTENCES]
         if faulty and self._rewrite is not None and self._rewrites < MOST_REWRITES:
             self._rewrites += 1
             notes = sorted({number for piece, _ in held for number in piece.cited.numbers})
@@ -126,9 +125,17 @@ class Editor:
         return before
 
     async def _write(self, piece: Sentence, verdict: Verdict) -> None:
-        line = ("draft", piece.line)
-        await self._sheet.sentence(verdict.text, verdict.numbers, line=line, is_item=piece.is_item)
+        await self._put(verdict, line=("draft", piece.line), is_item=piece.is_item)
 
-    def _judged(self, verdict: Verdict) -> Verdict:
+    async def _put(self, verdict: Verdict, *, line: object, is_item: bool = False) -> None:
+        numbers = self.judge.with_fewest(verdict, self._sheet.cited)
+        await self._sheet.sentence(verdict.text, numbers, line=line, is_item=is_item)
+
+    def _counted(self, verdict: Verdict) -> Verdict:
         self.refused["citations"] += verdict.strays
         return verdict
+
+
+def _is_worth_mending(piece: Sentence, verdict: Verdict) -> bool:
+    """Whether a sentence that may not stand says anything: a preamble or a linking sentence goes without more ado."""
+    return bool(verdict.fault and (piece.cited.numbers or has_particulars(verdict.text)))

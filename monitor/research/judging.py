@@ -1,7 +1,7 @@
 """Whether a sentence, a heading or a row of a report may stand, held against the notes that it cites."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from monitor.evidence.citing import CITATION, LEAST_CHARS, MOST_CHARS, Cited, has_particulars, missing_from
@@ -71,17 +71,35 @@ class Judge:
         """All notes, from 1, that bear a text by themselves."""
         return tuple(number for number, quotes in enumerate(self._quotes, 1) if not missing_from(text, quotes))
 
+    def with_fewest(self, verdict: Verdict, cited: Sequence[int]) -> tuple[int, ...]:
+        """The notes of a sentence, in place of each one of the same page that bears all and is `cited` already."""
+        numbers = []
+        for number in verdict.numbers:
+            url = self.notes[number - 1].source_url
+            alike = [
+                one for one in cited if self.notes[one - 1].source_url == url and self._bearers(verdict.text, [one])
+            ]
+            numbers.append(number if number in cited or not alike else alike[0])
+        return tuple(dict.fromkeys(numbers))
+
     def _bearers(self, text: str, cited: Sequence[int]) -> tuple[int, ...]:
         """Those of the cited notes that bear a text: each by itself, or else all that bear a part, together."""
         quotes = {number: self._quotes[number - 1] for number in cited}
         if not has_particulars(text):
-            return tuple(number for number, own in quotes.items() if bears(own, text))
+            return self._of_pages(number for number, own in quotes.items() if bears(own, text))
         missing = {number: missing_from(text, own) for number, own in quotes.items()}
-        if alone := tuple(number for number, one in missing.items() if not one):
+        if alone := self._of_pages(number for number, one in missing.items() if not one):
             return alone
         whole = missing_from(text, [""])
         together = tuple(number for number, one in missing.items() if one < whole)
         return together if together and not set.intersection(*(missing[one] for one in together)) else ()
+
+    def _of_pages(self, numbers: Iterable[int]) -> tuple[int, ...]:
+        """The first of the notes of each page."""
+        by_page: dict[str, int] = {}
+        for number in numbers:
+            by_page.setdefault(self.notes[number - 1].source_url, number)
+        return tuple(by_page.values())
 
     def _is_about(self, text: str, numbers: Sequence[int]) -> bool:
         """Whether the notes speak of what a text speaks of; across languages no words can be compared."""

@@ -22,6 +22,7 @@ _FIGURE = re.compile(
     r"(?:million|billion|trillion)(?:\s(?:euros?|dollars?|tonnes?|yuan))?|per ?cent\b|tonnes?\b|euros?\b|dollars?\b)"
 )
 _CLAUSE_END = re.compile(r"[，,；;。！？!?：:、（(]\s*")
+_YEAR = re.compile(r"(?:19|20)\d\d年?")
 _LINKING = re.compile(
     r"(?:(?:分别|已|将|约|近|超过?|突破|达到?|共计?|合计|累计|为|是|至|到|了|不低于|不少于|同比|环比|比上年)+|"
     r"\b(?:of|to|by|at|is|was|were|are|about|nearly|over|around|some|reached|rose|fell|totalled|the|a|an|than|more|up)\b"
@@ -83,8 +84,8 @@ def _metric(name: str, match: re.Match[str], evidence: Evidence) -> Metric:
 
 
 def _named(before: str) -> str:
-    """The words of the last clause before a figure; '' where they are too few or hold a figure of their own."""
+    """The words of the last clause before a figure; '' where they are too few or hold a figure, but for a year."""
     clause = _LINKING.sub("", _CLAUSE_END.split(before)[-1]).strip()
-    if re.search(r"\d", clause) or len(clause) < LEAST_CHARS // 2:
+    if re.search(r"\d", _YEAR.sub("", clause)) or len(clause) < LEAST_CHARS // 2:
         return ""
     return clause if len(clause) <= _NAME_CHARS else ""

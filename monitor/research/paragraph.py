@@ -8,7 +8,7 @@ from monitor.evidence.citing import cited_sentences
 from monitor.research.gathering import Gathering
 from monitor.research.nodes.node import StateMutationNode
 from monitor.research.nodes.searching import FirstSearchNode, Gap, ReflectionNode
-from monitor.research.nodes.summarising import FirstSummaryNode, Material, ReflectionSummaryNode
+from monitor.research.nodes.summarising import Draft, FirstSummaryNode, ReflectionSummaryNode
 from monitor.research.parts import ResearchParts, Told
 from monitor.research.state import Paragraph, Round, State
 from monitor.research.tools import NewsTool, NewsTools
@@ -97,11 +97,11 @@ class ParagraphWork:
             await self._keep()
             return
         node = (ReflectionSummaryNode if self._research.latest_summary else FirstSummaryNode)(self._parts)
-        material = Material(
+        draft = Draft(
             question=self._parts.query, paragraph=self.paragraph, query=one.search_query,
             shown=sorted({*self._readable(one), *self._cited()}), remark=await self._parts.notebook.remark(),
         )  # fmt: skip
-        summary = await node.run(material)
+        summary = await node.run(draft)
         node.mutate_state(summary, self._state, self._order)
         await self._keep()
         await self._ended(node.name, one, [summary.fallback] if summary.fallback else [])

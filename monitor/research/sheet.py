@@ -46,8 +46,8 @@ class Sheet:
 
     @property
     def markdown(self) -> str:
-        """All of it."""
-        return "".join(self._parts).strip() + "\n"
+        """All of it, to the letter as it was told."""
+        return "".join(self._parts)
 
     @property
     def cited(self) -> list[int]:
@@ -61,6 +61,14 @@ class Sheet:
     async def title(self, text: str) -> None:
         """The title of the whole."""
         await self._say(f"# {disarmed(text)}")
+
+    async def end(self) -> None:
+        """The end of the last line."""
+        await self._say("\n")
+
+    def has(self, text: str) -> bool:
+        """Whether a sentence stands already."""
+        return _letters(text) in self._written
 
     def heading(self, level: int, text: str) -> None:
         """A heading for what comes next; one of the same level for which nothing came is forgotten."""
@@ -87,10 +95,9 @@ class Sheet:
 
     async def sentence(self, text: str, numbers: Sequence[int], *, line: object, is_item: bool = False) -> bool:
         """A sentence, in the same paragraph as the last one where `line` is the same; False where it stands already."""
-        folded = "".join(char for char in text.casefold() if char.isalnum())
-        if folded in self._written:
+        if self.has(text):
             return False
-        self._written.add(folded)
+        self._written.add(_letters(text))
         mode, words = "item" if is_item else "paragraph", disarmed(text)
         if line == self._line and self._mode == mode and not self._waiting:
             before = " " if self._parts[-1][-1:].isascii() else ""
@@ -151,6 +158,10 @@ def disarmed(text: str) -> str:
 def linkable(text: str) -> str:
     """The same for what a link says, which no bracket may end."""
     return disarmed(text).replace("[", "［").replace("]", "］")
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _guarded(begins: re.Match[str]) -> str:

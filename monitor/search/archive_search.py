@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from monitor.domain.tables import Item
 from monitor.domain.terms import TextQuery, folded
-from monitor.store.fulltext import FullText, Match, Scope
+from monitor.store.fulltext import FullText, Match, Scope, Seen
 
 Weigh = Callable[[float, dt.date, str], float]
 """The score, 0 to 1, of what fits a query so well, is of that day and stands at that url."""
@@ -52,30 +52,25 @@ class ArchiveSearch:
         """
         query = TextQuery.parse(text)
         found = await self._ranked(query, scope, limit, is_loose=is_loose)
-        looser = query.loosened()
-        if is_loose and len(found) < limit and looser.needed < len(looser.clauses):
+        if is_loose and len(found) < limit and not (looser := query.loosened()).is_strict:
             there = {one.item.id for one in found}
             more = await self._ranked(looser, scope, limit, is_loose=True)
             found += [one for one in more if one.item.id not in there]
         return found[:limit]
 
-    def _score_of(self, match: Match) -> float:
-        return self._weigh(relevance(match), day_of(match.item), match.item.url)
+    def _score_of(self, seen: Seen) -> float:
+        return self._weigh(relevance(seen), seen.day, seen.url)
 
     async def _ranked(self, query: TextQuery, scope: Scope, limit: int, *, is_loose: bool) -> list[FoundItem]:
-        pool: dict[int | None, Match] = {}
-        for is_in_title in (True, False):
-            matches = await self._fulltext.find(query, scope, limit=max(limit, _SCORED), is_in_title=is_in_title)
-            pool |= {match.item.id: match for match in matches if not (is_loose and match.is_withdrawn)}
-        scored = [(self._score_of(match), match) for match in pool.values()]
-        scored.sort(key=lambda one: (-one[0], -day_of(one[1].item).toordinal(), -(one[1].item.id or 0)))
+        best = await self._fulltext.best(
+            query, scope, self._score_of, of=max(limit, _SCORED), limit=limit, is_there=is_loose
+        )
         return [
-            FoundItem(item=match.item, score=score, snippet=snippet_of(match.body, query))
-            for score, match in scored[:limit]
-        ]
+            FoundItem(item=match.item, score=score, snippet=snippet_of(match.body, query)) for match, score in best
+        ]  # fmt: skip
 
 
-def relevance(match: Match) -> float:
+def relevance(match: Match | Seen) -> float:
     """How well an item fits the query, 0 to 1, by the formula above."""
     usual = _K1 * (1 - _B + _B * len(match.body) / _USUAL_CHARS)
     each = [
@@ -83,11 +78,6 @@ def relevance(match: Match) -> float:
         for in_title, count in zip(match.in_title, match.in_body, strict=True)
     ]  # fmt: skip
     return sum(each) / len(each) if each else 0.0
-
-
-def day_of(item: Item) -> dt.date:
-    """The day of publication, or of first sight where that is unknown."""
-    return item.date or item.first_seen.date()
 
 
 def snippet_of(body: str, query: TextQuery) -> str:

@@ -4,8 +4,9 @@ The index tells which items have the terms of a query; whether its words stand t
 to, is then seen in the texts themselves. So both databases give the same answer in the same order.
 """
 
+import datetime as dt
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,14 +58,16 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """What was seen of an item whose text was looked into."""
+class Seen:
+    """What was seen of an item in whose text a query stands; the fields are those of a `Match`."""
 
     number: int
+    day: dt.date
     url: str
     body: str
     in_title: tuple[bool, ...]
     in_body: tuple[int, ...]
+    is_withdrawn: bool
 
 
 @patient
@@ -84,25 +87,39 @@ class FullText:
 
         `is_in_title`: it stands in the title.
         """
-        seen: list[_Seen] = []
         if not query.clauses:
             return []
         async with self._sessions.reading() as session:
             await use_the_index(session)
-            async for row in _rows(session, _numbers(session, query, scope, is_in_title=is_in_title)):
-                one = _looked_into(*row, query=query)
-                if _holds(one, query, scope, is_in_title=is_in_title):
-                    seen.append(one)
-                    if limit is not None and len(seen) >= limit:
-                        break
-            return await _matches(session, seen)
+            standing = _standing(session, query, scope, limit=limit, is_in_title=is_in_title, known={})
+            return await _matches(session, [one async for one in standing])
+
+    async def best(
+        self, query: TextQuery, scope: Scope, score_of: Callable[[Seen], float], *, of: int, limit: int, is_there: bool
+    ) -> list[tuple[Match, float]]:
+        """The items with the highest scores, among equals the newest, with their scores.
+
+        Scored are the newest `of` with the query in their title and the newest `of` with it anywhere. `is_there`:
+        what is withdrawn from its address is left out.
+        """
+        seen: dict[int, Seen] = {}
+        if not query.clauses:
+            return []
+        async with self._sessions.reading() as session:
+            await use_the_index(session)
+            for is_in_title in (True, False):
+                standing = _standing(session, query, scope, limit=of, is_in_title=is_in_title, known=seen)
+                seen |= {one.number: one for one in [one async for one in standing]}
+            scored = [(one, score_of(one)) for one in seen.values() if not (is_there and one.is_withdrawn)]
+            scored.sort(key=lambda one: (one[1], one[0].day, one[0].number), reverse=True)
+            matches = await _matches(session, [one for one, _ in scored[:limit]])
+        return [(match, score) for match, (_, score) in zip(matches, scored, strict=False)]
 
     async def count(self, query: TextQuery, scope: Scope, cap: int = 1000) -> int | None:
         """In how many items the query stands, at most `cap`; None where the texts would have to be looked into."""
         if not query.clauses:
             return 0
-        is_told = all(clause.is_told_by_terms for clause in query.clauses)
-        if scope.site is not None or query.needed < len(query.clauses) or not is_told:
+        if scope.site is not None or not query.is_told_by_terms:
             return None
         terms = [term for clause in query.clauses for term in clause.terms]
         async with self._sessions.reading() as session:
@@ -110,12 +127,34 @@ class FullText:
             return await count_with(session, terms, await _meant(session, scope), cap)
 
 
+async def _standing(
+    session: AsyncSession,
+    query: TextQuery,
+    scope: Scope,
+    *,
+    limit: int | None,
+    is_in_title: bool,
+    known: Mapping[int, Seen],
+) -> AsyncIterator[Seen]:
+    """The items in which enough of the query stands, at most `limit`; those that are `known` are not read again."""
+    count = 0
+    is_told = query.is_told_by_terms and scope.site is None
+    most = MOST_READ if limit is None or not is_told else min(limit, MOST_READ)
+    numbers = _numbers(session, query, scope, most, is_in_title=is_in_title)
+    async for one in _looked_at(session, numbers, query, known, at_first=min(most, _AT_ONCE) if is_told else _FIRST):
+        if _holds(one, query, scope, is_in_title=is_in_title):
+            yield one
+            count += 1
+            if count == limit:
+                break
+
+
 async def _numbers(
-    session: AsyncSession, query: TextQuery, scope: Scope, *, is_in_title: bool
+    session: AsyncSession, query: TextQuery, scope: Scope, most: int, *, is_in_title: bool
 ) -> AsyncIterator[list[int]]:
-    """The numbers of the items that may be meant, in their order and in portions, at most 4,000."""
+    """The numbers of the items that may be meant, in their order and in portions of `most`, 4,000 in all at most."""
     left = MOST_READ
-    async for portion in _portions(session, query, scope, is_in_title=is_in_title):
+    async for portion in _portions(session, query, scope, most, is_in_title=is_in_title):
         yield [number for number, _ in portion[:left]]
         left -= len(portion)
         if left <= 0:
@@ -123,18 +162,17 @@ async def _numbers(
 
 
 async def _portions(
-    session: AsyncSession, query: TextQuery, scope: Scope, *, is_in_title: bool
-) -> AsyncIterator[list[Place]]:
+    session: AsyncSession, query: TextQuery, scope: Scope, most: int, *, is_in_title: bool
+) -> AsyncIterator[Sequence[Place]]:
     mark = IN_TITLE if is_in_title else ""
     among = await _meant(session, scope)
-    if query.needed < len(query.clauses):
-        yield await _with_some(
-            session, [[mark + term for term in clause.terms] for clause in query.clauses], query.needed, among
-        )
+    if not query.is_strict:
+        clauses = [[mark + term for term in clause.terms] for clause in query.clauses]
+        yield await _with_some(session, clauses, query.needed, among)
         return
     terms = list(dict.fromkeys(mark + term for clause in query.clauses for term in clause.terms))
-    async for portion in newest_with(session, terms[:_MOST_TERMS], among):
-        yield list(portion)
+    async for portion in newest_with(session, terms[:_MOST_TERMS], among, most):
+        yield portion
 
 
 async def _with_some(session: AsyncSession, clauses: list[list[str]], needed: int, among: Meant) -> list[Place]:
@@ -142,7 +180,7 @@ async def _with_some(session: AsyncSession, clauses: list[list[str]], needed: in
     hits: Counter[Place] = Counter()
     for terms in clauses:
         of_this: list[Place] = []
-        async for portion in newest_with(session, terms, among):
+        async for portion in newest_with(session, terms, among, _MOST_OF_A_WORD):
             of_this += portion
             if len(of_this) >= _MOST_OF_A_WORD:
                 break
@@ -161,60 +199,82 @@ async def _meant(session: AsyncSession, scope: Scope) -> Meant:
     return await meant(session, scope.items, *beside)
 
 
-async def _rows(session: AsyncSession, portions: AsyncIterator[list[int]]) -> AsyncIterator[Any]:
-    """What is looked into of the items, a few at once: texts are long, and often the first are enough."""
-    size = _FIRST
+async def _looked_at(
+    session: AsyncSession,
+    portions: AsyncIterator[list[int]],
+    query: TextQuery,
+    known: Mapping[int, Seen],
+    *,
+    at_first: int,
+) -> AsyncIterator[Seen]:
+    """The items in which the query may stand, looked into a few at once: texts are long, often the first are enough."""
+    size = at_first
     async for numbers in portions:
         at = 0
         while some := numbers[at : at + size]:
-            query = (
-                select(col(Item.id), col(Item.url), col(Item.title), col(Item.summary), col(ItemText.text))
-                .outerjoin(ItemText, col(ItemText.item_id) == col(Item.id))
-                .where(col(Item.id).in_(some))
-            )
-            rows = {row[0]: row for row in await session.execute(query)}
+            rows = await _rows(session, [number for number in some if number not in known])
             for number in some:
-                yield rows[number]
+                if (one := known.get(number) or _looked_into(rows[number], query)) is not None:
+                    yield one
             at += size
             size = _AT_ONCE
 
 
-def _looked_into(number: int, url: str, title: str, summary: str, page: str | None, *, query: TextQuery) -> _Seen:
+async def _rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any]:
+    """What is looked into of the items, by their numbers."""
+    if not numbers:
+        return {}
+    query = (
+        select(
+            col(Item.id), col(Item.day), col(Item.url), col(Item.title), col(Item.summary), col(ItemText.text),
+            col(ItemSight.standing),
+        )
+        .outerjoin(ItemText, col(ItemText.item_id) == col(Item.id))
+        .outerjoin(ItemSight, col(ItemSight.item_id) == col(Item.id))
+        .where(col(Item.id).in_(numbers))
+    )  # fmt: skip
+    return {row[0]: row for row in await session.execute(query)}
+
+
+def _looked_into(row: Any, query: TextQuery) -> Seen | None:
+    """What is seen of an item; None where a quick look was enough to tell that the query does not stand there."""
+    number, day, url, title, summary, page, standing = row
     body = f"{summary}\n{page or ''}".strip()
+    untold = [clause for clause in query.clauses if not clause.is_told_by_terms] if query.is_strict else []
+    if any(clause.is_missing_in(body) and clause.is_missing_in(title) for clause in untold):
+        return None
     head, below = folded(title), folded(body)
     joined = "".join(below.split())
-    return _Seen(
+    return Seen(
         number=number,
+        day=day,
         url=url,
         body=body,
         in_title=tuple(clause.pattern.search(head) is not None for clause in query.clauses),
         in_body=tuple(clause.count_in(below, joined) for clause in query.clauses),
+        is_withdrawn=standing is ChangeKind.WITHDRAWN,
     )
 
 
-def _holds(seen: _Seen, query: TextQuery, scope: Scope, *, is_in_title: bool) -> bool:
+def _holds(seen: Seen, query: TextQuery, scope: Scope, *, is_in_title: bool) -> bool:
     """Whether enough of the query stands where it has to, in an item that is meant."""
     below = [False] * len(seen.in_body) if is_in_title else [count > 0 for count in seen.in_body]
     found = sum(title or body for title, body in zip(seen.in_title, below, strict=True))
     return found >= query.needed and (scope.site is None or is_on_site(seen.url, scope.site))
 
 
-async def _matches(session: AsyncSession, seen: list[_Seen]) -> list[Match]:
-    items: dict[int | None, tuple[Item, ChangeKind | None]] = {}
+async def _matches(session: AsyncSession, seen: Sequence[Seen]) -> list[Match]:
+    items: dict[int, Item] = {}
     for some in batches(one.number for one in seen):
-        query = (
-            select(Item, col(ItemSight.standing))
-            .outerjoin(ItemSight, col(ItemSight.item_id) == col(Item.id))
-            .where(col(Item.id).in_(some))
-        )
-        items.update({item.id: (item, standing) for item, standing in await session.execute(query)})
+        found = await session.scalars(select(Item).where(col(Item.id).in_(some)))
+        items.update({item.id or 0: item for item in found})
     return [
         Match(
-            item=items[one.number][0],
+            item=items[one.number],
             body=one.body,
             in_title=one.in_title,
             in_body=one.in_body,
-            is_withdrawn=items[one.number][1] is ChangeKind.WITHDRAWN,
+            is_withdrawn=one.is_withdrawn,
         )
         for one in seen
     ]

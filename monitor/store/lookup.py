@@ -82,10 +82,9 @@ async def newest_with(
             break
         found = await _places(session, terms, among, most, days=days, is_dense=True)
         yield found
-        until = days[-1] - dt.timedelta(days=1)
+        until, share = days[-1] - dt.timedelta(days=1), len(found) / size
         if not found and not among.marks and not among.is_narrow:
             break
-        share = len(found) / size
     is_dense = most <= share * _MOST_STEPS or 0 < len(among.marks) <= _FEW_SOURCES
     yield await _places(session, terms, among, most, until=until, is_dense=is_dense)
 
@@ -157,7 +156,7 @@ async def _places(
     return [(number or 0, day) for number, day in await session.execute(query)]
 
 
-def _unled(session: AsyncSession, column: ColumnElement[Any]) -> ColumnElement[Any]:
+def _unled(session: AsyncSession, column: Any) -> Any:
     """The column, marked for SQLite as none that rows are to be found by."""
     return column.op("+")(0) if dialect_of(session) == "sqlite" else column
 

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Select, func, select
-from sqlalchemy.orm import Mapped
+from sqlalchemy import Select, case, func, select
 from sqlmodel import col
 
 from monitor.domain.reading import PhaseUsage, Usage
 from monitor.domain.tables import ModelCall, Run
-from monitor.domain.words import Phase
+from monitor.domain.words import SWEEP_PHASES, Phase
 from monitor.store.calendar import Day, calendar
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions
+
+RESEARCH = "(research)"
+"""What stands in place of a source for the calls of researches."""
 
 
 class Sums(BaseModel):
@@ -42,13 +44,16 @@ class PhaseSpending(Sums):
 
 
 class NamedSpending(Sums):
-    """What the calls of one model or of one source came to; a source is None where the run is not on record."""
+    """What the calls of one model or of one source came to; a source is None where the run is not on record.
+
+    Those of researches, which have no source, are told under `RESEARCH`.
+    """
 
     name: str | None
 
 
 class Spending(PhaseSpending):
-    """What the calls of one source in one phase came to; `source` is None for calls whose run is not on record."""
+    """What the calls of one source in one phase came to, `source` as in `NamedSpending`."""
 
     source: str | None
 
@@ -118,12 +123,12 @@ class UsageLedger:
         """What was spent on each of the days, by source and phase."""
         when = calendar(days)
         query = (
-            select(when.c.number, col(Run.source), col(ModelCall.phase), *_SUMS)
+            select(when.c.number, _SPENDER, col(ModelCall.phase), *_SUMS)
             .select_from(when)
             .join(ModelCall, (col(ModelCall.at) >= when.c.begin) & (col(ModelCall.at) < when.c.end))
             .outerjoin(Run, col(Run.id) == col(ModelCall.run_id))
-            .group_by(when.c.number, col(Run.source), col(ModelCall.phase))
-            .order_by(when.c.number, col(Run.source), col(ModelCall.phase))
+            .group_by(when.c.number, "spender", col(ModelCall.phase))
+            .order_by(when.c.number, "spender", col(ModelCall.phase))
         )
         async with self._sessions.reading() as session:
             rows = (await session.execute(query)).all()
@@ -148,23 +153,24 @@ class UsageLedger:
 
     async def by_model(self, since: dt.datetime, until: dt.datetime) -> list[NamedSpending]:
         """What was spent from one instant to before another, by model, the most tokens first."""
-        return await self._by_name(select(col(ModelCall.model), *_SUMS), since, until, col(ModelCall.model))
+        return await self._by_name(select(col(ModelCall.model).label("spender"), *_SUMS), since, until)
 
     async def by_source(self, since: dt.datetime, until: dt.datetime) -> list[NamedSpending]:
         """What was spent from one instant to before another, by source, the most tokens first."""
-        query = select(col(Run.source), *_SUMS).outerjoin_from(ModelCall, Run, col(Run.id) == col(ModelCall.run_id))
-        return await self._by_name(query, since, until, col(Run.source))
+        query = select(_SPENDER, *_SUMS).outerjoin_from(ModelCall, Run, col(Run.id) == col(ModelCall.run_id))
+        return await self._by_name(query, since, until)
 
     async def _by_name(
-        self, query: Select[*tuple[Any, ...]], since: dt.datetime, until: dt.datetime, name: Mapped[Any]
+        self, query: Select[*tuple[Any, ...]], since: dt.datetime, until: dt.datetime
     ) -> list[NamedSpending]:
         within = (col(ModelCall.at) >= since, col(ModelCall.at) < until)
         async with self._sessions.reading() as session:
-            rows = (await session.execute(query.where(*within).group_by(name))).all()
+            rows = (await session.execute(query.where(*within).group_by("spender"))).all()
         told = [NamedSpending(name=one, **_summed(*sums)) for one, *sums in rows]
         return sorted(told, key=lambda one: (-one.tokens, one.name or ""))
 
 
+_SPENDER = case((col(ModelCall.phase).in_(SWEEP_PHASES), col(Run.source)), else_=RESEARCH).label("spender")
 _SUMS = (
     func.count(col(ModelCall.id)),
     func.sum(col(ModelCall.prompt_tokens)),

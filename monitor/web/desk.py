@@ -38,6 +38,7 @@ from monitor.web.pages import health as health_pages
 from monitor.web.pages import items as item_pages
 from monitor.web.pages import people as people_pages
 from monitor.web.pages import prompts as prompt_pages
+from monitor.web.pages import research as research_pages
 from monitor.web.pages import runs as runs_pages
 from monitor.web.pages import settings as settings_pages
 from monitor.web.pages import sign_in as sign_in_pages
@@ -82,6 +83,7 @@ _PAGES: tuple[Callable[[App, Look], APIRouter], ...] = (
     briefing_pages.router,
     briefing_edit_pages.router,
     delivery_pages.router,
+    research_pages.router,
 )
 _ABOUT = """\
 Everything that the pages do. Sign in with `Authorization: Bearer TOKEN`, or with the session cookie of a browser and,

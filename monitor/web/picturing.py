@@ -12,7 +12,7 @@ from monitor.app.costs import CostChart
 from monitor.app.health import SectionHealth, SourceHealth
 from monitor.domain.words import Phase
 from monitor.store.ledger import ARRIVALS_KEPT
-from monitor.store.usage import NamedSpending
+from monitor.store.usage import RESEARCH, NamedSpending
 from monitor.web.charts import Chart, Limit, Series, StripWords, bars, cadence_strip, share
 from monitor.web.gate import Visitor
 from monitor.web.rendering import Look
@@ -155,6 +155,7 @@ class Pictures:
         for one in spent[:_MOST_ROWS]:
             percent = format_percent(one.tokens / whole if whole else 0, locale=self._language)
             name = one.name or self.gettext("briefings and runs that are no longer on record")
+            name = self.gettext("Research") if name == RESEARCH else name
             rows.append((name, one.calls, one.tokens, share(one.tokens, whole), percent, self.money(one.cost)))
         return rows
 

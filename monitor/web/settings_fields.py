@@ -310,18 +310,3 @@ def fields_of_service(name: str) -> tuple[SettingField, ...]:
         SettingField(f"search.backends.{name}.{part}", label, hint, "number" if kind == "number" else "text")
         for part, label, hint, kind in SERVICE
     )
-
-
-PROMPT_TITLES = {
-    "navigate.system": _("Finding sections: the role"),
-    "navigate.user": _("Finding sections: the question"),
-    "section.system": _("Reading a section: the role"),
-    "section.user": _("Reading a section: the task"),
-    "general.user": _("Reading a whole site: the task"),
-    "summary.system": _("Summary: the role"),
-    "summary.user": _("Summary: the task"),
-    "ranking.system": _("Order of importance: the role"),
-    "ranking.user": _("Order of importance: the task"),
-    "overview.system": _("Overview of a briefing: the role"),
-    "overview.user": _("Overview of a briefing: the task"),
-}

@@ -96,9 +96,10 @@ async def numbers_of(page: Page) -> list[int]:
 async def told_by_the_api(person: Person, task_id: str) -> list[tuple[int, dict[str, Any]]]:
     """The whole stream as a program gets it, after the research has ended."""
     answer = await person.page.request.get(f"{person.address}api/research/{task_id}/events")
-    number = re.compile(r"^id: ?(\d+)$", re.MULTILINE)
-    blocks = [block for block in (await answer.text()).split("\n\n") if "data:" in block]
-    return [(int(number.findall(one)[0]), json.loads(one.partition("data:")[2])) for one in blocks]
+    text = await answer.text()
+    numbers = re.findall(r"^id: ?(\d+)$", text, re.MULTILINE)
+    documents = re.findall(r"^data: ?(.+)$", text, re.MULTILINE)
+    return [(int(number), json.loads(one)) for number, one in zip(numbers, documents, strict=True)]
 
 
 @pytest.mark.timeout(300)
@@ -158,6 +159,7 @@ async def test_a_model_that_is_chosen_in_the_panel_is_asked_by_the_next_research
     person: Person = await sit_down(office.service, "en")
     await begin(person, office)
     page = person.page
+    await expect(page.locator("#research-panel")).to_be_visible()
     usual = await page.evaluate(CONFIG)
     assert usual == {
         "enabled": True, "models": dict.fromkeys(("search", "modeling", "report"), "usual"),
@@ -183,6 +185,7 @@ async def test_a_model_that_is_chosen_in_the_panel_is_asked_by_the_next_research
     assert await page.evaluate("heard") == [changed]
     assert await page.evaluate(CONFIG) == changed
     await page.reload()
+    await expect(page.locator("#research-panel")).to_be_visible()
     assert await page.evaluate(CONFIG) == changed, "it is kept in the browser"
 
     await ask(person, is_plan_looked_at=False)

@@ -90,6 +90,7 @@ class ReportFormattingNode(Node[ReportInput, FormattedReport]):
         await appendix.model(given.model)
         await appendix.timeline()
         await appendix.sources(given.bases)
+        await sheet.end()
         report.markdown, report.outline = sheet.markdown, sheet.outline()
         report.sources = [_source(given, number) for number in sheet.cited]
         report.refused = dict(+editor.refused)
@@ -114,7 +115,10 @@ class ReportFormattingNode(Node[ReportInput, FormattedReport]):
         """The sections: the model's, and by rule those that it left out, broke off in, or did not write soundly."""
         answer = await self._drafted(given, editor, report) if given.notes else Answer()
         sheet.forget_headings()
-        left = [one for one in given.sections if one[1] and not _is_covered(one[0], given, sheet, is_cut=answer.is_cut)]
+        verdicts = {title: editor.judged(summary) for title, summary in given.sections}
+        left = [title for title, found in verdicts.items()
+                if any(not one.fault and not sheet.has(one.text) for one in found)
+                and not _is_covered(title, given, sheet, is_cut=answer.is_cut)]  # fmt: skip
         if not given.notes:
             await sheet.quote(self._words["nothing"])
         elif not sheet.cited:
@@ -122,18 +126,15 @@ class ReportFormattingNode(Node[ReportInput, FormattedReport]):
             await sheet.quote(self._words["extracts" if answer.failure == NO_MODEL else "summaries"])
         elif left:
             report.fallback = f"sections by rule: {len(left)}{'; the answer broke off' if answer.is_cut else ''}"
-        for title, summary in left:
-            is_begun = answer.is_cut and bool(sheet.sections) and is_alike(sheet.sections[-1].heading, title)
-            if await editor.add("" if is_begun else title, summary, otherwise=self._words["finding"]):
-                report.by_rule.append(title)
-        await self._tell_what_is_missing(given, editor, sheet)
-
-    async def _tell_what_is_missing(self, given: ReportInput, editor: Editor, sheet: Sheet) -> None:
-        """Name the paragraphs for which there is nothing to cite."""
-        empty = [title for title, summary in given.sections if not summary and not editor.judge.heading(title)]
-        if empty and given.notes:
-            titles = self._words["and"].join(map(disarmed, empty))
-            await sheet.quote(self._words["missing"].format(titles=titles))
+        last = sheet.sections[-1].heading if answer.is_cut and sheet.sections else ""
+        for title in sorted(left, key=lambda one: not is_alike(last, one)):
+            heading = "" if is_alike(last, title) else title
+            await editor.add(heading, verdicts[title], otherwise=self._words["finding"])
+        report.by_rule = left
+        empty = [title for title, found in verdicts.items() if all(one.fault for one in found)]
+        named = [disarmed(title) for title in empty if not editor.judge.heading(title)]
+        if named and given.notes:
+            await sheet.quote(self._words["missing"].format(titles=self._words["and"].join(named)))
 
     async def _drafted(self, given: ReportInput, editor: Editor, report: FormattedReport) -> Answer:
         """The model's answer, edited while it comes, in a task of its own: the editor may ask the model itself."""

@@ -10,7 +10,7 @@ from monitor.errors import UsageError
 from monitor.llm.answers import parse_object
 from monitor.research.blueprint import Reading
 from monitor.research.modelled import blueprint_by_rule
-from monitor.research.nodes.node import UNUSABLE, Given, Node
+from monitor.research.nodes.node import UNUSABLE, Node, NodeResult
 from monitor.research.prompts.modeling import again, blueprint_messages
 from monitor.research.shapes import ModelBlueprint, Note
 
@@ -25,7 +25,7 @@ class Grounds(BaseModel):
     notes: list[Note]
 
 
-class Modelled(Given):
+class Modelled(NodeResult):
     """The blueprint, and what of the answers was refused, by its kind."""
 
     blueprint: ModelBlueprint

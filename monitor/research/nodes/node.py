@@ -23,7 +23,7 @@ NO_MODEL = "no model is set"
 UNUSABLE = "the answer cannot be used"
 
 
-class Given(BaseModel):
+class NodeResult(BaseModel):
     """What a node gives beside its own: the tokens of its calls, and why a rule did the model's work, if it did."""
 
     tokens: int = 0

@@ -10,8 +10,8 @@ from monitor.domain.prompts import as_material
 from monitor.domain.words import Phase
 from monitor.errors import UsageError
 from monitor.llm.answers import parse_object
-from monitor.research.nodes.node import UNUSABLE, Given, StateMutationNode
-from monitor.research.nodes.structure import topic_of
+from monitor.research.nodes.node import UNUSABLE, NodeResult, StateMutationNode
+from monitor.research.nodes.structure import cut_at_word, topic_of
 from monitor.research.parts import ResearchParts
 from monitor.research.prompts.deep_search import Wording
 from monitor.research.state import Round, State
@@ -32,6 +32,13 @@ _OPERATOR = re.compile(
 _APART = re.compile(
     r"[\s，。；：、,.;:!?！？（）()《》“”\"'—\-]+|以及|和|与|及|的|\band\b|\bor\b|\bthe\b|\bof\b|\bby\b"
 )
+_ASKED_FOR = re.compile(
+    r"^(?:梳理|说明|分析|查明|了解|介绍|给出|列出|比较|总结|评估|可以|可|需要|有关|相关|哪些|主要)+"
+    r"|(?:核对|查证)的?$|^(?:数字|数据|日期|文件|事实|出处|来源|情况|内容)$"
+    r"|\b(?:describe|explain|find|out|which|with|that|can|be|checked|what|is|are|figures?|dates?|documents?|facts?|"
+    r"sources?|its?|in|on|for|to|a|an)\b",
+    re.IGNORECASE,
+)
 _FURTHER = {"zh": ("最新进展", "数据 统计", "政策 解读", "案例"), "en": ("latest", "statistics", "analysis", "cases")}
 
 
@@ -49,7 +56,7 @@ class Gap(BaseModel):
     rounds: list[Round] = Field(default_factory=list)
 
 
-class SearchChoice(Given):
+class SearchChoice(NodeResult):
     """A search that was chosen. `slips` are what was not as it should be in the answer, and was put right."""
 
     search_query: str
@@ -135,7 +142,7 @@ class _SearchNode(StateMutationNode[Gap, SearchChoice]):
         """Tool and dates; the basic tool where the one that is named is not there or lacks its dates."""
         name = _text(document.get("search_tool")).strip()
         if name not in self._tools:
-            slips.append(f"there is no tool {as_material(name)[:40]!r}")
+            slips.append("there is no such tool")
             return BASIC, None, None
         if not self._tools[name].wants_dates:
             return name, None, None
@@ -172,8 +179,8 @@ class ReflectionNode(_SearchNode):
         asked = {one.search_query for one in given.rounds}
         topic, found = topic_of(given.question), "\n".join(given.found)
         lacking = [one for one in _phrases(given) if (overlap(one, found) or 0.0) < _COVERED]
-        together = " ".join([topic, *lacking[:_MOST_PHRASES]])[:_BY_RULE_CHARS]
-        single = [f"{topic} {one}"[:_BY_RULE_CHARS] for one in lacking]
+        together = cut_at_word(" ".join([topic, *lacking[:_MOST_PHRASES]]), _BY_RULE_CHARS)
+        single = [cut_at_word(f"{topic} {one}", _BY_RULE_CHARS) for one in lacking]
         queries = ([together] if lacking else []) + single
         return next((one for one in queries if one not in asked), super().query_by_rule(given))
 
@@ -188,13 +195,13 @@ def clean_query(text: str) -> str:
 def _queries(given: Gap, language: str) -> Iterator[str]:
     topic = topic_of(given.question)
     is_in_title = (overlap(topic, given.title) or 0.0) >= _COVERED
-    yield (given.title if is_in_title else f"{topic} {given.title}")[:_BY_RULE_CHARS]
-    yield from (f"{topic} {further}"[:_BY_RULE_CHARS] for further in _FURTHER[language])
+    yield cut_at_word(given.title if is_in_title else f"{given.title} {topic}", _BY_RULE_CHARS)
+    yield from (cut_at_word(f"{topic} {further}", _BY_RULE_CHARS) for further in _FURTHER[language])
 
 
 def _phrases(given: Gap) -> Sequence[str]:
-    """What the plan of a paragraph names, phrase by phrase; what the question names is no news."""
-    named = (one.strip() for one in _APART.split(f"{given.title} {given.content}"))
+    """What the plan of a paragraph names, phrase by phrase; not what it asks for, nor what the question names."""
+    named = (_ASKED_FOR.sub("", one).strip() for one in _APART.split(f"{given.title} {given.content}"))
     phrases = dict.fromkeys(one for one in named if len(one) > 1)
     return [one for one in phrases if (overlap(one, given.question) or 0.0) < _COVERED]
 

@@ -11,7 +11,7 @@ from monitor.errors import UsageError
 from monitor.evidence.grounding import ungrounded_numbers
 from monitor.evidence.sentences import WEB_ADDRESS, split_sentences
 from monitor.llm.answers import parse_array
-from monitor.research.nodes.node import UNUSABLE, Given, StateMutationNode
+from monitor.research.nodes.node import UNUSABLE, NodeResult, StateMutationNode
 from monitor.research.prompts.deep_search import Wording
 from monitor.research.shapes import PlanParagraph
 from monitor.research.state import State
@@ -24,7 +24,8 @@ _END = " \t\n。．.？?！!，,；;：:"
 _ASKING = re.compile(
     r"^(?:请问|请|帮我|我想知道|想了解|分析一下|研究一下|介绍一下|梳理一下|分析|研究|介绍|梳理|总结|说明|关于)+|"
     r"^(?:please|what (?:is|are|was|were)|how (?:do|does|did|is|are|has|have)|why (?:do|does|did|is|are)|"
-    r"tell me about|give me|analy[sz]e|describe|explain|summari[sz]e)\s+(?:the\s+)?",
+    r"tell me about|give me|analy[sz]e|describe|explain|summari[sz]e)\s+(?:the\s+)?|"
+    r"(?:(?:是|又|究竟|目前|现在)?(?:如何|怎么样|怎样)|是什么|有哪些|是多少|为何|为什么)$",
     re.IGNORECASE,
 )
 _BY_RULE: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -45,7 +46,7 @@ _BY_RULE: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-class Structure(Given):
+class Structure(NodeResult):
     """A report's title and its paragraphs; `refused` counts what the answer had beyond what may stand in a plan."""
 
     title: str
@@ -117,18 +118,27 @@ class StructureNode(StateMutationNode[str, Structure]):
             return None
         kept = [one for one in split_sentences(_URL.sub("", content)) if not _is_claiming(one, question)]
         told = "".join(kept) if self.parts.language == "zh" else " ".join(kept)
-        return PlanParagraph(title=title[:TITLE_CHARS], content=told[:CONTENT_CHARS] or title[:TITLE_CHARS])
+        return PlanParagraph(title=cut_at_word(title, TITLE_CHARS), content=cut_at_word(told, CONTENT_CHARS) or title)
 
 
 def topic_of(question: str) -> str:
     """What a question is about: its own words without those that only ask."""
     flat = _URL.sub("", as_material(question)).strip(_END)
-    return (_ASKING.sub("", flat).strip(_END) or flat)[:_TOPIC_CHARS]
+    return cut_at_word(_ASKING.sub("", flat).strip(_END) or flat, _TOPIC_CHARS)
+
+
+def cut_at_word(text: str, max_chars: int) -> str:
+    """The beginning of a text, without half a word of a language that has spaces."""
+    if len(text) <= max_chars:
+        return text
+    head, _, rest = text[:max_chars].rpartition(" ")
+    return head if rest.isascii() and head else text[:max_chars]
 
 
 def title_of(question: str) -> str:
     """The title of a report on a question: the question."""
-    return _URL.sub("", as_material(question)).strip(_END)[:TITLE_CHARS] or topic_of(question)
+    title = _URL.sub("", as_material(question)).strip(_END)
+    return cut_at_word(title, TITLE_CHARS) or topic_of(question)
 
 
 def _is_claiming(text: str, question: str) -> bool:

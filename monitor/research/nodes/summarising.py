@@ -17,7 +17,7 @@ from monitor.evidence.citing import Cited, cited_sentences, with_citations
 from monitor.llm.answers import parse_object, plain_text
 from monitor.research.extracts import extracted_summary
 from monitor.research.findings import checked_summary, running_text
-from monitor.research.nodes.node import UNUSABLE, Given, StateMutationNode
+from monitor.research.nodes.node import UNUSABLE, NodeResult, StateMutationNode
 from monitor.research.passages import passages_of, shares_of
 from monitor.research.prompts.deep_search import Wording
 from monitor.research.prompts.fencing import lines_of_page
@@ -35,8 +35,8 @@ _TOLD_ALREADY = 0.5
 _NOT_BORNE = "no sentence of the answer rests on the results"
 
 
-class Material(BaseModel):
-    """What a text is written from: the paragraph as it stands, and which of its results are shown, places from 0."""
+class Draft(BaseModel):
+    """A text to be written: the paragraph as it stands, and which of its results are shown, places from 0."""
 
     question: str
     paragraph: Paragraph
@@ -50,7 +50,7 @@ class Material(BaseModel):
         return self.paragraph.research.search_history
 
 
-class Summary(Given):
+class Summary(NodeResult):
     """A paragraph's text with its citations; `quotes` are pieces of results, by place, that the model pointed out."""
 
     text: str
@@ -58,10 +58,10 @@ class Summary(Given):
     refused: dict[str, int] = Field(default_factory=dict)
 
 
-class _SummaryNode(StateMutationNode[Material, Summary]):
+class _SummaryNode(StateMutationNode[Draft, Summary]):
     name: str
 
-    async def run(self, given: Material) -> Summary:
+    async def run(self, given: Draft) -> Summary:
         """The text: the model's sentences that stand, after one correction if none does; else extracts."""
         self.validate_input(given)
         messages = self._messages(given)
@@ -82,14 +82,14 @@ class _SummaryNode(StateMutationNode[Material, Summary]):
         text = self._revised(extracted_summary(given.paragraph, given.entries, given.question), given)
         return Summary(text=text, tokens=tokens, refused=dict(refused), fallback=failure)
 
-    def validate_input(self, given: Material) -> None:
+    def validate_input(self, given: Draft) -> None:
         """There is a paragraph, and at least one result of it with a text."""
         if not given.paragraph.title.strip():
             raise UsageError("A paragraph needs a title to be written.")
         if not given.shown or not all(given.entries[place].content for place in given.shown):
             raise UsageError("A paragraph is written from results with a text.")
 
-    def process_output(self, answer: str, given: Material) -> Summary | None:
+    def process_output(self, answer: str, given: Draft) -> Summary | None:
         """The sentences of an answer that stand; a text that is empty where none does."""
         document = parse_object(answer) or {}
         written = next((text for key in _STATES if isinstance(text := document.get(key), str)), None)
@@ -120,10 +120,10 @@ class _SummaryNode(StateMutationNode[Material, Summary]):
         return state
 
     @abstractmethod
-    def _revised(self, text: str, given: Material) -> str:
+    def _revised(self, text: str, given: Draft) -> str:
         """The text in place of the one that there was."""
 
-    def _messages(self, given: Material) -> list[Message]:
+    def _messages(self, given: Draft) -> list[Message]:
         parts, paragraph = self.parts, given.paragraph
         wording = Wording(parts.language, parts.prompts, parts.clock.now().date())
         return wording.summary(
@@ -142,7 +142,7 @@ class FirstSummaryNode(_SummaryNode):
 
     name = "first_summary"
 
-    def _revised(self, text: str, given: Material) -> str:
+    def _revised(self, text: str, given: Draft) -> str:
         del given
         return text
 
@@ -155,13 +155,13 @@ class ReflectionSummaryNode(_SummaryNode):
 
     name = "reflection_summary"
 
-    def validate_input(self, given: Material) -> None:
+    def validate_input(self, given: Draft) -> None:
         """There has to be a text that can be revised."""
         super().validate_input(given)
         if not given.paragraph.research.latest_summary.strip():
             raise UsageError("A revision needs the latest summary of its paragraph.")
 
-    def _revised(self, text: str, given: Material) -> str:
+    def _revised(self, text: str, given: Draft) -> str:
         before = given.paragraph.research.latest_summary
         if not text or given.remark:
             return text or before
@@ -177,7 +177,7 @@ def _is_told(one: Cited, sentences: Sequence[Cited]) -> bool:
     return (overlap(one.text, " ".join(others)) or 0.0) >= _TOLD_ALREADY
 
 
-def _results(given: Material) -> list[str]:
+def _results(given: Draft) -> list[str]:
     """The results that are shown: a head with title, url, date and engine, then the text, cut fairly."""
     entries = given.entries
     shares = shares_of([len(entries[place].content) for place in given.shown], RESULTS_CHARS)

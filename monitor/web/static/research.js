@@ -274,8 +274,9 @@ async function send(form, submitter) {
 function focusPlan(form, submitter, place) {
   const [what] = submitter.value.split("-");
   const at = form.dataset.focus;
-  const wanted = what === "add" ? `#p-title-${at}` : `#${what}-${at}:not([disabled])`;
-  const focus = form.querySelector(wanted) || form.querySelector(`#p-title-${at}`);
+  const other = { up: "down", down: "up" }[what];
+  const wanted = [`#${what}-${at}`, `#${other}-${at}`].map((one) => form.querySelector(`${one}:not([disabled])`));
+  const focus = wanted.find(Boolean) || form.querySelector(`#p-title-${at}`);
   if (!focus) return;
   focus.focus({ preventScroll: true });
   if (what === "up" || what === "down") window.scrollBy(0, focus.getBoundingClientRect().top - place);

@@ -79,6 +79,7 @@ async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(sto
     await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 1)))
     await store.usage.add(a_call(Phase.RANK, tokens=(5, 5)))
     await store.usage.add(a_call(Phase.RANK, tokens=(7, 7), run_id="of a run that was pruned"))
+    await store.usage.add(a_call(Phase.REPORT, tokens=(8, 8), run_id="a research"))
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=-1))
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=24))
     told = await store.usage.daily([Day(NOON.date(), NOON, NOON + timedelta(hours=24))])
@@ -87,6 +88,7 @@ async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(sto
         (run.source, Phase.CRAWL): (3, 2010, 0.75, 1),
         (run.source, Phase.RANK): (1, 5, None, 1),
         (None, Phase.RANK): (1, 7, None, 1),
+        ("(research)", Phase.REPORT): (1, 8, None, 1),
     }
 
 
@@ -111,13 +113,16 @@ async def test_spendings_are_told_by_model_and_by_source_the_most_tokens_first(s
     await store.usage.add(a_call(Phase.CRAWL, tokens=(1, 2), run_id="of a run that was pruned"))
     await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 20), cost=0.5))
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 0)).model_copy(update={"model": "small"}))
+    await store.usage.add(a_call(Phase.SEARCH, tokens=(3, 4), run_id="a research").model_copy(update={"model": "big"}))
     until = NOON + timedelta(hours=1)
     assert [(one.name, one.tokens) for one in await store.usage.by_model(NOON, until)] == [
         ("small", 100),
         ("gpt-5", 33),
+        ("big", 7),
     ]
     assert [(one.name, one.tokens, one.unpriced_calls) for one in await store.usage.by_source(NOON, until)] == [
         (run.source, 130, 1),
+        ("(research)", 7, 1),
         (None, 3, 1),
     ]
     assert await store.usage.by_model(until, until) == []

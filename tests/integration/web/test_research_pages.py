@@ -101,7 +101,7 @@ async def test_a_finished_research_is_all_there_without_a_script(desk: Any) -> N
         f"/research/done/notes/{n}" for n in (0, 2, 4)
     ]
     score = words_of(page.css_first(".score"))
-    assert "引文见于存档网页 100 %" in score
+    assert "引文见于存档网页100 % 共 6 处" in score
     assert "原文中没有的引文" in score
     assert len(page.css("#research-notes blockquote")) == 6
     assert len(page.css(".drivers > li")) == 3

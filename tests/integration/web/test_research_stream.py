@@ -17,6 +17,7 @@ from monitor.domain.research import Research, ResearchEvent, ResearchStatus
 from monitor.research.events import LABELS, STEP_IDS, Status, StepEvent, StepType, progress_at
 from monitor.research.shapes import ModelBlueprint, Plan, ResearchReport, SearchAgentResult, Strategy, Wire
 from monitor.settings import Settings
+from monitor.web import streaming
 from monitor.web.server import serving
 from tests.integration.web.sse import Message, Reader
 
@@ -199,6 +200,30 @@ async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: An
     await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), told=event)
     documents = conforms(await asyncio.wait_for(watching, PATIENCE_S))
     assert [one["status"] for one in documents] == ["start", "progress", "complete", "error"]
+
+
+async def test_where_nothing_is_told_comments_keep_the_connection_and_a_long_stream_is_taken_up_again(
+    desk: Any, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "_HEARTBEAT_S", 0.02)
+    await begin(desk.app, "r")
+    events = list(whole())
+    await tell(desk.app, "r", events[:5])
+    reader, messages = Reader(), []
+    async with asyncio.timeout(PATIENCE_S), client.stream("GET", "/api/research/r/events") as stream:
+        async for piece in stream.aiter_bytes():
+            messages += reader.feed(piece)
+            if len(reader.comments) >= 3:
+                break
+    assert len(messages) == 5
+    monkeypatch.setattr(streaming, "_LONGEST_S", 0.0)
+    messages += await read(client, "r", last=messages[-1].id)
+    assert len(messages) == 5, "the stream was ended by the server, with nothing told"
+    await tell(desk.app, "r", events[5:])
+    await end(desk.app, "r", ResearchStatus.SUCCEEDED)
+    while more := await read(client, "r", last=messages[-1].id):
+        messages += more
+    assert conforms(messages) == [one.wire() for one in events]
 
 
 async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: Any, client: httpx.AsyncClient) -> None:

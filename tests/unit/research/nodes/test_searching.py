@@ -72,7 +72,7 @@ def test_a_query_is_plain_words(written: str, clean: str) -> None:
 def test_a_query_that_is_none_gives_way_to_paragraph_and_question(parts_of: Any, query: Any) -> None:
     choice = FirstSearchNode(parts_of()).process_output(answer(search_query=query), GAP)
     assert choice is not None
-    assert choice.search_query == "新型储能如何发展 装机规模"
+    assert choice.search_query == "装机规模 新型储能如何发展"
     assert choice.slips == ["no query that can be searched for"]
 
 
@@ -91,7 +91,7 @@ def test_the_reason_holds_no_web_address(parts_of: Any) -> None:
 
 async def test_without_a_model_each_search_is_for_what_no_result_covers(parts_of: Any) -> None:
     node = ReflectionNode(parts_of())
-    made = [Round(number=0, query_id="p1-q1", search_query="新型储能如何发展 装机规模", search_tool=BASIC)]
+    made = [Round(number=0, query_id="p1-q1", search_query="装机规模 新型储能如何发展", search_tool=BASIC)]
     gap = GAP.model_copy(
         update={"latest_summary": "", "rounds": made, "found": ["装机规模和装机容量超过一亿，地区分布如下"]}
     )

@@ -58,9 +58,10 @@ def test_an_answer_that_was_cut_off_gives_what_was_whole_or_can_be_mended(parts_
     ("language", "question", "topic"),
     [
         ("zh", "请分析2026年新型储能的政策走向？", "2026年新型储能的政策走向"),
+        ("zh", "碳市场的现状与前景如何？", "碳市场的现状与前景"),
         ("en", "What is the state of EU batteries?", "state of EU batteries"),
     ],
-    ids=["zh", "en"],
+    ids=["zh", "zh asked at its end", "en"],
 )
 async def test_without_a_model_the_plan_is_made_of_the_question(
     parts_of: Any, language: str, question: str, topic: str

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
-from monitor.research.nodes.summarising import FirstSummaryNode, Material, ReflectionSummaryNode, Summary
+from monitor.research.nodes.summarising import FirstSummaryNode, Draft, ReflectionSummaryNode, Summary
 from monitor.research.state import Paragraph, Round, SearchEntry, State
 from monitor.research.tools import BASIC
 
@@ -24,12 +24,12 @@ def entry(number: int, text: str) -> SearchEntry:
     )  # fmt: skip
 
 
-def material(latest: str = "", remark: str = "", shown: tuple[int, ...] = (0, 1)) -> Material:
+def material(latest: str = "", remark: str = "", shown: tuple[int, ...] = (0, 1)) -> Draft:
     paragraph = Paragraph(title="储能现状", content="新型储能装机和政策", order=0)
     paragraph.research.search_history = [entry(number, text) for number, text in enumerate(TEXTS)]
     paragraph.research.rounds = [Round(number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC)]
     paragraph.research.latest_summary = latest
-    return Material(question="储能如何？", paragraph=paragraph, query="储能", shown=list(shown), remark=remark)
+    return Draft(question="储能如何？", paragraph=paragraph, query="储能", shown=list(shown), remark=remark)
 
 
 def answer(text: str, key: str = "paragraph_latest_state", **more: Any) -> str:

@@ -1,0 +1,264 @@
+"""Researches as they are asked for, looked at, changed and ended; with real parts, by rule, on a small web."""
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.bootstrap import App, open_app
+from monitor.demo.research_world import KEY_VARIABLE, ResearchWorld
+from monitor.demo.scripted_model import ScriptedModel
+from monitor.domain.research import Research, ResearchStatus
+from monitor.errors import Conflict, NotFound, UsageError
+from monitor.research.shapes import PlanParagraph, ResearchOptions, Sampling, SearchConfig
+from monitor.settings import Settings
+from monitor.work.steps import DirectSteps
+
+QUESTION = "2026年新型储能的发展现状与政策走向如何？"
+WEB = {"config": SearchConfig(), "by": "anna"}
+
+
+@pytest.fixture
+def world() -> ResearchWorld:
+    return ResearchWorld()
+
+
+@pytest.fixture
+async def app(
+    world: ResearchWorld, tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[App]:
+    monkeypatch.setenv(KEY_VARIABLE, "a-key-for-the-test")
+    async with world.serve() as values:
+        research = {"max_paragraphs": 2, "max_reflections": 0}
+        settings = Settings(
+            data_dir=tmp_path, database_url=sqlite_url, llm={"enabled": False}, research=research, **values
+        )
+        async with open_app(settings) as app:
+            yield app
+
+
+@dataclass
+class Model:
+    scripted: ScriptedModel
+    url: str
+
+
+OpenModel = Callable[[], AbstractAsyncContextManager[Model]]
+
+
+@pytest.fixture
+def open_model() -> OpenModel:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Model]:
+        scripted = ScriptedModel()
+        async with scripted.serve() as url:
+            yield Model(scripted, url)
+
+    return opened
+
+
+async def asked(app: App, *, review: bool = False, carry_out: bool = True) -> str:
+    """A research in the queue, or taken out of it."""
+    async with app.presence.attending("worker"):
+        task_id = await app.research.ask(QUESTION, options=ResearchOptions(review_plan=review), **WEB)
+    await app.store.research.mark_enqueued(task_id, at=app.clock.now())
+    if carry_out:
+        await carried_out(app, task_id)
+    return task_id
+
+
+async def carried_out(app: App, task_id: str) -> ResearchStatus:
+    return await app.research.carry_out(task_id, executor="one", steps=DirectSteps())
+
+
+async def told(app: App, task_id: str) -> list[dict[str, Any]]:
+    return [one.data for one in await app.store.research_events.after(task_id, 0)]
+
+
+async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: App, world: ResearchWorld) -> None:
+    events: list[dict[str, Any]] = []
+    task_id = await app.research.run_here(
+        QUESTION, options=ResearchOptions(), on_event=lambda event: events.append(event.data), **WEB
+    )
+    view = await app.research.get(task_id)
+    assert (view.status, view.language, view.asked_by, view.progress) == (ResearchStatus.SUCCEEDED, "zh", "anna", 1.0)
+    assert view.report is not None
+    assert view.score is not None
+    assert view.score.quote_fidelity == 1.0
+    assert len(view.notes) == len(view.bases) > 0
+    assert events == await told(app, task_id)
+    wire = view.wire()
+    assert {"taskId", "status", "plan", "notes", "blueprint", "report", "score", "usage"} <= wire.keys()
+    assert (wire["usage"]["calls"], wire["usage"]["byPhase"], wire["status"]) == (0, {}, "succeeded")
+    (row,) = await app.research.list()
+    assert (row.task_id, row.progress, row.score) == (task_id, 1.0, view.score)
+    assert await app.research.list(text="没有的字") == []
+
+    note = view.notes[0]
+    page = await app.research.passage(task_id, 0)
+    assert page.text[page.start : page.end] == note.evidence[0].quote
+    assert (page.url, page.claim, page.problem) == (note.source_url, note.summary, "")
+    document = await app.research.document(task_id, citation_url=lambda index: f"/research/{task_id}/notes/{index}")
+    written = (await app.writing.document(document, "html")).decode()
+    assert note.evidence[0].quote[:10] in written
+    with pytest.raises(NotFound):
+        await app.research.passage(task_id, len(view.notes))
+    with pytest.raises(NotFound):
+        await app.research.passage(task_id, 0, len(note.evidence))
+
+    records = [await app.store.evidence.record(basis.record or "") for basis in view.bases]
+    assert {record.research_id for record in records if record} == {task_id}
+    assert all(records), "every page that is cited is on record"
+
+
+async def test_of_a_page_whose_record_is_gone_what_was_read_is_shown(app: App, tmp_path: Path) -> None:
+    task_id = await app.research.run_here(QUESTION, options=ResearchOptions(), **WEB)
+    quote = (await app.research.get(task_id)).notes[0].evidence[0].quote
+    for file in (tmp_path / "evidence").rglob("*.warc.gz"):
+        file.unlink()
+    page = await app.research.passage(task_id, 0)
+    assert (page.record, page.is_cut, page.problem) == ("", True, "")
+    assert page.text[page.start : page.end] == quote
+
+
+async def test_without_a_worker_nothing_is_queued(app: App) -> None:
+    with pytest.raises(UsageError, match="monitor serve"):
+        await app.research.ask(QUESTION, options=ResearchOptions(), **WEB)
+    assert await app.research.list() == []
+
+
+@pytest.mark.parametrize("query", ["", "  ", "问" * 2001], ids=["empty", "blank", "too-long"])
+async def test_a_question_has_a_length(app: App, query: str) -> None:
+    with pytest.raises(UsageError, match="1 to 2000"):
+        await app.research.run_here(query, options=ResearchOptions(), **WEB)
+
+
+async def test_unknown_engines_are_told_and_left_out(app: App, world: ResearchWorld) -> None:
+    config = SearchConfig(engines=["bing", "tavily"])
+    task_id = await app.research.run_here(QUESTION, config=config, options=ResearchOptions(), by="anna")
+    view = await app.research.get(task_id)
+    assert any("'bing'" in one for one in view.warnings)
+    assert world.searches
+    assert {note.engine for note in view.notes} == {"tavily"}
+
+
+async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App) -> None:
+    task_id = await asked(app, review=True)
+    waiting = await app.research.get(task_id)
+    assert waiting.status is ResearchStatus.AWAITING_PLAN
+    assert waiting.plan is not None
+    assert (await told(app, task_id))[-1]["payload"]["metadata"]["awaitsApproval"] is True
+    assert await carried_out(app, task_id) is ResearchStatus.AWAITING_PLAN, "nobody has looked at it yet"
+
+    for bad in ([], [PlanParagraph(title=" ", content="x")], [PlanParagraph(title="一", content="")] * 3):
+        with pytest.raises(UsageError, match="1 to 2 paragraphs"):
+            await app.research.approve(task_id, "", bad, "ben")
+    changed = [PlanParagraph(title="新型储能装机规模", content="装机规模和增长")]
+    await app.research.approve(task_id, "储能", changed, "ben")
+    with pytest.raises(Conflict):
+        await app.research.approve(task_id, "储能", changed, "ben")
+    assert (await told(app, task_id))[-1]["payload"]["result"]["metadata"]["paragraphs"] == [
+        {"title": "新型储能装机规模", "content": "装机规模和增长"}
+    ]
+    assert await carried_out(app, task_id) is ResearchStatus.SUCCEEDED
+    done = await app.research.get(task_id)
+    assert done.plan is not None
+    assert [one.title for one in done.plan.metadata.paragraphs] == ["新型储能装机规模"]
+    assert {note.topic for note in done.notes} == {"新型储能装机规模"}
+    progress = [one["progress"] for one in await told(app, task_id)]
+    assert progress == sorted(progress)
+
+
+@pytest.mark.parametrize("review", [False, True], ids=["queued", "awaiting-its-plan"])
+async def test_one_that_nobody_carries_out_is_cancelled_at_once(app: App, review: bool) -> None:
+    task_id = await asked(app, review=review, carry_out=review)
+    assert await app.research.cancel(task_id) is ResearchStatus.CANCELLED
+    last = (await told(app, task_id))[-1]
+    assert (last["status"], last["payload"]["error"]["code"], last["payload"]["result"]) == ("error", "cancelled", None)
+    with pytest.raises(Conflict):
+        await app.research.cancel(task_id)
+    assert await carried_out(app, task_id) is ResearchStatus.CANCELLED
+    with pytest.raises(Conflict):
+        await app.research.document(task_id)
+
+
+async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, world: ResearchWorld) -> None:
+    world.latency_s = 0.3
+    task_id = await asked(app, carry_out=False)
+    work = asyncio.create_task(carried_out(app, task_id))
+    async with asyncio.timeout(30):
+        while not world.searches:  # noqa: ASYNC110 -- no event of ours
+            await asyncio.sleep(0.01)
+    await app.research.remark(task_id, "多看地方政策", "ben")
+    assert await app.research.cancel(task_id) is ResearchStatus.RUNNING
+    assert await work is ResearchStatus.CANCELLED
+    last = (await told(app, task_id))[-1]
+    assert last["payload"] == {
+        "error": {"code": "cancelled", "message": last["payload"]["error"]["message"]},
+        "result": None,
+    }
+    with pytest.raises(Conflict):
+        await app.research.remark(task_id, "太晚", "ben")
+    assert [one.text for one in await app.research.remarks(task_id)] == ["多看地方政策"]
+
+    world.latency_s = 0
+    await app.research.resume_here(task_id)
+    done = await app.research.get(task_id)
+    assert (done.status, done.is_cancel_requested) == (ResearchStatus.SUCCEEDED, False)
+    with pytest.raises(Conflict, match="succeeded"):
+        await app.research.resume_here(task_id)
+
+
+async def test_one_whose_process_died_is_failed_and_names_the_way_to_go_on(app: App) -> None:
+    now = dt.datetime.now(dt.UTC)
+    lost = Research(id="r-lost", query="?", language="en", status=ResearchStatus.RUNNING, executor="x", created_at=now)
+    await app.store.research.create(lost)
+    await app.research.tidy()
+    view = await app.research.get("r-lost")
+    assert view.status is ResearchStatus.FAILED
+    assert "monitor research --resume r-lost" in (view.error or "")
+    assert (await told(app, "r-lost"))[-1]["status"] == "error"
+
+
+async def test_what_ends_in_an_unexpected_error_does_not_stay_running(app: App, tmp_path: Path) -> None:
+    task_id = await asked(app, carry_out=False)
+    (tmp_path / "bundles").write_text("a file where a folder is needed")
+    status = await carried_out(app, task_id)
+    view = await app.research.get(task_id)
+    assert status is view.status
+    assert view.status in (ResearchStatus.FAILED, ResearchStatus.DEGRADED)
+    assert view.ended_at is not None
+
+
+async def test_models_sampling_and_budget_of_a_research_are_its_own(
+    app: App, world: ResearchWorld, open_model: OpenModel
+) -> None:
+    async with open_model() as model:
+        app.settings.llm.base_url, app.settings.llm.enabled = model.url, True
+        options = ResearchOptions(models={"search": "small", "report": " "}, sampling=Sampling(temperature=0.9))
+        await app.research.run_here(QUESTION, options=options, **WEB)
+        asked = {(one["model"], one["temperature"], one["top_p"]) for one in model.scripted.requests}
+        assert asked == {(app.settings.llm.model, 0.9, 0.85), ("small", 0.9, 0.85)}
+
+        model.scripted.requests.clear()
+        await app.research.run_here(QUESTION, options=ResearchOptions(enabled=False), **WEB)
+        assert model.scripted.requests == []
+
+        app.settings.research.token_budget = 1500
+        task_id = await app.research.run_here(QUESTION, options=ResearchOptions(), **WEB)
+        view = await app.research.get(task_id)
+        assert view.status is ResearchStatus.DEGRADED
+        assert view.usage.prompt_tokens + view.usage.completion_tokens > 0
+        assert view.report is not None
+        assert "research.token_budget" in f"{view.report.metadata.reason} {view.warnings}"
+
+
+async def test_a_research_that_is_not_there_is_not_found(app: App) -> None:
+    for call in (app.research.get, app.research.row, app.research.state, app.research.cancel, app.research.document):
+        with pytest.raises(NotFound):
+            await call("r-nobody\x00")
