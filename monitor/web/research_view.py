@@ -1,5 +1,6 @@
 """How far a research came, step by step and paragraph by paragraph, as its page tells it."""
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from monitor.formats.document import Block
 from monitor.research.appendix import WORDS
 from monitor.research.document import report_blocks
 from monitor.research.events import StepType
+from monitor.research.findings import NoteBasis
 from monitor.research.picture import blueprint_picture, word_of
-from monitor.research.shapes import ModelBlueprint, Note, PlanParagraph
+from monitor.research.shapes import ModelBlueprint, Note, PlanParagraph, ResearchReport
 from monitor.research.state import Paragraph, Round, State
 from monitor.web.language import text
 from monitor.web.plan_form import PlanForm
@@ -63,11 +65,22 @@ class ParagraphView:
 
 
 @dataclass(frozen=True)
+class SourceView:
+    """A page that a report cites, with the numbers under which it does and the places of their notes."""
+
+    title: str
+    url: str
+    published_on: dt.date | None
+    cited: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
 class ReportView:
     """A report as its page draws it."""
 
     title: str
     blocks: list[Block]
+    sources: list[SourceView]
 
 
 def steps_of(row: Research, state: State | None) -> list[StepView]:
@@ -165,7 +178,16 @@ def report_of(view: ResearchView, notes_at: str) -> ReportView | None:
     blocks = report_blocks(
         "\n".join(lines[1:end]), lambda number: links[number - 1] if 0 < number <= len(links) else None
     )
-    return ReportView(lines[0].removeprefix("# ") if lines else "", blocks)
+    return ReportView(lines[0].removeprefix("# ") if lines else "", blocks, sources_of(view.report, view.bases))
+
+
+def sources_of(report: ResearchReport, bases: Sequence[NoteBasis]) -> list[SourceView]:
+    """The pages that a report cites, each once, in the order of their first citation."""
+    pages: dict[str, SourceView] = {}
+    for number, one in enumerate(report.sources, start=1):
+        known = SourceView(one.title, one.url, bases[one.note_index].published_on, [])
+        pages.setdefault(one.url, known).cited.append((number, one.note_index))
+    return list(pages.values())
 
 
 def by_topic(notes: Sequence[Note]) -> list[tuple[str, list[tuple[int, Note]]]]:

@@ -145,7 +145,7 @@ async def reads_it(person: Person, titles: list[str]) -> None:
     report = person.page.locator("article.report")
     for title in titles:
         await expect(report.get_by_role("heading", name=title, exact=True)).to_be_visible()
-    assert await person.page.locator("ol.sources > li").count() > 1
+    assert await person.page.locator("ul.sources > li").count() > 1
     await expect(person.page.locator(".score dd").first).to_contain_text("100 %")
     await expect(person.page.locator("figure.graph svg")).to_be_visible()
     await report.locator("a.cite").first.click()

@@ -11,8 +11,8 @@ from monitor.app.prompts import PromptWire
 from monitor.bootstrap import App
 from monitor.errors import NotFound, UsageError
 from monitor.web.gate import Admin, Visitor
-from monitor.web.rendering import Look
 from monitor.web.prompt_titles import PROMPT_TITLES
+from monitor.web.rendering import Look
 from monitor.web.settings_work import SettingsWork
 
 _PIECES = re.compile(r"\{[a-z_]+\}|[A-Za-z0-9_]+|\s+|.", re.DOTALL)

@@ -97,6 +97,14 @@ function refreshSoon() {
 
 const fill = (sentence, facts) => sentence.replace(/\{(\w+)\}/g, (_, name) => facts[name] ?? "");
 
+function hostOf(url) {
+  try {
+    return new URL(url).host;
+  } catch {
+    return "";
+  }
+}
+
 function link(number) {
   const source = sources.get(number);
   const made = document.createElement(source ? "a" : "span");
@@ -112,19 +120,21 @@ function link(number) {
   return made;
 }
 
+/** Each page once, with all the numbers under which it is cited. */
 function listSources() {
   const list = document.getElementById("stream-sources");
-  if (!list) return;
+  if (!list || Number(list.dataset.count || 0) === sources.size) return;
+  list.dataset.count = sources.size;
+  const pages = new Map();
   for (const [number, source] of [...sources].sort(([one], [other]) => one - other)) {
-    if (list.querySelector(`[value="${number}"]`)) continue;
-    const item = document.createElement("li");
-    item.value = number;
-    const made = document.createElement("a");
-    made.href = `${root.dataset.notes}/${source.noteIndex}`;
-    made.textContent = source.title || source.url;
-    item.append(made);
-    list.append(item);
+    pages.set(source.url, [...(pages.get(source.url) || []), number]);
   }
+  list.replaceChildren(...[...pages.values()].map((numbers) => {
+    const item = document.createElement("li");
+    const source = sources.get(numbers[0]);
+    item.append(...numbers.map(link), ` ${source.title || source.url}`);
+    return item;
+  }));
 }
 
 /** Show again what the stream told and the server's page does not have. */
@@ -175,9 +185,10 @@ function hear(metadata) {
     if (reader) reader.again(report);
   }
   refreshSoon();
-  if (!words[metadata.node]) return;
+  const node = metadata.node === "reading" && metadata.results === undefined ? "page" : metadata.node;
+  if (!words[node]) return;
   const tool = /search$|^reflection$/.test(metadata.node) && metadata.tool ? ` · ${words.tools[metadata.tool] || metadata.tool}` : "";
-  const told = fill(words[metadata.node], { results: 0, ...metadata }) + tool;
+  const told = fill(words[node], { host: hostOf(metadata.url), ...metadata }) + tool;
   if (metadata.paragraph === undefined) doing = told;
   else live.set(metadata.paragraph, metadata.node === "done" ? "" : told);
 }

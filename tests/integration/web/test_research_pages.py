@@ -97,7 +97,7 @@ async def test_a_finished_research_is_all_there_without_a_script(desk: Any) -> N
     }
     assert report.css_first("table td a.cite") is not None
     assert "来源" not in [words_of(head) for head in report.css("h2, h3")], "they stand beside it"
-    assert [one.attributes["href"] for one in page.css("ol.sources > li > a")] == [
+    assert [one.attributes["href"] for one in page.css("ul.sources > li > a.cite")] == [
         f"/research/done/notes/{n}" for n in (0, 2, 4)
     ]
     score = words_of(page.css_first(".score"))

@@ -22,6 +22,7 @@ def test_that_there_is_no_model_is_no_reason() -> None:
 
 def test_what_nobody_foresaw_is_shown_as_it_is() -> None:
     assert reasons_said(["the moon was {full} [9]"], "en") == ["the moon was {full} [9]"]
-    assert reasons_said(["first_search: there is no tool '{x}'"], "en") == [
-        "the model chose a tool that there is not: {x}"
+    assert reasons_said(["search: Timeout: no answer {x}"], "en") == [
+        "the search service failed: no answer {x} (Timeout)"
     ]
+    assert reasons_said(["reflection, put right: no tool that there is"], "zh") == ["模型选择了不存在的工具"]
