@@ -39,7 +39,7 @@ class ResearchDesk(ResearchReading):
     """Has researches done; `gear` equips each, `steps` are those of one that is carried out here and now."""
 
     def __init__(self, *, store: Store, clock: Clock, gear: ResearchGear, steps: Steps, presence: Presence) -> None:
-        super().__init__(store=store, pages=gear.kept_pages)
+        super().__init__(store=store, pages=gear.kept_pages, web=gear.settings.web)
         self._clock = clock
         self._gear = gear
         self._steps = steps

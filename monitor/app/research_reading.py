@@ -14,6 +14,7 @@ from monitor.research.document import report_document
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import Note
 from monitor.research.state import SearchEntry, State
+from monitor.settings.model import WebSettings
 from monitor.store import Store
 from monitor.store.research import ResearchKey
 from monitor.store.sessions import storable
@@ -37,9 +38,10 @@ class NotePage(KeptPage):
 class ResearchReading:
     """Shows researches."""
 
-    def __init__(self, *, store: Store, pages: KeptPages) -> None:
+    def __init__(self, *, store: Store, pages: KeptPages, web: WebSettings) -> None:
         self._store = store
         self._pages = pages
+        self._web = web
 
     async def row(self, task_id: str) -> Research:
         """The research of that id as it is on record; `NotFound` where there is none."""
@@ -83,14 +85,17 @@ class ResearchReading:
         )
 
     async def document(self, task_id: str, *, citation_url: CitationUrl | None = None) -> Document:
-        """The report as a document; `Conflict` while there is none."""
+        """The report as a document; `Conflict` while there is none.
+
+        Where the service has an address that others reach, its citations lead to the kept pages there.
+        """
         research = await self.row(task_id)
         view = view_of(research, None, await self._store.usage.for_run(research.id))
         if view.report is None:
             raise Conflict(f"The research {task_id} has no report yet: it is {view.status}.")
         return report_document(
             view.report, query=view.query, notes=view.notes, bases=view.bases, score=view.score,
-            blueprint=view.blueprint, language=view.language, citation_url=citation_url or _nowhere,
+            blueprint=view.blueprint, language=view.language, citation_url=citation_url or self._noted_at(research.id),
             written_at=view.ended_at,
         )  # fmt: skip
 
@@ -98,6 +103,10 @@ class ResearchReading:
         """The history, newest first, of those whose question holds the text; `after` the last row that was shown."""
         rows = await self._store.research.rows(after=after, text=text, limit=limit)
         return [summary_of(row) for row in rows]
+
+    def _noted_at(self, task_id: str) -> CitationUrl:
+        home = self._web.public_url
+        return lambda index: f"{home.rstrip('/')}/research/{task_id}/notes/{index}" if home else None
 
     async def _as_read(self, task_id: str, note: Note, basis: NoteBasis, passage: str) -> KeptPage | None:
         """What of a page was read, from the paragraphs that took it up."""
@@ -114,8 +123,3 @@ def _of_entry(entry: SearchEntry, basis: NoteBasis, passage: str) -> KeptPage:
         fetched_at=entry.timestamp.astimezone(dt.UTC), sha256=None, text=entry.content, is_cut=True,
         start=start if start >= 0 else None, end=start + len(passage) if start >= 0 else None,
     )  # fmt: skip
-
-
-def _nowhere(note_index: int) -> None:
-    """Citations lead to the sources themselves."""
-    del note_index

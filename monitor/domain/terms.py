@@ -10,7 +10,7 @@ white space between two such characters, as where a line ends, does not part the
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 from pydantic import BaseModel
 
@@ -49,15 +49,17 @@ class Clause(BaseModel, frozen=True):
             return False
         return len(self.runs) == 1 or (len(self.runs) == 2 and not any(map(is_paired, self.runs)))
 
-    def is_missing_in(self, text: str) -> bool:
-        """Whether it is plain without folding that it does not stand in a text as it is written: a quick first look.
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its Latin words and numbers."""
+        return tuple(run for run in self.runs if not is_paired(run))
 
-        A text with wide forms has to be folded before that can be said.
-        """
-        if all(map(is_paired, self.runs)):
-            return self.pattern.search(text) is None and not _WIDE.search(text)
-        lower = text.lower()
-        return any(run not in lower for run in self.runs if not is_paired(run)) and not _WIDE.search(text)
+    def is_missing_in(self, text: str) -> bool:
+        """Whether a quick look at a text as it is written tells that it does not stand there, folded as it may be."""
+        if self.words:
+            lower = text.lower()
+            return any(word not in lower for word in self.words) and not _WIDE.search(text)
+        return self.pattern.search(text) is None and not _WIDE.search(text)
 
     def count_in(self, text: str, joined: str) -> int:
         """How often it stands in a folded text; `joined` is the same text without white space."""
@@ -77,10 +79,14 @@ class TextQuery(BaseModel, frozen=True):
         """Whether all of it has to stand in a text."""
         return self.needed == len(self.clauses)
 
-    @property
-    def is_told_by_terms(self) -> bool:
-        """Whether a text that has the terms of all clauses is sure to be meant."""
-        return self.is_strict and all(clause.is_told_by_terms for clause in self.clauses)
+    @cached_property
+    def untold(self) -> tuple[Clause, ...]:
+        """The clauses that a text may lack although it has their terms."""
+        return tuple(clause for clause in self.clauses if not clause.is_told_by_terms)
+
+    def is_missing_in(self, text: str) -> bool:
+        """Whether a quick look at a text that has all terms tells that it is not meant."""
+        return self.is_strict and any(clause.is_missing_in(text) for clause in self.untold)
 
     @classmethod
     def parse(cls, text: str) -> "TextQuery":

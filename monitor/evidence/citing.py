@@ -22,7 +22,7 @@ CITATION = re.compile(r"\s*[\[［【]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)
 _AFTER_THE_STOP = re.compile(rf"([。！？!?.][{re.escape(CLOSING)}]*)((?:{CITATION.pattern})+)")
 _LIST_MARK = re.compile(r"^\s*(?:[-*•·]|\d{1,2}[.、)）])\s+")
 _NAME = re.compile(r"《([^《》]+)》|“([^“”]+)”|‘([^‘’]+)’|「([^「」]+)」|『([^『』]+)』|\"([^\"]+)\"")
-_DOCUMENT_NUMBER = re.compile(
+DOCUMENT_NUMBER = re.compile(
     r"([\u4e00-\u9fff]{2})?\s*[〔\[［【(（]\s*((?:19|20)\d\d)\s*[〕\]］】)）]\s*第?\s*(\d{1,5})\s*号"
 )
 _QUOTED_QUESTION = re.compile(r"[！？!?][》”」』]$")
@@ -93,7 +93,7 @@ class Passage:
 
     def __init__(self, text: str) -> None:
         self._numbers = ReadText(text)
-        self._letters = _folded(text)
+        self._letters = letters_of_text(text)
 
     def lacks(self, sentence: str) -> set[str]:
         """The figures, dates, document numbers and quoted names of a sentence that this text does not have."""
@@ -108,8 +108,8 @@ def _passage(text: str) -> Passage:
 @lru_cache(maxsize=256)
 def _names(text: str) -> tuple[str, ...]:
     """What is said word for word in a text, its letters alone: quoted names, document numbers."""
-    numbers = (_folded("".join(groups)) + "号" for groups in _DOCUMENT_NUMBER.findall(text))
-    return (*(_folded("".join(groups)) for groups in _NAME.findall(text)), *numbers)
+    numbers = (letters_of_text("".join(groups)) + "号" for groups in DOCUMENT_NUMBER.findall(text))
+    return (*(letters_of_text("".join(groups)) for groups in _NAME.findall(text)), *numbers)
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -128,5 +128,6 @@ def _sentences(text: str) -> Iterator[str]:
             yield begun
 
 
-def _folded(text: str) -> str:
+def letters_of_text(text: str) -> str:
+    """Its letters and digits alone, case and width folded: names are the same however they are set."""
     return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())

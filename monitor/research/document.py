@@ -18,9 +18,9 @@ from monitor.formats.document import (
 )  # fmt: skip
 from monitor.research.appendix import WORDS as APPENDIX
 from monitor.research.findings import NoteBasis
-from monitor.research.nodes.formatting import is_alike
 from monitor.research.picture import blueprint_picture, word_of
 from monitor.research.shapes import ModelBlueprint, Note, ResearchReport, Score
+from monitor.research.sheet import letters_alone
 
 _WORDS = {
     "zh": {
@@ -78,7 +78,7 @@ def report_document(
         title=title,
         language=words["locale"],
         overline=words["overline"],
-        subtitle="" if is_alike(title, query) else words["question"].format(query),
+        subtitle="" if letters_alone(title) == letters_alone(query) else words["question"].format(query),
         blocks=[*_with_picture(blocks, blueprint, language), *_sources(report, bases, language, citation_url)],
         colophon=colophon,
         contents=words["contents"],

@@ -14,8 +14,9 @@ MOST_SENTENCES = 6
 MOST_OF_ONE = 2
 _MOST_WEIGHT = 160
 _SAME = 0.75
-_LEAST_COMMON = 2
-_NEARNESS, _LANGUAGE, _PARTICULARS, _WORTH, _PLACE = 3.0, 0.5, 0.2, 0.4, 0.2
+_LEAST_COMMON = {True: 2, False: 1}  # two pairs of Chinese characters, one Latin word
+_MOST_GENERAL = 3
+_OWN, _NEARNESS, _LANGUAGE, _PARTICULARS, _WORTH, _NEW, _PLACE = 4.0, 2.0, 0.5, 0.2, 0.4, 0.2, 0.2
 
 
 @dataclass(frozen=True)
@@ -24,38 +25,72 @@ class _Extract:
     place: int
     text: str
     score: float
+    is_own: bool
+    is_general: bool
 
 
-def extracted_summary(paragraph: Paragraph, entries: Sequence[SearchEntry], query: str) -> str:
+def extracted_summary(
+    paragraph: Paragraph, entries: Sequence[SearchEntry], query: str, others: Sequence[Paragraph] = ()
+) -> str:
     """Up to six sentences, two of a page at most, with [n] before each full stop; '' where the pages have none.
 
-    Chosen are those that have most of the words of the paragraph and the question; then the question's language, a
-    figure or a name in the sentence, the worth of the result and an early place count. What says the same as a chosen
-    one is left out. They stand in the order of the results, and on a page in the page's.
+    A sentence is a paragraph's own that has words of its title and content that the question does not have, more of
+    them than of those of any other paragraph. Chosen are its own sentences, and three of those that are nobody's: the
+    first paragraph takes the best, the second the next, so that no two say the same about the same pages. What is
+    best tells the formula in `_extracts`. They stand in the order of the results and pages.
     """
+    found = sorted(_extracts(paragraph, entries, query, others), key=lambda one: (-one.score, one.number, one.place))
+    ranked = _different(found)
+    general = [one for one in ranked if one.is_general]
+    first = _MOST_GENERAL * paragraph.order
+    mine = general[first : first + _MOST_GENERAL] or general[:_MOST_GENERAL]
     told: list[_Extract] = []
-    for extract in sorted(_extracts(paragraph, entries, query), key=lambda one: (-one.score, one.number, one.place)):
-        is_full = sum(one.number == extract.number for one in told) == MOST_OF_ONE
-        words = words_of(extract.text)
-        if not is_full and all(likeness(words, words_of(one.text)) < _SAME for one in told):
+    for extract in ranked:
+        is_full = len(told) == MOST_SENTENCES or sum(one.number == extract.number for one in told) == MOST_OF_ONE
+        if not is_full and (extract.is_own or extract in mine):
             told.append(extract)
-        if len(told) == MOST_SENTENCES:
-            break
-    told.sort(key=lambda one: (one.number, one.place))
+    told = sorted(told or ranked[:_MOST_GENERAL], key=lambda one: (one.number, one.place))
     return running_text([with_citations(one.text, [one.number]) for one in told])
 
 
-def _extracts(paragraph: Paragraph, entries: Sequence[SearchEntry], query: str) -> Iterator[_Extract]:
-    topic = words_of(f"{query}\n{paragraph.title}\n{paragraph.content}")
+def _different(ranked: Sequence[_Extract]) -> list[_Extract]:
+    """Those that do not say the same as one before them."""
+    told: list[_Extract] = []
+    for extract in ranked:
+        words = words_of(extract.text)
+        if all(likeness(words, words_of(one.text)) < _SAME for one in told):
+            told.append(extract)
+    return told
+
+
+def _extracts(
+    paragraph: Paragraph, entries: Sequence[SearchEntry], query: str, others: Sequence[Paragraph]
+) -> Iterator[_Extract]:
+    """The sentences that may be told with their scores, sums by the weights above.
+
+    Nearness to what is the paragraph's own, and to its whole topic with the question (Dice's coefficients); whether it
+    is in the question's language, has a figure or name; the result's worth and freshness; an early place.
+    """
+    topic = _topic(paragraph) | words_of(query)
+    own = _topic(paragraph) - words_of(query)
+    theirs = [_topic(one) - words_of(query) for one in others if one.order != paragraph.order]
     wants_chinese = is_chinese(query)
     for number, entry in enumerate(entries, start=1):
         for place, text in enumerate(_sentences_of(entry)):
             words = words_of(text)
             in_language = is_chinese(text) == wants_chinese
-            if in_language and len(words & topic) < _LEAST_COMMON:
+            if in_language and len(words & topic) < _LEAST_COMMON[wants_chinese]:
                 continue
-            score = _NEARNESS * likeness(words, topic) + _LANGUAGE * in_language + _PARTICULARS * has_particulars(text)
-            yield _Extract(number, place, text, score + _WORTH * entry.score + _PLACE / (1 + place))
+            nearness, best = likeness(words, own), max((likeness(words, one) for one in theirs), default=0.0)
+            score = _OWN * nearness + _NEARNESS * likeness(words, topic) + _LANGUAGE * in_language
+            score += _PARTICULARS * has_particulars(text) + _WORTH * entry.score + _NEW * entry.freshness
+            score += _PLACE / (1 + place)
+            is_own, is_general = nearness > 0 and nearness >= best, not nearness and not best
+            yield _Extract(number, place, text, score, is_own=is_own, is_general=is_general)
+
+
+def _topic(paragraph: Paragraph) -> frozenset[str]:
+    return words_of(f"{paragraph.title}\n{paragraph.content}")
 
 
 def _sentences_of(entry: SearchEntry) -> list[str]:

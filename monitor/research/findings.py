@@ -141,15 +141,26 @@ async def verified(findings: Findings, kept_text: KeptText) -> Findings:
     refused = Counter(findings.refused)
     notes: list[Note] = []
     bases: list[NoteBasis] = []
+    texts = await kept_texts(findings.bases, kept_text)
     for note, basis in zip(findings.notes, findings.bases, strict=True):
-        text = await kept_text(basis.record) if basis.record else None
-        standing = [one for one in note.evidence if text is not None and stands_in(one.quote, text)]
+        text = texts.get(basis.record or "", "")
+        standing = [one for one in note.evidence if stands_in(one.quote, text)]
         refused["quotes"] += len(note.evidence) - len(standing)
         mended = _mended(note, standing)
         if mended is not None:
             notes.append(mended)
             bases.append(basis)
     return replace(findings, notes=notes, bases=bases, refused=dict(+refused))
+
+
+async def kept_texts(bases: Sequence[NoteBasis], kept_text: KeptText) -> dict[str, str]:
+    """The texts of the kept pages by their records, each read once; without those that cannot be read."""
+    found: dict[str, str] = {}
+    for record in dict.fromkeys(basis.record for basis in bases if basis.record):
+        text = await kept_text(record)
+        if text is not None:
+            found[record] = text
+    return found
 
 
 @dataclass

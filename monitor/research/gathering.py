@@ -19,10 +19,10 @@ from monitor.research.parts import ResearchParts
 from monitor.research.passages import passages_of
 from monitor.research.state import Origin, Paragraph, Round, SearchEntry
 from monitor.research.tools import NewsTools
-from monitor.retrieval.bundle import source_id_of
+from monitor.retrieval.bundle import SearchResultBundle, SearchResultItem, source_id_of
 from monitor.retrieval.folder import BundleDamaged
 from monitor.retrieval.packing import pack
-from monitor.retrieval.reader import BundleReader, Reading
+from monitor.retrieval.reader import BundleReader
 
 CONTENT_CHARS = 4_000
 """How much of one page a paragraph works with."""
@@ -43,10 +43,9 @@ class Say(Protocol):
 
 
 class Gathered(BaseModel):
-    """What came of reading: results that are new to the paragraph, how many of them have a text, what went wrong."""
+    """What came of reading: how many results are new to the paragraph, and what went wrong."""
 
     results: int = 0
-    readable: int = 0
     troubles: list[str] = Field(default_factory=list)
 
 
@@ -61,7 +60,8 @@ class Gathering:
     async def search(self, paragraph: Paragraph, one: Round) -> list[str]:
         """Make a round's search and keep its bundle, if it is not there yet; gives what went wrong.
 
-        The paragraph is kept before the bundle, for it says where the results come from.
+        The paragraph is kept before the bundle, for it says where the results come from. A result that the paragraph
+        knows by its snippet alone gets its page's text here: the bundles hand on each source once.
         """
         folder, task_id = self._parts.bundles, self._parts.task_id
         try:
@@ -76,13 +76,16 @@ class Gathering:
         one.origins = {}  # what it has of a search that was cut off is as good as new
         pages = await self._opened(paragraph, answer)
         one.origins = _origins(answer, pages)
-        await self._parts.notebook.keep_paragraph(paragraph)
+        troubles = _troubles(answer, pages)
+        one.fallbacks = list(dict.fromkeys([*one.fallbacks, *troubles]))
         bundle = pack(
             answer, task_id=task_id, query_id=one.query_id, query=query, intent=_INTENT, executed_at=executed_at,
             scoring=self._parts.scoring, pages=pages, content_max_chars=self._parts.limits.content_max_chars,
         )  # fmt: skip
+        self._complete(paragraph, one, bundle)
+        await self._parts.notebook.keep_paragraph(paragraph)
         await asyncio.to_thread(folder.write, bundle)
-        return _troubles(answer, pages)
+        return troubles
 
     async def read(self, paragraph: Paragraph) -> Gathered:
         """Take up what the bundles of the paragraph's rounds hold and was not read yet, a late one's results too.
@@ -91,7 +94,7 @@ class Gathering:
         """
         rounds = {one.query_id: one for one in paragraph.research.rounds}
         now = paragraph.research.rounds[-1].query_id
-        known = _settled(paragraph)
+        known = _lost(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
         gathered = Gathered()
         reader = await asyncio.to_thread(
             BundleReader, self._parts.bundles, task_id=self._parts.task_id, cursor=f"p{paragraph.order + 1}",
@@ -100,12 +103,11 @@ class Gathering:
         try:
             while (reading := await asyncio.to_thread(reader.next)) is not None:
                 if reading.item.source_id not in known:
-                    entry = self._entry(paragraph, rounds[reading.query_id], reading, now)
+                    entry = self._entry(paragraph, rounds[reading.query_id], reading.item, now)
                     paragraph.research.search_history.append(entry)
                     await self._parts.notebook.keep_paragraph(paragraph)
                     known.add(entry.source_id)
                     gathered.results += 1
-                    gathered.readable += bool(entry.content)
                 await asyncio.to_thread(reader.consumed, reading, at=self._parts.clock.now())
             gathered.troubles = [f"bundles: {one.kind}: {one.reason}" for one in reader.troubles]
         finally:
@@ -114,7 +116,8 @@ class Gathering:
 
     async def _opened(self, paragraph: Paragraph, answer: ToolResult) -> dict[str, Page]:
         """The pages of the best placed results that are new to the paragraph, by the results' urls."""
-        known = _settled(paragraph)
+        entries = paragraph.research.search_history
+        known = _lost(paragraph) | {entry.source_id for entry in entries if entry.content}
         new = [item for item in answer.items if source_id_of(item.source or item.url) not in known]
         slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -127,8 +130,15 @@ class Gathering:
 
         return dict(await asyncio.gather(*map(opened, new[:OPENED])))
 
-    def _entry(self, paragraph: Paragraph, one: Round, reading: Reading, taken_up_in: str) -> SearchEntry:
-        item = reading.item
+    def _complete(self, paragraph: Paragraph, one: Round, bundle: SearchResultBundle) -> None:
+        """Give entries that have no text the one that was found now, as results of this round."""
+        found = {item.source_id: item for item in bundle.results if item.content_text}
+        history = paragraph.research.search_history
+        for place, entry in enumerate(history):
+            if not entry.content and entry.source_id in found:
+                history[place] = self._entry(paragraph, one, found[entry.source_id], one.query_id)
+
+    def _entry(self, paragraph: Paragraph, one: Round, item: SearchResultItem, taken_up_in: str) -> SearchEntry:
         origin = one.origins.get(item.source_id, Origin(engine=""))
         text = "\n".join(sound_lines(item.content_text or ""))
         title = host_of(item.url) if reads_as_instruction(item.title) else item.title
@@ -151,15 +161,10 @@ class Gathering:
         )
 
 
-def _settled(paragraph: Paragraph) -> set[str]:
-    """The sources that the paragraph has already, and those whose pages it asked for in vain."""
-    lost = {
-        source_id
-        for one in paragraph.research.rounds
-        for source_id, origin in one.origins.items()
-        if origin.is_lost
-    }  # fmt: skip
-    return lost | {entry.source_id for entry in paragraph.research.search_history}
+def _lost(paragraph: Paragraph) -> set[str]:
+    """The sources whose pages were asked for in vain."""
+    origins = (pair for one in paragraph.research.rounds for pair in one.origins.items())
+    return {source_id for source_id, origin in origins if origin.is_lost}
 
 
 def _origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, Origin]:

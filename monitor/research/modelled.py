@@ -1,21 +1,31 @@
-"""A model of the topic by rule: its drivers are the topics of the notes, its metrics the figures of their quotes."""
+"""A model of the topic by rule: the documents that were found, which of them refer to which, the figures they tell."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
 
-from monitor.evidence.citing import LEAST_CHARS, missing_from
-from monitor.evidence.vocabulary import likeness, words_of
-from monitor.pages.registrable import registrable_host
-from monitor.research.blueprint import MODEL_TYPES, MOST_DRIVERS, first_sentence, mean_of, relationship
-from monitor.research.picture import ASSOCIATION
+from monitor.domain.prompts import as_material
+from monitor.domain.urls import host_of
+from monitor.evidence.citing import DOCUMENT_NUMBER, cited_sentences, letters_of_text, missing_from
+from monitor.evidence.instructions import is_unsound
+from monitor.evidence.sentences import WEB_ADDRESS
+from monitor.evidence.vocabulary import words_of
+from monitor.research.blueprint import MODEL_TYPES, mean_of, relationship
+from monitor.research.findings import quotes_of
 from monitor.research.shapes import Driver, Evidence, Metric, ModelBlueprint, Note, Relationship
+from monitor.research.state import SearchEntry
 
+REFERS = "refers_to"
+"""The type of a relationship: the text of the one names the other."""
+
+_MOST_DRIVERS = 8
 _MOST_REFS = 5
-_MOST_RELATIONSHIPS = 8
 _MOST_METRICS = 6
-_ALIKE = 0.15
 _NAME_CHARS = 30
+_LEAST_CLAUSE = 4
+_LEAST_NAME = 6  # a shorter name stands in many texts by accident
+_HEAD_CHARS = 200
+_TITLED = re.compile(r"《([^《》]{4,})》")
+_SITE = re.compile(r"\s*[-_|–—｜]\s*[^-_|–—｜]{2,20}$")
 _FIGURE = re.compile(
     r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?"
     r"(?P<unit>%|个百分点|[万亿]?(?:元|美元|欧元|千瓦时|千瓦|吨|平方公里|公里|户|家|人|台|辆|座|项)|[GMTk]Wh?\b|"
@@ -31,51 +41,88 @@ _LINKING = re.compile(
 )
 
 
-def blueprint_by_rule(notes: Sequence[Note]) -> ModelBlueprint:
-    """A driver for each topic, with its surest notes; an `association` between two that share sources or words.
+def blueprint_by_rule(notes: Sequence[Note], query: str, pages: Mapping[str, SearchEntry]) -> ModelBlueprint:
+    """A driver for each of the surest documents, an arrow where the text of one names another.
 
-    Metrics are figures with a unit, named by the words before them in their sentence. Scenarios are not for rules.
+    `pages` are the results by url. A text names another document by its title or by the number that stands at its head.
+    Metrics are figures with a unit, named by the words before them in their sentence where these are about the question
+    or the topic. Scenarios are not for rules.
     """
-    drivers = list(_drivers(notes))[:MOST_DRIVERS]
+    by_url: dict[str, list[int]] = {}
+    for place, note in enumerate(notes):
+        by_url.setdefault(note.source_url, []).append(place)
+    surest = sorted(by_url, key=lambda url: -mean_of(by_url[url], notes))[:_MOST_DRIVERS]
+    drivers: dict[str, Driver] = {}
+    for url in surest:
+        driver = _driver(by_url[url][:_MOST_REFS], notes, pages.get(url), {one.name for one in drivers.values()})
+        drivers[url] = driver
     return ModelBlueprint(
         model_type=MODEL_TYPES[0],
-        core_drivers=drivers,
-        relationships=_relationships(drivers, notes),
-        metrics=list(_metrics(notes))[:_MOST_METRICS],
+        core_drivers=list(drivers.values()),
+        relationships=list(_relationships(drivers, notes, pages)),
+        metrics=list(_metrics(notes, query))[:_MOST_METRICS],
     )
 
 
-def _drivers(notes: Sequence[Note]) -> Iterator[Driver]:
-    topics: dict[str, list[int]] = {}
-    for place, note in enumerate(notes):
-        topics.setdefault(note.topic, []).append(place)
-    for topic, places in topics.items():
-        refs = sorted(places, key=lambda place: -mean_of([place], notes))[:_MOST_REFS]
-        yield Driver(name=topic, description=first_sentence(notes[refs[0]]), evidence_refs=refs)
+def _driver(refs: Sequence[int], notes: Sequence[Note], page: SearchEntry | None, taken: set[str]) -> Driver:
+    """A document: its name, and the first sentence of its notes."""
+    quotes = [quote for ref in refs for quote in quotes_of(notes[ref])]
+    said = next((one.text for one in cited_sentences(notes[refs[0]].summary, 0)), notes[refs[0]].summary)
+    host = host_of(notes[refs[0]].source_url)
+    name = _name(page.title if page else "", quotes) or host
+    name = f"{name} ({host})" if name in taken else name
+    while name in taken:
+        name += "′"
+    return Driver(name=name, description=said, evidence_refs=list(refs))
 
 
-def _relationships(drivers: Sequence[Driver], notes: Sequence[Note]) -> list[Relationship]:
-    """The pairs that have most in common, the strongest first."""
-    hosts = {one.name: {registrable_host(notes[ref].source_url) for ref in one.evidence_refs} for one in drivers}
-    words = {one.name: words_of("\n".join(notes[ref].summary for ref in one.evidence_refs)) for one in drivers}
-    found: list[tuple[float, Relationship]] = []
-    for start, end in combinations(drivers, 2):
-        sources, nearness = len(hosts[start.name] & hosts[end.name]), likeness(words[start.name], words[end.name])
-        if sources or nearness >= _ALIKE:
-            found.append((sources + nearness, relationship(start, end, notes, ASSOCIATION)))
-    found.sort(key=lambda one: -one[0])
-    return [one for _, one in found[:_MOST_RELATIONSHIPS]]
+def _name(title: str, quotes: Sequence[str]) -> str:
+    """What a document is called: the name in 《》 of its title, else its title without the site's.
+
+    Empty where neither may stand, because it has a figure that is not in the quotes.
+    """
+    titled = _TITLED.search(title)
+    for one in (titled[1] if titled else "", _SITE.sub("", title)):
+        name = re.sub(r"[《》“”]", "", as_material(one))
+        cut = name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
+        is_sound = bool(cut) and not WEB_ADDRESS.search(cut) and not is_unsound(cut)
+        if is_sound and not missing_from(cut, quotes or [""]):
+            return cut
+    return ""
 
 
-def _metrics(notes: Sequence[Note]) -> Iterator[Metric]:
+def _relationships(
+    drivers: Mapping[str, Driver], notes: Sequence[Note], pages: Mapping[str, SearchEntry]
+) -> Iterator[Relationship]:
+    letters = {url: letters_of_text(pages[url].content) for url in drivers if url in pages}
+    for url, text in letters.items():
+        for other in letters:
+            if other != url and any(name in text for name in _called(pages[other])):
+                yield relationship(drivers[url], drivers[other], notes, REFERS)
+
+
+def _called(page: SearchEntry) -> Iterator[str]:
+    """What other texts may call a document, its letters alone: its title's name, the number at its head."""
+    titled = _TITLED.search(page.title)
+    name = letters_of_text(titled[1] if titled else _SITE.sub("", page.title))
+    if len(name) >= _LEAST_NAME:
+        yield name
+    for found in DOCUMENT_NUMBER.finditer(f"{page.title}\n{page.content[:_HEAD_CHARS]}"):
+        if found[1]:
+            yield letters_of_text(found[0])
+
+
+def _metrics(notes: Sequence[Note], query: str) -> Iterator[Metric]:
     seen: set[str] = set()
-    for evidence in (one for note in notes for one in note.evidence):
-        for match in _FIGURE.finditer(evidence.quote):
-            name = _named(evidence.quote[: match.start()])
-            is_read = not missing_from(match[0], [evidence.quote])
-            if name and is_read and match[0] not in seen:
-                seen.add(match[0])
-                yield _metric(name, match, evidence)
+    for note in notes:
+        about = words_of(f"{query}\n{note.topic}")
+        for evidence in note.evidence:
+            for match in _FIGURE.finditer(evidence.quote):
+                name = _named(evidence.quote[: match.start()])
+                is_read = not missing_from(match[0], [evidence.quote])
+                if words_of(name) & about and is_read and match[0] not in seen:
+                    seen.add(match[0])
+                    yield _metric(name, match, evidence)
 
 
 def _metric(name: str, match: re.Match[str], evidence: Evidence) -> Metric:
@@ -86,6 +133,6 @@ def _metric(name: str, match: re.Match[str], evidence: Evidence) -> Metric:
 def _named(before: str) -> str:
     """The words of the last clause before a figure; '' where they are too few or hold a figure, but for a year."""
     clause = _LINKING.sub("", _CLAUSE_END.split(before)[-1]).strip()
-    if re.search(r"\d", _YEAR.sub("", clause)) or len(clause) < LEAST_CHARS // 2:
+    if re.search(r"\d", _YEAR.sub("", clause)) or len(clause) < _LEAST_CLAUSE:
         return ""
     return clause if len(clause) <= _NAME_CHARS else ""

@@ -81,11 +81,10 @@ class ParagraphWork:
         self._look_whether_to_stop()
         troubles = await self._gathering.search(self.paragraph, one)
         gathered = await self._gathering.read(self.paragraph)
-        troubles += gathered.troubles
-        one.fallbacks += troubles
+        one.fallbacks += gathered.troubles
         one.is_searched = True
         await self._keep()
-        await self._ended("reading", one, troubles, results=gathered.results)
+        await self._ended("reading", one, [*troubles, *gathered.troubles], results=gathered.results)
 
     async def _summarised(self, one: Round) -> None:
         """The paragraph's text with what a round found."""
@@ -100,6 +99,7 @@ class ParagraphWork:
         draft = Draft(
             question=self._parts.query, paragraph=self.paragraph, query=one.search_query,
             shown=sorted({*self._readable(one), *self._cited()}), remark=await self._parts.notebook.remark(),
+            plan=self._state.paragraphs,
         )  # fmt: skip
         summary = await node.run(draft)
         node.mutate_state(summary, self._state, self._order)
@@ -111,8 +111,9 @@ class ParagraphWork:
         if not self._research.rounds:
             return
         last = self._research.rounds[-1]
-        gathered = await self._gathering.read(self.paragraph)
-        if gathered.readable:
+        known = len(self._readable(last))
+        await self._gathering.read(self.paragraph)
+        if len(self._readable(last)) > known:
             last.is_summarised = False
             await self._summarised(last)
 

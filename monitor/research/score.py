@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from monitor.evidence.citing import Cited, cited_line, cited_sentences, missing_from
 from monitor.pages.registrable import registrable_host
-from monitor.research.findings import KeptText, NoteBasis, quotes_of
+from monitor.research.findings import KeptText, NoteBasis, kept_texts, quotes_of
 from monitor.research.quotes import stands_in
 from monitor.research.shapes import Note, ResearchReport, Score
 from monitor.retrieval.authority import OFFICIAL
@@ -80,10 +80,10 @@ def sentences_of(markdown: str, count: int) -> Iterator[Cited]:
 async def _quotes(notes: Sequence[Note], bases: Sequence[NoteBasis], kept_text: KeptText) -> tuple[int, int]:
     """How many quotes there are, and how many of them stand in the page that was kept."""
     count = standing = 0
+    texts = await kept_texts(bases, kept_text)
     for note, basis in zip(notes, bases, strict=True):
-        text = await kept_text(basis.record) if basis.record else None
         count += len(note.evidence)
-        standing += sum(text is not None and stands_in(quote, text) for quote in quotes_of(note))
+        standing += sum(stands_in(quote, texts.get(basis.record or "", "")) for quote in quotes_of(note))
     return count, standing
 
 

@@ -68,7 +68,7 @@ class Sheet:
 
     def has(self, text: str) -> bool:
         """Whether a sentence stands already."""
-        return _letters(text) in self._written
+        return letters_alone(text) in self._written
 
     def heading(self, level: int, text: str) -> None:
         """A heading for what comes next; one of the same level for which nothing came is forgotten."""
@@ -97,7 +97,7 @@ class Sheet:
         """A sentence, in the same paragraph as the last one where `line` is the same; False where it stands already."""
         if self.has(text):
             return False
-        self._written.add(_letters(text))
+        self._written.add(letters_alone(text))
         mode, words = "item" if is_item else "paragraph", disarmed(text)
         if line == self._line and self._mode == mode and not self._waiting:
             before = " " if self._parts[-1][-1:].isascii() else ""
@@ -160,7 +160,8 @@ def linkable(text: str) -> str:
     return disarmed(text).replace("[", "［").replace("]", "］")
 
 
-def _letters(text: str) -> str:
+def letters_alone(text: str) -> str:
+    """A text without case, marks and spaces, to tell whether two say the same."""
     return "".join(char for char in text.casefold() if char.isalnum())
 
 

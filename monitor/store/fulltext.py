@@ -24,7 +24,7 @@ from monitor.store.lookup import MOST_READ, Meant, Place, count_with, meant, new
 from monitor.store.patience import patient
 from monitor.store.sessions import Sessions, batches
 
-_AT_ONCE = 200
+_AT_ONCE = 480
 _FIRST = 60
 _MOST_TERMS = 48
 _MOST_OF_A_WORD = 1000
@@ -72,7 +72,7 @@ class Seen:
 
 @patient
 class FullText:
-    """Asks the index; of more than 4,000 items that have the terms of a query, the newest are looked into.
+    """Asks the index; of more than 2,000 items that have the terms of a query, the newest are looked into.
 
     Of a query that is content with less than all its words, the newest 1,000 items of each word count.
     """
@@ -119,7 +119,7 @@ class FullText:
         """In how many items the query stands, at most `cap`; None where the texts would have to be looked into."""
         if not query.clauses:
             return 0
-        if scope.site is not None or not query.is_told_by_terms:
+        if not _is_told(query, scope):
             return None
         terms = [term for clause in query.clauses for term in clause.terms]
         async with self._sessions.reading() as session:
@@ -138,10 +138,9 @@ async def _standing(
 ) -> AsyncIterator[Seen]:
     """The items in which enough of the query stands, at most `limit`; those that are `known` are not read again."""
     count = 0
-    is_told = query.is_told_by_terms and scope.site is None
-    most = MOST_READ if limit is None or not is_told else min(limit, MOST_READ)
+    most = min(limit or MOST_READ, MOST_READ) if _is_told(query, scope) else MOST_READ
     numbers = _numbers(session, query, scope, most, is_in_title=is_in_title)
-    async for one in _looked_at(session, numbers, query, known, at_first=min(most, _AT_ONCE) if is_told else _FIRST):
+    async for one in _looked_at(session, numbers, query, known):
         if _holds(one, query, scope, is_in_title=is_in_title):
             yield one
             count += 1
@@ -152,7 +151,7 @@ async def _standing(
 async def _numbers(
     session: AsyncSession, query: TextQuery, scope: Scope, most: int, *, is_in_title: bool
 ) -> AsyncIterator[list[int]]:
-    """The numbers of the items that may be meant, in their order and in portions of `most`, 4,000 in all at most."""
+    """The numbers of the items that may be meant, in their order and in portions of `most`, 2,000 in all at most."""
     left = MOST_READ
     async for portion in _portions(session, query, scope, most, is_in_title=is_in_title):
         yield [number for number, _ in portion[:left]]
@@ -204,11 +203,9 @@ async def _looked_at(
     portions: AsyncIterator[list[int]],
     query: TextQuery,
     known: Mapping[int, Seen],
-    *,
-    at_first: int,
 ) -> AsyncIterator[Seen]:
     """The items in which the query may stand, looked into a few at once: texts are long, often the first are enough."""
-    size = at_first
+    size = _FIRST
     async for numbers in portions:
         at = 0
         while some := numbers[at : at + size]:
@@ -217,7 +214,7 @@ async def _looked_at(
                 if (one := known.get(number) or _looked_into(rows[number], query)) is not None:
                     yield one
             at += size
-            size = _AT_ONCE
+            size = min(2 * size, _AT_ONCE)
 
 
 async def _rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any]:
@@ -233,16 +230,15 @@ async def _rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any]:
         .outerjoin(ItemSight, col(ItemSight.item_id) == col(Item.id))
         .where(col(Item.id).in_(numbers))
     )  # fmt: skip
-    return {row[0]: row for row in await session.execute(query)}
+    return {row[0] or 0: row for row in await session.execute(query)}
 
 
 def _looked_into(row: Any, query: TextQuery) -> Seen | None:
     """What is seen of an item; None where a quick look was enough to tell that the query does not stand there."""
     number, day, url, title, summary, page, standing = row
-    body = f"{summary}\n{page or ''}".strip()
-    untold = [clause for clause in query.clauses if not clause.is_told_by_terms] if query.is_strict else []
-    if any(clause.is_missing_in(body) and clause.is_missing_in(title) for clause in untold):
+    if query.untold and query.is_missing_in(f"{title}\n{summary}\n{page or ''}"):
         return None
+    body = f"{summary}\n{page or ''}".strip()
     head, below = folded(title), folded(body)
     joined = "".join(below.split())
     return Seen(
@@ -254,6 +250,11 @@ def _looked_into(row: Any, query: TextQuery) -> Seen | None:
         in_body=tuple(clause.count_in(below, joined) for clause in query.clauses),
         is_withdrawn=standing is ChangeKind.WITHDRAWN,
     )
+
+
+def _is_told(query: TextQuery, scope: Scope) -> bool:
+    """Whether the index alone tells which items are meant."""
+    return query.is_strict and not query.untold and scope.site is None
 
 
 def _holds(seen: Seen, query: TextQuery, scope: Scope, *, is_in_title: bool) -> bool:

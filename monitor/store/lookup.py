@@ -22,7 +22,7 @@ from monitor.store.filters import ItemFilter, Words, conditions_of, newest_first
 from monitor.store.indexing import INDEX, day_mark, source_mark
 from monitor.store.sessions import dialect_of
 
-MOST_READ = 4000
+MOST_READ = 2000
 _SPANS = (1_000, 8_000, 64_000)
 _FEW = 0.003
 _MOST_STEPS = 100_000

@@ -23,7 +23,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"no tool that there is", _("the model chose a tool that there is not")),
     (r"\w+ without two dates", _("the model chose a search by date without two dates")),
     (r"\w+ with dates out of order", _("the model gave dates out of order")),
-    (r"by rule: (.*)", _("The section “{}” was written by rule.")),
+    (r"by rule: (.*)", _("Written by rule, of sentences taken from the sources: {}.")),
     (r"(.*): nothing was found", _("Nothing was found for “{}”.")),
 )
 _LOST = re.compile(r"pages: (\d+) could not be read: (\w+)")

@@ -28,6 +28,7 @@ from monitor.web.words import vocabulary
 SOURCES = [f"## {words['sources']}" for words in WORDS.values()]
 """The headings of a report's sources: on the page they stand beside it."""
 
+_BY_RULE = "by rule: "
 _VOCABULARIES = {
     "tools": "research_tool", "steps": "research_step", "states": "phase_state",
 }  # fmt: skip
@@ -157,7 +158,11 @@ def warnings_of(view: ResearchView) -> list[str]:
     """What is to be said of the whole: what went wrong within a paragraph stands beside its searches."""
     topics = [one.title for one in view.plan.metadata.paragraphs] if view.plan else []
     within = tuple(f"{title}: " for title in topics)
-    return [one for one in view.warnings if not one.startswith(within) or one.endswith(": nothing was found")]
+    told = [one for one in view.warnings if not one.startswith(within) or one.endswith(": nothing was found")]
+    by_rule = [one.removeprefix(_BY_RULE) for one in told if one.startswith(_BY_RULE)]
+    whole = [one for one in told if not one.startswith(_BY_RULE)]
+    # Where all of it was written so, the report says it itself.
+    return [*whole, _BY_RULE + ", ".join(by_rule)] if 0 < len(by_rule) < len(topics) else whole
 
 
 def plan_form(state: State | None) -> PlanForm:

@@ -30,7 +30,10 @@ class ModelingAgent:
         began = loop.time()
         found: SearchAgentResult = context[StepType.DEEP_SEARCH]
         if found.notes:
-            modelled = await ModelingNode(self._parts).run(Grounds(question=query, notes=found.notes))
+            state = await self._parts.notebook.state()
+            history = [entry for one in (state.paragraphs if state else []) for entry in one.research.search_history]
+            grounds = Grounds(question=query, notes=found.notes, pages={entry.url: entry for entry in history})
+            modelled = await ModelingNode(self._parts).run(grounds)
         else:
             modelled = Modelled(blueprint=ModelBlueprint())
         if modelled.fallback:

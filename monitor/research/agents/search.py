@@ -75,9 +75,13 @@ class SearchAgent:
                 agent = SearchAgent(self._parts, tell, tools=self._tools, further=self._further)
                 return await agent.paragraph(state, order)
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(searched(order)) for order in range(len(state.paragraphs))]
-        paragraphs = [task.result() for task in tasks]
+        tasks = [asyncio.create_task(searched(order)) for order in range(len(state.paragraphs))]
+        try:
+            paragraphs = await asyncio.gather(*tasks)
+        finally:  # one that failed, or was cancelled, stops the others
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         findings = await verified(notes_of(paragraphs), self._parts.kept_text)
         result = self.result(paragraphs, findings)
         result.metadata.duration_ms = round((loop.time() - began) * 1000)

@@ -18,7 +18,7 @@ from monitor.research.nodes.node import NO_MODEL, UNUSABLE, Answer, Node
 from monitor.research.parts import ResearchParts, Told, untold
 from monitor.research.prompts.reporting import ReportWording
 from monitor.research.shapes import ModelBlueprint, Note, OnToken, OutlineEntry, ReportSource
-from monitor.research.sheet import OnSource, Sheet, disarmed
+from monitor.research.sheet import OnSource, Sheet, disarmed, letters_alone
 
 _WORDS = {
     "zh": {
@@ -213,9 +213,5 @@ def _is_covered(title: str, given: ReportInput, sheet: Sheet, *, is_cut: bool) -
 
 def is_alike(heading: str, title: str) -> bool:
     """Whether a heading is a paragraph's title, numbered or with a word more."""
-    one, other = _letters(heading), _letters(title)
+    one, other = letters_alone(heading), letters_alone(title)
     return bool(one and other) and (one in other or other in one)
-
-
-def _letters(text: str) -> str:
-    return "".join(char for char in text.casefold() if char.isalnum())

@@ -13,16 +13,18 @@ from monitor.research.modelled import blueprint_by_rule
 from monitor.research.nodes.node import UNUSABLE, Node, NodeResult
 from monitor.research.prompts.modeling import again, blueprint_messages
 from monitor.research.shapes import ModelBlueprint, Note
+from monitor.research.state import SearchEntry
 
 _TRIES = 2
 _ECHOED_CHARS = 2000
 
 
 class Grounds(BaseModel):
-    """What the model is made of."""
+    """What the model is made of; `pages` are the results of the search by url, for the rule."""
 
     question: str
     notes: list[Note]
+    pages: dict[str, SearchEntry] = Field(default_factory=dict)
 
 
 class Modelled(NodeResult):
@@ -58,7 +60,7 @@ class ModelingNode(Node[Grounds, Modelled]):
                 Message(role="assistant", content=answer.text[:_ECHOED_CHARS]),
                 again(parts.language),
             ]
-        blueprint = blueprint_by_rule(given.notes)
+        blueprint = blueprint_by_rule(given.notes, given.question, given.pages)
         return Modelled(blueprint=blueprint, refused=dict(refused), tokens=tokens, fallback=failure)
 
     def validate_input(self, given: Grounds) -> None:

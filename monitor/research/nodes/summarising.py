@@ -36,13 +36,17 @@ _NOT_BORNE = "no sentence of the answer rests on the results"
 
 
 class Draft(BaseModel):
-    """A text to be written: the paragraph as it stands, and which of its results are shown, places from 0."""
+    """A text to be written: the paragraph as it stands, and which of its results are shown, places from 0.
+
+    `plan` is all paragraphs, of which extracts tell each their own.
+    """
 
     question: str
     paragraph: Paragraph
     query: str
     shown: list[int]
     remark: str = ""
+    plan: list[Paragraph] = Field(default_factory=list)
 
     @property
     def entries(self) -> list[SearchEntry]:
@@ -79,7 +83,8 @@ class _SummaryNode(StateMutationNode[Draft, Summary]):
                 return summary.model_copy(update={"tokens": tokens, "refused": dict(refused)})
             failure = UNUSABLE if summary is None else _NOT_BORNE
             messages = [*messages, *self._corrected(answer.text, summary)]
-        text = self._revised(extracted_summary(given.paragraph, given.entries, given.question), given)
+        extracts = extracted_summary(given.paragraph, given.entries, given.question, given.plan)
+        text = self._revised(extracts, given)
         return Summary(text=text, tokens=tokens, refused=dict(refused), fallback=failure)
 
     def validate_input(self, given: Draft) -> None:

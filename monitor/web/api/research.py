@@ -225,7 +225,7 @@ def _add_results(routes: APIRouter, app: App) -> None:
         del visitor
         document = await app.research.document(task_id)
         content = await app.writing.document(document, form)
-        name = "".join(char if char.isalnum() else "-" for char in document.title[:80])
+        name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
         return saved_as(content, form, name=f"{name}.{form}", plain=f"research-{task_id}.{form}".replace(":", "-"))
 
     @routes.get("/{task_id}/notes/{index}", summary="Show what a note rests on")

@@ -1,5 +1,6 @@
-// A research as it goes on: how far it is, what it does, the report as it is written; the plan and remarks without a
-// reload. Without this script everything is there too: the page then loads itself again while the research goes on.
+// A research as it goes on: how far it is, what it does, the report as it is written. Without this script everything is
+// there too: the page then loads itself again while the research goes on.
+import { attendForms, page } from "./research_forms.js";
 import { Reader } from "./research_markdown.js";
 
 const REFRESH_MS = 1000;
@@ -21,14 +22,6 @@ let last = 0;
 let stream = null;
 
 const isOver = () => root.dataset.isOver === "yes";
-const language = document.documentElement.lang;
-
-async function page(address, options = {}) {
-  const answer = await fetch(address, { headers: { Accept: "text/html" }, credentials: "same-origin", ...options });
-  const text = await answer.text();
-  const fresh = new DOMParser().parseFromString(text, "text/html");
-  return { answer, fresh, part: fresh.getElementById("research") };
-}
 
 /** What a person opened, closed or typed in a part stays so in the one that takes its place. */
 function carryOver(old, other) {
@@ -85,12 +78,15 @@ async function refresh() {
 }
 
 let refreshing = 0;
+let restMs = REFRESH_MS;
 function refreshSoon() {
   if (refreshing) return;
   refreshing = setTimeout(async () => {
+    const began = performance.now();
     await refresh().catch(() => null);
+    restMs = Math.max(REFRESH_MS, 5 * (performance.now() - began));
     refreshing = 0;
-  }, REFRESH_MS);
+  }, restMs);
 }
 
 // What the stream tells.
@@ -260,56 +256,10 @@ function comeBack() {
   }, COMES_BACK_MS);
 }
 
-// Forms: a remark, the end, the plan in another order; the page itself says what is wrong.
-
-async function send(form, submitter) {
-  const place = submitter && submitter.getBoundingClientRect().top;
-  form.setAttribute("aria-busy", "true");
-  const body = new FormData(form, submitter);
-  const { answer, fresh, part } = await page(form.action, { method: "POST", body });
-  if (!answer.ok || !part) throw new Error(String(answer.status));
-  if (form.matches("[data-plan]")) {
-    const next = part.querySelector("#plan-form");
-    if (!next) throw new Error("no plan");
-    form.replaceWith(document.adoptNode(next));
-    focusPlan(next, submitter, place);
-    return;
-  }
-  form.parentElement.dataset.sent = "yes";
-  take(part);
-  const notice = fresh.querySelector(".notice");
-  if (notice) document.getElementById("announce").textContent = notice.textContent;
-}
-
-/** After a paragraph was moved the focus stays on it, and it stays where it was on the screen. */
-function focusPlan(form, submitter, place) {
-  const [what] = submitter.value.split("-");
-  const at = form.dataset.focus;
-  const other = { up: "down", down: "up" }[what];
-  const wanted = [`#${what}-${at}`, `#${other}-${at}`].map((one) => form.querySelector(`${one}:not([disabled])`));
-  const focus = wanted.find(Boolean) || form.querySelector(`#p-title-${at}`);
-  if (!focus) return;
-  focus.focus({ preventScroll: true });
-  if (what === "up" || what === "down") window.scrollBy(0, focus.getBoundingClientRect().top - place);
-  else focus.scrollIntoView({ block: "nearest" });
-}
-
-document.addEventListener("submit", (event) => {
-  const form = event.target;
-  const isMove = form.matches("[data-plan]") && event.submitter && event.submitter.value !== "start";
-  if (!isMove && !form.matches("[data-send]")) return;
-  event.preventDefault();
-  if (form.getAttribute("aria-busy")) return;
-  send(form, event.submitter).catch(() => {
-    form.removeAttribute("data-send");
-    form.removeAttribute("data-plan");
-    form.requestSubmit(event.submitter);
-  });
-});
-
 // A page that nobody sees holds no connection; it catches up when it is looked at again.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) close();
   else open();
 });
 open();
+attendForms(take);

@@ -164,6 +164,29 @@ async def test_what_reads_as_an_order_reaches_neither_model_nor_result(storage: 
     assert not any("evil.example" in one for one in asked_of(storage.model))
 
 
+async def test_a_result_that_was_not_opened_at_first_is_opened_when_it_comes_up_again(lab: Any, planned: Any) -> None:
+    for number in range(10):
+        lab.page(
+            f"/p{number}",
+            f"新型储能现状之{number}",
+            f"第{number}号新型储能项目的现状：规模为{number + 20}万千瓦，已经投运。",
+        )
+    lab.model = ScriptedModel(tools=["deep_search_news"])
+    parts = await lab.parts(limits={"max_reflections": 1})
+    state = await planned(parts, TITLE)
+
+    async def tell(share: float, **payload: Any) -> None:
+        if payload["metadata"]["node"] == "first_summary":
+            history = (await parts.notebook.state()).paragraphs[0].research.search_history
+            assert [entry.snippet[:2] for entry in history if not entry.content] == ["第8", "第9"]
+
+    paragraph = await SearchAgent(parts, tell).paragraph(state, 0)
+    history = paragraph.research.search_history
+    assert all(entry.content and entry.record for entry in history)
+    assert [entry.title[-1] for entry in history if entry.query_id == "p1-q2"] == ["8", "9"]
+    assert len(history) == len(lab.pages_asked()) == 10
+
+
 async def test_each_result_is_handed_on_once_under_the_paragraphs_cursor(storage: Any, planned: Any) -> None:
     storage.model = ScriptedModel()
     parts = await storage.parts()
@@ -273,6 +296,8 @@ async def test_a_research_that_is_cancelled_stops_between_two_nodes(storage: Any
     state = await parts.notebook.state()
     assert state is not None
     assert state.paragraphs[0].research.latest_summary
+    with pytest.raises(RunCancelled):
+        await SearchAgent(parts, untold).run(parts.query, {}, parts.options)
 
 
 async def test_paragraphs_go_on_at_once_each_with_a_context_of_its_own(

@@ -260,3 +260,20 @@ async def test_the_latest_items_of_a_source_come_first(store: Store, source: Sou
         await store.items.save(an_item(source, path, first_seen=NOON + timedelta(hours=hour)))
     urls = await store.sections.recent_item_urls(source.id or 0, 2)
     assert urls == ["https://example.gov/3", "https://example.gov/2"]
+
+
+async def test_the_item_of_a_document_is_found_whichever_source_has_it_and_after_it_was_removed(
+    store: Store, source: Source
+) -> None:
+    other = await store.sources.add(Source(name="other", url="https://o.gov/", created_at=NOON))
+    old, _ = await store.items.save(an_item(source, "1.html"))
+    new, _ = await store.items.save(an_item(other, "1.html", first_seen=NOON + timedelta(days=1)))
+    key = url_key("https://www.example.gov/1.html/")
+    assert await store.items.at(key) == new
+    await store.sources.remove("other")
+    found = await store.items.at(key)
+    assert found is not None
+    assert (found.id, found.source_id) == (new.id, None)
+    await store.items.save(an_item(source, "2.html", first_seen=NOON + timedelta(days=2)))
+    assert old.id != found.id
+    assert await store.items.at(url_key("https://example.gov/3.html")) is None

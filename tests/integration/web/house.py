@@ -11,11 +11,13 @@ from monitor.domain.live import RunEvent
 from monitor.domain.marks import HiddenItem, ItemNote
 from monitor.domain.page import Candidate
 from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
+from monitor.domain.research import ResearchStatus
 from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
 from monitor.domain.tables import Item, Run, Source
 from monitor.domain.words import DateSource, Disposition, EventKind, ItemType, Phase, RunStatus, SectionEnd, SummaryBy
 from monitor.store.sessions import storable
 from tests.integration.web.payloads import PAYLOADS
+from tests.integration.web.researches import put
 
 WORST = "".join(PAYLOADS[name] for name in ("image out of an attribute", "script after a tag", "template", "header"))
 
@@ -47,6 +49,7 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     judged = {"k": frozenset({AlarmKind.STRUCTURE})}
     await app.store.alarms.settle(source.id or 0, run_id=run_id, due=[finding], judged=judged, at=at)
     await app.audit.record(WORST, "source.edit", WORST, before=list(PAYLOADS.values()), after=WORST)
+    await _researches(app, at)
     draft = await app.drafts.save(BriefingQuery(days=3, keywords=[]), by="admin")
     return House(items=items, source_id=source.id or 0, run_id=run_id, briefing_id=draft.row.id)
 
@@ -86,6 +89,19 @@ async def _live(app: App, source: Source, at: dt.datetime) -> None:
     data = {"phase": "crawl", "place": worst, "url": worst, "title": worst, "reason": worst, "outcome": worst}
     kinds = [kind for kind in EventKind if kind is not EventKind.STEP]
     await app.store.live.add([RunEvent(run_id=run.id, at=at, kind=kind, data=data) for kind in kinds])
+
+
+async def _researches(app: App, at: dt.datetime) -> None:
+    """One research in each state, asked for and answered in hostile words."""
+    worst = storable(WORST)
+    evil: dict[str, Any] = {
+        "query": worst, "topics": (worst, f"{worst}2"), "quote": worst, "title": worst, "remarks": (worst,),
+        "url": "https://evil.example/?q=<script>",
+    }  # fmt: skip
+    await put(app, "research-evil", at=at, status=ResearchStatus.DEGRADED, **evil)
+    await put(app, "research-plan", at=at, status=ResearchStatus.AWAITING_PLAN, steps=1, far=0, **evil)
+    await put(app, "research-failed", at=at, status=ResearchStatus.FAILED, steps=1, far=2, error=worst, **evil)
+    await put(app, "research-live", at=at, status=ResearchStatus.RUNNING, steps=1, far=3, **evil)
 
 
 async def _item(app: App, source: Source, run_id: str, text: str, at: dt.datetime) -> int:

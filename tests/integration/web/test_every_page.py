@@ -54,7 +54,10 @@ NOT_BY_LINK = {
     "/readyz", "/healthz", "/metrics", "/sign-in", "/sources/trials/{trial_id}", "/sources/trials/{trial_id}/steps",
     "/briefings/{briefing_id}/deliveries",
 }  # fmt: skip
-ASKED = {"/items": ["?q=bell&hidden=both", "?q=项目&type=通知"], "/briefings/now": ["?days=7&keyword=x"]}
+ASKED = {
+    "/items": ["?q=bell&hidden=both", "?q=项目&type=通知"], "/briefings/now": ["?days=7&keyword=x"],
+    "/research": ["?q=x"],
+}  # fmt: skip
 WIDTHS = {"zh": 1280, "en": 360}
 
 WATCH = """() => {
@@ -168,7 +171,7 @@ def templates_of(app: Any) -> dict[str, re.Pattern[str]]:
 
 async def pages_of(client: httpx.AsyncClient, templates: dict[str, re.Pattern[str]]) -> list[str]:
     """The paths of all pages that links lead to, of each kind two."""
-    begin = ["/", "/sign-in", "/runs/run-live"]
+    begin = ["/", "/sign-in", "/runs/run-live", "/research/research-evil", "/research/research-plan"]
     waiting, seen, counts = list(begin), set(begin), dict.fromkeys(templates, 0)
     found: list[str] = []
     while waiting:

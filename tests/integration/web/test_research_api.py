@@ -207,6 +207,15 @@ async def test_a_report_is_saved_as_a_document(
     problem(await editor.get(f"{path}/report.exe"), 422)
 
 
+async def test_citations_of_a_document_lead_to_the_kept_pages_where_others_reach_the_service(
+    desk: Any, editor: httpx.AsyncClient
+) -> None:
+    path = await put(desk)
+    assert "/notes/" not in (await editor.get(f"{path}/report.html")).text
+    desk.app.settings.web.public_url = "https://monitor.example/desk/"
+    assert "https://monitor.example/desk/research/r/notes/0" in (await editor.get(f"{path}/report.html")).text
+
+
 async def test_a_note_is_shown_with_its_quote_in_the_kept_text(desk: Any, editor: httpx.AsyncClient) -> None:
     path = await put(desk)
     page = (await editor.get(f"{path}/notes/1")).json()

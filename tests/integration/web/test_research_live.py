@@ -37,7 +37,8 @@ class House:
         begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         running = asyncio.create_task(
             self.app.research.run_here(
-                QUERY, config=SearchConfig(max_results=5), options=ResearchOptions(), by="editor",
+                QUERY, config=SearchConfig(engines=["tavily", "nowhere"], max_results=5),
+                options=ResearchOptions(), by="editor",
                 on_event=lambda event: None if begun.done() else begun.set_result(event.task_id),
             )
         )  # fmt: skip
@@ -92,9 +93,12 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
     view = (await house.client.get(f"/api/research/{task_id}")).json()
     assert view["status"] == ("degraded" if mode in (Mode.HTTP_500, Mode.TRUNCATED) else "succeeded")
     assert view["report"] == last["payload"]["result"]
-    notes = next(
-        one["payload"]["result"]["notes"] for one in documents if "notes" in (one["payload"].get("result") or {})
+    (found,) = (
+        one["payload"]["result"] for one in documents if (one["stepType"], one["status"]) == ("deep_search", "complete")
     )
+    assert any("nowhere" in warning for warning in found["metadata"]["warnings"]), "an engine that is not there is told"
+    assert found["strategy"]["engines"] == ["tavily"]
+    notes = found["notes"]
     assert view["notes"] == notes
     assert all(0 <= one["noteIndex"] < len(notes) for one in view["report"]["sources"])
     page = (await house.client.get(f"/api/research/{task_id}/notes/0")).json()

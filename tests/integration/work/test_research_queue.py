@@ -35,7 +35,7 @@ async def app(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
 
 async def until(app: App, task_id: str, status: ResearchStatus) -> None:
     async with asyncio.timeout(60):
-        while (await app.research.row(task_id)).status is not status:
+        while (await app.research.row(task_id)).status is not status:  # noqa: ASYNC110 -- no event of ours
             await asyncio.sleep(0.05)
 
 
@@ -85,7 +85,7 @@ async def on_record(store: Store, clock: Any, **more: Any) -> Research:
 
 async def state_of(queue: DurableQueue, name: str, wanted: set[str | None]) -> str | None:
     async with asyncio.timeout(30):
-        while (state := await queue.state(name)) not in wanted:
+        while (state := await queue.state(name)) not in wanted:  # noqa: ASYNC110 -- as above
             await asyncio.sleep(0.05)
     return state
 

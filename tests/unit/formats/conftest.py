@@ -8,6 +8,7 @@ from monitor.formats.document import (
     Entries,
     Entry,
     Facts,
+    Figure,
     Heading,
     Links,
     Listing,
@@ -62,7 +63,10 @@ def new_document() -> Callable[[str], Document]:
                     ]
                 ),
                 Listing(points=[[Span(text=text, url=URL), Span(text=text)]]),
+                Listing(points=[[Span(text=text), Span(text=text, url=URL)]], is_running=True),
                 Table(header=[text, "新条目"], rows=[[text, "51"]], tones=["warning"]),
+                Table(header=[text], rows=[[text]], notes=[[Span(text=text, url=URL)]]),
+                Figure(svg="<svg></svg>", caption=text, table=Table(header=[text], rows=[[text]])),
             ],
             colophon=[Span(text=text)],
         )  # fmt: skip

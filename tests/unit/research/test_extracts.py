@@ -63,3 +63,33 @@ def test_pages_in_another_language_are_better_than_nothing() -> None:
 
 def test_without_a_sentence_that_fits_it_is_empty() -> None:
     assert extracted_summary(PLAN, [entry(1, "羊毛产量有所下降，价格保持稳定。"), entry(2, "")], QUERY) == ""
+
+
+def test_paragraphs_over_the_same_pages_do_not_tell_the_same() -> None:
+    said = [
+        "储能电站的安全标准正在修订，事故有所减少。", "电力市场的价格机制对储能作出安排。", "新型储能受到各地欢迎。",
+        "多个新型储能项目在西部开工建设。", "新型储能企业的订单排到明年年底。", "新型储能设备出口到一百多个国家。",
+        "高校开设新型储能专业培养人才。",
+    ]  # fmt: skip
+    entries = [entry(place, text) for place, text in enumerate(said, start=1)]
+    plan = [
+        Paragraph(title="安全与标准", content="安全标准、事故和监管", order=0),
+        Paragraph(title="市场与价格", content="电力市场、价格机制和标准", order=1),
+    ]
+    first, second = (
+        {one.text for one in cited_sentences(extracted_summary(one, entries, QUERY, plan), len(entries))}
+        for one in plan
+    )
+    assert said[0] in first
+    assert said[1] in second
+    assert len(first) > 1
+    assert len(second) > 1
+    assert not first & second
+
+
+def test_a_paragraph_tells_what_is_its_own_before_what_is_the_question_s() -> None:
+    paragraph = Paragraph(title="安全标准", content="安全标准与事故", order=0)
+    text = "新型储能发展现状总体良好。新型储能的安全标准正在修订。"
+    [*_, last] = cited_sentences(extracted_summary(paragraph, [entry(1, text), entry(2, NEWS)], QUERY), 2)
+    assert "新型储能的安全标准正在修订。" in extracted_summary(paragraph, [entry(1, text)], QUERY).replace("[1]", "")
+    assert last.numbers == (2,)

@@ -229,7 +229,7 @@ async def test_a_citation_that_bears_nothing_of_the_sentence_goes_and_one_of_not
 
 
 async def test_a_paragraph_that_the_model_forgot_is_written_from_its_summary(write: Write) -> None:
-    report, _, _ = await write(Writer(GOOD.split("## 政策与规则")[0]))
+    report, _, _ = await write(Writer(GOOD.partition("## 政策与规则")[0]))
     assert (
         "## 政策与规则\n\n《关于促进新型储能并网的通知》（发改能源〔2026〕118号）自2026年7月1日起施行[4]。"
         in report.markdown
@@ -294,7 +294,10 @@ async def test_the_model_of_the_topic_is_told_with_its_notes_and_scenarios_are_m
             Relationship.model_validate({"from": "并网政策", "to": "无中生有", "type": "influence", "confidence": 0.7}),
         ],
         scenarios=[
-            Scenario(name="较快发展", assumptions=["装机保持45%的增速"], outcomes=["投资达到999亿元", "成本下降"], confidence=0.4)
+            Scenario(
+                name="较快发展", assumptions=["装机保持45%的增速"], outcomes=["投资达到999亿元", "成本下降"],
+                confidence=0.4,
+            ),
         ],
         metrics=[
             Metric(name="新型储能项目投资", estimate=860, unit="亿元", confidence=0.5),

@@ -1,0 +1,113 @@
+"""The pages of a research: those that were saved come from the archive, others from their sites; all are on record."""
+
+import datetime as dt
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.app.kept_pages import KeptPages
+from monitor.app.research_pages import ResearchPages
+from monitor.domain.page import PageErrorCode
+from monitor.domain.research import Research
+from monitor.domain.tables import Item, Source
+from monitor.domain.urls import url_key
+from monitor.evidence.records import Records
+from monitor.evidence.storage import Storage
+from monitor.pages.documents import Documents
+from monitor.pages.loaders import Loaders
+from monitor.settings import Settings
+from monitor.store import Store
+
+NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
+TEXT = "补贴比例为设备投资的12.5%，每家企业最高300万元。"
+PDF = Path(__file__).parents[3] / "fixtures/research/storage/pages/outlook.pdf"
+
+
+@pytest.fixture
+def records(either_store: Store, tmp_path: Path) -> Records:
+    return Records(store=either_store, storage=Storage(str(tmp_path)))
+
+
+@pytest.fixture
+async def pages(either_store: Store, records: Records, site: Any, turned_clock: Any) -> AsyncIterator[ResearchPages]:
+    await either_store.research.create(Research(id="r-1", query="?", language="zh", created_at=NOON))
+    settings = Settings(network={"allowed_private_hosts": [site.host]}, pages={"delay_s": 0, "render": "never"})
+    loaders = Loaders(settings=settings, clock=turned_clock, cache_folder=None)
+    recorder = records.recorder(research_id="r-1", attempt=1)
+    yield ResearchPages(store=either_store, loader=loaders.for_run(recorder), documents=Documents())
+    await loaders.close()
+
+
+def page_of(text: str) -> str:
+    return f"<html><head><title>通知</title></head><body><h1>通知</h1><div>{f'<p>{text}</p>' * 3}</div></body></html>"
+
+
+async def saved_item(store: Store, url: str, evidence: list[str], text: str) -> Item:
+    source = await store.sources.add(Source(name="示例部", url=url, created_at=NOON))
+    item = Item(
+        source_id=source.id, run_id="run-1", source="示例部", section="通知", url=url, url_key=url_key(url),
+        title="关于补贴的通知", date=dt.date(2026, 1, 5), first_seen=NOON, evidence=evidence,
+    )  # fmt: skip
+    saved, _ = await store.items.save(item)
+    await store.items.update(saved.id or 0, text=text)
+    return saved
+
+
+async def test_a_page_that_was_not_saved_is_fetched_and_kept(
+    pages: ResearchPages, records: Records, either_store: Store, site: Any
+) -> None:
+    url = site.on("/1.html", page_of(TEXT))
+    page = await pages.load(url)
+    assert page.error is None
+    assert TEXT in page.text
+    kept = await either_store.evidence.record(page.record or "")
+    assert kept is not None
+    assert (kept.research_id, kept.run_id) == ("r-1", None)
+    again = KeptPages(store=either_store, records=records, documents=Documents())
+    assert TEXT in (await again.text(kept.id) or "")
+
+
+async def test_a_page_that_was_saved_is_not_asked_for_again(
+    pages: ResearchPages, records: Records, either_store: Store, site: Any
+) -> None:
+    url = site.on("/1.html", page_of(TEXT))
+    fetched = await pages.load(url)
+    site.forget()
+    await saved_item(either_store, url, ["list-page", fetched.record or ""], TEXT)
+    page = await pages.load(f"{url}?utm_source=x#top")
+    assert site.paths() == []
+    assert (page.title, page.text, page.published_on) == ("关于补贴的通知", TEXT, dt.date(2026, 1, 5))
+    assert page.record == fetched.record
+
+
+@pytest.mark.parametrize("text", ["", TEXT], ids=["without-a-text", "whose-record-is-gone"])
+async def test_of_an_item_only_what_was_kept_is_used(
+    pages: ResearchPages, either_store: Store, site: Any, text: str
+) -> None:
+    url = site.on("/1.html", page_of(TEXT))
+    await saved_item(either_store, url, ["gone"], text)
+    page = await pages.load(url)
+    assert ("/1.html" in site.paths()) is (not text)
+    assert (page.record is None) is bool(text)
+
+
+async def test_a_document_has_its_text_and_its_record(
+    pages: ResearchPages, records: Records, either_store: Store, site: Any, reply: Any
+) -> None:
+    url = site.on("/outlook.pdf", reply(PDF.read_bytes(), headers={"content-type": "application/pdf"}))
+    page = await pages.load(url)
+    assert page.error is None
+    assert page.text.strip()
+    kept = KeptPages(store=either_store, records=records, documents=Documents())
+    assert await kept.text(page.record or "") == page.text
+
+
+async def test_what_cannot_be_read_says_why(pages: ResearchPages, site: Any) -> None:
+    assert (await pages.load(site.url("/nothing.html"))).error is not None
+    url = site.on("/broken.pdf", b"%PDF-1.4 broken")
+    page = await pages.load(url)
+    assert page.error is not None
+    assert page.error.code is PageErrorCode.UNSUPPORTED_TYPE
+    assert (await pages.load("ftp://o.gov/1")).error is not None

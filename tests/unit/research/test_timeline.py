@@ -1,0 +1,29 @@
+from monitor.research.shapes import Note
+from monitor.research.timeline import MOST_FACTS, timeline
+
+
+def notes(*summaries: str) -> list[Note]:
+    return [Note(summary=one, topic="t", source_url=f"https://a.example/{one[:4]}", engine="e") for one in summaries]
+
+
+def test_dated_sentences_stand_in_the_order_of_their_dates_each_once() -> None:
+    facts = timeline(
+        notes(
+            "试点于2026年3月启动。此后没有新的消息。", "国务院2025年12月1日印发方案。价格上涨5%。",
+            "规则自２０２６年７月１日起施行。试点于2026年3月启动。", "The rules took effect on 4 May 2026.",
+        )
+    )  # fmt: skip
+    assert [(one.written, one.number) for one in facts] == [
+        ("2025年12月1日", 2), ("2026年3月", 1), ("4 May 2026", 4), ("2026年7月1日", 3),
+    ]  # fmt: skip
+    assert facts[1].text == "试点于2026年3月启动。"
+
+
+def test_dates_of_fewer_than_three_notes_are_no_course_of_events() -> None:
+    assert timeline(notes("2026年3月启动。2026年4月扩大。2026年5月完成。", "2026年6月验收。", "3月1日没有年份。")) == []
+
+
+def test_the_latest_dates_stand_where_there_are_many() -> None:
+    facts = timeline(notes(*(f"2026年{month}月启动第{month}批。2025年{month}月筹备。" for month in range(1, 13))))
+    assert len(facts) == MOST_FACTS
+    assert all(one.day[0] == 2026 for one in facts)
