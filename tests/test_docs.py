@@ -18,6 +18,7 @@ from monitor.cli.main import new_app
 from monitor.domain.alarms import AlarmKind
 from monitor.domain.deliveries import DeliveryKind, DeliveryStatus
 from monitor.domain.page import PageErrorCode
+from monitor.domain.research import ResearchStatus
 from monitor.domain.revisions import ChangeKind
 from monitor.domain.searching import SearchErrorCode
 from monitor.domain.words import DateSource, Disposition, ItemType, RunStatus, SectionEnd, SourceKind
@@ -163,6 +164,7 @@ def test_every_output_format_is_listed(page: str) -> None:
         (Disposition, "docs/users/briefings.md"),
         (DateSource, "docs/users/briefings.md"),
         (ItemType, "docs/users/briefings.md"),
+        (ResearchStatus, "docs/users/research.md"),
     ],
 )
 def test_every_word_that_people_meet_is_explained(vocabulary: type[StrEnum], page: str) -> None:

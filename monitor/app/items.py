@@ -153,7 +153,7 @@ class ItemDesk:
         items = self._store.items
         return Choices(
             sources=sorted(await items.words("source")),
-            tags=sorted({tag for source in await self._store.sources.list() for tag in source.tags}),
+            tags=sorted(await self._store.sources.tags()),
             languages=sorted({_tongue(one) for one in await items.words("language")}),
         )
 

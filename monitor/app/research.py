@@ -4,30 +4,29 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from monitor.app.handover import SERVICE_PATIENCE_S
 from monitor.app.obeying import StopWatch
 from monitor.app.research_events import ResearchLog, follow, last_word
 from monitor.app.research_gear import ResearchGear, language_of
 from monitor.app.research_notebook import as_kept
+from monitor.app.research_plan import approval, output_of, plan_anew
 from monitor.app.research_reading import ResearchReading
+from monitor.app.research_view import ResearchSummary, ResearchView
 from monitor.app.sweeps import WORKER
 from monitor.domain.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
 from monitor.errors import Conflict, RunCancelled, UsageError, WorkFailed
 from monitor.logs import belonging_to, logger_of
 from monitor.ports import Clock, Presence, Steps
-from monitor.research.events import LABELS, STEP_IDS, StepEvent, StepType
-from monitor.research.shapes import Plan, PlanParagraph, ResearchOptions, SearchConfig
-from monitor.research.state import State
+from monitor.research.shapes import PlanParagraph, ResearchOptions, SearchConfig
 from monitor.research.workflow import ResearchTaskProcessor
 from monitor.store import Store
+from monitor.store.research import ResearchKey
 
 MOST_CHARS = 2000
 """The longest question."""
 
 _EXECUTOR = "research"
-_TITLE_CHARS, _CONTENT_CHARS = 200, 2000
 _LOOK_EVERY_S = 0.5
 _CANCELLED = "The research was cancelled."
 _log = logger_of("research")
@@ -39,12 +38,24 @@ class ResearchDesk(ResearchReading):
     """Has researches done; `gear` equips each, `steps` are those of one that is carried out here and now."""
 
     def __init__(self, *, store: Store, clock: Clock, gear: ResearchGear, steps: Steps, presence: Presence) -> None:
-        super().__init__(store=store, pages=gear.kept_pages, web=gear.settings.web)
+        super().__init__(store=store, pages=gear.kept_pages, settings=gear.settings)
         self._clock = clock
         self._gear = gear
         self._steps = steps
         self._presence = presence
         self._stops = StopWatch(store.research.to_be_cancelled)
+
+    async def list(
+        self, *, limit: int = 50, after: ResearchKey | None = None, text: str = ""
+    ) -> Sequence[ResearchSummary]:
+        """The history as it is by now."""
+        await self.tidy()
+        return await super().list(limit=limit, after=after, text=text)
+
+    async def get(self, task_id: str) -> ResearchView:
+        """A research as it is by now."""
+        await self.tidy()
+        return await super().get(task_id)
 
     async def is_served(self) -> bool:
         """Whether a service is there that takes researches out of the queue."""
@@ -86,10 +97,9 @@ class ResearchDesk(ResearchReading):
         self, task_id: str, *, on_event: OnEvent | None = None, cancel_event: asyncio.Event | None = None
     ) -> None:
         """Go on, in this process, with a research that failed or was cancelled; `Conflict` where it did not."""
-        after = await self._last_number(task_id)
         async with self._presence.attending(_EXECUTOR) as executor:
             await self._resume(task_id, executor)
-            await self._here(task_id, executor, on_event, cancel_event, after=after)
+            await self._here(task_id, executor, on_event, cancel_event)
 
     async def resume(self, task_id: str) -> int:
         """The same by the service, waiting for nothing; answers the number of the last message that was told before."""
@@ -123,14 +133,23 @@ class ResearchDesk(ResearchReading):
             following.cancel()
 
     async def carry_out(
-        self, task_id: str, *, executor: str, steps: Steps, cancel_event: asyncio.Event | None = None
+        self,
+        task_id: str,
+        *,
+        executor: str,
+        steps: Steps,
+        cancel_event: asyncio.Event | None = None,
+        on_event: OnEvent | None = None,
     ) -> ResearchStatus:
-        """Carry out a research on record, or go on with it where it was left; answers how it stands then."""
+        """Carry out a research on record, or go on with it where it was left; answers how it stands then.
+
+        `on_event` hears each message as soon as it is kept.
+        """
         research = await self._store.research.take(task_id, executor=executor, at=self._clock.now())
         if research is None:
             standing = await self._store.research_events.standing(task_id)
             return standing.status if standing else ResearchStatus.CANCELLED
-        log = ResearchLog(store=self._store, clock=self._clock, task_id=task_id, executor=executor)
+        log = ResearchLog(store=self._store, clock=self._clock, task_id=task_id, executor=executor, on_kept=on_event)
         await log.open()
         _log.info("research begins", task=task_id)
         try:
@@ -153,16 +172,12 @@ class ResearchDesk(ResearchReading):
         research, state = await self.row(task_id), await self.state(task_id)
         if research.status is not ResearchStatus.AWAITING_PLAN or state is None:
             raise Conflict(f"The research {task_id} does not wait for its plan: it is {research.status}.")
-        state.plan(title.strip()[:_TITLE_CHARS] or state.report_title, self._checked(paragraphs))
-        plan = _planned(research.outputs["plan"], state)
+        plan_anew(state, title, paragraphs, most=self._gear.settings.research.max_paragraphs)
+        plan = output_of(state, research.outputs["plan"])
         kept, rows = as_kept(state)
         latest = await self._store.research_events.latest(task_id)
-        event = StepEvent(
-            step_id=STEP_IDS[StepType.PLAN], step_type=StepType.PLAN, status="complete",
-            progress=latest.data["progress"] if latest else 0.0, label=LABELS[StepType.PLAN][research.language],
-            payload={"result": plan["result"], "metadata": plan["told"]},
-        )  # fmt: skip
-        told = ResearchEvent(task_id=task_id, at=self._clock.now(), data=event.wire())
+        progress = latest.data["progress"] if latest else 0.0
+        told = approval(research, plan, progress=progress, at=self._clock.now())
         if not await self._store.research.approve(task_id, state=kept, paragraphs=rows, plan=plan, told=told):
             raise Conflict(f"The research {task_id} does not wait for its plan any more.")
 
@@ -234,17 +249,15 @@ class ResearchDesk(ResearchReading):
         return outcome.status
 
     async def _here(
-        self, task_id: str, executor: str, on_event: OnEvent | None, cancel_event: asyncio.Event | None, after: int = 0
+        self, task_id: str, executor: str, on_event: OnEvent | None, cancel_event: asyncio.Event | None
     ) -> None:
-        following = asyncio.create_task(follow(task_id, store=self._store, on_event=on_event or _unheard, after=after))
         try:
-            await self.carry_out(task_id, executor=executor, steps=self._steps, cancel_event=cancel_event)
-            await following
+            await self.carry_out(
+                task_id, executor=executor, steps=self._steps, cancel_event=cancel_event, on_event=on_event
+            )
         except asyncio.CancelledError:
             await self.give_up(task_id, executor=executor, reason=_CANCELLED, status=ResearchStatus.CANCELLED)
             raise
-        finally:
-            following.cancel()
 
     async def _resume(self, task_id: str, executor: str | None) -> None:
         await self.tidy(mine=executor)
@@ -271,28 +284,3 @@ class ResearchDesk(ResearchReading):
             id=f"r-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", query=query, language=language_of(query),
             config=config.wire(), options=options.wire(), asked_by=by, created_at=now,
         )  # fmt: skip
-
-    def _checked(self, paragraphs: Sequence[PlanParagraph]) -> list[PlanParagraph]:
-        most = self._gear.settings.research.max_paragraphs
-        kept = [
-            PlanParagraph(title=one.title.strip()[:_TITLE_CHARS], content=one.content.strip()[:_CONTENT_CHARS])
-            for one in paragraphs
-        ]
-        if not 0 < len(kept) <= most or not all(one.title for one in kept):
-            raise UsageError(f"A plan has 1 to {most} paragraphs, each with a title.")
-        return kept
-
-
-def _unheard(event: ResearchEvent) -> None:
-    del event
-
-
-def _planned(output: dict[str, Any], state: State) -> dict[str, Any]:
-    """What the plan's step gave, as a person changed it."""
-    plan = Plan.model_validate(output["result"])
-    paragraphs = [PlanParagraph(title=one.title, content=one.content) for one in state.paragraphs]
-    if (plan.metadata.report_title, plan.metadata.paragraphs) != (state.report_title, paragraphs):
-        plan.content = "\n".join(f"{number}. {one.title}: {one.content}" for number, one in enumerate(paragraphs, 1))
-        plan.metadata.report_title, plan.metadata.paragraphs = state.report_title, paragraphs
-    told = {name: value for name, value in output["told"].items() if name != "awaitsApproval"}
-    return output | {"result": plan.wire(), "told": told}

@@ -20,14 +20,23 @@ class ResearchLog:
 
     They are written together, four times a second and where somebody waits for it; chunks of a text that wait beside
     each other are written as one. Progress never falls, over restarts too. `RunCancelled` where another process has
-    the research by now: this one must not go on.
+    the research by now: this one must not go on. `on_kept` hears each message when it is kept, with its number.
     """
 
-    def __init__(self, *, store: Store, clock: Clock, task_id: str, executor: str) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        task_id: str,
+        executor: str,
+        on_kept: Callable[[ResearchEvent], None] | None = None,
+    ) -> None:
         self._events = store.research_events
         self._clock = clock
         self._task_id = task_id
         self._executor = executor
+        self._on_kept = on_kept
         self._progress = 0.0
         self._ended: set[str] = set()
         self._waiting: list[ResearchEvent] = []
@@ -80,8 +89,14 @@ class ResearchLog:
             if not events or self._failure is not None:
                 return
             try:
-                if not await self._events.add(events, executor=self._executor):
+                numbers = await self._events.add(events, executor=self._executor)
+                if numbers is None:
                     self._failure = RunCancelled(f"Another process goes on with the research {self._task_id}.")
+                    return
+                for number, event in zip(numbers, events, strict=True):
+                    event.id = number
+                    if self._on_kept is not None:
+                        self._on_kept(event)
             except asyncio.CancelledError:
                 raise
             except Exception as error:  # noqa: BLE001 -- raised where the research hears it

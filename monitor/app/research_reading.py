@@ -14,7 +14,7 @@ from monitor.research.document import report_document
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import Note
 from monitor.research.state import SearchEntry, State
-from monitor.settings.model import WebSettings
+from monitor.settings import Settings
 from monitor.store import Store
 from monitor.store.research import ResearchKey
 from monitor.store.sessions import storable
@@ -38,10 +38,10 @@ class NotePage(KeptPage):
 class ResearchReading:
     """Shows researches."""
 
-    def __init__(self, *, store: Store, pages: KeptPages, web: WebSettings) -> None:
+    def __init__(self, *, store: Store, pages: KeptPages, settings: Settings) -> None:
         self._store = store
         self._pages = pages
-        self._web = web
+        self._settings = settings
 
     async def row(self, task_id: str) -> Research:
         """The research of that id as it is on record; `NotFound` where there is none."""
@@ -105,7 +105,7 @@ class ResearchReading:
         return [summary_of(row) for row in rows]
 
     def _noted_at(self, task_id: str) -> CitationUrl:
-        home = self._web.public_url
+        home = self._settings.web.public_url
         return lambda index: f"{home.rstrip('/')}/research/{task_id}/notes/{index}" if home else None
 
     async def _as_read(self, task_id: str, note: Note, basis: NoteBasis, passage: str) -> KeptPage | None:

@@ -72,7 +72,8 @@ class Appendix:
             verdict = self._judge.row(Cited(fact.text, (fact.number,)))
             if not verdict.fault:
                 head = (self._words["date"], self._words["event"])
-                await self._sheet.row(head, (fact.written, verdict.text), verdict.numbers)
+                numbers = self._judge.with_fewest(verdict, self._sheet.cited)
+                await self._sheet.row(head, (fact.written, verdict.text.rstrip("。.")), numbers)
 
     async def sources(self, bases: Sequence[NoteBasis]) -> None:
         """The pages that the report cites: the numbers of their notes as sources, title, address, host and date."""
@@ -99,7 +100,8 @@ class Appendix:
                 self._refused[verdict.fault] += 1
             else:
                 line = ("driver", driver.name)
-                written = await self._sheet.sentence(verdict.text, verdict.numbers, line=line, is_item=True)
+                numbers = self._judge.with_fewest(verdict, self._sheet.cited)
+                written = await self._sheet.sentence(verdict.text, numbers, line=line, is_item=True)
                 is_written = is_written or written
         return is_written
 

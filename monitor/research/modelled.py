@@ -9,6 +9,7 @@ from monitor.evidence.citing import DOCUMENT_NUMBER, cited_sentences, letters_of
 from monitor.evidence.instructions import is_unsound
 from monitor.evidence.sentences import WEB_ADDRESS
 from monitor.evidence.vocabulary import words_of
+from monitor.formats.document import letters_of
 from monitor.research.blueprint import MODEL_TYPES, mean_of, relationship
 from monitor.research.findings import quotes_of
 from monitor.research.shapes import Driver, Evidence, Metric, ModelBlueprint, Note, Relationship
@@ -19,11 +20,14 @@ REFERS = "refers_to"
 
 _MOST_DRIVERS = 8
 _MOST_REFS = 5
+_MOST_LETTERS = 60
 _MOST_METRICS = 6
 _NAME_CHARS = 30
 _LEAST_CLAUSE = 4
 _LEAST_NAME = 6  # a shorter name stands in many texts by accident
 _HEAD_CHARS = 200
+_NUMBER_LINE_CHARS = 24
+_ASIDE = re.compile(r"[（(][^（）()]*[）)]")
 _TITLED = re.compile(r"《([^《》]{4,})》")
 _SITE = re.compile(r"\s*[-_|–—｜]\s*[^-_|–—｜]{2,20}$")
 _FIGURE = re.compile(
@@ -82,13 +86,22 @@ def _name(title: str, quotes: Sequence[str]) -> str:
     Empty where neither may stand, because it has a figure that is not in the quotes.
     """
     titled = _TITLED.search(title)
-    for one in (titled[1] if titled else "", _SITE.sub("", title)):
-        name = re.sub(r"[《》“”]", "", as_material(one))
-        cut = name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
-        is_sound = bool(cut) and not WEB_ADDRESS.search(cut) and not is_unsound(cut)
-        if is_sound and not missing_from(cut, quotes or [""]):
-            return cut
+    own = _SITE.sub("", title)
+    for one in (titled[1] if titled else "", own, _ASIDE.sub("", own)):
+        name = _shortened(re.sub(r"[《》“”]", "", as_material(one)))
+        is_sound = bool(name) and not WEB_ADDRESS.search(name) and not is_unsound(name)
+        if is_sound and not missing_from(name, quotes or [""]):
+            return name
     return ""
+
+
+def _shortened(name: str) -> str:
+    """A name as wide as it may be; a Latin one ends with a whole word."""
+    if letters_of(name) <= _MOST_LETTERS:
+        return name
+    while letters_of(name) >= _MOST_LETTERS:
+        name = name[:-1]
+    return f"{name[: name.rfind(' ')] if ' ' in name else name}…"
 
 
 def _relationships(
@@ -102,13 +115,14 @@ def _relationships(
 
 
 def _called(page: SearchEntry) -> Iterator[str]:
-    """What other texts may call a document, its letters alone: its title's name, the number at its head."""
+    """What other texts may call a document, its letters alone: its title's name, the number on a line of its head."""
     titled = _TITLED.search(page.title)
     name = letters_of_text(titled[1] if titled else _SITE.sub("", page.title))
     if len(name) >= _LEAST_NAME:
         yield name
-    for found in DOCUMENT_NUMBER.finditer(f"{page.title}\n{page.content[:_HEAD_CHARS]}"):
-        if found[1]:
+    for line in (page.title, *page.content[:_HEAD_CHARS].splitlines()):
+        found = DOCUMENT_NUMBER.search(line)
+        if found is not None and found[1] and (line is page.title or len(line.strip()) <= _NUMBER_LINE_CHARS):
             yield letters_of_text(found[0])
 
 

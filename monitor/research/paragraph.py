@@ -63,7 +63,7 @@ class ParagraphWork:
         node = (ReflectionNode if number else FirstSearchNode)(self._parts, self._tools)
         gap = Gap(
             question=self._parts.query, title=self.paragraph.title,
-            content=self.paragraph.content or self.paragraph.title,
+            content=self.paragraph.content or self.paragraph.title, order=self._order,
             latest_summary=research.latest_summary if number else None, rounds=research.rounds,
             found=[f"{one.title}\n{one.content[:_COVERED_CHARS]}" for one in research.search_history],
         )  # fmt: skip

@@ -19,18 +19,19 @@ class ResearchEvents:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    async def add(self, events: Sequence[ResearchEvent], *, executor: str) -> bool:
-        """Keep messages of one research, in one transaction; False where another executor has it, or it is gone.
+    async def add(self, events: Sequence[ResearchEvent], *, executor: str) -> list[int] | None:
+        """Keep messages of one research, in one transaction; None where another executor has it, or it is gone.
 
-        The research is locked meanwhile: two that write, for one of them was thought dead, do so one after another.
+        Answers their numbers. The research is locked meanwhile: two that write, for one of them was thought dead, do so
+        one after another.
         """
         mine = select(col(Research.executor)).where(col(Research.id) == events[0].task_id).with_for_update()
         rows = [{**one.model_dump(exclude={"id"}), "data": storable_value(one.data)} for one in events]
+        kept = insert(ResearchEvent).returning(col(ResearchEvent.id), sort_by_parameter_order=True)
         async with self._sessions.writing() as session:
             if await session.scalar(mine) != executor:
-                return False
-            await session.execute(insert(ResearchEvent), rows)
-            return True
+                return None
+            return [int(number) for number in await session.scalars(kept, rows)]
 
     async def after(self, task_id: str, number: int, *, limit: int = 500) -> list[ResearchEvent]:
         """The messages of a research that came after the one of that number, oldest first."""

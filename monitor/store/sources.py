@@ -127,6 +127,11 @@ class Sources:
             found = (await session.scalars(query)).all()
         return [source for source in found if tag is None or tag in source.tags]
 
+    async def tags(self) -> set[str]:
+        """What sources are tagged with."""
+        async with self._sessions.reading() as session:
+            return {tag for tags in await session.scalars(select(col(Source.tags))) for tag in tags}
+
 
 async def record_run(
     session: AsyncSession, source_id: int, *, at: dt.datetime, status: RunStatus, has_new: bool, error: str | None

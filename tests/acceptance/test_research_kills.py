@@ -25,7 +25,7 @@ from monitor.store.address import DatabaseAddress
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 LIMITS = {"max_paragraphs": 4, "max_reflections": 1, "concurrency": 2}
 OF_STEPS = {"plan": Task.STRUCTURE, "modeling": Task.BLUEPRINT, "reporting": Task.REPORT}
-PATIENCE_S = 60
+PATIENCE_S = 180
 
 Asked = Counter[tuple[str, str]]
 """How often the model was asked for each task, by the paragraph that it was for."""

@@ -56,7 +56,7 @@ class ReportInput:
 
 @dataclass
 class FormattedReport:
-    """The report; `fallback` says why code wrote what the model should have, `by_rule` which sections."""
+    """The report; `fallback` says why code wrote what the model should have, `by_rule` which sections of it."""
 
     markdown: str = ""
     outline: list[OutlineEntry] = field(default_factory=list)
@@ -125,12 +125,12 @@ class ReportFormattingNode(Node[ReportInput, FormattedReport]):
             report.fallback = answer.failure or UNUSABLE
             await sheet.quote(self._words["extracts" if answer.failure == NO_MODEL else "summaries"])
         elif left:
+            report.by_rule = left
             report.fallback = f"sections by rule: {len(left)}{'; the answer broke off' if answer.is_cut else ''}"
         last = sheet.sections[-1].heading if answer.is_cut and sheet.sections else ""
         for title in sorted(left, key=lambda one: not is_alike(last, one)):
             heading = "" if is_alike(last, title) else title
             await editor.add(heading, verdicts[title], otherwise=self._words["finding"])
-        report.by_rule = left
         empty = [title for title, found in verdicts.items() if all(one.fault for one in found)]
         named = [disarmed(title) for title in empty if not editor.judge.heading(title)]
         if named and given.notes:

@@ -11,10 +11,11 @@ from monitor.domain.words import Phase
 from monitor.errors import UsageError
 from monitor.llm.answers import parse_object
 from monitor.research.nodes.node import UNUSABLE, NodeResult, StateMutationNode
-from monitor.research.nodes.structure import cut_at_word, topic_of
+from monitor.research.nodes.structure import cut_at_word, is_planned_by_rule, topic_of
 from monitor.research.parts import ResearchParts
 from monitor.research.prompts.deep_search import Wording
 from monitor.research.state import Round, State
+from monitor.research.subjects import subject_queries
 from monitor.research.tools import BASIC, TOOLS, NewsTool
 from monitor.retrieval.overlap import overlap
 
@@ -43,7 +44,7 @@ _FURTHER = {"zh": ("最新进展", "数据 统计", "政策 解读", "案例"), 
 
 
 class Gap(BaseModel):
-    """What a search is wanted for: the paragraph, its text so far, what was found and searched for.
+    """What a search is wanted for: the paragraph with its place, its text so far, what was found and searched for.
 
     `found` are titles and texts of the results; `latest_summary` is None before the first search.
     """
@@ -51,6 +52,7 @@ class Gap(BaseModel):
     question: str
     title: str
     content: str
+    order: int = 0
     latest_summary: str | None = None
     found: list[str] = Field(default_factory=list)
     rounds: list[Round] = Field(default_factory=list)
@@ -176,6 +178,8 @@ class ReflectionNode(_SearchNode):
 
     def query_by_rule(self, given: Gap) -> str:
         """A query that was not asked yet, of what the results do not cover first."""
+        if is_planned_by_rule(given.title):
+            return super().query_by_rule(given)
         asked = {one.search_query for one in given.rounds}
         topic, found = topic_of(given.question), "\n".join(given.found)
         lacking = [one for one in _phrases(given) if (overlap(one, found) or 0.0) < _COVERED]
@@ -193,6 +197,10 @@ def clean_query(text: str) -> str:
 
 
 def _queries(given: Gap, language: str) -> Iterator[str]:
+    if is_planned_by_rule(given.title):
+        # Its title is an aspect that hardly a page names: what is asked about is searched for, subject by subject.
+        yield from subject_queries(given.question, given.order, given.title)
+        return
     topic = topic_of(given.question)
     is_in_title = (overlap(topic, given.title) or 0.0) >= _COVERED
     yield cut_at_word(given.title if is_in_title else f"{given.title} {topic}", _BY_RULE_CHARS)

@@ -121,6 +121,11 @@ class StructureNode(StateMutationNode[str, Structure]):
         return PlanParagraph(title=cut_at_word(title, TITLE_CHARS), content=cut_at_word(told, CONTENT_CHARS) or title)
 
 
+def is_planned_by_rule(title: str) -> bool:
+    """Whether a paragraph's title is one of those of a plan by rule."""
+    return any(title == one for planned in _BY_RULE.values() for one, _ in planned)
+
+
 def topic_of(question: str) -> str:
     """What a question is about: its own words without those that only ask."""
     flat = _URL.sub("", as_material(question)).strip(_END)

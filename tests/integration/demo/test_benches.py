@@ -113,3 +113,13 @@ def test_a_page_follows_fifty_events_a_second() -> None:
     assert figures["told"] == figures["kept"] == figures["seen"] == 1000
     assert figures["delay_p95_ms"] < 1000, figures
     assert figures["transactions"] <= 60, figures
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+def test_paragraphs_at_once_are_researched_twice_as_fast() -> None:
+    command = [sys.executable, "-m", "monitor", "bench", "research", "--json"]
+    figures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["figures"]
+    assert [one["at_once"] for one in figures["runs"]] == [3, 1]
+    assert {one["paragraphs"] for one in figures["runs"]} == {5}
+    assert figures["speedup"] >= 2.0, figures

@@ -133,11 +133,12 @@ async def test_one_is_given_up_only_while_nobody_else_has_it(store: Store, runni
 
 
 async def test_messages_come_in_their_order_and_from_the_one_that_has_it(store: Store, running: Research) -> None:
-    assert await store.research_events.add([message(progress=n / 10) for n in range(4)], executor="a")
-    assert not await store.research_events.add([message(progress=0.9)], executor="b")
-    assert not await store.research_events.add([message("gone")], executor="a")
+    numbers = await store.research_events.add([message(progress=n / 10) for n in range(4)], executor="a")
+    assert await store.research_events.add([message(progress=0.9)], executor="b") is None
+    assert await store.research_events.add([message("gone")], executor="a") is None
     mine = await store.research_events.after(running.id, 0)
     assert [one.data["progress"] for one in mine] == [0.0, 0.1, 0.2, 0.3]
+    assert [one.id for one in mine] == numbers == sorted(numbers)
     assert [one.id for one in await store.research_events.after(running.id, mine[1].id or 0, limit=1)] == [mine[2].id]
     latest = await store.research_events.latest(running.id)
     assert latest is not None

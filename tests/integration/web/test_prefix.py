@@ -14,13 +14,25 @@ from monitor.domain.tables import Item, Run
 from monitor.settings import Settings
 from monitor.web.whereabouts import prefix_of
 from tests.integration.web.conftest import PASSWORD
+from tests.integration.web.researches import put
 
 ADDRESS = "https://desk.example/monitor"
 PREFIX = prefix_of(ADDRESS)
-ATTRIBUTES = ("href", "src", "action", "formaction", "data-url", "poster", "srcset", "content")
+ATTRIBUTES = (
+    "href",
+    "src",
+    "action",
+    "formaction",
+    "data-url",
+    "data-events",
+    "data-notes",
+    "poster",
+    "srcset",
+    "content",
+)
 FOR_PROGRAMS = ("/api", "/feeds", "/metrics", "/healthz", "/readyz")
 ELSEWHERE = ("#", "http://", "https://", "data:", "mailto:")
-HERE = {"name": "admin", "run_id": "run-1"}
+HERE = {"name": "admin", "run_id": "run-1", "task_id": "research-1", "note_index": "0"}
 NOON = dt.datetime(2026, 2, 3, 4, tzinfo=dt.UTC)
 
 
@@ -42,6 +54,7 @@ async def admin(desk: Any) -> Any:
             url="https://example.gov/1.html", url_key="https://example.gov/1.html", date=dt.date(2026, 2, 3),
         )
     ])  # fmt: skip
+    await put(desk.app, "research-1", at=NOON)
     await desk.app.people.add("admin", "admin")
     await desk.app.people.set_password("admin", PASSWORD)
     client = await desk.visitor()

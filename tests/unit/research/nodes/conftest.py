@@ -15,13 +15,19 @@ class Noon:
         return dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 
 
+@pytest.fixture(scope="session")
+def parts_of_noon() -> ResearchParts:
+    return _parts()
+
+
 @pytest.fixture
 def parts_of() -> Callable[..., ResearchParts]:
-    def parts(language: str = "zh", **limits: Any) -> ResearchParts:
-        world: Any = None
-        return ResearchParts(
-            task_id="t1", query="q", language=language, model=None, search=world, pages=world, notebook=world,
-            bundles=world, scoring=world, clock=Noon(), limits=ResearchSettings(**limits), kept_text=world,
-        )  # fmt: skip
+    return _parts
 
-    return parts
+
+def _parts(language: str = "zh", **limits: Any) -> ResearchParts:
+    world: Any = None
+    return ResearchParts(
+        task_id="t1", query="q", language=language, model=None, search=world, pages=world, notebook=world,
+        bundles=world, scoring=world, clock=Noon(), limits=ResearchSettings(**limits), kept_text=world,
+    )  # fmt: skip

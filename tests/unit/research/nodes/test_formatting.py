@@ -317,9 +317,9 @@ async def test_dated_facts_of_three_notes_make_a_timeline(write: Write) -> None:
     report, _, _ = await write(Writer(GOOD))
     assert (
         "| 日期 | 事项 |\n| --- | --- |\n"
-        "| 2026年7月1日 | 《关于促进新型储能并网的通知》（发改能源〔2026〕118号）自2026年7月1日起施行。[4] |\n"
-        "| 2026年8月 | 2026年8月，锂离子电池储能占比为92.5%，压缩空气储能发展较快。[3] |\n"
-        "| 2026年9月 | 截至2026年9月底，全国新型储能装机规模达到1.2亿千瓦，同比增长45%。[1] |"
+        "| 2026年7月1日 | 《关于促进新型储能并网的通知》（发改能源〔2026〕118号）自2026年7月1日起施行[4] |\n"
+        "| 2026年8月 | 2026年8月，锂离子电池储能占比为92.5%，压缩空气储能发展较快[3] |\n"
+        "| 2026年9月 | 截至2026年9月底，全国新型储能装机规模达到1.2亿千瓦，同比增长45%[1] |"
     ) in report.markdown
     two = given(notes=given().notes[:2], bases=given().bases[:2])
     assert "时间线" not in (await write(Writer(GOOD), two))[0].markdown

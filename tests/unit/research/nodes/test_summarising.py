@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
-from monitor.research.nodes.summarising import FirstSummaryNode, Draft, ReflectionSummaryNode, Summary
+from monitor.research.nodes.summarising import Draft, FirstSummaryNode, ReflectionSummaryNode, Summary
 from monitor.research.state import Paragraph, Round, SearchEntry, State
 from monitor.research.tools import BASIC
 
