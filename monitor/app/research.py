@@ -45,9 +45,7 @@ class ResearchDesk(ResearchReading):
         self._presence = presence
         self._stops = StopWatch(store.research.to_be_cancelled)
 
-    async def list(
-        self, *, limit: int = 50, after: ResearchKey | None = None, text: str = ""
-    ) -> Sequence[ResearchSummary]:
+    async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
         """The history as it is by now."""
         await self.tidy()
         return await super().list(limit=limit, after=after, text=text)

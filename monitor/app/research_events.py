@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from monitor.domain.research import ResearchEvent, ResearchStatus
@@ -13,6 +14,8 @@ from monitor.store import Store
 
 WRITE_EVERY_S = 0.25
 FOLLOW_EVERY_S = 0.25
+
+_CLOSING_S = 2.0
 
 
 class ResearchLog:
@@ -74,7 +77,10 @@ class ResearchLog:
         return step in self._ended
 
     async def close(self) -> None:
-        """Let what waits go: the research goes on elsewhere, or has told its end."""
+        """Write what waits, as far as that takes no longer than two seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING_S):
+                await self._write()
         if self._writing is not None:
             self._writing.cancel()
             await asyncio.wait({self._writing})

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from monitor.app.kept_pages import KeptPage, KeptPages
 from monitor.app.research_notebook import StoreNotebook
 from monitor.app.research_view import ResearchSummary, ResearchView, summary_of, view_of
+from monitor.domain.reading import Usage
 from monitor.domain.research import Research, ResearchRemark
 from monitor.domain.sighting import Way
 from monitor.errors import Conflict, NotFound
@@ -67,7 +68,7 @@ class ResearchReading:
     async def passage(self, task_id: str, note_index: int, quote: int = 0) -> NotePage:
         """The kept page behind a note, with the quote of that number, from 0, marked in it."""
         research = await self.row(task_id)
-        found = view_of(research, None, await self._store.usage.for_run(research.id))
+        found = view_of(research, None, Usage())
         if not 0 <= note_index < len(found.notes):
             raise NotFound(f"The research {task_id} has no note {note_index}; it has {len(found.notes)}.")
         note, basis = found.notes[note_index], found.bases[note_index]
@@ -90,7 +91,7 @@ class ResearchReading:
         Where the service has an address that others reach, its citations lead to the kept pages there.
         """
         research = await self.row(task_id)
-        view = view_of(research, None, await self._store.usage.for_run(research.id))
+        view = view_of(research, None, Usage())
         if view.report is None:
             raise Conflict(f"The research {task_id} has no report yet: it is {view.status}.")
         return report_document(

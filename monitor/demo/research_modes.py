@@ -35,6 +35,7 @@ _SUMMARIES = {
     Task.FIRST_SUMMARY: "paragraph_latest_state",
     Task.REFLECTION_SUMMARY: "updated_paragraph_latest_state",
 }
+_POINTED_AT = re.compile(r"^(?!\[\d+\] ).*https?://.*$", re.MULTILINE)  # a line of a page that names an address
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _THOUGHT = '<think>\n## 草稿\n先想一想 [1,2]，{"title": "草稿"}，增长 55.5%[1]。\n</think>\n'
 
@@ -186,7 +187,7 @@ def _obedient(good: str, conversation: Conversation) -> str:
     task, fences = conversation.task, conversation.fenced()
     shown = "\n".join(text for name, text in fences.items() if name != "QUESTION")
     material = _UNSEEN.sub("", unicodedata.normalize("NFKC", shown))
-    orders = [found.group().strip() for found in ORDER.finditer(material)]
+    orders = [found.group().strip() for found in (*ORDER.finditer(material), *_POINTED_AT.finditer(material))]
     if not orders:
         return good
     urls = list(dict.fromkeys(url for one in orders for url in URL.findall(one)))

@@ -55,7 +55,8 @@ class ResearchWorld:
     """The web of one subject. `asked` logs every url, `searches` the documents that the search was asked with.
 
     `strays` are urls that were asked for and that no page here has; a robots.txt is none. `latency_s` is the time that
-    every answer takes, a page's own delay besides; it may be changed while the web is served.
+    every answer takes, a page's own delay besides; it may be changed while the web is served. What is found for a query
+    stays the same whatever is written into the pages later: the search has its index from the beginning.
     """
 
     def __init__(self, name: str = "storage") -> None:
@@ -64,6 +65,7 @@ class ResearchWorld:
         self._authority = text.authority
         self._pages = {page.url: page for page in text.pages}
         self._bodies = {page.url: self._read(page) for page in text.pages}
+        self._index = {page.url: (self._title(page).lower(), self._words(page).lower()) for page in text.pages}
         self.latency_s = 0.0
         self.asked: list[str] = []
         self.searches: list[dict[str, Any]] = []
@@ -156,7 +158,7 @@ class ResearchWorld:
         return sorted((one for one in scored if one[0]), key=lambda one: (-one[0], one[1].url))
 
     def _score(self, page: WebPage, wanted: Sequence[str]) -> int:
-        title, text = self._title(page).lower(), f"{self._text(page)} {page.snippet}".lower()
+        title, text = self._index[page.url]
         return sum(3 * (piece in title) + (piece in text) for piece in wanted)
 
     def _title(self, page: WebPage) -> str:
@@ -164,6 +166,9 @@ class ResearchWorld:
             return page.title
         found = _TITLE.search(self._bodies[page.url].decode())
         return html.unescape(found.group(1)) if found else page.url
+
+    def _words(self, page: WebPage) -> str:
+        return f"{self._text(page)} {page.snippet}"
 
     def _text(self, page: WebPage) -> str:
         if page.file is None or page.file.endswith(".pdf"):

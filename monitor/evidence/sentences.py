@@ -6,7 +6,8 @@ CLOSING = "”’」』）)\"'》】"
 WEB_ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
 """What no sentence that we write may hold: a page could have told the model to cite one."""
 
-_SENTENCE_END = re.compile(rf"[。！？!?]+[{CLOSING}]*|\.[{CLOSING}]*(?=\s|$)")
+# A question mark before a Latin letter or digit is one of an address, not of a sentence.
+_SENTENCE_END = re.compile(rf"[。！？!?]+[{CLOSING}]*(?<![!?](?=[A-Za-z0-9=&/%]))|\.[{CLOSING}]*(?=\s|$)")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:No|Nos|Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|Co|Corp|vs|etc|cf|Art|Sec|Fig|Vol|Gov|Sen|Rep|Gen|Jan|Feb|Mar"
     r"|Apr|Jun|Jul|"
@@ -28,6 +29,12 @@ def split_sentences(line: str) -> list[str]:
         start = match.end()
     sentences.append(line[start:].strip())
     return [sentence for sentence in sentences if sentence]
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text may be a sentence of ours: no web address, no bar of a table, no quotation that is cut open."""
+    is_whole = all(text.count(opening) == text.count(closing) for opening, closing in ("“”", "《》", "「」", "『』"))
+    return is_whole and "|" not in text and not WEB_ADDRESS.search(text)
 
 
 def _ends_sentence(line: str, start: int, match: re.Match[str]) -> bool:

@@ -18,8 +18,8 @@ from pydantic import JsonValue
 
 from monitor.domain.prompts import as_material
 from monitor.evidence.citing import cited_sentences, missing_from
-from monitor.evidence.instructions import is_unsound
-from monitor.evidence.sentences import WEB_ADDRESS
+from monitor.evidence.instructions import reads_as_instruction
+from monitor.evidence.sentences import is_prose
 from monitor.evidence.vocabulary import is_chinese, shared, words_of
 from monitor.research.findings import quotes_of, running_text
 from monitor.research.quotes import NEAR
@@ -92,7 +92,7 @@ class Reading:
 
     def _may_stand(self, text: str, quotes: Sequence[str]) -> bool:
         """Whether the quotes, or the question, have every particular of a text that is no order and no address."""
-        is_sound = not WEB_ADDRESS.search(text) and not is_unsound(text)
+        is_sound = is_prose(text) and not reads_as_instruction(text)
         return is_sound and not missing_from(text, [*quotes, self.query])
 
     def _relationships(

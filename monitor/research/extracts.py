@@ -7,7 +7,7 @@ from monitor.evidence.citing import CITATION, LEAST_CHARS, MOST_CHARS, has_parti
 from monitor.evidence.prose import whole_sentences
 from monitor.evidence.vocabulary import is_chinese, likeness, words_of
 from monitor.research.findings import running_text
-from monitor.research.quotes import is_quotable, material_of
+from monitor.research.quotes import is_piece, material_of
 from monitor.research.state import Paragraph, SearchEntry
 
 MOST_SENTENCES = 6
@@ -95,6 +95,4 @@ def _topic(paragraph: Paragraph) -> frozenset[str]:
 
 def _sentences_of(entry: SearchEntry) -> list[str]:
     told = whole_sentences(material_of(entry).text, _MOST_WEIGHT)
-    return [
-        one for one in told if is_quotable(one) and not CITATION.search(one) and LEAST_CHARS <= len(one) <= MOST_CHARS
-    ]
+    return [one for one in told if is_piece(one) and not CITATION.search(one) and LEAST_CHARS <= len(one) <= MOST_CHARS]

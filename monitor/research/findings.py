@@ -23,7 +23,7 @@ from monitor.evidence.citing import (
     with_citations,
 )
 from monitor.evidence.instructions import reads_as_instruction
-from monitor.evidence.sentences import WEB_ADDRESS
+from monitor.evidence.sentences import WEB_ADDRESS, is_prose
 from monitor.research.confidence import Voices
 from monitor.research.quotes import MOST_QUOTES, bearing_of, bears, material_of, says_the_same, stands_in
 from monitor.research.shapes import Evidence, Note
@@ -193,11 +193,12 @@ class _Draft:
         return Note(summary=summary, evidence=evidence, topic=topic, source_url=entry.url, engine=entry.engine)
 
     def basis(self) -> NoteBasis:
-        """Its basis."""
-        entry = self.entry
+        """Its basis; a title that is no title of ours to tell gives way to the host."""
+        entry, host = self.entry, host_of(self.entry.url)
+        is_title = is_prose(entry.title) and not reads_as_instruction(entry.title)
         return NoteBasis(
-            title=entry.title, url=entry.url, published_on=entry.published_on, record=entry.record,
-            host=host_of(entry.url), authority=entry.authority,
+            title=entry.title if is_title else host, url=entry.url, published_on=entry.published_on,
+            record=entry.record, host=host, authority=entry.authority,
         )  # fmt: skip
 
 
@@ -211,7 +212,7 @@ def _bearers(cited: Cited, entries: Sequence[SearchEntry]) -> tuple[tuple[int, .
         return (), "urls"
     if CITATION.search(text):
         return (), "citations"
-    if not LEAST_CHARS <= len(text) <= MOST_CHARS or reads_as_instruction(text):
+    if not LEAST_CHARS <= len(text) <= MOST_CHARS or not is_prose(text) or reads_as_instruction(text):
         return (), "uncited"
     orders = frozenset[str]().union(*(material_of(one).order_words for one in entries))
     told = {number: material_of(entries[number - 1]) for number in cited.numbers}

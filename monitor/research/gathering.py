@@ -1,12 +1,13 @@
 """One search of a paragraph: its results, the pages that were opened of them, and the entries that they become.
 
 Results travel as a bundle, read under the paragraph's cursor. A search that was made before a crash is not made again:
-its bundle is there. A result is kept with its paragraph first and marked as read then.
+its bundle is there. The results are kept with their paragraph first and marked as read then.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
@@ -22,7 +23,7 @@ from monitor.research.tools import NewsTools
 from monitor.retrieval.bundle import SearchResultBundle, SearchResultItem, source_id_of
 from monitor.retrieval.folder import BundleDamaged
 from monitor.retrieval.packing import pack
-from monitor.retrieval.reader import BundleReader
+from monitor.retrieval.reader import BundleReader, Reading
 
 CONTENT_CHARS = 4_000
 """How much of one page a paragraph works with."""
@@ -90,29 +91,38 @@ class Gathering:
     async def read(self, paragraph: Paragraph) -> Gathered:
         """Take up what the bundles of the paragraph's rounds hold and was not read yet, a late one's results too.
 
-        A source that the paragraph has already, or asked for in vain, is marked as read and not taken up.
+        A source that the paragraph has already, or asked for in vain, is marked as read and not taken up. The latest
+        round counts as searched from now on. A kill before the results are marked has them read once more.
         """
         rounds = {one.query_id: one for one in paragraph.research.rounds}
-        now = paragraph.research.rounds[-1].query_id
+        now = paragraph.research.rounds[-1]
         known = _lost(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
-        gathered = Gathered()
-        reader = await asyncio.to_thread(
-            BundleReader, self._parts.bundles, task_id=self._parts.task_id, cursor=f"p{paragraph.order + 1}",
-            query_ids=rounds,
-        )  # fmt: skip
-        try:
-            while (reading := await asyncio.to_thread(reader.next)) is not None:
-                if reading.item.source_id not in known:
-                    entry = self._entry(paragraph, rounds[reading.query_id], reading.item, now)
-                    paragraph.research.search_history.append(entry)
-                    await self._parts.notebook.keep_paragraph(paragraph)
-                    known.add(entry.source_id)
-                    gathered.results += 1
-                await asyncio.to_thread(reader.consumed, reading, at=self._parts.clock.now())
-            gathered.troubles = [f"bundles: {one.kind}: {one.reason}" for one in reader.troubles]
-        finally:
-            reader.close()
-        return gathered
+        left, troubles = await asyncio.to_thread(self._left, paragraph, rounds)
+        new = [reading for reading in left if reading.item.source_id not in known]
+        paragraph.research.search_history += [
+            self._entry(paragraph, rounds[reading.query_id], reading.item, now.query_id) for reading in new
+        ]
+        if new or troubles or not now.is_searched:
+            now.fallbacks = list(dict.fromkeys([*now.fallbacks, *troubles]))
+            now.is_searched = True
+            await self._parts.notebook.keep_paragraph(paragraph)
+        if left:
+            await asyncio.to_thread(self._mark, paragraph, left)
+        return Gathered(results=len(new), troubles=troubles)
+
+    def _left(self, paragraph: Paragraph, query_ids: Collection[str]) -> tuple[list[Reading], list[str]]:
+        """What the bundles hold that is not marked as read, and what is wrong with them."""
+        with closing(self._reader(paragraph, query_ids)) as reader:
+            return reader.left(), [f"bundles: {one.kind}: {one.reason}" for one in reader.troubles]
+
+    def _mark(self, paragraph: Paragraph, readings: Sequence[Reading]) -> None:
+        """Mark results as read."""
+        with closing(self._reader(paragraph, {one.query_id for one in readings})) as reader:
+            reader.all_consumed(readings, at=self._parts.clock.now())
+
+    def _reader(self, paragraph: Paragraph, query_ids: Collection[str]) -> BundleReader:
+        cursor = f"p{paragraph.order + 1}"
+        return BundleReader(self._parts.bundles, task_id=self._parts.task_id, cursor=cursor, query_ids=query_ids)
 
     async def _opened(self, paragraph: Paragraph, answer: ToolResult) -> dict[str, Page]:
         """The pages of the best placed results that are new to the paragraph, by the results' urls."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from monitor.domain.prompts import as_material
 from monitor.domain.urls import host_of
 from monitor.evidence.citing import DOCUMENT_NUMBER, cited_sentences, letters_of_text, missing_from
-from monitor.evidence.instructions import is_unsound
-from monitor.evidence.sentences import WEB_ADDRESS
+from monitor.evidence.instructions import reads_as_instruction
+from monitor.evidence.sentences import is_prose
 from monitor.evidence.vocabulary import words_of
 from monitor.formats.document import letters_of
 from monitor.research.blueprint import MODEL_TYPES, mean_of, relationship
@@ -89,7 +89,7 @@ def _name(title: str, quotes: Sequence[str]) -> str:
     own = _SITE.sub("", title)
     for one in (titled[1] if titled else "", own, _ASIDE.sub("", own)):
         name = _shortened(re.sub(r"[《》“”]", "", as_material(one)))
-        is_sound = bool(name) and not WEB_ADDRESS.search(name) and not is_unsound(name)
+        is_sound = bool(name) and is_prose(name) and not reads_as_instruction(name)
         if is_sound and not missing_from(name, quotes or [""]):
             return name
     return ""

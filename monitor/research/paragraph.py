@@ -81,9 +81,6 @@ class ParagraphWork:
         self._look_whether_to_stop()
         troubles = await self._gathering.search(self.paragraph, one)
         gathered = await self._gathering.read(self.paragraph)
-        one.fallbacks += gathered.troubles
-        one.is_searched = True
-        await self._keep()
         await self._ended("reading", one, [*troubles, *gathered.troubles], results=gathered.results)
 
     async def _summarised(self, one: Round) -> None:

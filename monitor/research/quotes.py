@@ -8,9 +8,9 @@ from functools import cached_property, lru_cache
 from pydantic import JsonValue
 
 from monitor.evidence.citing import Passage, has_particulars, missing_from, rests_on
-from monitor.evidence.instructions import is_unsound, sound_lines
+from monitor.evidence.instructions import reads_as_instruction, sound_lines
 from monitor.evidence.passages import one_line
-from monitor.evidence.sentences import WEB_ADDRESS, split_sentences
+from monitor.evidence.sentences import is_prose, split_sentences
 from monitor.evidence.showing import shown_text
 from monitor.evidence.vocabulary import is_chinese, likeness, shared, words_of
 from monitor.research.state import SearchEntry
@@ -55,18 +55,18 @@ class Material:
     @cached_property
     def order_words(self) -> frozenset[str]:
         """What the orders in it are about."""
-        return words_of("\n".join(line for line in self.content.splitlines() if is_unsound(line)))
+        return words_of("\n".join(line for line in self.content.splitlines() if reads_as_instruction(line)))
 
     @cached_property
     def pieces(self) -> list["Piece"]:
         """The pieces that a model proposed, then the sentences, the long ones clause by clause."""
         single = (one_line(piece) for line in self.lines for one in split_sentences(line) for piece in _fitting(one))
-        return _quotable((*self.proposed, *single))
+        return _pieces((*self.proposed, *single))
 
     @cached_property
     def joined(self) -> list["Piece"]:
         """Two or three sentences side by side as one piece."""
-        return _quotable(one_line(piece) for line in self.lines for piece in _joined(line))
+        return _pieces(one_line(piece) for line in self.lines for piece in _joined(line))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,8 @@ class Piece:
         return Passage(self.text)
 
 
-def _quotable(texts: Iterable[str]) -> list[Piece]:
-    return [Piece(text) for text in dict.fromkeys(filter(is_quotable, texts))]
+def _pieces(texts: Iterable[str]) -> list[Piece]:
+    return [Piece(text) for text in dict.fromkeys(filter(is_piece, texts))]
 
 
 @lru_cache(maxsize=256)
@@ -101,15 +101,14 @@ def material_of(entry: SearchEntry) -> Material:
 
 
 def is_quotable(piece: str) -> bool:
-    """Whether a piece of a page may be quoted: of a sentence's length, no markup, no address, no order to a model."""
-    letters = sum(char.isalnum() for char in piece)
-    return (
-        letters >= _LEAST_LETTERS
-        and len(piece) <= MOST_CHARS
-        and not _MARKUP.search(piece)
-        and not WEB_ADDRESS.search(piece)
-        and not is_unsound(piece)
-    )
+    """Whether a piece of a page may be quoted: it is one, and no order to a model."""
+    return is_piece(piece) and not reads_as_instruction(piece)
+
+
+def is_piece(text: str) -> bool:
+    """Whether a text is of a sentence's length, without markup and addresses, and whole."""
+    letters = sum(char.isalnum() for char in text)
+    return letters >= _LEAST_LETTERS and len(text) <= MOST_CHARS and not _MARKUP.search(text) and is_prose(text)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ Each step is durable: what it gave is kept before it counts as finished, and a p
 research that was killed goes on at the last finished paragraph, and within one at the last finished node.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +14,13 @@ from monitor.ports import Steps
 from monitor.research.agents.modeling import ModelingAgent
 from monitor.research.agents.plan import PlanAgent
 from monitor.research.agents.report import ReportAgent
-from monitor.research.agents.search import SearchAgent
+from monitor.research.agents.search import SearchAgent, paragraph_step
 from monitor.research.events import LABELS, STEP_IDS, Status, StepEvent, StepType, progress_at
-from monitor.research.findings import NoteBasis, notes_of, verified
+from monitor.research.findings import NoteBasis
 from monitor.research.parts import Audience, ResearchParts, Told
 from monitor.research.score import score_of
 from monitor.research.shapes import Metadata, ModelBlueprint, Plan, ResearchReport, SearchAgentResult, Wire
-from monitor.research.state import Paragraph, State
+from monitor.research.state import State
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class ResearchTaskProcessor:
             plan = await self._plan()
             if self._parts.options.review_plan and not self._parts.is_plan_approved:
                 return Outcome(ResearchStatus.AWAITING_PLAN)
-            found, bases = await self._deep_search()
+            found, bases = await self._deep_search(plan)
             blueprint = await self._modeling(plan, found)
             report = await self._reporting(plan, found, bases, blueprint)
         except RunCancelled as stop:
@@ -101,49 +100,30 @@ class ResearchTaskProcessor:
 
         return Plan.model_validate((await self._once(StepType.PLAN, make))["result"])
 
-    async def _deep_search(self) -> tuple[SearchAgentResult, list[NoteBasis]]:
-        """All paragraphs, so many at once; then the notes, every quote held against the page that was kept."""
+    async def _deep_search(self, plan: Plan) -> tuple[SearchAgentResult, list[NoteBasis]]:
+        """Each paragraph is a step of its own, which a step around them could not hold."""
         parts = self._parts
-        if await parts.notebook.output(StepType.DEEP_SEARCH) is None:
-            await self._begin(StepType.DEEP_SEARCH)
-        self._now = StepType.DEEP_SEARCH
-        await self._paragraphs((await self._state()).paragraphs)
+
+        async def keep(name: str, work: Callable[[], Awaitable[bool]]) -> bool:
+            async def kept() -> bool:
+                done = await work()
+                await self._audience.flush()
+                return done
+
+            return await self._steps.run(name, bool, kept)
 
         async def make(told: Told) -> Kept:
-            paragraphs = (await self._state()).paragraphs
-            findings = await verified(await asyncio.to_thread(notes_of, paragraphs), parts.kept_text)
-            result = SearchAgent(parts, told).result(paragraphs, findings)
-            return Kept(result, also={"bases": [one.model_dump(mode="json") for one in findings.bases]})
+            agent = SearchAgent(parts, told, keep=keep)
+            found = await agent.run(parts.query, {StepType.PLAN: plan}, parts.options)
+            return Kept(found.content, also={"bases": [one.model_dump(mode="json") for one in found.bases]})
 
-        kept = await self._once(StepType.DEEP_SEARCH, make, is_begun=True)
+        state = await parts.notebook.state()
+        if state is not None and await parts.notebook.output(StepType.DEEP_SEARCH) is not None:
+            for paragraph in state.paragraphs:  # a flow that is gone through again has to meet the same steps
+                await keep(paragraph_step(paragraph.order), _nothing_left)
+        kept = await self._once(StepType.DEEP_SEARCH, make, is_step=False)
         bases = [NoteBasis.model_validate(one) for one in kept["bases"]]
         return SearchAgentResult.model_validate(kept["result"]), bases
-
-    async def _paragraphs(self, paragraphs: Sequence[Paragraph]) -> None:
-        slots = asyncio.Semaphore(self._parts.limits.concurrency)
-        shares = [float(one.is_complete) for one in paragraphs]
-
-        async def one(order: int) -> None:
-            async def told(share: float, **payload: Any) -> None:
-                shares[order] = max(share, shares[order])
-                whole = progress_at(StepType.DEEP_SEARCH, 0.98 * sum(shares) / len(shares))
-                await self._tell("progress", whole, **payload)
-
-            async def search() -> bool:
-                state = await self._state()
-                if not state.paragraphs[order].research.is_completed:
-                    await SearchAgent(self._parts, told).paragraph(state, order)
-                    title = state.paragraphs[order].title
-                    await told(1.0, metadata={"paragraph": order, "title": title, "node": "done"})
-                    await self._audience.flush()
-                return True
-
-            # First come, first served: the steps begin in the order of the paragraphs, each time the same.
-            async with slots:
-                self._look_whether_to_stop()
-                await self._steps.run(f"paragraph:{order}", bool, search)
-
-        await _all_of([one(order) for order in range(len(paragraphs))])
 
     async def _modeling(self, plan: Plan, found: SearchAgentResult) -> ModelBlueprint:
         parts, context = self._parts, {StepType.PLAN: plan, StepType.DEEP_SEARCH: found}
@@ -173,21 +153,21 @@ class ResearchTaskProcessor:
         return ResearchReport.model_validate((await self._once(StepType.REPORTING, make))["result"])
 
     async def _once(
-        self, step: StepType, make: Callable[[Told], Awaitable[Kept]], *, is_begun: bool = False
+        self, step: StepType, make: Callable[[Told], Awaitable[Kept]], *, is_step: bool = True
     ) -> dict[str, Any]:
         """What a step gave, from now or from before a crash, as the notebook has it.
 
         It is kept before its end is told; where a crash came between the two, the end is told now.
         """
-        self._look_whether_to_stop()
+        if self._parts.cancel_event.is_set():
+            raise RunCancelled("The research was cancelled.")
         notebook = self._parts.notebook
 
         async def body() -> bool:
             self._now = step
             kept = await notebook.output(step)
             if kept is None:
-                if not is_begun:
-                    await self._begin(step)
+                await self._tell("start", progress_at(step, 0))
                 kept = (await make(self._telling(step))).document()
                 await notebook.keep_output(step, kept)
             if not await self._audience.has_ended(step):
@@ -195,15 +175,11 @@ class ResearchTaskProcessor:
                 await self._audience.flush()
             return True
 
-        await self._steps.run(str(step), bool, body)
+        await (self._steps.run(str(step), bool, body) if is_step else body())
         kept = await notebook.output(step)
         if kept is None:
             raise RuntimeError(f"what the step {step} gave was not kept")
         return kept
-
-    async def _begin(self, step: StepType) -> None:
-        self._now = step
-        await self._tell("start", progress_at(step, 0))
 
     def _telling(self, step: StepType) -> Told:
         async def told(share: float, **payload: Any) -> None:
@@ -221,23 +197,6 @@ class ResearchTaskProcessor:
         )  # fmt: skip
         await self._audience.tell(event)
 
-    async def _state(self) -> State:
-        state = await self._parts.notebook.state()
-        if state is None:
-            raise RuntimeError("the plan of the research was not kept")
-        return state
 
-    def _look_whether_to_stop(self) -> None:
-        if self._parts.cancel_event.is_set():
-            raise RunCancelled("The research was cancelled.")
-
-
-async def _all_of(work: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Do all of it at once; the first that fails stops the others, and is what is raised."""
-    tasks = [asyncio.create_task(one) for one in work]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+async def _nothing_left() -> bool:
+    return True

@@ -93,11 +93,14 @@ class Journal:
         """When the last line was written, as far as the disk knows."""
         return dt.datetime.fromtimestamp(os.fstat(self._file.fileno()).st_mtime, dt.UTC)
 
-    def add(self, query_id: str, source_id: str) -> None:
-        """Take down that a source was consumed; it lasts when this returns. `WorkFailed` where it cannot be written."""
-        line = f"{json.dumps([query_id, source_id])}\n".encode()
+    def add(self, *consumed: tuple[str, str]) -> None:
+        """Take down the query and the source of what was consumed; it lasts when this returns.
+
+        `WorkFailed` where it cannot be written: then none of it is taken down.
+        """
+        lines = "".join(f"{json.dumps(pair)}\n" for pair in consumed).encode()
         try:
-            rest = line
+            rest = lines
             while rest:
                 rest = rest[os.write(self._file.fileno(), rest) :]
             os.fsync(self._file.fileno())
@@ -105,8 +108,9 @@ class Journal:
             # Half a line would spoil the next one.
             self._file.truncate(self._length)
             raise WorkFailed(f"The journal {self._path} cannot be written: {error.strerror or error}.") from error
-        self._length += len(line)
-        self._queries.setdefault(source_id, query_id)
+        self._length += len(lines)
+        for query_id, source_id in consumed:
+            self._queries.setdefault(source_id, query_id)
 
     def close(self) -> None:
         """Let another process have it."""

@@ -7,7 +7,7 @@ passed over, and read as well once it was replaced.
 
 import datetime as dt
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -96,7 +96,27 @@ class BundleReader:
         source_id = reading.item.source_id
         if source_id not in self._journal:
             self._write_cursor(reading.query_id, source_id, count=len(self._journal) + 1, at=at)
-            self._journal.add(reading.query_id, source_id)
+            self._journal.add((reading.query_id, source_id))
+
+    def left(self) -> list[Reading]:
+        """All that is left to consume now, in the order of `next`, for those who mark it together."""
+        while self._open_next():
+            pass
+        left: dict[str, Reading] = {}
+        for reading in self._in_hand:
+            if reading.item.source_id not in self._journal:
+                left.setdefault(reading.item.source_id, reading)
+        return list(left.values())
+
+    def all_consumed(self, readings: Sequence[Reading], *, at: dt.datetime) -> None:
+        """Mark results as consumed in one go; it lasts when this returns. `WorkFailed` where that cannot be written.
+
+        The journal is written first: a cursor that is behind it by any number is brought up when a reader begins.
+        """
+        new = [(one.query_id, one.item.source_id) for one in readings if one.item.source_id not in self._journal]
+        if new:
+            self._journal.add(*new)
+            self._write_cursor(*new[-1], count=len(self._journal), at=at)
 
     @property
     def missing(self) -> list[str]:
@@ -147,7 +167,7 @@ class BundleReader:
             cursor = None
         if cursor and cursor.last_source_id not in self._journal:
             if cursor.consumed_count == len(self._journal) + 1:
-                self._journal.add(cursor.last_query_id, cursor.last_source_id)
+                self._journal.add((cursor.last_query_id, cursor.last_source_id))
             else:
                 self._take_over(cursor)
         last = self._journal.last
@@ -166,8 +186,7 @@ class BundleReader:
                 sources = [reading.item.source_id for reading in readings]
                 end = sources.index(cursor.last_source_id) + 1 if cursor.last_source_id in sources else 0
                 readings = readings[:end]
-            for reading in readings:
-                self._journal.add(query_id, reading.item.source_id)
+            self._journal.add(*((query_id, reading.item.source_id) for reading in readings))
 
     def _present(self) -> dict[str, Signature]:
         """The queries of this reader whose bundles are there, in natural order."""

@@ -26,6 +26,7 @@ from monitor.store.sessions import Sessions, batches
 
 _AT_ONCE = 480
 _FIRST = 60
+_MOST_GIVEN = 4000
 _MOST_TERMS = 48
 _MOST_OF_A_WORD = 1000
 
@@ -72,8 +73,9 @@ class Seen:
 
 @patient
 class FullText:
-    """Asks the index; of more than 2,000 items that have the terms of a query, the newest are looked into.
+    """Asks the index; at most the newest 4,000 items that it tells of are given.
 
+    Where it cannot tell by itself whether a query stands there, the newest 2,000 that have the terms are looked into.
     Of a query that is content with less than all its words, the newest 1,000 items of each word count.
     """
 
@@ -138,7 +140,7 @@ async def _standing(
 ) -> AsyncIterator[Seen]:
     """The items in which enough of the query stands, at most `limit`; those that are `known` are not read again."""
     count = 0
-    most = min(limit or MOST_READ, MOST_READ) if _is_told(query, scope) else MOST_READ
+    most = min(limit or _MOST_GIVEN, _MOST_GIVEN) if _is_told(query, scope) else MOST_READ
     numbers = _numbers(session, query, scope, most, is_in_title=is_in_title)
     async for one in _looked_at(session, numbers, query, known):
         if _holds(one, query, scope, is_in_title=is_in_title):
@@ -151,8 +153,8 @@ async def _standing(
 async def _numbers(
     session: AsyncSession, query: TextQuery, scope: Scope, most: int, *, is_in_title: bool
 ) -> AsyncIterator[list[int]]:
-    """The numbers of the items that may be meant, in their order and in portions of `most`, 2,000 in all at most."""
-    left = MOST_READ
+    """The numbers of the items that may be meant, in their order and in portions of `most`."""
+    left = max(most, MOST_READ)
     async for portion in _portions(session, query, scope, most, is_in_title=is_in_title):
         yield [number for number, _ in portion[:left]]
         left -= len(portion)

@@ -93,12 +93,14 @@ class Items:
 
     async def at(self, key: str) -> Item | None:
         """The item of the document with that key (`url_key`), the one that was first seen last."""
-        of_source = col(Item.source_id).in_(select(col(Source.id))) & (col(Item.url_key) == key)
-        of_none = col(Item.source_id).is_(None) & (col(Item.url_key) == key)
-        found: list[Item] = []
-        for which in (of_source, of_none):  # each is told by the index of both columns; joined by OR they are not
-            found += await self._all(select(Item).where(which))
-        return max(found, key=lambda item: item.first_seen, default=None)
+        # Each half is told by the index of both columns.
+        of_source = select(col(Item.id)).where(
+            col(Item.source_id).in_(select(col(Source.id))), col(Item.url_key) == key
+        )
+        of_none = select(col(Item.id)).where(col(Item.source_id).is_(None), col(Item.url_key) == key)
+        which = select(Item).where(col(Item.id).in_(union_all(of_source, of_none)))
+        async with self._sessions.reading() as session:
+            return await session.scalar(which.order_by(col(Item.first_seen).desc()).limit(1))
 
     async def for_run(self, run_id: str) -> list[Item]:
         """The items that a run saved, in order of rank; those without one last, newest publication first."""
@@ -139,7 +141,11 @@ class Items:
     async def count(self, wanted: ItemFilter, cap: int = 1000) -> int:
         """How many items are meant; none is counted beyond `cap`."""
         async with self._sessions.reading() as session:
-            meant = select(col(Item.id)).where(*conditions_of(wanted, await Words.of(session, wanted))).limit(cap)
+            words = await Words.of(session, wanted)
+            meant = select(col(Item.id)).where(*conditions_of(wanted, words)).limit(cap)
+            if all(len(some) == 1 for _, some in words.columns()):
+                # An index has them in this order, and the newest lie together, where the list has just been read.
+                meant = meant.order_by(*newest_first())
             return await session.scalar(select(func.count()).select_from(meant.subquery())) or 0
 
 

@@ -31,7 +31,7 @@ class ResearchEvents:
         async with self._sessions.writing() as session:
             if await session.scalar(mine) != executor:
                 return None
-            return [int(number) for number in await session.scalars(kept, rows)]
+            return [number or 0 for number in await session.scalars(kept, rows)]
 
     async def after(self, task_id: str, number: int, *, limit: int = 500) -> list[ResearchEvent]:
         """The messages of a research that came after the one of that number, oldest first."""

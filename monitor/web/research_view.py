@@ -140,7 +140,8 @@ def _node(status: ResearchStatus, one: Paragraph) -> str:
 
 async def facts_of(app: App, task_id: str, language: str, *, notes_at: str) -> dict[str, Any]:
     """What the page of a research shows of it; `NotFound` where there is none of that id."""
-    row, view = await app.research.row(task_id), await app.research.get(task_id)
+    view = await app.research.get(task_id)
+    row = await app.research.row(task_id)
     state = await app.research.state(task_id)
     is_searching = not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs
     return {

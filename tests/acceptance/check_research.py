@@ -143,7 +143,11 @@ def sentences(markdown: str) -> list[tuple[str, str]]:
         is_head = line.startswith("|") and RULE.fullmatch(following)
         kind = "heading" if line.startswith("#") or is_head else "told" if line.startswith(">") else "text"
         bare = MARKS.sub("", line, count=1)
-        pieces = [bare] if bare.startswith("|") or kind != "text" else re.split(r"(?<=[。！？])|(?<=[.!?])\s+", bare)
+        pieces = (
+            [bare]
+            if bare.startswith("|") or kind != "text"
+            else re.split(r"(?<=[。！？])|(?<=[.!?])(?<!\bNo\.)\s+", bare)
+        )
         found += [(kind, piece.strip()) for piece in pieces if piece.strip()]
     return found
 

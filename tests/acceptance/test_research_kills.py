@@ -48,6 +48,11 @@ class Lab:
     database_url: str
     processes: list[Any] = field(default_factory=list)
 
+    @property
+    def said(self) -> Path:
+        """What the processes said on stderr."""
+        return Path(self.place.folder / "said.txt")
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         engine = create_engine(DatabaseAddress.parse(self.database_url).url)
         try:
@@ -83,10 +88,11 @@ class Lab:
                 await asyncio.sleep(0.005)
 
     async def start(self, *words: str) -> Any:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "monitor", *words, cwd=self.place.folder, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )  # fmt: skip
+        with self.said.open("ab") as said:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "monitor", *words, cwd=self.place.folder, stdout=asyncio.subprocess.PIPE,
+                stderr=said,
+            )  # fmt: skip
         self.processes.append(process)
         return process
 
@@ -157,7 +163,7 @@ Before = list[tuple[set[tuple[str, str]], Asked]]
 async def killed_by_service(lab: Lab, word: str, moments: list[Moment]) -> tuple[dict[str, Any], Before]:
     """A research that a service carries out, which is killed at these moments and started again."""
     service, before = await lab.start(word), Before()
-    await _at_work(lab)
+    await _at_work(lab, service)
     command = await lab.start("research", QUESTION, "--json")
     answer = asyncio.create_task(command.stdout.read())
     for moment in moments:
@@ -188,9 +194,10 @@ async def killed_by_hand(lab: Lab, moments: list[Moment]) -> tuple[dict[str, Any
     return result, before
 
 
-async def _at_work(lab: Lab) -> None:
+async def _at_work(lab: Lab, service: Any) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not lab.rows("SELECT id FROM executor WHERE kind = 'worker'"):  # noqa: ASYNC110 -- as above
+        while not lab.rows("SELECT id FROM executor WHERE kind = 'worker'"):
+            assert service.returncode is None, lab.said.read_text()
             await asyncio.sleep(0.05)
 
 

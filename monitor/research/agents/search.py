@@ -6,11 +6,12 @@ state is kept after each node, so that a research which was killed goes on with 
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from monitor.errors import RunCancelled
 from monitor.research.events import StepType
-from monitor.research.findings import Findings, notes_of, verified
+from monitor.research.findings import Findings, NoteBasis, notes_of, verified
 from monitor.research.nodes.node import StateMutationNode
 from monitor.research.nodes.searching import FirstSearchNode, ReflectionNode
 from monitor.research.nodes.summarising import FirstSummaryNode, ReflectionSummaryNode
@@ -39,53 +40,90 @@ _BY_RULE = tuple(
 )
 
 
+Keep = Callable[[str, Callable[[], Awaitable[bool]]], Awaitable[bool]]
+"""Does a piece of work under a name, once, also where a crash came after it."""
+
+
+def paragraph_step(order: int) -> str:
+    """The name under which a paragraph is done."""
+    return f"paragraph:{order}"
+
+
+async def plainly(name: str, work: Callable[[], Awaitable[bool]]) -> bool:
+    """Does it here and now."""
+    del name
+    return await work()
+
+
+class Searched(AgentOutput[SearchAgentResult]):
+    """What the deep search gives; `bases` are what is known of the pages of its notes, one beside each."""
+
+    bases: list[NoteBasis]
+
+
 class SearchAgent:
-    """Makes the deep search of a research. `tools` are those that a model may choose among."""
+    """Makes the deep search of a research: `keep` makes each paragraph last, `tools` are what a model chooses among."""
 
     def __init__(
         self,
         parts: ResearchParts,
         tell: Told,
         *,
+        keep: Keep = plainly,
         tools: Mapping[str, NewsTool] = TOOLS,
         further: Sequence[FurtherNode] = FURTHER_NODES,
     ) -> None:
         self._parts = parts
         self._tell = tell
+        self._keep = keep
         self._tools = tools
         self._further = further
 
     async def run(
         self, query: str, context: dict[StepType, Any], options: ResearchOptions, on_token: OnToken | None = None
-    ) -> AgentOutput[SearchAgentResult]:
-        """The deep search of all paragraphs, as many at once as the settings allow."""
+    ) -> Searched:
+        """The deep search of all paragraphs, so many at once; then the notes, each quote held against its kept page."""
         del options, on_token
         loop = asyncio.get_running_loop()
         began = loop.time()
-        state = await self._begun(query, context)
-        slots = asyncio.Semaphore(self._parts.limits.concurrency)
-        shares = [0.0] * len(state.paragraphs)
-
-        async def searched(order: int) -> Paragraph:
-            async def tell(share: float, **payload: Any) -> None:
-                shares[order] = share
-                await self._tell(sum(shares) / len(shares), **payload)
-
-            async with slots:
-                agent = SearchAgent(self._parts, tell, tools=self._tools, further=self._further)
-                return await agent.paragraph(state, order)
-
-        tasks = [asyncio.create_task(searched(order)) for order in range(len(state.paragraphs))]
-        try:
-            paragraphs = await asyncio.gather(*tasks)
-        finally:  # one that failed, or was cancelled, stops the others
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        findings = await verified(notes_of(paragraphs), self._parts.kept_text)
+        await self._all(await self._begun(query, context))
+        paragraphs = (await self._kept()).paragraphs
+        findings = await verified(await asyncio.to_thread(notes_of, paragraphs), self._parts.kept_text)
         result = self.result(paragraphs, findings)
         result.metadata.duration_ms = round((loop.time() - began) * 1000)
-        return AgentOutput(content=result, metadata=result.metadata)
+        return Searched(content=result, metadata=result.metadata, bases=findings.bases)
+
+    async def _all(self, state: State) -> None:
+        """Each paragraph, in its own time; first come, first served, so that they begin in the same order each time."""
+        slots = asyncio.Semaphore(self._parts.limits.concurrency)
+        shares = [float(one.is_complete) for one in state.paragraphs]
+
+        async def one(order: int) -> None:
+            title = state.paragraphs[order].title
+
+            async def tell(share: float, **payload: Any) -> None:
+                shares[order] = max(share, shares[order])
+                await self._tell(sum(shares) / len(shares), **payload)
+
+            async def search() -> bool:
+                agent = SearchAgent(self._parts, tell, tools=self._tools, further=self._further)
+                if not (await self._kept()).paragraphs[order].research.is_completed:
+                    await agent.paragraph(state, order)
+                    await tell(1.0, metadata={"paragraph": order, "title": title, "node": "done"})
+                return True
+
+            async with slots:
+                if self._parts.cancel_event.is_set():
+                    raise RunCancelled("The research was cancelled.")
+                await self._keep(paragraph_step(order), search)
+
+        await _all_of([one(order) for order in range(len(state.paragraphs))])
+
+    async def _kept(self) -> State:
+        state = await self._parts.notebook.state()
+        if state is None:
+            raise RuntimeError("the plan of the research was not kept")
+        return state
 
     async def paragraph(self, state: State, order: int) -> Paragraph:
         """One paragraph to its end, from where the notebook has it; `state` is of all of them and stays as it is."""
@@ -139,3 +177,14 @@ def _strategy_of(paragraph: Paragraph, one: Round) -> str:
     days = f", {one.start_date} – {one.end_date}" if one.start_date else ""
     reasoning = f": {one.reasoning}" if one.reasoning else ""
     return f"{paragraph.title} | {one.search_query} ({one.search_tool}{days}){reasoning}"
+
+
+async def _all_of(work: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Do all of it at once; the first that fails stops the others, and is what is raised."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

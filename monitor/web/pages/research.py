@@ -22,6 +22,7 @@ from monitor.web.research_view import facts_of
 
 _ROWS = 20
 _SECTION = "research"
+_MOVING = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
 _STARTS_WORK = [Depends(scope("run"))]
 
 Cursor = Annotated[str, Query(max_length=400)]
@@ -87,7 +88,7 @@ async def _front(
     return {
         "rows": rows, "next_url": following, "q": q, "is_first": not cursor, "asked": asked, "trouble": trouble,
         "review_plan": review_plan, "is_served": await app.research.is_served(), "panel": _panel(app),
-        "is_moving": any(not row.status.is_final for row in rows), **_manner(app),
+        "is_moving": any(row.status in _MOVING for row in rows), **_manner(app),
     }  # fmt: skip
 
 

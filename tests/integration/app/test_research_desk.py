@@ -218,7 +218,6 @@ async def test_one_whose_process_died_is_failed_and_names_the_way_to_go_on(app: 
     now = dt.datetime.now(dt.UTC)
     lost = Research(id="r-lost", query="?", language="en", status=ResearchStatus.RUNNING, executor="x", created_at=now)
     await app.store.research.create(lost)
-    await app.research.tidy()
     view = await app.research.get("r-lost")
     assert view.status is ResearchStatus.FAILED
     assert "monitor research --resume r-lost" in (view.error or "")

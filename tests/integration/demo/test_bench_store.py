@@ -93,7 +93,7 @@ async def compared(
     meant: Callable[[Sample], bool] = lambda _: True,
     **narrowing: Any,
 ) -> None:
-    """Compare a search with looking into every item; at most 4,000 are looked into, so there are no more."""
+    """Compare a search with looking into every item, of which there are few enough for the search to do so too."""
     query, wanted = TextQuery.parse(text), ItemFilter.model_validate(narrowing)
     after = wanted.after or (dt.date.max, 0)
     there = [

@@ -196,7 +196,7 @@ MATRIX: dict[str, Entry] = {
     "GET /api/runs/{run_id}/events": may(READER, 404),
     "POST /api/runs/{run_id}/cancel": may(EDITOR, 404, scopes=("run",)),
     "POST /api/runs/{run_id}/retry": may(EDITOR, 404, scopes=("run",)),
-    # research: pages
+    # the pages of researches
     "GET /research": may(READER, 200),
     "POST /research": may(EDITOR, 400, scopes=("run",)),
     "GET /research/{task_id}": may(READER, 404),
@@ -204,7 +204,7 @@ MATRIX: dict[str, Entry] = {
     "POST /research/{task_id}/plan": may(EDITOR, 404, scopes=("run",)),
     "POST /research/{task_id}/remarks": may(EDITOR, 404),
     "POST /research/{task_id}/cancel": may(EDITOR, 404, scopes=("run",)),
-    # research: API
+    # researches over HTTP
     "GET /api/research": may(READER, 200),
     "POST /api/research": may(EDITOR, 422, scopes=("run",)),
     "GET /api/research/{task_id}": may(READER, 404),

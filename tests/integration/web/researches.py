@@ -115,7 +115,7 @@ async def put(
     state = {"query": query, "report_title": query, "created_at": at.isoformat(), "updated_at": at.isoformat()}
     research = Research(
         id=task_id, query=query, language="zh", status=status, created_at=at, ended_at=ended, asked_by="editor",
-        started_at=None if status is ResearchStatus.QUEUED else at, error=error, executor="test",
+        started_at=None if status is ResearchStatus.QUEUED else at, error=error, executor="test", enqueued_at=at,
         outputs=storable_value(outputs), state=storable_value(state) if steps else None,
     )  # fmt: skip
     await app.store.research.create(research)

@@ -1,13 +1,14 @@
 """Researches over HTTP: asked within bounds, listed, approved, remarked upon, cancelled, read, saved as documents."""
 
 import datetime as dt
+import json
 from typing import Any
 
 import httpx
 import pytest
 
 from monitor.app.sweeps import WORKER
-from monitor.domain.research import ResearchStatus
+from monitor.domain.research import Research, ResearchStatus
 from tests.integration.web import researches
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
@@ -165,11 +166,9 @@ async def test_a_research_is_cancelled_at_once_or_soon(
     desk: Any, editor: httpx.AsyncClient, before: ResearchStatus, code: int, after: str
 ) -> None:
     path = await put(desk, status=before, steps=1)
-    async with desk.app.presence.attending(WORKER) as worker:
-        await _carried_by(desk, worker)
-        answer = await editor.delete(path)
-    assert (answer.status_code, answer.json()) == (code, {"taskId": "r", "status": after})
+    answer = await editor.delete(path)
     view = (await editor.get(path)).json()
+    assert (answer.status_code, answer.json()) == (code, {"taskId": "r", "status": after})
     assert (view["status"], view["isCancelRequested"]) == (after, True)
     told = await desk.app.store.research_events.latest("r")
     if after == "cancelled":
@@ -178,11 +177,16 @@ async def test_a_research_is_cancelled_at_once_or_soon(
         problem(await editor.delete(path), 409)
 
 
-async def _carried_by(desk: Any, worker: str) -> None:
-    """As if that worker had it: what nobody carries out is ended first."""
+async def test_a_research_whose_process_died_is_told_as_failed(desk: Any, editor: httpx.AsyncClient) -> None:
+    path = await put(desk, status=ResearchStatus.RUNNING, steps=1)
     async with desk.app.store.sessions.writing() as session:
-        row = await session.get(type(await desk.app.research.row("r")), "r")
-        row.executor = worker
+        (await session.get(Research, "r")).enqueued_at = None  # it was begun outside of the queue
+    view = (await editor.get(path)).json()
+    assert view["status"] == "failed"
+    assert "--resume r" in view["error"]
+    *_, last = [line for line in (await editor.get(f"{path}/events")).text.splitlines() if line.startswith("data: ")]
+    told = json.loads(last.removeprefix("data: "))
+    assert (told["status"], told["payload"]["error"]["code"], told["payload"]["result"]) == ("error", "failed", None)
 
 
 @pytest.mark.parametrize(

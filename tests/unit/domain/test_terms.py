@@ -55,6 +55,30 @@ def test_the_terms_of_a_query_are_terms_of_every_text_in_which_its_pattern_is_se
             assert set(clause.terms) <= terms_of(text)
 
 
+@settings(max_examples=200)
+@given(
+    before=st.text("光伏储aB1 \n\u2f24\u0130\uff21", max_size=5),
+    word=st.text("光伏储大能aAB1 -", min_size=1, max_size=6),
+    after=st.text("光伏储aB1 \n\uff41", max_size=5),
+    spread=st.sampled_from(["", "\n", " "]),
+)
+def test_a_quick_look_never_misses_a_text_in_which_the_query_stands(
+    before: str, word: str, after: str, spread: str
+) -> None:
+    text = before + spread.join(word) + after
+    query = TextQuery.parse(f'"{word}"')
+    stands = all(clause.pattern.search(folded(text)) for clause in query.clauses)
+    assert not (stands and query.is_missing_in(text))
+    told = [clause for clause in query.clauses if clause not in query.untold and set(clause.terms) <= terms_of(text)]
+    assert all(clause.pattern.search(folded(text)) for clause in told)
+
+
+def test_a_quick_look_tells_what_is_not_there() -> None:
+    assert TextQuery.parse("光伏储能").is_missing_in("光伏、伏储、储能")
+    assert TextQuery.parse('"carbon market price"').is_missing_in("Carbon price")
+    assert not TextQuery.parse("大储能").is_missing_in("\u2f24储能"), "a wide form has to be folded first"
+
+
 def test_words_are_parted_by_spaces_and_signs_and_quotes_keep_them_together() -> None:
     query = TextQuery.parse("光伏，储能 “碳 市场” gas-fired")
     assert [clause.terms for clause in query.clauses] == [
