@@ -26,8 +26,8 @@ _WORDS = {
     "zh": {
         "locale": "zh-CN", "overline": "研究报告", "contents": "目录", "question": "问题：{}", "written": "完成于 {}",
         "quotes": "引文核对", "figures": "数字核对", "coverage": "注明出处的句子", "hosts": "独立来源",
-        "official": "官方来源占比", "refused": "剔除", "passage": "原文段落", "driver": "驱动因素",
-        "description": "说明", "from": "起点", "to": "终点", "relation": "关系",
+        "official": "官方来源占比", "refused": "剔除", "passage": "原文段落",
+        "from": "起点", "to": "终点", "relation": "关系",
         "caption": "驱动因素及其相互作用",
         "colophon": "正文每句都注明出处；引文逐字取自所引网页，数字和日期由程序与引文核对。",
     },
@@ -35,7 +35,7 @@ _WORDS = {
         "locale": "en", "overline": "Research report", "contents": "Contents", "question": "Question: {}",
         "written": "Finished {}", "quotes": "Quotes that stand", "figures": "Figures that stand",
         "coverage": "Sentences with a source", "hosts": "Independent hosts", "official": "Official sources",
-        "refused": "Left out", "passage": "passage", "driver": "Driver", "description": "Description", "from": "From",
+        "refused": "Left out", "passage": "passage", "from": "From",
         "to": "To", "relation": "Relation", "caption": "Drivers and how they act on each other",
         "colophon": "Each sentence names its source; quotes are cut word for word from the pages cited, and figures "
         "and dates are checked against them by the program.",
@@ -153,7 +153,7 @@ def _with_picture(blocks: Sequence[Block], blueprint: ModelBlueprint | None, lan
     for block in blocks:
         yield block
         is_place = isinstance(block, Heading) and block.text == APPENDIX[language]["model"]
-        if is_place and blueprint is not None and blueprint.core_drivers:
+        if is_place and blueprint is not None and blueprint.relationships:
             svg = blueprint_picture(blueprint, title=words["caption"], language=language)
             yield Figure(svg=svg, caption=words["caption"], table=_as_table(blueprint, language))
 
@@ -161,10 +161,7 @@ def _with_picture(blocks: Sequence[Block], blueprint: ModelBlueprint | None, lan
 def _as_table(blueprint: ModelBlueprint, language: str) -> Table:
     words = _WORDS[language]
     rows = [[one.from_, word_of(one.type, language), one.to] for one in blueprint.relationships]
-    if rows:
-        return Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
-    drivers = [[one.name, one.description] for one in blueprint.core_drivers]
-    return Table(header=[words["driver"], words["description"]], rows=drivers)
+    return Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
 
 
 def _sources(

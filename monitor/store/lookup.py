@@ -6,7 +6,7 @@ items of the latest days first, by the marks of these days, and of more days onl
 
 import datetime as dt
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ARRAY, ColumnElement, Text, and_, cast, func, literal, literal_column, select, text
@@ -33,13 +33,17 @@ _FEW_SOURCES = 8
 Place = tuple[int, dt.date]
 """An item's number and its day."""
 
+Ends = tuple[dt.date | None, dt.date | None]
+"""The day of the latest item, and of the one so many places after it; None where there is none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Meant:
     """The items that a search may find: `conditions` say which, `marks` are those of their sources where all have one.
 
     None of them is of a later day than `until`, or an earlier one than `since`. `is_narrow`: there are conditions of
-    which the index knows nothing, beside that none is hidden.
+    which the index knows nothing, beside that none is hidden. `ends` is what was seen of the days: in one transaction
+    they stay as they are, however many terms are looked for.
     """
 
     conditions: Sequence[ColumnElement[bool]]
@@ -47,6 +51,7 @@ class Meant:
     since: dt.date | None
     until: dt.date | None
     is_narrow: bool
+    ends: dict[tuple[dt.date | None, int], Ends] = field(default_factory=dict)
 
 
 async def meant(session: AsyncSession, wanted: ItemFilter, *beside: ColumnElement[bool]) -> Meant:
@@ -77,7 +82,10 @@ async def newest_with(
             break
         if share < _FEW and size != _SPANS[-1]:
             continue
-        days = await _days(session, until, size)
+        first, last = await _ends(session, among, until, size)
+        if first is None:
+            return
+        days = _days(first, last)
         if not days or (among.since is not None and days[0] < among.since):
             break
         found = await _places(session, terms, among, most, days=days, is_dense=True)
@@ -161,13 +169,20 @@ def _unled(session: AsyncSession, column: Any) -> Any:
     return column.op("+")(0) if dialect_of(session) == "sqlite" else column
 
 
-async def _days(session: AsyncSession, until: dt.date | None, size: int) -> list[dt.date]:
+async def _ends(session: AsyncSession, among: Meant, until: dt.date | None, size: int) -> Ends:
+    """Where the latest items begin and where so many of them end, each asked once for all terms of a search."""
+    if (until, size) not in among.ends:
+        older = [] if until is None else [col(Item.day) <= until]
+        in_order = select(col(Item.day)).where(*older).order_by(*newest_first()).limit(1)
+        ends = select(in_order.scalar_subquery(), in_order.offset(size).scalar_subquery())
+        first, last = (await session.execute(ends)).one()
+        among.ends[until, size] = (first, last)
+    return among.ends[until, size]
+
+
+def _days(first: dt.date, last: dt.date | None) -> list[dt.date]:
     """The latest days that have so many items together, the latest first; none where it is all or too many of them."""
-    older = [] if until is None else [col(Item.day) <= until]
-    in_order = select(col(Item.day)).where(*older).order_by(*newest_first()).limit(1)
-    ends = select(in_order.scalar_subquery(), in_order.offset(size).scalar_subquery())
-    first, last = (await session.execute(ends)).one()
-    if first is None or last is None or (first - last).days >= _MOST_DAYS:
+    if last is None or (first - last).days >= _MOST_DAYS:
         return []
     return [first - dt.timedelta(days=number) for number in range((first - last).days + 1)]
 

@@ -1,0 +1,30 @@
+"""The blueprint as a picture."""
+
+from monitor.research.picture import ASSOCIATION, blueprint_picture, word_of
+from monitor.research.shapes import Driver, ModelBlueprint, Relationship
+
+
+def blueprint(*kinds: str) -> ModelBlueprint:
+    drivers = [Driver(name=name, description="说明", evidence_refs=[0]) for name in ("规模", "机制")]
+    told = [{"from": "机制", "to": "规模", "type": kind, "confidence": 0.5} for kind in kinds]
+    return ModelBlueprint(core_drivers=drivers, relationships=[Relationship.model_validate(one) for one in told])
+
+
+def test_types_of_relationships_have_words() -> None:
+    assert (word_of("influence", "zh"), word_of("Enable", "zh"), word_of("refers_to", "zh")) == ("影响", "促进", "提及")
+    assert (word_of("refers_to", "en"), word_of("strange", "zh")) == ("refers to", "strange")
+
+
+def test_drivers_are_boxes_and_relationships_arrows_with_their_words() -> None:
+    picture = blueprint_picture(blueprint("influence"), title="模型", language="zh")
+    assert picture.count("<rect") == 2
+    assert "机制 → 规模 (影响)" in picture
+    assert "<polygon" in picture
+
+
+def test_an_association_has_no_direction() -> None:
+    assert "<polygon" not in blueprint_picture(blueprint(ASSOCIATION), title="模型", language="zh")
+
+
+def test_boxes_alone_are_no_picture() -> None:
+    assert blueprint_picture(blueprint(), title="模型", language="zh") == ""
