@@ -66,13 +66,25 @@ class ResearchGear:
             pages=ResearchPages(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
             notebook=StoreNotebook(self.store, research.id), bundles=self.bundles, scoring=self.new_scoring(),
             clock=self.clock, limits=self.settings.research, prompts=await self.new_prompts(),
-            cancel_event=cancel_event, kept_text=self.kept_pages.text, is_plan_approved=research.is_plan_approved,
+            cancel_event=cancel_event, kept_text=_read_once(self.kept_pages.text), is_plan_approved=research.is_plan_approved,
         )  # fmt: skip
 
 
 def language_of(query: str) -> str:
     """The language in which a question is asked, and answered: zh or en."""
     return "zh" if len(_HAN.findall(query)) > len(_WORD.findall(query)) else "en"
+
+
+def _read_once(read: Callable[[str], Awaitable[str | None]]) -> Callable[[str], Awaitable[str | None]]:
+    """The same for one research, which holds its notes and then its report against the same kept pages."""
+    texts: dict[str, str | None] = {}
+
+    async def text(record: str) -> str | None:
+        if record not in texts:
+            texts[record] = await read(record)
+        return texts[record]
+
+    return text
 
 
 def _none() -> int:

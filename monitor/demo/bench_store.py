@@ -70,9 +70,10 @@ async def measure(items: int, *, url: str | None, today: dt.date, new_web: Web, 
             fill(database, items, today=today)
         filled_in_s = 0.0 if is_filled else round(time.monotonic() - began, 1)
         async with open_app(settings) as app, _client(app, new_web) as client:
+            questions = list(_questions(app, client, today))
             _settle()
             speeds = []
-            for question, ask in _questions(app, client, today):
+            for question, ask in questions:
                 on_step(question)
                 speeds.append(await _speed(question, ask))
             count = await app.store.items.count(ItemFilter(), cap=items)

@@ -32,6 +32,33 @@ _SALUTATION = re.compile(
 )
 
 
+TELLING = re.compile(
+    r"提出|明确|要求|规定|决定|印发|实施|施行|目标|重点|措施|加快|推动|支持|建立|完善|取消|调整|提高|降低|达到"
+    r"|增长|下降|不得|应当|自.{2,12}起|"
+    r"\b(?:announce|adopt|propos|requir|introduc|will|must|aims?|target|increase|decrease|rose|fell|effective"
+    r"|approve|amend|"
+    r"repeal|publish|fine[sd]?|ban)",
+    re.IGNORECASE,
+)
+"""Words by which a sentence states something: a measure, a duty, a change."""
+
+LEANING = re.compile(
+    r"^(?:其中|此外|同时|另外|但是?|因此|所以|对此|例如|比如|该|这[一些是个]|他|她|它|问[:：]|答[:：]"
+    r"|(?:however|but|it|this|these|that|they|he|she|also|"
+    r"in addition|moreover|furthermore|therefore)\b)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that needs the one before it."""
+
+FORMULA = re.compile(
+    r"加强组织领导|细化任务分工|认真贯彻(?:执行|落实)|结合实际.{0,8}(?:落实|执行|实施)|抓好落实|压实责任|高度重视|"
+    r"自(?:发布|印发|公布)之日起|由.{2,16}负责解释|有效期.{1,4}年|特此|现(?:予)?(?:印发|公布)给?你们|"
+    r"\b(?:for more information|please contact|will enter into force on the day following)\b",
+    re.IGNORECASE,
+)
+"""What stands in documents of every subject and says nothing of any."""
+
+
 def whole_sentences(text: str, max_weight: float) -> Iterator[str]:
     """The whole sentences of a page's text, in order and word for word, without those of the page's furniture.
 

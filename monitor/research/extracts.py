@@ -1,10 +1,11 @@
 """A paragraph without a model: whole sentences of its pages, word for word, each citing its page."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.evidence.citing import CITATION, LEAST_CHARS, MOST_CHARS, has_particulars, with_citations
-from monitor.evidence.prose import whole_sentences
+from monitor.evidence.prose import FORMULA, LEANING, TELLING, whole_sentences
 from monitor.evidence.vocabulary import is_chinese, likeness, words_of
 from monitor.research.findings import running_text
 from monitor.research.quotes import is_piece, material_of
@@ -14,9 +15,12 @@ MOST_SENTENCES = 6
 MOST_OF_ONE = 2
 _MOST_WEIGHT = 160
 _SAME = 0.75
+_ANSWERING = re.compile(r"^(?:[答问]|记者|[AQ])\s?[:：]\s*")
+_QUESTION = re.compile(r"[?？]\W*$")
 _LEAST_COMMON = {True: 2, False: 1}  # two pairs of Chinese characters, one Latin word
 _MOST_GENERAL = 3
-_OWN, _NEARNESS, _LANGUAGE, _PARTICULARS, _WORTH, _NEW, _PLACE = 4.0, 2.0, 0.5, 0.2, 0.4, 0.2, 0.2
+_OWN, _NEARNESS, _LANGUAGE, _RESULT, _NEW, _PLACE = 4.0, 2.0, 0.5, 0.4, 0.2, 0.2
+_PARTICULARS, _TELLING, _LEANING = 0.4, 0.2, -0.4
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,9 @@ def extracted_summary(
 
     A sentence is a paragraph's own that has words of its title and content that the question does not have, more of
     them than of those of any other paragraph. Chosen are its own sentences, and three of those that are nobody's: the
-    first paragraph takes the best, the second the next, so that no two say the same about the same pages. What is
-    best tells the formula in `_extracts`. They stand in the order of the results and pages.
+    first paragraph takes the best, the second the next, so that no two say the same about the same pages. What stands
+    in documents of every subject is told only where there is nothing else. What is best tells the formula in
+    `_extracts`. They stand in the order of the results and pages.
     """
     found = sorted(_extracts(paragraph, entries, query, others), key=lambda one: (-one.score, one.number, one.place))
     ranked = _different(found)
@@ -69,7 +74,7 @@ def _extracts(
     """The sentences that may be told with their scores, sums by the weights above.
 
     Nearness to what is the paragraph's own, and to its whole topic with the question (Dice's coefficients); whether it
-    is in the question's language, has a figure or name; the result's worth and freshness; an early place.
+    is in the question's language; what it tells by itself; the result's score and freshness; an early place.
     """
     topic = _topic(paragraph) | words_of(query)
     own = _topic(paragraph) - words_of(query)
@@ -82,11 +87,20 @@ def _extracts(
             if in_language and len(words & topic) < _LEAST_COMMON[wants_chinese]:
                 continue
             nearness, best = likeness(words, own), max((likeness(words, one) for one in theirs), default=0.0)
-            score = _OWN * nearness + _NEARNESS * likeness(words, topic) + _LANGUAGE * in_language
-            score += _PARTICULARS * has_particulars(text) + _WORTH * entry.score + _NEW * entry.freshness
-            score += _PLACE / (1 + place)
-            is_own, is_general = nearness > 0 and nearness >= best, not nearness and not best
+            score = _OWN * nearness + _NEARNESS * likeness(words, topic) + _LANGUAGE * in_language + _worth(text)
+            score += _RESULT * entry.score + _NEW * entry.freshness + _PLACE / (1 + place)
+            is_told = FORMULA.search(text) is None
+            is_own, is_general = is_told and 0 < nearness >= best, is_told and not nearness and not best
             yield _Extract(number, place, text, score, is_own=is_own, is_general=is_general)
+
+
+def _worth(text: str) -> float:
+    """What a sentence tells by itself: a figure or name, up to two measures.
+
+    Less where it leans on the one before it.
+    """
+    worth = _PARTICULARS * has_particulars(text) + _TELLING * min(len(TELLING.findall(text)), 2)
+    return worth + _LEANING * bool(LEANING.match(text))
 
 
 def _topic(paragraph: Paragraph) -> frozenset[str]:
@@ -94,5 +108,13 @@ def _topic(paragraph: Paragraph) -> frozenset[str]:
 
 
 def _sentences_of(entry: SearchEntry) -> list[str]:
-    told = whole_sentences(material_of(entry).text, _MOST_WEIGHT)
-    return [one for one in told if is_piece(one) and not CITATION.search(one) and LEAST_CHARS <= len(one) <= MOST_CHARS]
+    """What of a page may be told: whole sentences without the 答： before them, no questions."""
+    told = (_ANSWERING.sub("", one) for one in whole_sentences(material_of(entry).text, _MOST_WEIGHT))
+    return [
+        one
+        for one in told
+        if is_piece(one)
+        and not CITATION.search(one)
+        and not _QUESTION.search(one)
+        and LEAST_CHARS <= len(one) <= MOST_CHARS
+    ]

@@ -22,12 +22,14 @@ _MOST_DRIVERS = 8
 _MOST_REFS = 5
 _MOST_LETTERS = 60
 _MOST_METRICS = 6
-_NAME_CHARS = 30
+_NAME_CHARS = 40
 _LEAST_CLAUSE = 4
 _LEAST_NAME = 6  # a shorter name stands in many texts by accident
 _HEAD_CHARS = 200
 _NUMBER_LINE_CHARS = 24
+_NUMERALS = re.compile(r"[\d.,〇零一二两三四五六七八九十百千万亿]+$")
 _ASIDE = re.compile(r"[（(][^（）()]*[）)]")
+_YEARS = re.compile(r"(?:19|20)\d\d年?(?:度|底|末|初)?(?:\d{1,2}月(?:份|\d{1,2}日)?)?")
 _TITLED = re.compile(r"《([^《》]{4,})》")
 _SITE = re.compile(r"\s*[-_|–—｜]\s*[^-_|–—｜]{2,20}$")
 _FIGURE = re.compile(
@@ -36,7 +38,8 @@ _FIGURE = re.compile(
     r"(?:million|billion|trillion)(?:\s(?:euros?|dollars?|tonnes?|yuan))?|per ?cent\b|tonnes?\b|euros?\b|dollars?\b)"
 )
 _CLAUSE_END = re.compile(r"[，,；;。！？!?：:、（(]\s*")
-_YEAR = re.compile(r"(?:19|20)\d\d年?")
+_DATE = re.compile(r"(?:19|20)\d\d年?|\d{1,2}[月日]")
+_MOST_DATE_CHARS = 14
 _LINKING = re.compile(
     r"(?:(?:分别|已|将|约|近|超过?|突破|达到?|共计?|合计|累计|为|是|至|到|了|不低于|不少于|同比|环比|比上年)+|"
     r"\b(?:of|to|by|at|is|was|were|are|about|nearly|over|around|some|reached|rose|fell|totalled|the|a|an|than|more|up)\b"
@@ -83,15 +86,26 @@ def _driver(refs: Sequence[int], notes: Sequence[Note], page: SearchEntry | None
 def _name(title: str, quotes: Sequence[str]) -> str:
     """What a document is called: the name in 《》 of its title, else its title without the site's.
 
-    Empty where neither may stand, because it has a figure that is not in the quotes.
+    What has a figure that is not in the quotes is told without its year, or up to the figure.
     """
     titled = _TITLED.search(title)
     own = _SITE.sub("", title)
-    for one in (titled[1] if titled else "", own, _ASIDE.sub("", own)):
+    for one in (titled[1] if titled else "", own, _ASIDE.sub("", own), _YEARS.sub("", _ASIDE.sub("", own))):
         name = _shortened(re.sub(r"[《》“”]", "", as_material(one)))
-        is_sound = bool(name) and is_prose(name) and not reads_as_instruction(name)
-        if is_sound and not missing_from(name, quotes or [""]):
+        if not name or not is_prose(name) or reads_as_instruction(name):
+            continue
+        if not missing_from(name, quotes or [""]):
             return name
+    begun = _shortened(re.sub(r"[《》“”]", "", as_material(_YEARS.sub("", own))))
+    return _up_to_figure(begun, quotes) if is_prose(begun) and not reads_as_instruction(begun) else ""
+
+
+def _up_to_figure(name: str, quotes: Sequence[str]) -> str:
+    """The beginning of a name up to a figure that is not in the quotes; '' where it is too short."""
+    for end in range(len(name) - 1, _LEAST_NAME - 1, -1):
+        if not missing_from(name[:end], quotes or [""]):
+            begun = _NUMERALS.sub("", name[:end]).rstrip()
+            return f"{begun}…" if len(begun) >= _LEAST_NAME else ""
     return ""
 
 
@@ -127,15 +141,15 @@ def _called(page: SearchEntry) -> Iterator[str]:
 
 
 def _metrics(notes: Sequence[Note], query: str) -> Iterator[Metric]:
-    seen: set[str] = set()
+    seen: set[str] = set()  # figures, and names
     for note in notes:
         about = words_of(f"{query}\n{note.topic}")
         for evidence in note.evidence:
             for match in _FIGURE.finditer(evidence.quote):
                 name = _named(evidence.quote[: match.start()])
                 is_read = not missing_from(match[0], [evidence.quote])
-                if words_of(name) & about and is_read and match[0] not in seen:
-                    seen.add(match[0])
+                if words_of(name) & about and is_read and not {match[0], name} & seen:
+                    seen |= {match[0], name}
                     yield _metric(name, match, evidence)
 
 
@@ -145,8 +159,15 @@ def _metric(name: str, match: re.Match[str], evidence: Evidence) -> Metric:
 
 
 def _named(before: str) -> str:
-    """The words of the last clause before a figure; '' where they are too few or hold a figure, but for a year."""
-    clause = _LINKING.sub("", _CLAUSE_END.split(before)[-1]).strip()
-    if re.search(r"\d", _YEAR.sub("", clause)) or len(clause) < _LEAST_CLAUSE:
+    """The words of the last clause before a figure, with a short one before it that says when.
+
+    Empty where they are too few or too many, or hold another figure than a date.
+    """
+    *others, clause = _CLAUSE_END.split(before)
+    clause = _LINKING.sub("", clause).strip()
+    when = others[-1].strip() if others else ""
+    is_dated = bool(_DATE.search(when)) and len(when) <= _MOST_DATE_CHARS
+    name = f"{when}{', ' if when.isascii() else '，'}{clause}" if is_dated else clause
+    if re.search(r"\d", _DATE.sub("", name)) or len(clause) < _LEAST_CLAUSE:
         return ""
-    return clause if len(clause) <= _NAME_CHARS else ""
+    return name if len(name) <= _NAME_CHARS else ""

@@ -93,7 +93,8 @@ class FullText:
             return []
         async with self._sessions.reading() as session:
             await use_the_index(session)
-            standing = _standing(session, query, scope, limit=limit, is_in_title=is_in_title, known={})
+            among = await _meant(session, scope)
+            standing = _standing(session, query, scope, among, limit=limit, is_in_title=is_in_title, known={})
             return await _matches(session, [one async for one in standing])
 
     async def best(
@@ -109,8 +110,9 @@ class FullText:
             return []
         async with self._sessions.reading() as session:
             await use_the_index(session)
+            among = await _meant(session, scope)
             for is_in_title in (True, False):
-                standing = _standing(session, query, scope, limit=of, is_in_title=is_in_title, known=seen)
+                standing = _standing(session, query, scope, among, limit=of, is_in_title=is_in_title, known=seen)
                 seen |= {one.number: one for one in [one async for one in standing]}
             scored = [(one, score_of(one)) for one in seen.values() if not (is_there and one.is_withdrawn)]
             scored.sort(key=lambda one: (one[1], one[0].day, one[0].number), reverse=True)
@@ -133,6 +135,7 @@ async def _standing(
     session: AsyncSession,
     query: TextQuery,
     scope: Scope,
+    among: Meant,
     *,
     limit: int | None,
     is_in_title: bool,
@@ -141,7 +144,7 @@ async def _standing(
     """The items in which enough of the query stands, at most `limit`; those that are `known` are not read again."""
     count = 0
     most = min(limit or _MOST_GIVEN, _MOST_GIVEN) if _is_told(query, scope) else MOST_READ
-    numbers = _numbers(session, query, scope, most, is_in_title=is_in_title)
+    numbers = _numbers(session, query, among, most, is_in_title=is_in_title)
     async for one in _looked_at(session, numbers, query, known):
         if _holds(one, query, scope, is_in_title=is_in_title):
             yield one
@@ -151,11 +154,11 @@ async def _standing(
 
 
 async def _numbers(
-    session: AsyncSession, query: TextQuery, scope: Scope, most: int, *, is_in_title: bool
+    session: AsyncSession, query: TextQuery, among: Meant, most: int, *, is_in_title: bool
 ) -> AsyncIterator[list[int]]:
     """The numbers of the items that may be meant, in their order and in portions of `most`."""
     left = max(most, MOST_READ)
-    async for portion in _portions(session, query, scope, most, is_in_title=is_in_title):
+    async for portion in _portions(session, query, among, most, is_in_title=is_in_title):
         yield [number for number, _ in portion[:left]]
         left -= len(portion)
         if left <= 0:
@@ -163,10 +166,9 @@ async def _numbers(
 
 
 async def _portions(
-    session: AsyncSession, query: TextQuery, scope: Scope, most: int, *, is_in_title: bool
+    session: AsyncSession, query: TextQuery, among: Meant, most: int, *, is_in_title: bool
 ) -> AsyncIterator[Sequence[Place]]:
     mark = IN_TITLE if is_in_title else ""
-    among = await _meant(session, scope)
     if not query.is_strict:
         clauses = [[mark + term for term in clause.terms] for clause in query.clauses]
         yield await _with_some(session, clauses, query.needed, among)

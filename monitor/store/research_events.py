@@ -27,11 +27,14 @@ class ResearchEvents:
         """
         mine = select(col(Research.executor)).where(col(Research.id) == events[0].task_id).with_for_update()
         rows = [{**one.model_dump(exclude={"id"}), "data": storable_value(one.data)} for one in events]
-        kept = insert(ResearchEvent).returning(col(ResearchEvent.id), sort_by_parameter_order=True)
+        told = select(col(ResearchEvent.id)).where(col(ResearchEvent.task_id) == events[0].task_id)
         async with self._sessions.writing() as session:
             if await session.scalar(mine) != executor:
                 return None
-            return [number or 0 for number in await session.scalars(kept, rows)]
+            # All rows in one go, which no database answers with their numbers in order; locked, they are the last ones.
+            await session.execute(insert(ResearchEvent), rows)
+            latest = await session.scalars(told.order_by(col(ResearchEvent.id).desc()).limit(len(rows)))
+            return [number or 0 for number in reversed(latest.all())]
 
     async def after(self, task_id: str, number: int, *, limit: int = 500) -> list[ResearchEvent]:
         """The messages of a research that came after the one of that number, oldest first."""

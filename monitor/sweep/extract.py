@@ -4,29 +4,15 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from monitor.evidence.prose import weight_of, whole_sentences
+from monitor.evidence.prose import LEANING, TELLING, weight_of, whole_sentences
 from monitor.evidence.sentences import CLOSING
 
 MIN_CHARS = 60
 MAX_SENTENCES = 3
 
-_TELLING = re.compile(
-    r"提出|明确|要求|规定|决定|印发|实施|施行|目标|重点|措施|加快|推动|支持|建立|完善|取消|调整|提高|降低|达到"
-    r"|增长|下降|不得|应当|自.{2,12}起|"
-    r"\b(?:announce|adopt|propos|requir|introduc|will|must|aims?|target|increase|decrease|rose|fell|effective"
-    r"|approve|amend|"
-    r"repeal|publish|fine[sd]?|ban)",
-    re.IGNORECASE,
-)
 _FIGURE = re.compile(
     r"\d+(?:[.,]\d+)*\s?(?:%|％|亿|万|元|个|项|家|吨|千瓦|倍|percent|per cent|million|billion"
     r"|euros?|dollars?)|百分之|[$€£]\d"
-)
-_LEANING = re.compile(
-    r"^(?:其中|此外|同时|另外|但是?|因此|所以|对此|例如|比如|该|这[一些是个]|他|她|它|问[:：]|答[:：]"
-    r"|(?:however|but|it|this|these|that|they|he|she|also|"
-    r"in addition|moreover|furthermore|therefore)\b)",
-    re.IGNORECASE,
 )
 
 
@@ -86,10 +72,10 @@ def _score(sentence: str, index: int, title_words: set[str], language: str) -> f
         2.0 / (1 + 0.25 * index)
         + 1.5 * shared
         + 0.5 * min(len(_FIGURE.findall(sentence)), 3)
-        + 0.3 * min(len(_TELLING.findall(sentence)), 3)
+        + 0.3 * min(len(TELLING.findall(sentence)), 3)
         + (1.0 if is_in_language else 0.0)
         - (1.5 if is_question else 0.0)
-        - (0.6 if _LEANING.match(sentence) else 0.0)
+        - (0.6 if LEANING.match(sentence) else 0.0)
         - (0.5 if weight_of(sentence) < 18 else 0.0)
     )
 

@@ -15,25 +15,38 @@ import re
 import sys
 import unicodedata
 import urllib.request
+from fractions import Fraction
+from functools import cache
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-UNIT = re.compile(r"(\d+(?:\.\d+)?)(%|万亿|[百千万亿]|percent\b|billion\b|million\b)")
-CHINESE = re.compile(
-    r"(?<![\d.])[〇零一二两三四五六七八九十][〇零一二两三四五六七八九十百千万亿]*(?=[年月日个项条章次倍元吨家])"
+QUANTITY = re.compile(
+    r"(?P<sign>(?<![\w)])[-−])?(?P<money>[$€£¥])?(?<![\d.])(?P<number>\d+(?:\.\d+)?)(?!\d|\.\d)\s*"
+    r"(?P<scale>(?:百(?!分)|千(?![瓦克米伏卡焦赫])|[万亿])+|(?:thousand|million|billion|trillion)\b)?\s*(?P<kind>%|个?百分点)?"
 )
-DOCUMENT = re.compile(r"[\u4e00-\u9fff]{0,6}〔\d{4}〕\s*第?\s*\d+\s*号|\b(?:GB|DL|NB)(?:/T)? ?\d+(?:\.\d+)?-\d{4}")
+SCALES = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8, "thousand": 1000, "million": 10**6, "billion": 10**9,
+          "trillion": 10**12}  # fmt: skip
+FALLING = re.compile(r"下降|减少|降低|下滑|回落|fell|down|decreas|drop|declin|lower", re.IGNORECASE)
+DIGITS = "〇零一二两三四五六七八九"
+PLAIN = str.maketrans(DIGITS, "001223456789")
+CHINESE = re.compile(rf"(?<![\d.])[{DIGITS}十][{DIGITS}十百千万亿]*(?=[年月日个项条章次倍元吨家])")
+SHARE = re.compile(rf"百分之([{DIGITS}十百]+)(?:点([{DIGITS}]+))?")
+DOCUMENT = re.compile(
+    r"[\u4e00-\u9fff]{0,6}[〔\[]\d{4}[〕\]]\s*第?\s*\d+\s*号|\b(?:GB|DL|NB)(?:/T)? ?\d+(?:\.\d+)?-\d{4}"
+)
 NAME = re.compile(r"《[^《》]{2,80}》")
-CITATION = re.compile(r"\[(\d+)\](?:\([^)\s]*\))?")
+CITATION = re.compile(r"\[(\d{1,3})\](?:\([^)\s]*\))?")
 ADDRESS = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
+MONTH = "|".join(MONTHS)
 DATE = re.compile(
-    r"(?P<y>\d{4})\s*(?:年|[-/.])\s*(?P<m>\d{1,2})\s*(?:月|[-/.])\s*(?P<d>\d{1,2})(?!\d)\s*日?|"
-    rf"(?P<d2>\d{{1,2}}) (?P<month>{'|'.join(MONTHS)}) (?P<y2>\d{{4}})",
+    r"(?P<y>\d{4})\s*(?:年|[-/.])\s*(?P<m>\d{1,2})(?:\s*(?:月|[-/.])\s*(?P<d>\d{1,2})(?!\d)\s*日?|月)|"
+    rf"(?:(?P<d2>\d{{1,2}}) )?\b(?P<name>{MONTH})(?: (?P<d3>\d{{1,2}}),)? (?P<y2>\d{{4}})",
     re.IGNORECASE,
 )
+BRACKETS = str.maketrans("[]（）", "〔〕()")
 SOURCES = re.compile(r"^## (?:来源|Sources)\s*$", re.MULTILINE)
 RULE = re.compile(r"[\s|:\-]*-[\s|:\-]*")
 MARKS = re.compile(r"^\s*(?:[-*+]\s+|\d+\.\s+|#+\s*|>\s*)?")
@@ -89,48 +102,90 @@ def squeezed(text: str) -> str:
     return re.sub(r"[\s\u200b\u00ad\ufeff]+", "", text)
 
 
+@cache
 def folded(text: str) -> str:
     """With plain digits, without thousands separators and the spaces between a number and its unit."""
-    plain = unicodedata.normalize("NFKC", text)
+    plain = unicodedata.normalize("NFKC", text).replace("萬", "万").replace("億", "亿")
+    plain = re.sub(r"[\u200b\u00ad\ufeff]", "", plain)
     plain = re.sub(r"(?<=\d),(?=\d{3})", "", plain)
-    return re.sub(r"(?<=\d)\s+(?=[%百千万亿\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])\s+(?=\d)", "", plain)
+    plain = re.sub(r"(?<=\d)\s+(?=[%百千万亿\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])\s+(?=\d)", "", plain)
+    plain = re.sub(r"(?<=\d) ?(?:percent\b|per cent\b)", "%", plain)
+    plain = re.sub(r"民[国國](\d{2,3})年", lambda found: f"{int(found[1]) + 1911}年", plain)
+    plain = SHARE.sub(lambda found: f"{counted(found[1])}{'.' + found[2].translate(PLAIN) if found[2] else ''}%", plain)
+    return CHINESE.sub(lambda found: str(counted(found[0])), plain)
 
 
-def figures(text: str) -> list[str]:
-    """The numbers of a text, with the unit that makes them large or a share, and Chinese ones before a counter."""
-    plain = folded(text)
-    with_units = {found.start(): found.group() for found in UNIT.finditer(plain)}
-    return [with_units.get(one.start(), one.group()) for one in NUMBER.finditer(plain)] + CHINESE.findall(plain)
+def counted(numeral: str) -> int:
+    """The value of a Chinese numeral, or of digits in a row."""
+    if not re.search(r"[十百千万亿]", numeral):
+        return int(numeral.translate(PLAIN))
+    total = section = number = 0
+    for one in numeral:
+        if one in "万亿":
+            total, section, number = (total + section + number) * SCALES[one], 0, 0
+        elif one in "十百千":
+            section, number = section + (number or 1) * {"十": 10}.get(one, SCALES.get(one, 0)), 0
+        else:
+            number = int(one.translate(PLAIN))
+    return total + section + number
 
 
-def stands(figure: str, text: str) -> bool:
-    """Whether a figure stands in a text as a number of its own."""
-    loose = re.escape(figure).replace(r"\ ", r"\s*")
-    loose = re.sub(r"^([\d.\\]+)(percent|billion|million)$", r"\1\\s*\2", loose)
-    return re.search(rf"(?<![\d.]){loose}(?!\d|\.\d)", folded(text), re.IGNORECASE) is not None
+@cache
+def quantities(text: str) -> list[tuple[str, str, Fraction, str, bool]]:
+    """The figures of a folded text: as written, currency, value, share or points or neither, and whether it falls."""
+    found = []
+    for one in QUANTITY.finditer(text):
+        value, scale = Fraction(one["number"]), one["scale"] or ""
+        for word in [scale] if scale in SCALES else scale:
+            value *= SCALES[word]
+        falls = bool(one["sign"] or FALLING.search(text[max(one.start() - 14, 0) : one.start()]))
+        kind = (one["kind"] or "").lstrip("个")
+        found.append((one.group().strip(), one["money"] or "", value, kind, falls if not one["sign"] else True))
+    return found
 
 
 def days(text: str) -> set[tuple[int, int, int]]:
+    """The days of a folded text; day 0 is the month itself, which every day of it stands for too."""
     found = set()
-    for one in DATE.finditer(unicodedata.normalize("NFKC", text)):
-        month = MONTHS.index(one["month"].lower()) + 1 if one["month"] else int(one["m"])
-        found.add((int(one["y"] or one["y2"]), month, int(one["d"] or one["d2"])))
+    for one in DATE.finditer(text):
+        month = MONTHS.index(one["name"].lower()) + 1 if one["name"] else int(one["m"])
+        year, day = int(one["y"] or one["y2"]), int(one["d"] or one["d2"] or one["d3"] or 0)
+        found.add((year, month, day))
     return found
+
+
+def has_figure(figure: tuple[str, str, Fraction, str, bool], page: str) -> bool:
+    written, money, value, kind, _ = figure
+    return any(
+        (value, kind) == other[2:4] and money in ("", other[1]) and (other[4] or not written.startswith(("-", "−")))
+        for other in quantities(page)
+    )
+
+
+def has_name(name: str, page: str) -> bool:
+    """Whether a name stands in a page; words before a document number, which a sentence leads it in by, may not."""
+    flat = squeezed(name).translate(BRACKETS)
+    place = re.search(r"〔", flat)
+    starts = range(max(place.start() - 1, 1)) if place and not flat.startswith("《") else (0,)
+    return any(flat[start:] in squeezed(page).translate(BRACKETS) for start in starts)
 
 
 def lost(text: str, pages: list[str]) -> list[str]:
     """What of a text none of the pages has: dates, document numbers, names of documents, figures."""
-    dates = days(text)
-    missing = ["-".join(map(str, day)) for day in sorted(dates) if not any(day in days(page) for page in pages)]
-    without_dates = DATE.sub(" ", unicodedata.normalize("NFKC", text))
+    plain, read = folded(text), [folded(page) for page in pages]
+    known = {day for page in read for day in days(page)}
+    known |= {(year, month, 0) for year, month, _ in known}
+    missing = ["-".join(map(str, day)) for day in sorted(days(plain) - known)]
     named = [one for pattern in (DOCUMENT, NAME) for one in pattern.findall(text)]
-    missing += [one for one in named if not any(squeezed(one) in squeezed(page) for page in pages)]
-    return missing + [one for one in figures(without_dates) if not any(stands(one, page) for page in pages)]
+    missing += [one for one in named if not any(has_name(one, page) for page in pages)]
+    told = quantities(DATE.sub(" ", plain))
+    return missing + [one[0] for one in told if not any(has_figure(one, page) for page in read)]
 
 
 def measured(text: str) -> int:
-    without_dates = DATE.sub(" ", unicodedata.normalize("NFKC", text))
-    return len(days(text)) + len(figures(without_dates)) + len(DOCUMENT.findall(text)) + len(NAME.findall(text))
+    plain = folded(text)
+    figures = quantities(DATE.sub(" ", plain))
+    return len(days(plain)) + len(figures) + len(DOCUMENT.findall(text)) + len(NAME.findall(text))
 
 
 def sentences(markdown: str) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import importlib.util
 import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -71,6 +72,8 @@ TOLD: dict[str, Any] = {
         },
     },
 }
+CASES = Path(__file__).parents[1] / "unit" / "research" / "tricky" / "cases.json"
+TRICKY = json.loads(CASES.read_text(encoding="utf-8"))
 Judged = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
@@ -151,3 +154,15 @@ async def test_each_fault_is_seen(judged: Judged, fault: str) -> None:
     spoiled(path, value)(told)
     problems = (await judged(told))["problems"]
     assert any(said in one for one in problems), problems
+
+
+@pytest.mark.parametrize("case", TRICKY, ids=[one["id"] for one in TRICKY])
+def test_figures_and_dates_count_however_they_are_written(case: dict[str, Any]) -> None:
+    spec = importlib.util.spec_from_file_location("check_research", CHECKER)
+    assert spec is not None
+    assert spec.loader is not None
+    checker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(checker)
+    page = checker.text_of(case["html"].encode())
+    lost = {one: checker.lost(checker.CITATION.sub("", one), [page]) for one in (*case["stand"], *case["fall"])}
+    assert [one for one, missing in lost.items() if missing] == case["fall"]

@@ -106,8 +106,8 @@ class SearchAgent:
                 await self._tell(sum(shares) / len(shares), **payload)
 
             async def search() -> bool:
-                agent = SearchAgent(self._parts, tell, tools=self._tools, further=self._further)
-                if not (await self._kept()).paragraphs[order].research.is_completed:
+                if not state.paragraphs[order].research.is_completed:
+                    agent = SearchAgent(self._parts, tell, tools=self._tools, further=self._further)
                     await agent.paragraph(state, order)
                     await tell(1.0, metadata={"paragraph": order, "title": title, "node": "done"})
                 return True
@@ -127,8 +127,7 @@ class SearchAgent:
 
     async def paragraph(self, state: State, order: int) -> Paragraph:
         """One paragraph to its end, from where the notebook has it; `state` is of all of them and stays as it is."""
-        kept = await self._parts.notebook.state() or state
-        mine = state.model_copy(update={"paragraphs": [one.model_copy(deep=True) for one in kept.paragraphs]})
+        mine = await self._parts.notebook.state() or state.model_copy(deep=True)
         work = ParagraphWork(self._parts, self._tell, mine, order, tools=self._tools)
         await work.finish(self._further)
         return work.paragraph

@@ -202,11 +202,12 @@ def test_by_rule_the_documents_are_drivers_and_arrows_lead_to_those_that_they_na
     blueprint = blueprint_by_rule(NOTES, QUERY, PAGES)
     check(blueprint, NOTES)
     assert [(one.name, one.evidence_refs) for one in blueprint.core_drivers] == [
-        ("新型储能行动方案", [0, 2]), ("b.com", [1]), ("储能电站安全标准修订", [3]),
+        ("新型储能行动方案", [0, 2]), ("储能装机增长…", [1]), ("储能电站安全标准修订", [3]),
     ]  # fmt: skip
     assert blueprint.core_drivers[0].description == "到2027年，全国新型储能装机规模达到1.8亿千瓦以上。"
     assert [(one.from_, one.to, one.type, one.confidence) for one in blueprint.relationships] == [
-        ("b.com", "新型储能行动方案", "refers_to", 0.5), ("储能电站安全标准修订", "新型储能行动方案", "refers_to", 0.4),
+        ("储能装机增长…", "新型储能行动方案", "refers_to", 0.5),
+        ("储能电站安全标准修订", "新型储能行动方案", "refers_to", 0.4),
     ]  # fmt: skip
     assert blueprint.scenarios == []
 
@@ -227,6 +228,9 @@ def test_by_rule_documents_of_one_name_are_told_apart() -> None:
          "Grid-scale energy storage: the state of the market and its…"),
         ("储" * 40, "储" * 29 + "…"),
         ("储能装机规模达到1.8亿千瓦", "储能装机规模达到1.8亿千瓦"),
+        ("关于2099年度储能交易的通知 - 能源局", "关于储能交易的通知"),
+        ("北方储能累计并网突破三千万千瓦大关", "北方储能累计并网突破…"),
+        ("12家企业获批", "a.gov.cn"),
     ],
 )  # fmt: skip
 def test_by_rule_a_name_is_short_and_has_no_figure_that_the_quotes_do_not_have(title: str, name: str) -> None:
@@ -247,7 +251,7 @@ def test_by_rule_figures_with_a_unit_are_metrics_named_by_the_words_before_them(
     ]
     metrics = blueprint_by_rule(notes, f"{QUERY} The fund", PAGES).metrics
     assert [(one.name, one.estimate, one.unit) for one in metrics] == [
-        ("全国新型储能装机规模", 1.8, "亿千瓦"), ("2025年新型储能装机同比增长", 84.5, "%"),
+        ("到2027年，全国新型储能装机规模", 1.8, "亿千瓦"), ("2025年新型储能装机同比增长", 84.5, "%"),
         ("The fund", 12.5, "billion euros"),
     ]  # fmt: skip
 

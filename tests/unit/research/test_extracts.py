@@ -93,3 +93,13 @@ def test_a_paragraph_tells_what_is_its_own_before_what_is_the_question_s() -> No
     [*_, last] = cited_sentences(extracted_summary(paragraph, [entry(1, text), entry(2, NEWS)], QUERY), 2)
     assert "新型储能的安全标准正在修订。" in extracted_summary(paragraph, [entry(1, text)], QUERY).replace("[1]", "")
     assert last.numbers == (2,)
+
+
+def test_what_stands_in_every_document_is_told_last_and_an_answer_without_its_mark() -> None:
+    text = (
+        "各单位要加强新型储能发展的组织领导，抓好落实。问：新型储能发展现状如何？\n"
+        "答：新型储能装机规模在2026年达到1.36亿千瓦。"
+    )
+    assert extracted_summary(PLAN, [entry(1, text)], QUERY) == "新型储能装机规模在2026年达到1.36亿千瓦[1]。"
+    formula = text.splitlines()[0].partition("问")[0]
+    assert extracted_summary(PLAN, [entry(1, formula)], QUERY) == formula.replace("。", "[1]。")
