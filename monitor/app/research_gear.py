@@ -66,7 +66,8 @@ class ResearchGear:
             pages=ResearchPages(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
             notebook=StoreNotebook(self.store, research.id), bundles=self.bundles, scoring=self.new_scoring(),
             clock=self.clock, limits=self.settings.research, prompts=await self.new_prompts(),
-            cancel_event=cancel_event, kept_text=_read_once(self.kept_pages.text), is_plan_approved=research.is_plan_approved,
+            cancel_event=cancel_event, kept_text=_read_once(self.kept_pages.text),
+            is_plan_approved=research.is_plan_approved,
         )  # fmt: skip
 
 

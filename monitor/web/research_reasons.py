@@ -20,9 +20,10 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"no sentence of the answer rests on the results", _("no sentence of the model's answer rests on the results")),
     (r"no query that can be searched for", _("the model named no words to search for")),
     (r"the same search was made before", _("the model wanted a search that was made already")),
-    (r"no tool that there is", _("the model chose a tool that there is not")),
+    (r"there is no such tool|no tool that there is", _("the model chose a tool that there is not")),
     (r"\w+ without two dates", _("the model chose a search by date without two dates")),
-    (r"\w+ with dates out of order", _("the model gave dates out of order")),
+    (r"\w+ with dates (?:in no|out of) order", _("the model gave dates out of order")),
+    (r"bundles: late: .*", _("some results came late and were read last")),
     (r"by rule: (.*)", _("Written by rule, of sentences taken from the sources: {}.")),
     (r"(.*): nothing was found", _("Nothing was found for “{}”.")),
 )
