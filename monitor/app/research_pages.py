@@ -1,5 +1,6 @@
 """The pages of a research: from the archive where they were saved, else from their sites; all of them on record."""
 
+import asyncio
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,15 +14,34 @@ from monitor.store import Store
 
 
 class ResearchPages:
-    """Loads the pages of one research (`ports.PageLoader`). `loader` keeps what it sees."""
+    """Loads the pages of one research (`ports.PageLoader`). `loader` keeps what it sees.
+
+    Paragraphs that are at work at once find the same pages: who asks for one that is under way gets that one.
+    """
 
     def __init__(self, *, store: Store, loader: PageLoader, documents: DocumentReader) -> None:
         self._store = store
         self._loader = loader
         self._documents = documents
+        self._under_way: dict[tuple[str, Render], asyncio.Future[Page | None]] = {}
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
         """The page at `url`; one that is a document has its text too. What went wrong outside is its `error`."""
+        asked = (clean_url(url) or url, render)
+        while (other := self._under_way.get(asked)) is not None:
+            await asyncio.wait({other})
+            if (page := other.result()) is not None:
+                return page
+        mine = self._under_way[asked] = asyncio.get_running_loop().create_future()
+        page = None
+        try:
+            page = await self._loaded(url, render)
+        finally:  # broken off, it gave nothing: those who waited try for themselves
+            del self._under_way[asked]
+            mine.set_result(page)
+        return page
+
+    async def _loaded(self, url: str, render: Render) -> Page:
         saved = await self._saved(url)
         if saved is not None:
             return saved

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,6 @@ class Researched:
     result: dict[str, Any]
     events: list[dict[str, Any]]
     verdict: dict[str, Any]
-    prompts: list[str] = field(default_factory=list)
 
     @property
     def markdown(self) -> str:
@@ -93,8 +92,7 @@ async def research(
                     )  # fmt: skip
                     result = (await app.research.get(task_id)).wire()
             assert bool(model.requests) is (mode != "none")
-            prompts = [str(one["messages"][-1]["content"]) for one in model.requests]
-            return Researched(result, events, await judged(question, result, values["network"]["proxy"]), prompts)
+            return Researched(result, events, await judged(question, result, values["network"]["proxy"]))
 
         yield research
 
