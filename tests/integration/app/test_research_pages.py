@@ -1,5 +1,6 @@
 """The pages of a research: those that were saved come from the archive, others from their sites; all are on record."""
 
+import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -111,3 +112,14 @@ async def test_what_cannot_be_read_says_why(pages: ResearchPages, site: Any) -> 
     assert page.error is not None
     assert page.error.code is PageErrorCode.UNSUPPORTED_TYPE
     assert (await pages.load("ftp://o.gov/1")).error is not None
+
+
+async def test_paragraphs_that_find_the_same_page_at_once_ask_for_it_once(pages: ResearchPages, site: Any) -> None:
+    url = site.on("/1.html", page_of(TEXT))
+    first, *others = [asyncio.create_task(pages.load(f"{url}{end}")) for end in ("", "#top", "")]
+    await asyncio.sleep(0)  # the first is under way, the others wait for it
+    first.cancel()
+    loaded = await asyncio.gather(*others)
+    assert [TEXT in page.text for page in loaded] == [True, True]
+    assert first.cancelled()
+    assert site.paths().count("/1.html") == 1

@@ -83,6 +83,35 @@ def test_what_is_not_marked_is_handed_on_again_and_nothing_else(folder, bundle_o
         assert reader.next() is None
 
 
+def test_all_that_is_left_can_be_taken_and_marked_together(folder, bundle_of, tmp_path) -> None:
+    folder.write(bundle_of("q1", [("a", 0.5), ("b", 0.9)]))
+    folder.write(bundle_of("q2", [("a", 0.9), ("c", 0.8)]))
+    with reading(folder) as reader:
+        assert take(reader, 1) == [("q1", "b")]
+        assert [one.item.source_id for one in reader.left()] == ["a", "c"]
+    with reading(folder) as reader:  # killed before they were marked
+        left = reader.left()
+        assert [(one.query_id, one.item.source_id) for one in left] == [("q1", "a"), ("q2", "c")]
+        reader.all_consumed(left, at=AT)
+        assert reader.next() is None
+        assert reader.left() == []
+    cursor = cursor_file(tmp_path)
+    assert (cursor["last_query_id"], cursor["last_source_id"], cursor["consumed_count"]) == ("q2", "c", 3)
+
+
+def test_a_reader_that_was_killed_between_journal_and_cursor_has_marked_all(folder, bundle_of, tmp_path) -> None:
+    folder.write(bundle_of("q1", [("a", 0.9), ("b", 0.5), ("c", 0.1)]))
+    path = tmp_path / TASK / "cursors" / "p1.json"
+    with reading(folder) as reader:
+        take(reader, 1)
+        before = path.read_bytes()
+        reader.all_consumed(reader.left(), at=AT)
+    path.write_bytes(before)
+    with reading(folder) as reader:
+        assert reader.next() is None
+    assert (cursor_file(tmp_path)["last_source_id"], cursor_file(tmp_path)["consumed_count"]) == ("c", 3)
+
+
 def test_a_result_that_is_marked_twice_counts_once(folder, bundle_of, tmp_path) -> None:
     folder.write(bundle_of("q1", [("a", 0.9)]))
     with reading(folder) as reader:
