@@ -196,10 +196,12 @@ async def test_pages_are_drawn_at_once_up_to_the_limit_and_the_browser_is_recycl
 
 async def test_a_page_that_goes_on_while_the_next_one_is_loaded_does_not_reach_it(renderer, site, reply) -> None:
     """It fetches, and wants to lead the tab elsewhere, between the next page's request and its answer."""
-    next_is_asked, has_gone_on = asyncio.Event(), asyncio.Event()
+    is_listening, next_is_asked, has_gone_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def call_when_the_next_is_asked(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        await writer.drain()
+        is_listening.set()
         await next_is_asked.wait()
         writer.write(b"data: x\n\n")
         await writer.drain()
@@ -225,6 +227,7 @@ async def test_a_page_that_goes_on_while_the_next_one_is_loaded_does_not_reach_i
     first = site.on("/first", f"<html><body><p>{'first ' * 60}</p><script>{script}</script></body></html>")
     second = site.on("/second", lambda _: answer_when_the_first_has_gone_on)
     assert b"first" in (await renderer.render(first)).body
+    await is_listening.wait()
     response = await renderer.render(second)
     assert (response.final_url, response.hops) == (second, (second,))
     assert b"<p>second</p>" in response.body
