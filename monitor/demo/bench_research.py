@@ -38,7 +38,7 @@ _KEY = "PATH"  # any variable that is set: nobody there looks at the key
 class ResearchRun(BaseModel):
     """One research: how many paragraphs at once, what it took in all and for its deep search, what it asked for.
 
-    `own_s` is the time in which the model was not at work: our code alone, with search and pages, held it up.
+    `own_s` is the time in which neither the model nor search and pages were at work: our code alone held it up.
     `processor_s` is how long it kept a processor busy here, beside the model's work too. Calls and tokens are the
     model's, those of plan, model and report shared out among the paragraphs too.
     """
@@ -153,11 +153,11 @@ async def _served_apart(latency_s: float) -> AsyncIterator[_Servers]:
 
 async def _serve(latency_s: float) -> None:
     model = ScriptedModel(latency_s=latency_s)
-    async with ResearchWorld().serve() as values, model.serve() as base_url:
+    async with ResearchWorld().serve(busy=model.busy) as values, model.serve() as base_url:
         values["search"]["backends"]["tavily"]["api_key_env"] = _KEY
         _say(json.dumps({**values, "llm": {"base_url": base_url}}))
         while await asyncio.to_thread(sys.stdin.readline):
-            _say(f"{model.busy_s}")
+            _say(f"{model.busy.seconds}")
 
 
 def _say(line: str) -> None:

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+from monitor.demo.busy import Busy
 from monitor.demo.serving import HOST, Answer, Request, plain_answer, serving
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "research"
@@ -110,9 +111,9 @@ class ResearchWorld:
         }
 
     @asynccontextmanager
-    async def serve(self, port: int = 0) -> AsyncIterator[dict[str, Any]]:
+    async def serve(self, port: int = 0, *, busy: Busy | None = None) -> AsyncIterator[dict[str, Any]]:
         """Serve for as long as the block lasts; gives the settings with which it is searched."""
-        async with serving(self._respond, port=port, methods=("GET", "HEAD", "POST")) as listening:
+        async with serving(self._respond, port=port, methods=("GET", "HEAD", "POST"), busy=busy) as listening:
             yield self.settings(listening)
 
     def _read(self, page: WebPage) -> bytes:

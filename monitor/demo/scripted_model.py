@@ -24,12 +24,12 @@ import argparse
 import asyncio
 import json
 import sys
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from monitor.demo.busy import Busy
 from monitor.demo.conversation import Conversation, Task
 from monitor.demo.scripted_modes import Mode, WireReply, reply_in
 from monitor.demo.scripted_stream import Stream, send_stream
@@ -58,8 +58,8 @@ class ScriptedModel:
     `models`, where given, are the only names it answers to; `extra_sections` are link texts that it takes for sections
     although their form does not say so; `refuses_sampling` makes it behave as reasoning models do, `refuses_streaming`
     as simple servers do. `tools` are what the searches of a research choose, one after another and from the beginning
-    again; `pause_s` lies between two pieces of a stream. `busiest` is the largest number of calls under way at once,
-    `busy_s` for how long there was any.
+    again; `pause_s` lies between two pieces of a stream. `busy`, which other servers may share, counts the time
+    in which calls were under way.
     """
 
     def __init__(
@@ -79,9 +79,8 @@ class ScriptedModel:
         self.mode = Mode(mode)
         self.refuses_streaming = False
         self.pause_s = 0.0
+        self.busy = Busy()
         self.requests: list[dict[str, Any]] = []
-        self.busiest = 0
-        self.busy_s = 0.0
         self._api_key = api_key
         self._latency_s = latency_s
         self._refusals = refusals
@@ -93,8 +92,6 @@ class ScriptedModel:
         self._tools = tuple(tools)
         self._searches = 0
         self._refused = 0
-        self._busy = 0
-        self._since = 0.0
         self._connections: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -161,18 +158,15 @@ class ScriptedModel:
     async def _complete(self, request: dict[str, Any]) -> _Answer:
         number = len(self.requests)
         self.requests.append(request)
-        if not self._busy:
-            self._since = time.monotonic()
-        self._busy += 1
-        self.busiest = max(self.busiest, self._busy)
-        try:
+        with self.busy.working():
             latency_s = self._latency_s if self._latency_s is not None else _SLOW_S * (self.mode is Mode.SLOW)
             await asyncio.sleep(latency_s)
             return self._refusal(request) or self._completed(request, number)
-        finally:
-            self._busy -= 1
-            if not self._busy:
-                self.busy_s += time.monotonic() - self._since
+
+    @property
+    def busiest(self) -> int:
+        """The largest number of calls that were under way at once."""
+        return self.busy.most
 
     def _refusal(self, request: dict[str, Any]) -> _Answer | None:
         if self._models is not None and request.get("model") not in self._models:

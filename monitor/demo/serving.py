@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from monitor.demo.busy import Busy
+
 HOST = "127.0.0.1"
 REQUEST_TIMEOUT_S = 30.0
 _MAX_BODY_BYTES = 1_000_000
@@ -37,13 +39,18 @@ class Answer:
 
 @asynccontextmanager
 async def serving(
-    respond: Callable[[Request], Answer], *, port: int = 0, methods: Collection[str] = ("GET", "HEAD")
+    respond: Callable[[Request], Answer],
+    *,
+    port: int = 0,
+    methods: Collection[str] = ("GET", "HEAD"),
+    busy: Busy | None = None,
 ) -> AsyncIterator[int]:
-    """Serves until the block ends and gives the port that it listens on (a free one for 0).
+    """Serves until the block ends and gives the port that it listens on (a free one for 0); `busy` counts its time.
 
     Connections that are still open when the block ends are dropped, so that a test leaves nothing behind.
     """
     open_connections: set[asyncio.Task[None]] = set()
+    busy = busy or Busy()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -53,7 +60,9 @@ async def serving(
         try:
             # A browser opens connections that it never uses, and any client may hang up: nothing to report.
             with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-                await _one_exchange(respond, reader, writer, methods)
+                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), REQUEST_TIMEOUT_S)
+                with busy.working():
+                    await _one_exchange(respond, head, reader, writer, methods)
         finally:
             writer.close()
             with suppress(ConnectionError):
@@ -72,11 +81,11 @@ async def serving(
 
 async def _one_exchange(
     respond: Callable[[Request], Answer],
+    head: bytes,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     methods: Collection[str],
 ) -> None:
-    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), REQUEST_TIMEOUT_S)
     request = await _parse(head, reader)
     if request is None:
         answer = plain_answer(400)
