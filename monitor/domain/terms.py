@@ -54,12 +54,20 @@ class Clause(BaseModel, frozen=True):
         """Its Latin words and numbers."""
         return tuple(run for run in self.runs if not is_paired(run))
 
+    @cached_property
+    def wide_forms(self) -> tuple[str, ...]:
+        """The wide forms that its characters are folded from."""
+        characters = set("".join(self.runs))
+        return tuple(chr(wide) for wide, plain in _folding().items() if plain.lower() in characters)
+
     def is_missing_in(self, text: str) -> bool:
         """Whether a quick look at a text as it is written tells that it does not stand there, folded as it may be."""
         if self.words:
             lower = text.lower()
-            return any(word not in lower for word in self.words) and not _WIDE.search(text)
-        return self.pattern.search(text) is None and not _WIDE.search(text)
+            is_there = all(word in lower for word in self.words)
+        else:
+            is_there = self.pattern.search(text) is not None
+        return not is_there and not any(wide in text for wide in self.wide_forms)
 
     def count_in(self, text: str, joined: str) -> int:
         """How often it stands in a folded text; `joined` is the same text without white space."""

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlmodel import col
+from sqlmodel import SQLModel, col
 
-from monitor.domain.revisions import ChangeKind, ItemSight
-from monitor.domain.tables import Item, ItemText
+from monitor.domain.revisions import ChangeKind
+from monitor.domain.tables import Item
 from monitor.domain.terms import TextQuery, folded
 from monitor.domain.urls import is_on_site
 from monitor.store.filters import ItemFilter
@@ -75,7 +75,7 @@ class Seen:
 class FullText:
     """Asks the index; at most the newest 4,000 items that it tells of are given.
 
-    Where it cannot tell by itself whether a query stands there, the newest 2,000 that have the terms are looked into.
+    Where it cannot tell by itself whether a query stands there, the newest 1,500 that have the terms are looked into.
     Of a query that is content with less than all its words, the newest 1,000 items of each word count.
     """
 
@@ -141,16 +141,34 @@ async def _standing(
     is_in_title: bool,
     known: Mapping[int, Seen],
 ) -> AsyncIterator[Seen]:
-    """The items in which enough of the query stands, at most `limit`; those that are `known` are not read again."""
-    count = 0
+    """The items in which enough of the query stands, at most `limit`; those that are `known` are not read again.
+
+    They are looked into a few at once: texts are long, and often the first are enough.
+    """
+    count, looked, size = 0, 0, _FIRST
     most = min(limit or _MOST_GIVEN, _MOST_GIVEN) if _is_told(query, scope) else MOST_READ
-    numbers = _numbers(session, query, among, most, is_in_title=is_in_title)
-    async for one in _looked_at(session, numbers, query, known):
-        if _holds(one, query, scope, is_in_title=is_in_title):
-            yield one
-            count += 1
-            if count == limit:
-                break
+    async for numbers in _numbers(session, query, among, most, is_in_title=is_in_title):
+        at = 0
+        while some := numbers[at : at + size]:
+            rows = await _rows(session, [number for number in some if number not in known])
+            for number in some:
+                one = known.get(number) or _looked_into(rows[number], query)
+                if one is not None and _holds(one, query, scope, is_in_title=is_in_title):
+                    yield one
+                    count += 1
+                    if count == limit:
+                        return
+            at += len(some)
+            looked += len(some)
+            size = _size_of_next(looked, count, limit)
+
+
+def _size_of_next(looked: int, count: int, limit: int | None) -> int:
+    """How many to look into next: somewhat more than should do, if so many hold as did until now."""
+    if limit is None:
+        return _AT_ONCE
+    expected = (limit - count) * looked * 5 // (4 * count) if count else looked
+    return min(max(expected, _FIRST), _AT_ONCE)
 
 
 async def _numbers(
@@ -202,39 +220,19 @@ async def _meant(session: AsyncSession, scope: Scope) -> Meant:
     return await meant(session, scope.items, *beside)
 
 
-async def _looked_at(
-    session: AsyncSession,
-    portions: AsyncIterator[list[int]],
-    query: TextQuery,
-    known: Mapping[int, Seen],
-) -> AsyncIterator[Seen]:
-    """The items in which the query may stand, looked into a few at once: texts are long, often the first are enough."""
-    size = _FIRST
-    async for numbers in portions:
-        at = 0
-        while some := numbers[at : at + size]:
-            rows = await _rows(session, [number for number in some if number not in known])
-            for number in some:
-                if (one := known.get(number) or _looked_into(rows[number], query)) is not None:
-                    yield one
-            at += size
-            size = min(2 * size, _AT_ONCE)
-
-
 async def _rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any]:
     """What is looked into of the items, by their numbers."""
     if not numbers:
         return {}
+    # Of the tables, not of their classes, which makes rows more slowly.
+    item, text, sight = (SQLModel.metadata.tables[name] for name in ("item", "item_text", "item_sight"))
     query = (
-        select(
-            col(Item.id), col(Item.day), col(Item.url), col(Item.title), col(Item.summary), col(ItemText.text),
-            col(ItemSight.standing),
-        )
-        .outerjoin(ItemText, col(ItemText.item_id) == col(Item.id))
-        .outerjoin(ItemSight, col(ItemSight.item_id) == col(Item.id))
-        .where(col(Item.id).in_(numbers))
-    )  # fmt: skip
-    return {row[0] or 0: row for row in await session.execute(query)}
+        select(item.c.id, item.c.day, item.c.url, item.c.title, item.c.summary, text.c.text, sight.c.standing)
+        .outerjoin_from(item, text, text.c.item_id == item.c.id)
+        .outerjoin(sight, sight.c.item_id == item.c.id)
+        .where(item.c.id.in_(numbers))
+    )
+    return {row[0]: row for row in await session.execute(query)}
 
 
 def _looked_into(row: Any, query: TextQuery) -> Seen | None:

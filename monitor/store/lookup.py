@@ -22,10 +22,12 @@ from monitor.store.filters import ItemFilter, Words, conditions_of, newest_first
 from monitor.store.indexing import INDEX, day_mark, source_mark
 from monitor.store.sessions import dialect_of
 
-MOST_READ = 2000
+MOST_READ = 1500
 _SPANS = (1_000, 8_000, 64_000)
 _FEW = 0.003
 _MOST_STEPS = 100_000
+_FEW_OF_ALL = 1000
+_NOT_MANY = 5000
 _MOST_DAYS = 400
 _MOST_SOURCES = 200
 _FEW_SOURCES = 8
@@ -65,8 +67,15 @@ async def meant(session: AsyncSession, wanted: ItemFilter, *beside: ColumnElemen
         marks=marks,
         since=wanted.since,
         until=min(untils, default=None),
-        is_narrow=bool(beside or wanted.model_dump(exclude_defaults=True, exclude=known)),
+        is_narrow=bool(beside) or _narrows(wanted, besides=known),
     )
+
+
+def _narrows(wanted: ItemFilter, *, besides: set[str]) -> bool:
+    """Whether anything is asked for but these fields; an empty list is nothing, as an empty tuple is."""
+    told = {name: tuple(value) if isinstance(value, list) else value for name, value in iter(wanted)}
+    usual = dict(iter(ItemFilter()))
+    return any(told[name] != usual[name] for name in told if name not in besides)
 
 
 async def newest_with(
@@ -78,8 +87,6 @@ async def newest_with(
     """
     until, share = among.until, 1.0
     for size in _SPANS:
-        if share < _FEW and among.marks:
-            break
         if share < _FEW and size != _SPANS[-1]:
             continue
         first, last = await _ends(session, among, until, size)
@@ -91,10 +98,29 @@ async def newest_with(
         found = await _places(session, terms, among, most, days=days, is_dense=True)
         yield found
         until, share = days[-1] - dt.timedelta(days=1), len(found) / size
-        if not found and not among.marks and not among.is_narrow:
+        if share < _FEW and among.marks:
             break
-    is_dense = most <= share * _MOST_STEPS or 0 < len(among.marks) <= _FEW_SOURCES
+        if share < _FEW and size != _SPANS[-1] and len(terms) == 1:
+            of_all = await _share_of_few(session, terms[0], most)
+            if of_all is not None:
+                share = of_all
+                break
+    is_dense = _is_dense(share, most) or 0 < len(among.marks) <= _FEW_SOURCES
     yield await _places(session, terms, among, most, until=until, is_dense=is_dense)
+
+
+async def _share_of_few(session: AsyncSession, term: str, most: int) -> float | None:
+    """Which share of all items has the term, where they are few enough for `most` of them to be found at once."""
+    some = with_terms(session, [term]).limit(_NOT_MANY).subquery()
+    counts = select(select(func.count()).select_from(some).scalar_subquery(), func.max(col(Item.id)))
+    found, of = (await session.execute(counts)).one()
+    is_so = found < _FEW_OF_ALL or (found < _NOT_MANY and _is_dense(found / of, most))
+    return found / of if is_so else None
+
+
+def _is_dense(share: float, most: int) -> bool:
+    """Whether so many items stand close enough in the order of days for going along it, if this share has the terms."""
+    return most <= share * _MOST_STEPS
 
 
 async def count_with(session: AsyncSession, terms: Sequence[str], among: Meant, cap: int) -> int:
