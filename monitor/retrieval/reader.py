@@ -135,8 +135,9 @@ class BundleReader:
         passed = [query_id for query_id in unread if natural_key(query_id) < place]
         for query_id in [*unread[len(passed) :], *passed]:
             self._signatures[query_id] = present[query_id]
-            self._in_hand.extend(self._left_of(query_id))
-            if self._in_hand:
+            left = self._left_of(query_id)
+            self._in_hand.extend(left)
+            if left:
                 if query_id in passed:
                     self._report(TroubleKind.LATE, query_id, "the bundle arrived after its place was passed")
                 return True

@@ -99,6 +99,16 @@ def test_all_that_is_left_can_be_taken_and_marked_together(folder, bundle_of, tm
     assert (cursor["last_query_id"], cursor["last_source_id"], cursor["consumed_count"]) == ("q2", "c", 3)
 
 
+def test_what_was_read_round_by_round_is_not_called_late(folder, bundle_of) -> None:
+    for number in (1, 2, 3):
+        folder.write(bundle_of(f"q{number}", [(f"s{number}", 0.5)]))
+        with reading(folder) as reader:
+            left = reader.left()
+            assert [one.item.source_id for one in left] == [f"s{number}"]
+            reader.all_consumed(left, at=AT)
+            assert reader.troubles == []
+
+
 def test_a_reader_that_was_killed_between_journal_and_cursor_has_marked_all(folder, bundle_of, tmp_path) -> None:
     folder.write(bundle_of("q1", [("a", 0.9), ("b", 0.5), ("c", 0.1)]))
     path = tmp_path / TASK / "cursors" / "p1.json"
