@@ -112,8 +112,6 @@ class ChatModel(Protocol):
 
 
 class SearchBackend(Protocol):
-    """One search service."""
-
     @property
     def name(self) -> str:
         """What it is called in the settings."""
@@ -125,8 +123,6 @@ class SearchBackend(Protocol):
 
 
 class WebSearch(Protocol):
-    """web.search, whichever backends serve it."""
-
     async def search(self, query: SearchQuery, limit: int) -> ToolResult:
         """The results, checked and ranked. Never raises for what the outside does: that is in the `errors`."""
         ...
@@ -161,16 +157,12 @@ class Notifier(Protocol):
 
 
 class Channel(Protocol):
-    """Carries letters to one target."""
-
     async def send(self, letter: Letter, *, accepted: Collection[str] = ()) -> None:
         """Hand a letter over, once; `NotDelivered` where it did not arrive. `accepted` are addresses that have it."""
         ...
 
 
 class Schedules(Protocol):
-    """Understands cron."""
-
     def check(self, cron: str, timezone: str) -> None:
         """`UsageError` where the five fields or the time zone are wrong."""
         ...

@@ -159,7 +159,7 @@ class Mailbox:
         return AuthResult(success=is_right, handled=is_right)
 
     def messages(self) -> list[EmailMessage]:
-        return [message_from_bytes(one.content or b"", policy=policy.default) for one in self.envelopes]
+        return [message_from_bytes(envelope.content or b"", policy=policy.default) for envelope in self.envelopes]
 
 
 OpenMailbox = Callable[..., Awaitable[Mailbox]]

@@ -188,7 +188,9 @@ def test_the_house_is_described_as_it_stands() -> None:
     gone = [name for name in sorted(told) if not (HOME / "monitor" / name).exists() and not (HOME / name).exists()]
     assert not gone, f"the documents name files that are not there: {gone}"
     house = read("docs/developers/house.md")
-    rooms = [one.stem for one in (HOME / "monitor").iterdir() if one.suffix == ".py" or (one / "__init__.py").exists()]
+    rooms = [
+        path.stem for path in (HOME / "monitor").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    ]
     untold = [
         room for room in rooms if not room.startswith("__") and not re.search(rf"^.*\b{room}\b", house, re.MULTILINE)
     ]

@@ -124,7 +124,7 @@ def _section_failing(state: SectionState) -> AlarmFinding | None:
 
 def _blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
     """The site turns us away from a list, or from several articles; one article elsewhere is no block."""
-    blocked = [one for one in fallbacks if one.reason.startswith(_BLOCKED)]
+    blocked = [fallback for fallback in fallbacks if fallback.reason.startswith(_BLOCKED)]
     if not any(one.phase is not Phase.SUMMARISE for one in blocked) and len(blocked) < _BLOCKED_PAGES:
         return None
     count, first = len(blocked), blocked[0].reason

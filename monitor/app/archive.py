@@ -70,8 +70,6 @@ class WholeItem(ItemWire):
 
 
 class Archive:
-    """What was gathered."""
-
     def __init__(self, *, store: Store, search: ArchiveSearch) -> None:
         self._store = store
         self._search = search
@@ -92,16 +90,14 @@ class Archive:
         if item is None:
             raise NotFound(f"There is no item {item_id}; `monitor items list` shows the latest.")
         text = await self._store.items.text(item_id)
-        revisions = [_revision_wire(one, language) for one in await self._store.revisions.of_item(item_id)]
+        revisions = [_revision_wire(revision, language) for revision in await self._store.revisions.of_item(item_id)]
         return WholeItem(**item_wire(item).model_dump(), run_id=item.run_id, text=text, revisions=revisions)
 
     async def search(self, wanted: ItemQuery, limit: int = 50) -> list[FoundWire]:
         """The items in which the text that is looked for stands, the best first."""
         query_of(wanted.text)
         found = await self._search.search(wanted.text, await scope_of(wanted, self._store), limit=limit)
-        return [
-            FoundWire(**item_wire(one.item).model_dump(), score=one.score, snippet=one.snippet) for one in found
-        ]  # fmt: skip
+        return [FoundWire(**item_wire(one.item).model_dump(), score=one.score, snippet=one.snippet) for one in found]
 
 
 async def scope_of(wanted: ItemQuery, store: Store) -> Scope:
@@ -126,6 +122,10 @@ def query_of(text: str) -> TextQuery:
 def _revision_wire(revision: Revision, language: str) -> RevisionWire:
     change = revision.change
     return RevisionWire(
-        seen_at=revision.seen_at, kind=revision.kind, said=told(change, language), reason=revision.reason,
-        edits=change.edits, more_edits=revision.more_edits,
-    )  # fmt: skip
+        seen_at=revision.seen_at,
+        kind=revision.kind,
+        said=told(change, language),
+        reason=revision.reason,
+        edits=change.edits,
+        more_edits=revision.more_edits,
+    )

@@ -22,9 +22,7 @@ class AuditDesk:
 
     async def record(self, person: str, action: str, subject: str, **detail: Any) -> None:
         """Take down a change: `action` as `source.edit`, `detail` what was `before` and `after`. Never a secret."""
-        entry = AuditEntry(
-            at=self._clock.now(), person=person, action=action, subject=subject, detail=_plain(detail)
-        )  # fmt: skip
+        entry = AuditEntry(at=self._clock.now(), person=person, action=action, subject=subject, detail=_plain(detail))
         await self._store.audit.add(entry)
 
     async def entries(
@@ -42,7 +40,6 @@ class AuditDesk:
         )
 
     async def people(self) -> list[str]:
-        """Everybody who has changed something."""
         return await self._store.audit.people()
 
     async def actions(self) -> list[str]:

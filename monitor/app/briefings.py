@@ -77,9 +77,14 @@ class BriefingDesk:
     """Writes briefings; `new_model` gives a model whose calls are booked under an id, or None where none is asked."""
 
     def __init__(
-        self, *, store: Store, clock: Clock, settings: Settings, new_model: NewModel | None = None,
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        settings: Settings,
+        new_model: NewModel | None = None,
         new_prompts: NewPrompts | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._store = store
         self._clock = clock
         self._settings = settings
@@ -113,11 +118,18 @@ class BriefingDesk:
             [one.lead for one in groups], model=model, language=wanted.language, lifts=lifts, prompts=prompts
         )
         briefing = await asyncio.to_thread(
-            compose, groups, await self._states(brought, wanted, span), ranking=ranking, period=span.period,
-            language=wanted.language, top=None if is_whole else wanted.top, generated_at=now.astimezone(zone),
-            public_url=self._settings.web.public_url, group=wanted.group,
+            compose,
+            groups,
+            await self._states(brought, wanted, span),
+            ranking=ranking,
+            period=span.period,
+            language=wanted.language,
+            top=None if is_whole else wanted.top,
+            generated_at=now.astimezone(zone),
+            public_url=self._settings.web.public_url,
+            group=wanted.group,
             changes=await self._changes(wanted, span, zone),
-        )  # fmt: skip
+        )
         overview = await write_overview(
             briefing.items[: wanted.top], texts, model=model, language=wanted.language, prompts=prompts
         )
@@ -151,9 +163,9 @@ class BriefingDesk:
         told = {(one.item, one.seen_at) for one in wanted.previous.changes} if wanted.previous else set()
         changes = [changed_item(item, revision) for item, revision in rows if item.id in ids]
         return [
-            one.model_copy(update={"seen_at": one.seen_at.astimezone(zone)})
-            for one in changes
-            if (one.item, one.seen_at) not in told
+            change.model_copy(update={"seen_at": change.seen_at.astimezone(zone)})
+            for change in changes
+            if (change.item, change.seen_at) not in told
         ]
 
     async def _states(self, items: Sequence[Item], wanted: BriefingQuery, span: _Span) -> list[SourceState]:
@@ -176,24 +188,31 @@ class BriefingDesk:
     ) -> SourceState:
         """How a source stands by its runs in the period, newest first; its last one speaks for what was not seen."""
         state = SourceState(
-            name=name, new_items=new_items, is_baseline=any(run.is_baseline for run in runs),
-            last_error=source.last_error if source else None, last_run_at=source.last_run_at if source else None,
+            name=name,
+            new_items=new_items,
+            is_baseline=any(run.is_baseline for run in runs),
+            last_error=source.last_error if source else None,
+            last_run_at=source.last_run_at if source else None,
             last_new_item_at=source.last_new_item_at if source else None,
             alarms=[OpenAlarm.model_validate(alarm, from_attributes=True) for alarm in alarms],
             possible_gaps=await self._possible_gaps(runs),
-        )  # fmt: skip
+        )
         if not runs:
             return state
         report = await report_of(runs[0], self._store)
         coverage = report.coverage
         return state.model_copy(
             update={
-                "status": report.status, "run_id": report.run_id, "last_error": report.error or state.last_error,
+                "status": report.status,
+                "run_id": report.run_id,
+                "last_error": report.error or state.last_error,
                 "fallbacks": report.fallbacks,
-                "unseen": coverage.unseen, "over_limit": coverage.over_limit, "left": coverage.left,
+                "unseen": coverage.unseen,
+                "over_limit": coverage.over_limit,
+                "left": coverage.left,
                 "refused": coverage.refused,
             }
-        )  # fmt: skip
+        )
 
     async def _possible_gaps(self, runs: Sequence[Run]) -> list[UnseenPlace]:
         """The lists on which any run saw nothing that it knew, each once: a later run does not make up for it."""
@@ -209,7 +228,7 @@ async def check_sources(names: Sequence[str], store: Store) -> None:
     """A name that neither a source nor a run ever bore is a typing mistake, not an empty answer: `UsageError`."""
     for name in names:
         if await store.sources.get(name) is None and not await store.runs.list(source=name, limit=1):
-            known = ", ".join(one.name for one in (await store.sources.list())[:10]) or "none yet"
+            known = ", ".join(source.name for source in (await store.sources.list())[:10]) or "none yet"
             raise NotFound(f"There is no source {name!r}; known are {known}.")
 
 
@@ -226,9 +245,13 @@ def _span_of(wanted: BriefingQuery, now: dt.datetime, zone: ZoneInfo) -> _Span:
 
 def _filter_of(wanted: BriefingQuery, span: _Span) -> ItemFilter:
     return ItemFilter(
-        sources=wanted.sources, tags=wanted.tags, types=wanted.types, keywords=wanted.keywords,
-        first_seen_since=span.begin, first_seen_until=span.end,
-    )  # fmt: skip
+        sources=wanted.sources,
+        tags=wanted.tags,
+        types=wanted.types,
+        keywords=wanted.keywords,
+        first_seen_since=span.begin,
+        first_seen_until=span.end,
+    )
 
 
 def _is_meant(source: Source, wanted: BriefingQuery) -> bool:

@@ -24,8 +24,6 @@ class Readiness(BaseModel):
 
 
 class Process(BaseModel):
-    """A process at work."""
-
     name: str = Field(examples=["office-worker-1"])
     kind: str = Field(examples=["worker"])
 
@@ -84,10 +82,13 @@ class Condition:
         file = DatabaseAddress.parse(self._settings.database_url).file
         return Machine(
             processes=[Process(name=name, kind=kind) for name, kind in sorted(alive.items())],
-            queued=pulse.queued, running=pulse.running, waits_s=_since(pulse.oldest_queued_at, now),
-            free_bytes=free, is_room_low=free < WARN_BYTES,
+            queued=pulse.queued,
+            running=pulse.running,
+            waits_s=_since(pulse.oldest_queued_at, now),
+            free_bytes=free,
+            is_room_low=free < WARN_BYTES,
             database_bytes=file.stat().st_size if file is not None and file.exists() else None,
-        )  # fmt: skip
+        )
 
 
 def _since(instant: dt.datetime | None, now: dt.datetime) -> float:

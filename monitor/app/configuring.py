@@ -249,11 +249,16 @@ class SettingsDesk:
         is_waiting = _waits(path) and origin != "environment" and self._stored.values.get(path) != begun.get(path)
         after = overlaid(self._base, self._stored.values, {}).settings if is_waiting else self.current
         return SettingWire(
-            path=path, value=shown(path, after), origin=origin, default=place.default,
-            description=place.field.description or "", is_storable=place.why_not is None and origin != "environment",
-            needs_restart=place.needs_restart, waits_for_restart=is_waiting,
+            path=path,
+            value=shown(path, after),
+            origin=origin,
+            default=place.default,
+            description=place.field.description or "",
+            is_storable=place.why_not is None and origin != "environment",
+            needs_restart=place.needs_restart,
+            waits_for_restart=is_waiting,
             complaint=self._stored.complaints.get(path),
-        )  # fmt: skip
+        )
 
 
 def _read(rows: Sequence[StoredSetting], seal: Seal) -> _Stored:

@@ -37,12 +37,11 @@ class CostChart(BaseModel):
     @property
     def cost(self) -> float | None:
         """The money in all; None where nothing had a price."""
-        return sum_of([*(one.cost for one in self.phases), *(one.cost for one in self.searches)])
+        return sum_of([*(phase.cost for phase in self.phases), *(search.cost for search in self.searches)])
 
     def cost_on(self, day: dt.date) -> float | None:
-        """The money of one day."""
         rows: list[DayPhase | DaySearches] = [*self.phases, *self.searches]
-        return sum_of(one.cost for one in rows if one.day == day)
+        return sum_of(row.cost for row in rows if row.day == day)
 
 
 class CostDesk:
@@ -60,11 +59,14 @@ class CostDesk:
         rows = await self._store.usage.daily(newest_first)
         searches = await self._store.searches.daily(newest_first)
         return Costs(
-            since=span[0].date, until=span[-1].date, costs=rows, searches=searches,
+            since=span[0].date,
+            until=span[-1].date,
+            costs=rows,
+            searches=searches,
             calls=sum(row.calls for row in rows),
-            cost=sum_of([*(row.cost for row in rows), *(one.cost for one in searches)]),
+            cost=sum_of([*(row.cost for row in rows), *(search.cost for search in searches)]),
             tokens=sum(row.tokens for row in rows),
-        )  # fmt: skip
+        )
 
     async def chart(self, days: int) -> CostChart:
         """What was spent on so many days, today included, in as many rows as charts have room for."""

@@ -124,9 +124,10 @@ class DeliveryDesk:
         rows = await self._store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
         since = self._clock.now() - _TOLD
         return [
-            _wire(row) for row in rows
+            _wire(row)
+            for row in rows
             if row.planned_at >= since and (row.status is DeliveryStatus.FAILED or row.attempts >= _MANY_TRIES)
-        ]  # fmt: skip
+        ]
 
     async def list(
         self,

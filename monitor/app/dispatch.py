@@ -90,9 +90,13 @@ class Dispatch:
         outcome = await self._tried(delivery, steps)
         if await self._store.deliveries.settle(delivery_id, attempt, outcome):
             _log.info(
-                "delivery", id=delivery.id, target=delivery.target, status=str(outcome.status), attempt=attempt + 1,
+                "delivery",
+                id=delivery.id,
+                target=delivery.target,
+                status=str(outcome.status),
+                attempt=attempt + 1,
                 error=outcome.last_error,
-            )  # fmt: skip
+            )
         return outcome.status
 
     async def _tried(self, delivery: Delivery, steps: Steps) -> Outcome:
@@ -117,9 +121,11 @@ class Dispatch:
             unfinished = await self._unfinished(delivery)
             briefing = await self._briefings.write(await self._query(delivery, target))
             record = BriefingRecord(
-                delivery_id=delivery.id, composed_at=self._clock.now(), briefing=briefing.model_dump(mode="json"),
+                delivery_id=delivery.id,
+                composed_at=self._clock.now(),
+                briefing=briefing.model_dump(mode="json"),
                 unfinished=unfinished,
-            )  # fmt: skip
+            )
             await self._store.deliveries.keep_briefing(record)
         kept = read(record)
         is_nothing = kept is not None and is_quiet(kept, record.unfinished) and target.quiet == "none"
@@ -137,9 +143,16 @@ class Dispatch:
             since = record.composed_at.date() if record else await self._store.deliveries.first_day(target.name)
             days += (delivery.day - since).days if delivery.day and since else 0
         return BriefingQuery(
-            day=delivery.day, days=days, previous=previous, top=target.top, sources=target.sources, tags=target.tags,
-            types=[ItemType(word) for word in target.types], keywords=target.keywords, language=target.language,
-        )  # fmt: skip
+            day=delivery.day,
+            days=days,
+            previous=previous,
+            top=target.top,
+            sources=target.sources,
+            tags=target.tags,
+            types=[ItemType(word) for word in target.types],
+            keywords=target.keywords,
+            language=target.language,
+        )
 
     async def _send(self, delivery: Delivery, target: TargetSettings) -> Outcome:
         try:
@@ -179,12 +192,17 @@ class Dispatch:
         if delivery.kind is not DeliveryKind.PLANNED:
             return []
         target, planned_at = self._targets.get(delivery.target), delivery.planned_at
-        meant = [one for one in await self._store.sources.list(only_enabled=True) if target and _is_meant(one, target)]
+        meant = [
+            source
+            for source in await self._store.sources.list(only_enabled=True)
+            if target and _is_meant(source, target)
+        ]
         open_runs = {run.source_id for run in await self._store.runs.open() if run.planned_at <= planned_at}
         not_begun = {
-            source_id for source_id, one in (await self._store.schedules.all()).items()
-            if _is_by(self._schedules.next_after(one.cron, one.timezone, one.dealt_until), planned_at)
-        }  # fmt: skip
+            source_id
+            for source_id, schedule in (await self._store.schedules.all()).items()
+            if _is_by(self._schedules.next_after(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at)
+        }
         return [one.name for one in meant if one.id in open_runs | not_begun]
 
 

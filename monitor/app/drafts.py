@@ -34,7 +34,6 @@ class Preview:
 
     @property
     def briefing(self) -> Briefing:
-        """As it is shown."""
         return edited(self.composed, self.edit, by=None)
 
 
@@ -98,7 +97,6 @@ class DraftDesk:
     async def list(
         self, *, is_archived: bool = False, before_id: int | None = None, limit: int = 50
     ) -> list[BriefingRow]:
-        """The saved briefings, newest first."""
         return await self._store.briefings.rows(is_archived=is_archived, before_id=before_id, limit=limit)
 
     async def newest(self, limit: int) -> builtins.list[KeptBriefing]:
@@ -122,9 +120,12 @@ class DraftDesk:
             return draft
         shown = edited(draft.composed, edit, by=by)
         fields = {
-            "title": edit.title, "edit": edit.model_dump(mode="json"), "size": len(shown.items) + len(shown.more),
-            "edited_by": by, "edited_at": self._clock.now(),
-        }  # fmt: skip
+            "title": edit.title,
+            "edit": edit.model_dump(mode="json"),
+            "size": len(shown.items) + len(shown.more),
+            "edited_by": by,
+            "edited_at": self._clock.now(),
+        }
         if not await self._store.briefings.edit(briefing_id, version=version, changes=fields):
             raise _overtaken(await self.draft(briefing_id))
         before, after = _differing(draft.edit, edit)
@@ -143,11 +144,17 @@ class DraftDesk:
 def _saved(preview: Preview, *, by: str, at: dt.datetime) -> SavedBriefing:
     shown = preview.briefing
     return SavedBriefing(
-        title=shown.title, briefing=preview.composed.model_dump(mode="json"), edit=preview.edit.model_dump(mode="json"),
-        size=len(shown.items) + len(shown.more), language=shown.language, since=shown.period.since,
-        until=shown.period.until, query=preview.wanted.model_dump(mode="json", exclude={"previous"}), created_by=by,
+        title=shown.title,
+        briefing=preview.composed.model_dump(mode="json"),
+        edit=preview.edit.model_dump(mode="json"),
+        size=len(shown.items) + len(shown.more),
+        language=shown.language,
+        since=shown.period.since,
+        until=shown.period.until,
+        query=preview.wanted.model_dump(mode="json", exclude={"previous"}),
+        created_by=by,
         created_at=at,
-    )  # fmt: skip
+    )
 
 
 def _draft(saved: SavedBriefing) -> Draft:
@@ -155,8 +162,9 @@ def _draft(saved: SavedBriefing) -> Draft:
         return Draft(
             row=BriefingRow.model_validate(saved, from_attributes=True),
             wanted=BriefingQuery.model_validate(saved.query),
-            composed=Briefing.model_validate(saved.briefing), edit=Edit.model_validate(saved.edit),
-        )  # fmt: skip
+            composed=Briefing.model_validate(saved.briefing),
+            edit=Edit.model_validate(saved.edit),
+        )
     except ValidationError:
         raise UsageError(f"The briefing {saved.id} was written by another version and cannot be read.") from None
 

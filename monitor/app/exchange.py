@@ -106,8 +106,10 @@ def rows_of(content: bytes, form: Form, *, where: str) -> list[dict[str, Any]]:
     if len(content) > MOST_BYTES:
         raise UsageError(f"{where} is larger than {MOST_BYTES // 1024**2} MB: split it.")
     readers: dict[Form, Callable[[str, bytes], list[dict[str, Any]]]] = {
-        Form.YAML: _from_yaml, Form.OPML: _from_opml, Form.CSV: from_csv,
-    }  # fmt: skip
+        Form.YAML: _from_yaml,
+        Form.OPML: _from_opml,
+        Form.CSV: from_csv,
+    }
     rows = readers[form](where, content)
     if len(rows) > MOST_SOURCES:
         raise UsageError(f"{where} holds {len(rows)} sources: bring in at most {MOST_SOURCES:,} at once.")

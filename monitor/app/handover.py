@@ -33,7 +33,7 @@ async def end_of(
             await store.runs.request_cancel(run_id, at=clock.now())
         if on_progress is not None:
             sections = await store.runs.sections(run_id)
-            read = sum(one.ended is not None for one in sections)
+            read = sum(section.ended is not None for section in sections)
             on_progress(Progress(phase=Phase.CRAWL, place=run.source, done=read, total=len(sections) or None))
         if await is_served():
             seen = loop.time()

@@ -109,13 +109,13 @@ class HealthDesk:
         chosen = [source for source in sources if not names or source.name in names]
         alarms = await self._store.alarms.list(only_open=not is_whole, limit=_MOST_ALARMS)
         return Health(
-            sources=await self._told(chosen), alarms=[one for one in alarms if not names or one.source in names]
+            sources=await self._told(chosen), alarms=[alarm for alarm in alarms if not names or alarm.source in names]
         )
 
     async def watch(self, *, skip: int, limit: int) -> tuple[int, list[SourceHealth]]:
         """How many sources there are, and how some of them fare: those in trouble first, the disabled ones last."""
         sources = await self._store.sources.list()
-        alarmed = {one.source for one in await self._store.alarms.list(only_open=True, limit=_MOST_ALARMS)}
+        alarmed = {alarm.source for alarm in await self._store.alarms.list(only_open=True, limit=_MOST_ALARMS)}
 
         def place(source: Source) -> tuple[bool, bool, str]:
             is_troubled = source.consecutive_failures > 0 or source.name in alarmed
@@ -160,10 +160,12 @@ class HealthDesk:
         now, rest = self._clock.now(), resting_until(source)
         is_resting = rest is not None and rest > now
         return SourceHealth(
-            source=source.name, resting_until=rest if is_resting else None,
+            source=source.name,
+            resting_until=rest if is_resting else None,
             next_run_at=self._next_run(source, rest if rest is not None and is_resting else now),
-            sections=[_section_health(section) for section in sections], **told,
-        )  # fmt: skip
+            sections=[_section_health(section) for section in sections],
+            **told,
+        )
 
     def _next_run(self, source: Source, after: dt.datetime) -> dt.datetime | None:
         if source.schedule is None or not source.enabled:
@@ -186,8 +188,12 @@ def _section_health(section: Section) -> SectionHealth:
     days = [dt.date.fromisoformat(day) for day in section.arrivals]
     cadence = cadence_of(days)
     return SectionHealth(
-        name=section.name, url=section.url, last_new_on=max(days, default=None),
+        name=section.name,
+        url=section.url,
+        last_new_on=max(days, default=None),
         usual_days=cadence.usual_days if cadence else None,
         silent_after_days=cadence.silent_after_days if cadence else None,
-        last_complete_on=section.last_complete_on, is_unfinished=section.is_unfinished, arrivals=sorted(days),
-    )  # fmt: skip
+        last_complete_on=section.last_complete_on,
+        is_unfinished=section.is_unfinished,
+        arrivals=sorted(days),
+    )

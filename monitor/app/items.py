@@ -95,8 +95,6 @@ class Kin(BaseModel):
 
 
 class ItemDesk:
-    """Shows items to people."""
-
     def __init__(self, *, store: Store, archive: Archive) -> None:
         self._store = store
         self._archive = archive
@@ -141,7 +139,7 @@ class ItemDesk:
             moved=item.moved,
             starred=item_id in await marks.starred(person, [item_id]),
             hidden=None if hidden is None else HiddenWire.model_validate(hidden, from_attributes=True),
-            notes=[NoteWire.model_validate(one, from_attributes=True) for one in await marks.notes(item_id)],
+            notes=[NoteWire.model_validate(note, from_attributes=True) for note in await marks.notes(item_id)],
             feedback=own,
             like_feedback=like,
             lift=None if not lift else RankWish.HIGHER if lift > 0 else RankWish.LOWER,
@@ -154,7 +152,7 @@ class ItemDesk:
         return Choices(
             sources=sorted(await items.words("source")),
             tags=sorted(await self._store.sources.tags()),
-            languages=sorted({_tongue(one) for one in await items.words("language")}),
+            languages=sorted({_tongue(word) for word in await items.words("language")}),
         )
 
     async def _item(self, item_id: int) -> Item:
@@ -173,12 +171,15 @@ class ItemDesk:
         marks = await self._store.marks.on_items(person, ids)
         return [
             ListedItem(
-                **item_wire(item).model_dump(), snippet=snippets.get(item.id, ""), moved=item.moved,
-                starred=item.id in marks.starred, hidden=item.id in marks.hidden,
+                **item_wire(item).model_dump(),
+                snippet=snippets.get(item.id, ""),
+                moved=item.moved,
+                starred=item.id in marks.starred,
+                hidden=item.id in marks.hidden,
                 notes=marks.notes.get(item.id or 0, 0),
             )
             for item in items
-        ]  # fmt: skip
+        ]
 
     async def _kin(self, item: Item) -> Kin:
         """The items near to this one that grouping, as briefings do it, says are its kin.
@@ -222,12 +223,12 @@ def _kin_in(found: Group, item: Item, above: Group | None = None) -> Kin | None:
 
 
 def _places(items: Iterator[Item] | Sequence[Item]) -> list[Place]:
-    return [Place.model_validate(one, from_attributes=True) for one in items]
+    return [Place.model_validate(item, from_attributes=True) for item in items]
 
 
 def _told_apart(item: Item, wishes: Sequence[Wish]) -> tuple[list[FeedbackWire], list[FeedbackWire]]:
     """What was said of the item, and the newest word of each person on those that are like it."""
-    own = [_feedback(one) for one in wishes if one.item_id == item.id]
+    own = [_feedback(wish) for wish in wishes if wish.item_id == item.id]
     alike = [one for one in wishes if one.item_id != item.id and lifts_of([item], [one])[0]]
     return own, [_feedback(one) for one in {one.person: one for one in alike}.values()]
 

@@ -54,19 +54,24 @@ class KeptPages:
     async def page(self, record: Record, *, title: str, passage: str = "") -> KeptPage:
         """The page of a record, with a passage in it."""
         told = KeptPage(
-            title=title, passage=passage, record=record.id,
+            title=title,
+            passage=passage,
+            record=record.id,
             **record.model_dump(include={"url", "final_url", "way", "status", "fetched_at", "sha256"}),
-        )  # fmt: skip
+        )
         try:
             found = await self._shown(record, passage, title)
         except (RecordLost, WorkFailed) as error:
             return told.model_copy(update={"problem": str(error)})
         return told.model_copy(
             update={
-                "text": found.text, "start": found.start, "end": found.end, "is_source": found.is_source,
+                "text": found.text,
+                "start": found.start,
+                "end": found.end,
+                "is_source": found.is_source,
                 "is_cut": found.is_cut,
             }
-        )  # fmt: skip
+        )
 
     async def text(self, record_id: str) -> str | None:
         """All that the page of a record says; None where it is gone, or is not any more what was kept."""

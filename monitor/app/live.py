@@ -28,9 +28,7 @@ class Status(Protocol):
     """How a piece of work stands."""
 
     @property
-    def is_final(self) -> bool:
-        """Whether it has ended."""
-        ...
+    def is_final(self) -> bool: ...
 
 
 E = TypeVar("E", bound=Event)
@@ -44,9 +42,7 @@ class Watched(Protocol[E, S]):
         """How it stands; None where there is none of that id."""
         ...
 
-    async def latest(self, work_id: str, /) -> E | None:
-        """Its last event."""
-        ...
+    async def latest(self, work_id: str, /) -> E | None: ...
 
     async def after(self, work_id: str, number: int, /) -> list[E]:
         """Its events after the one of that number, oldest first; not necessarily all of them at once."""

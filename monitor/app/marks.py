@@ -57,7 +57,6 @@ class MarkDesk:
         await self._store.marks.star(person, item_id, at=self._clock.now())
 
     async def unstar(self, person: str, item_id: int) -> None:
-        """Take this person's star away."""
         await self._need(item_id)
         await self._store.marks.unstar(person, item_id)
 
@@ -89,7 +88,6 @@ class MarkDesk:
         return HiddenWire.model_validate(hidden, from_attributes=True)
 
     async def show(self, person: str, item_id: int) -> None:
-        """Hide an item no longer."""
         await self._need(item_id)
         hidden = (await self._store.marks.hidden([item_id])).get(item_id)
         await self._store.marks.show(item_id)

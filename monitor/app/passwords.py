@@ -14,12 +14,36 @@ if TYPE_CHECKING:
 MIN_CHARS = 12
 _MAX_CHARS = 1000
 _MIN_DIFFERENT = 5
-_COMMONEST = frozenset({
-    "123456789012", "1234567890123", "0123456789012", "123456123456", "qwertyuiop12", "qwertyuiop123", "1qaz2wsx3edc",
-    "1q2w3e4r5t6y", "qazwsxedcrfv", "abcdefghijkl", "password1234", "password12345", "passwordpassword", "p@ssw0rd1234",
-    "admin1234567", "administrator", "administrator1", "changemechangeme", "welcome12345", "letmeinletmein",
-    "iloveyou1234", "woaini1314520", "woaini5201314", "monitormonitor", "monitor12345", "monitor123456",
-})  # fmt: skip
+_COMMONEST = frozenset(
+    {
+        "123456789012",
+        "1234567890123",
+        "0123456789012",
+        "123456123456",
+        "qwertyuiop12",
+        "qwertyuiop123",
+        "1qaz2wsx3edc",
+        "1q2w3e4r5t6y",
+        "qazwsxedcrfv",
+        "abcdefghijkl",
+        "password1234",
+        "password12345",
+        "passwordpassword",
+        "p@ssw0rd1234",
+        "admin1234567",
+        "administrator",
+        "administrator1",
+        "changemechangeme",
+        "welcome12345",
+        "letmeinletmein",
+        "iloveyou1234",
+        "woaini1314520",
+        "woaini5201314",
+        "monitormonitor",
+        "monitor12345",
+        "monitor123456",
+    }
+)
 _ONE_TIME_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that could be taken for another
 _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdC1vZi1hLW5vYm9keQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 """What no password gives; to compare with it takes as long as with somebody's."""

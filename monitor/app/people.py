@@ -96,7 +96,6 @@ class PersonDesk:
         return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"csrf", hashlib.sha256).hexdigest()
 
     async def sign_out(self, session_id: str) -> None:
-        """End a session."""
         await self._people.end_session(session_id)
 
     async def sessions(self, person: str | None = None) -> list[Session]:
@@ -139,16 +138,14 @@ class PersonDesk:
         """A new password of somebody, who proves to know the `old` one where it is asked for.
 
         All sessions of theirs end but `session_id`, in which it was typed. `UsageError` where it is too easy.
-        """  # fmt: skip
+        """
         person = await self.of(name)
         check_password(new, name=name)
         if old is not None:
             await self._prove(name, person.password_hash, old, address=None, refusal="The old password is wrong.")
         if session_id is not None and await self._passwords.is_right(person.password_hash, new):
             raise UsageError("The new password is the old one: take another.")
-        await self._people.set_password(
-            name, await self._passwords.hashed(new), is_one_time=False, keep=session_id
-        )  # fmt: skip
+        await self._people.set_password(name, await self._passwords.hashed(new), is_one_time=False, keep=session_id)
 
     async def reset(self, name: str) -> str:
         """A one-time password in place of somebody's own; all sessions of theirs end."""
@@ -185,7 +182,7 @@ class PersonDesk:
         kept = await self._passwords.hashed(password)
         return password, Person(
             name=name, password_hash=kept, is_one_time=True, role=role, created_at=self._clock.now()
-        )  # fmt: skip
+        )
 
     async def _prove(self, name: str, kept: str | None, password: str, *, address: str | None, refusal: str) -> None:
         """See that it is the right password; a try counts before it is looked at, so that none slips in."""
@@ -205,9 +202,14 @@ class PersonDesk:
     async def _signed_in(self, person: Person, *, address: str, browser: str) -> SignedIn:
         cookie, now = secrets.token_urlsafe(32), self._clock.now()
         session = Session(
-            id=_session_id(cookie), person=person.name, address=address, browser=browser[:300],
-            created_at=now, seen_at=now, expires_at=now + UNUSED,
-        )  # fmt: skip
+            id=_session_id(cookie),
+            person=person.name,
+            address=address,
+            browser=browser[:300],
+            created_at=now,
+            seen_at=now,
+            expires_at=now + UNUSED,
+        )
         await self._people.begin_session(session)
         return SignedIn(person=person, cookie=cookie, session_id=session.id)
 

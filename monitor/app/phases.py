@@ -15,8 +15,6 @@ _LAST = {str(Phase.RANK), REVISIT}
 
 
 class PhaseState(StrEnum):
-    """How a phase stands."""
-
     WAITING = "waiting"
     NOW = "now"
     DONE = "done"
@@ -44,7 +42,7 @@ def phases_of(
     views = [
         PhaseView(phase, _state(run, place, at), *_count(phase, sections, items)) for place, phase in enumerate(_ORDER)
     ]
-    views = [one._replace(done=None, total=None) if one.state in _UNTOUCHED else one for one in views]
+    views = [view._replace(done=None, total=None) if view.state in _UNTOUCHED else view for view in views]
     if run.status is RunStatus.RUNNING and last is not None:
         views[at] = views[at]._replace(done=last.data.get("done", 0), total=last.data.get("total"))
     return views
@@ -55,7 +53,7 @@ def _phase_of(run: Run, last: RunEvent | None, sections: Sequence[RunSection]) -
         return str(last.data["phase"])
     if not sections:
         return Phase.NAVIGATE
-    if any(one.ended is None for one in sections):
+    if any(section.ended is None for section in sections):
         return Phase.CRAWL
     return Phase.SUMMARISE if run.status is RunStatus.RUNNING else REVISIT
 
@@ -77,9 +75,9 @@ def _count(phase: str, sections: Sequence[RunSection], items: Sequence[Item]) ->
         case Phase.NAVIGATE:
             return len(sections), len(sections)
         case Phase.CRAWL:
-            return sum(one.ended is not None for one in sections), len(sections)
+            return sum(section.ended is not None for section in sections), len(sections)
         case Phase.SUMMARISE:
-            return sum(bool(one.summary) for one in items), len(items)
+            return sum(bool(item.summary) for item in items), len(items)
         case Phase.RANK:
             return sum(one.rank is not None for one in items), len(items)
     return None, None

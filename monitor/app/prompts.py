@@ -2,19 +2,19 @@
 
 from pydantic import BaseModel
 
-from monitor.briefing import overview
+from monitor.briefing.overview import OVERVIEW_PROMPTS
 from monitor.domain.desk import StoredPrompt
 from monitor.domain.prompts import Prompt, Prompts
 from monitor.errors import NotFound, UsageError
 from monitor.logs import logger_of
 from monitor.ports import Clock
-from monitor.ranking import prompt as ranking
-from monitor.research import prompts as researching
+from monitor.ranking.prompt import RANKING_PROMPTS
+from monitor.research.prompts import RESEARCH_PROMPTS
 from monitor.store import Store
 from monitor.store.sessions import storable
-from monitor.sweep import prompts as sweeping
+from monitor.sweep.prompts import SWEEP_PROMPTS
 
-_ALL = (*sweeping.PROMPTS, *ranking.PROMPTS, *overview.PROMPTS, *researching.PROMPTS)
+_ALL = (*SWEEP_PROMPTS, *RANKING_PROMPTS, *OVERVIEW_PROMPTS, *RESEARCH_PROMPTS)
 
 PROMPTS: dict[str, Prompt] = {one.name: one for one in _ALL}
 """Every wording, by name, in the order of the work."""
@@ -55,7 +55,6 @@ class PromptDesk:
         return Prompts(adjusted)
 
     async def all(self) -> list[PromptWire]:
-        """Every wording."""
         rows = {row.name: row for row in await self._store.prompts.all()}
         return [_wire(prompt, rows.get(name)) for name, prompt in PROMPTS.items()]
 
@@ -99,7 +98,13 @@ def _wire(prompt: Prompt, row: StoredPrompt | None) -> PromptWire:
     complaint = _complaint(row) if row is not None else None
     is_adjusted = row is not None and complaint is None
     return PromptWire(
-        name=prompt.name, language=prompt.language, text=row.text if row is not None and is_adjusted else prompt.text,
-        ours=prompt.text, is_adjusted=is_adjusted, required=sorted(prompt.required), optional=sorted(prompt.optional),
-        by=row.by if row is not None and is_adjusted else None, complaint=complaint,
-    )  # fmt: skip
+        name=prompt.name,
+        language=prompt.language,
+        text=row.text if row is not None and is_adjusted else prompt.text,
+        ours=prompt.text,
+        is_adjusted=is_adjusted,
+        required=sorted(prompt.required),
+        optional=sorted(prompt.optional),
+        by=row.by if row is not None and is_adjusted else None,
+        complaint=complaint,
+    )

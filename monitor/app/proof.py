@@ -49,8 +49,6 @@ class Proof(BaseModel):
 
 
 class ProofDesk:
-    """Says what items rest on."""
-
     def __init__(self, *, store: Store, records: Records) -> None:
         self._store = store
         self._records = records
@@ -64,9 +62,12 @@ class ProofDesk:
         named = dict.fromkeys([*item.evidence, *(one.record_id for one in claims)])
         rows = [row for record_id in named if (row := await self._store.evidence.record(record_id)) is not None]
         return Proof(
-            item_id=item_id, title=item.title, url=item.url, claims=[_claim_wire(one) for one in claims],
+            item_id=item_id,
+            title=item.title,
+            url=item.url,
+            claims=[_claim_wire(claim) for claim in claims],
             records=[await self._record_wire(row) for row in rows],
-        )  # fmt: skip
+        )
 
     async def _record_wire(self, row: Record) -> RecordWire:
         problem = ""

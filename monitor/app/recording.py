@@ -101,9 +101,18 @@ class Recording:
         """Keep what the run sets out with, before it has changed anything of it."""
         settings = self._settings
         outset = OutsetFacts(
-            today=start.today, window=start.window, at=self._clock.now(), is_baseline=source.last_success_at is None,
-            source=source.model_dump(mode="json"), memory=await store.memory(source.id or 0), limits=settings.sweep,
-            render=settings.pages.render, max_bytes=settings.pages.max_bytes, timezone=settings.timezone,
-            has_model=gear.model is not None, can_draw=gear.loader.can_draw(), prompts=dict(gear.prompts.adjusted),
-        )  # fmt: skip
+            today=start.today,
+            window=start.window,
+            at=self._clock.now(),
+            is_baseline=source.last_success_at is None,
+            source=source.model_dump(mode="json"),
+            memory=await store.memory(source.id or 0),
+            limits=settings.sweep,
+            render=settings.pages.render,
+            max_bytes=settings.pages.max_bytes,
+            timezone=settings.timezone,
+            has_model=gear.model is not None,
+            can_draw=gear.loader.can_draw(),
+            prompts=dict(gear.prompts.adjusted),
+        )
         await store.evidence.set_out(run.id, outset.model_dump(mode="json"))

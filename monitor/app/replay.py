@@ -74,9 +74,15 @@ class ReplayDesk:
     """Replays runs, each in a database of its own."""
 
     def __init__(
-        self, *, store: Store, storage: Storage, settings: Settings, new_loader: NewLoader, new_reader: NewReader,
+        self,
+        *,
+        store: Store,
+        storage: Storage,
+        settings: Settings,
+        new_loader: NewLoader,
+        new_reader: NewReader,
         standing: StandingSearch,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._standing = standing
         self._store = store
         self._storage = storage
@@ -150,13 +156,20 @@ class ReplayDesk:
         sites = ReplayedSites(records, rows, can_draw=outset.can_draw)
         answers = await self._store.evidence.answers(run.id)
         parts = Parts(
-            store=store, loader=self._new_loader(outset, sites, clock), documents=self._new_reader(outset),
-            steps=_RunSteps(clock), clock=clock, model=ReplayedModel(answers) if outset.has_model else None,
+            store=store,
+            loader=self._new_loader(outset, sites, clock),
+            documents=self._new_reader(outset),
+            steps=_RunSteps(clock),
+            clock=clock,
+            model=ReplayedModel(answers) if outset.has_model else None,
             # What later looks at earlier items brought is not of this run alone.
-            limits=outset.limits.model_copy(update={"revisit_days": []}), folder=folder,
-            linker=Linker(records.sighting_of), results=self._standing.of_record(run.id, self._store),
-            wishes=outset.wishes, prompts=Prompts(outset.prompts),
-        )  # fmt: skip
+            limits=outset.limits.model_copy(update={"revisit_days": []}),
+            folder=folder,
+            linker=Linker(records.sighting_of),
+            results=self._standing.of_record(run.id, self._store),
+            wishes=outset.wishes,
+            prompts=Prompts(outset.prompts),
+        )
         await sweep(fresh, source, window=outset.window, today=outset.today, parts=parts)
         await put_in_order(run.id, like=self._store.sessions, target=store.sessions)
         await copy_marks(self._store.sessions, store.sessions)
@@ -174,16 +187,23 @@ class ReplayDesk:
             here, there = recorded_items.get(item_id), replayed_items.get(item_id)
             before = {} if here is None else await _item_told(here, self._store)
             after = {} if there is None else await _item_told(there, store)
-            if any(one.run_id != run.id for one in await self._store.revisions.of_item(item_id)):
+            if any(revision.run_id != run.id for revision in await self._store.revisions.of_item(item_id)):
                 before, after = ({k: v for k, v in one.items() if k not in _REVISED} for one in (before, after))
             differences += [
-                one.model_copy(update={"what": f"item {item_id}: {one.what}"}) for one in _differences(before, after)
+                difference.model_copy(update={"what": f"item {item_id}: {difference.what}"})
+                for difference in _differences(before, after)
             ]
         return Replay(
-            run_id=run.id, source=run.source, is_identical=not differences, differences=differences,
-            is_briefing_identical=await self._is_briefing_identical(run, store), records=len(rows),
-            shown=len(sites.shown), answers=len(await self._store.evidence.answers(run.id)), replayed=replayed,
-        )  # fmt: skip
+            run_id=run.id,
+            source=run.source,
+            is_identical=not differences,
+            differences=differences,
+            is_briefing_identical=await self._is_briefing_identical(run, store),
+            records=len(rows),
+            shown=len(sites.shown),
+            answers=len(await self._store.evidence.answers(run.id)),
+            replayed=replayed,
+        )
 
     async def _is_briefing_identical(self, run: Run, store: Store) -> bool | None:
         """Whether the briefing of the source for the run's day, written by rule, is the same to the byte."""
@@ -212,7 +232,6 @@ class _RunClock:
         self._end = run.ended_at or self._now
 
     def now(self) -> dt.datetime:
-        """The recorded instant."""
         return self._now
 
     def end(self) -> None:
@@ -227,7 +246,6 @@ class _RunSteps:
         self._clock = clock
 
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
-        """The step's result."""
         del result
         if name == _END:
             self._clock.end()
@@ -246,19 +264,19 @@ def _told(run: WholeRun, *, is_one_go: bool) -> dict[str, Any]:
     """
     told = run.model_dump(mode="json", exclude={"items", "usage", "alarms"})
     sections = {f"section {one['name']} ({number})": one for number, one in enumerate(told.pop("sections"), start=1)}
-    for one in sections.values() if not is_one_go else ():
-        del one["ended"]
+    for section in sections.values() if not is_one_go else ():
+        del section["ended"]
     candidates = {f"candidate {one['url']} in {one['section']}": one for one in told.pop("candidates")}
-    for one in candidates.values():
-        if one["disposition"] == Disposition.SAVED:
-            del one["reason"]  # who saved it: that stands in the item, and here not after an interruption
+    for candidate in candidates.values():
+        if candidate["disposition"] == Disposition.SAVED:
+            del candidate["reason"]  # who saved it: that stands in the item, and here not after an interruption
     return told | sections | candidates
 
 
 async def _item_told(item: Item, store: Store) -> dict[str, Any]:
     claims = [
-        json.dumps([one.kind, one.claim, one.record_id, one.passage], ensure_ascii=False)
-        for one in await store.evidence.claims(item.id or 0)
+        json.dumps([claim.kind, claim.claim, claim.record_id, claim.passage], ensure_ascii=False)
+        for claim in await store.evidence.claims(item.id or 0)
     ]
     text = await store.items.text(item.id or 0)
     return item_wire(item).model_dump(mode="json") | {"claims": sorted(claims), "text": text}

@@ -77,10 +77,10 @@ class RunReport(RunSummary):
         if self.status is RunStatus.SUCCEEDED:
             return None
         if self.status is RunStatus.DEGRADED:
-            return min((one.phase for one in self.fallbacks), key=list(Phase).index, default=None)
+            return min((fallback.phase for fallback in self.fallbacks), key=list(Phase).index, default=None)
         if not self.sections:
             return Phase.NAVIGATE
-        if any(one.ended in (None, SectionEnd.ERROR) for one in self.sections):
+        if any(section.ended in (None, SectionEnd.ERROR) for section in self.sections):
             return Phase.CRAWL
         return Phase.SUMMARISE
 
@@ -94,7 +94,7 @@ class WholeRun(RunReport):
 async def whole_run(run: Run, store: Store) -> WholeRun:
     """A run's report with its ledger."""
     report = await report_of(run, store)
-    names = {one.ordinal: one.name for one in await store.runs.sections(run.id)}
+    names = {section.ordinal: section.name for section in await store.runs.sections(run.id)}
     candidates = [
         CandidateWire(
             section=names.get(row.section, ""), **row.model_dump(include=set(CandidateWire.model_fields) - {"section"})

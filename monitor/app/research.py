@@ -219,9 +219,7 @@ class ResearchDesk(ResearchReading):
         code = "cancelled" if status is ResearchStatus.CANCELLED else "failed"
         told = await self._last_word(await self.row(task_id), code, reason)
         now = self._clock.now()
-        await self._store.research.give_up(
-            task_id, status=status, reason=reason, at=now, executor=executor, told=told
-        )  # fmt: skip
+        await self._store.research.give_up(task_id, status=status, reason=reason, at=now, executor=executor, told=told)
 
     async def _outcome(
         self, research: Research, steps: Steps, log: ResearchLog, event: asyncio.Event
@@ -243,7 +241,7 @@ class ResearchDesk(ResearchReading):
             now = self._clock.now()
             await self._store.research.end(
                 research.id, executor=executor, status=outcome.status, at=now, error=outcome.error
-            )  # fmt: skip
+            )
         return outcome.status
 
     async def _here(
@@ -271,7 +269,7 @@ class ResearchDesk(ResearchReading):
         latest = await self._store.research_events.latest(research.id)
         return last_word(
             research.id, latest, language=research.language, code=code, message=message, at=self._clock.now()
-        )  # fmt: skip
+        )
 
     def _new(self, query: str, config: SearchConfig, options: ResearchOptions, by: str) -> Research:
         query = query.strip()
@@ -279,6 +277,11 @@ class ResearchDesk(ResearchReading):
             raise UsageError(f"A question has 1 to {MOST_CHARS} characters.")
         now = self._clock.now()
         return Research(
-            id=f"r-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", query=query, language=language_of(query),
-            config=config.wire(), options=options.wire(), asked_by=by, created_at=now,
-        )  # fmt: skip
+            id=f"r-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+            query=query,
+            language=language_of(query),
+            config=config.wire(),
+            options=options.wire(),
+            asked_by=by,
+            created_at=now,
+        )

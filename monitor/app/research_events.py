@@ -119,9 +119,13 @@ def last_word(
     """The message with which a research ends that nobody carries out: in the step where it was, without a result."""
     step = StepType(latest.data["stepType"]) if latest else StepType.PLAN
     event = StepEvent(
-        step_id=STEP_IDS[step], step_type=step, status="error", progress=latest.data["progress"] if latest else 0.0,
-        label=LABELS[step][language], payload={"error": {"code": code, "message": message}, "result": None},
-    )  # fmt: skip
+        step_id=STEP_IDS[step],
+        step_type=step,
+        status="error",
+        progress=latest.data["progress"] if latest else 0.0,
+        label=LABELS[step][language],
+        payload={"error": {"code": code, "message": message}, "result": None},
+    )
     return ResearchEvent(task_id=task_id, at=at, data=event.wire())
 
 

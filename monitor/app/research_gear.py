@@ -37,8 +37,6 @@ NewResearchModel = Callable[[str, ResearchOptions], Awaitable[ResearchModel | No
 
 @dataclass(frozen=True, kw_only=True)
 class ResearchGear:
-    """Equips researches."""
-
     store: Store
     settings: Settings
     clock: Clock
@@ -60,15 +58,26 @@ class ResearchGear:
         attempt = await self.store.evidence.next_attempt_of(research.id)
         recorder = self.records.recorder(research_id=research.id, attempt=attempt)
         return ResearchParts(
-            task_id=research.id, query=research.query, language=research.language, config=config, options=options,
-            model=asked.model if asked else None, tokens=asked.tokens if asked else _none,
-            search=gathering.search, notes=tuple(gathering.notes),
+            task_id=research.id,
+            query=research.query,
+            language=research.language,
+            config=config,
+            options=options,
+            model=asked.model if asked else None,
+            tokens=asked.tokens if asked else _none,
+            search=gathering.search,
+            notes=tuple(gathering.notes),
             pages=ResearchPages(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
-            notebook=StoreNotebook(self.store, research.id), bundles=self.bundles, scoring=self.new_scoring(),
-            clock=self.clock, limits=self.settings.research, prompts=await self.new_prompts(),
-            cancel_event=cancel_event, kept_text=_read_once(self.kept_pages.text),
+            notebook=StoreNotebook(self.store, research.id),
+            bundles=self.bundles,
+            scoring=self.new_scoring(),
+            clock=self.clock,
+            limits=self.settings.research,
+            prompts=await self.new_prompts(),
+            cancel_event=cancel_event,
+            kept_text=_read_once(self.kept_pages.text),
             is_plan_approved=research.is_plan_approved,
-        )  # fmt: skip
+        )
 
 
 def language_of(query: str) -> str:

@@ -15,12 +15,10 @@ class StoreNotebook:
         self._task_id = task_id
 
     async def state(self) -> State | None:
-        """What was kept."""
         kept, paragraphs = await self._research.notebook(self._task_id)
         return None if kept is None else State.model_validate({**kept, "paragraphs": paragraphs})
 
     async def keep_plan(self, state: State) -> None:
-        """Keep title and paragraphs."""
         kept, paragraphs = as_kept(state)
         await self._research.keep_plan(self._task_id, kept, paragraphs)
 
@@ -30,15 +28,12 @@ class StoreNotebook:
         await self._research.keep_paragraph(self._task_id, paragraph.order, data)
 
     async def output(self, step: StepType) -> dict[str, Any] | None:
-        """What a finished step gave."""
         return await self._research.output(self._task_id, str(step))
 
     async def keep_output(self, step: StepType, output: dict[str, Any]) -> None:
-        """Keep what a step gave."""
         await self._research.keep_output(self._task_id, str(step), output)
 
     async def remark(self) -> str:
-        """The latest remark."""
         return await self._research.latest_remark(self._task_id)
 
 

@@ -72,12 +72,19 @@ class ResearchPages:
         record = await self._store.evidence.record(next(reversed(item.evidence), ""))
         is_kept = record is not None and record.stored_at is not None
         return Page(
-            url=address, final_url=record.final_url if record and is_kept else item.url, title=item.title, text=text,
-            published_on=item.date or item.page_date, date_source=item.date_source, language=item.language,
-            issuer=item.issuer, document_number=item.document_number,
+            url=address,
+            final_url=record.final_url if record and is_kept else item.url,
+            title=item.title,
+            text=text,
+            published_on=item.date or item.page_date,
+            date_source=item.date_source,
+            language=item.language,
+            issuer=item.issuer,
+            document_number=item.document_number,
             fetched_at=record.fetched_at if record else item.first_seen,
-            sha256=record.sha256 if record else None, record=record.id if record and is_kept else None,
-        )  # fmt: skip
+            sha256=record.sha256 if record else None,
+            record=record.id if record and is_kept else None,
+        )
 
     async def _document(self, page: Page) -> Page:
         with tempfile.TemporaryDirectory(prefix="monitor-research-") as folder:

@@ -19,8 +19,8 @@ def plan_anew(state: State, title: str, paragraphs: Sequence[PlanParagraph], *, 
     `UsageError` where it has no paragraph, more than `most`, or one without a title.
     """
     kept = [
-        PlanParagraph(title=one.title.strip()[:_TITLE_CHARS], content=one.content.strip()[:_CONTENT_CHARS])
-        for one in paragraphs
+        PlanParagraph(title=paragraph.title.strip()[:_TITLE_CHARS], content=paragraph.content.strip()[:_CONTENT_CHARS])
+        for paragraph in paragraphs
     ]
     if not 0 < len(kept) <= most or not all(one.title for one in kept):
         raise UsageError(f"A plan has 1 to {most} paragraphs, each with a title.")
@@ -30,7 +30,7 @@ def plan_anew(state: State, title: str, paragraphs: Sequence[PlanParagraph], *, 
 def output_of(state: State, output: dict[str, Any]) -> dict[str, Any]:
     """What the plan's step gave, as a person left it."""
     plan = Plan.model_validate(output["result"])
-    paragraphs = [PlanParagraph(title=one.title, content=one.content) for one in state.paragraphs]
+    paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
     if (plan.metadata.report_title, plan.metadata.paragraphs) != (state.report_title, paragraphs):
         plan.content = "\n".join(f"{number}. {one.title}: {one.content}" for number, one in enumerate(paragraphs, 1))
         plan.metadata.report_title, plan.metadata.paragraphs = state.report_title, paragraphs
@@ -41,8 +41,11 @@ def output_of(state: State, output: dict[str, Any]) -> dict[str, Any]:
 def approval(research: Research, output: dict[str, Any], *, progress: float, at: dt.datetime) -> ResearchEvent:
     """The message that tells the plan by which it goes on."""
     event = StepEvent(
-        step_id=STEP_IDS[StepType.PLAN], step_type=StepType.PLAN, status="complete", progress=progress,
+        step_id=STEP_IDS[StepType.PLAN],
+        step_type=StepType.PLAN,
+        status="complete",
+        progress=progress,
         label=LABELS[StepType.PLAN][research.language],
         payload={"result": output["result"], "metadata": output["told"]},
-    )  # fmt: skip
+    )
     return ResearchEvent(task_id=research.id, at=at, data=event.wire())

@@ -37,8 +37,6 @@ class NotePage(KeptPage):
 
 
 class ResearchReading:
-    """Shows researches."""
-
     def __init__(self, *, store: Store, pages: KeptPages, settings: Settings) -> None:
         self._store = store
         self._pages = pages
@@ -95,10 +93,16 @@ class ResearchReading:
         if view.report is None:
             raise Conflict(f"The research {task_id} has no report yet: it is {view.status}.")
         return report_document(
-            view.report, query=view.query, notes=view.notes, bases=view.bases, score=view.score,
-            blueprint=view.blueprint, language=view.language, citation_url=citation_url or self._noted_at(research.id),
+            view.report,
+            query=view.query,
+            notes=view.notes,
+            bases=view.bases,
+            score=view.score,
+            blueprint=view.blueprint,
+            language=view.language,
+            citation_url=citation_url or self._noted_at(research.id),
             written_at=view.ended_at,
-        )  # fmt: skip
+        )
 
     async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
         """The history, newest first, of those whose question holds the text; `after` the last row that was shown."""
@@ -112,7 +116,9 @@ class ResearchReading:
     async def _as_read(self, task_id: str, note: Note, basis: NoteBasis, passage: str) -> KeptPage | None:
         """What of a page was read, from the paragraphs that took it up."""
         state = await StoreNotebook(self._store, task_id).state()
-        entries = [entry for one in state.paragraphs for entry in one.research.search_history] if state else []
+        entries = (
+            [entry for paragraph in state.paragraphs for entry in paragraph.research.search_history] if state else []
+        )
         entry = next((one for one in entries if one.url == note.source_url and passage in one.content), None)
         return None if entry is None else _of_entry(entry, basis, passage)
 
@@ -120,7 +126,17 @@ class ResearchReading:
 def _of_entry(entry: SearchEntry, basis: NoteBasis, passage: str) -> KeptPage:
     start = entry.content.find(passage) if passage else -1
     return KeptPage(
-        title=basis.title, passage=passage, record="", url=entry.url, final_url=entry.url, way=Way.HTTP, status=None,
-        fetched_at=entry.timestamp.astimezone(dt.UTC), sha256=None, text=entry.content, is_cut=True,
-        start=start if start >= 0 else None, end=start + len(passage) if start >= 0 else None,
-    )  # fmt: skip
+        title=basis.title,
+        passage=passage,
+        record="",
+        url=entry.url,
+        final_url=entry.url,
+        way=Way.HTTP,
+        status=None,
+        fetched_at=entry.timestamp.astimezone(dt.UTC),
+        sha256=None,
+        text=entry.content,
+        is_cut=True,
+        start=start if start >= 0 else None,
+        end=start + len(passage) if start >= 0 else None,
+    )

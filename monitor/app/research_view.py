@@ -83,7 +83,6 @@ class ResearchView(Wire):
 
 
 def summary_of(row: ResearchRow) -> ResearchSummary:
-    """A row of the history."""
     named = {name: getattr(row, name) for name in ResearchSummary.model_fields if name in row._fields}
     score = None if row.score is None else Score.model_validate(row.score)
     return ResearchSummary(**named | {"score": score}, task_id=row.id)
@@ -100,18 +99,24 @@ def view_of(research: Research, latest: ResearchEvent | None, usage: Usage) -> R
     documents = (one.metadata for one in (plan, found, blueprint, report) if one is not None)
     same = set(ResearchView.model_fields) & set(Research.model_fields) - {"config", "options"}
     return ResearchView(
-        **research.model_dump(include=same), task_id=research.id,
-        config=SearchConfig.model_validate(research.config), options=ResearchOptions.model_validate(research.options),
-        progress=float(latest.data["progress"]) if latest else 0.0, plan=plan, notes=found.notes if found else [],
-        bases=bases_of(outputs), blueprint=blueprint, report=report,
-        score=None if score is None else Score.model_validate(score), usage=_usage(usage),
+        **research.model_dump(include=same),
+        task_id=research.id,
+        config=SearchConfig.model_validate(research.config),
+        options=ResearchOptions.model_validate(research.options),
+        progress=float(latest.data["progress"]) if latest else 0.0,
+        plan=plan,
+        notes=found.notes if found else [],
+        bases=bases_of(outputs),
+        blueprint=blueprint,
+        report=report,
+        score=None if score is None else Score.model_validate(score),
+        usage=_usage(usage),
         warnings=_warnings(documents),
-    )  # fmt: skip
+    )
 
 
 def bases_of(outputs: Mapping[str, Any]) -> list[NoteBasis]:
-    """Where each note is from."""
-    return [NoteBasis.model_validate(one) for one in outputs.get(StepType.DEEP_SEARCH, {}).get("bases", [])]
+    return [NoteBasis.model_validate(output) for output in outputs.get(StepType.DEEP_SEARCH, {}).get("bases", [])]
 
 
 def _result(kind: Any, outputs: Mapping[str, Any], step: StepType) -> Any:

@@ -88,14 +88,18 @@ class RunDesk:
         latest = await store.live.latest(run_id)
         run = await self.get(run_id)
         return RunPicture(
-            run=run, told=(latest and latest.id) or 0, phase=await store.live.latest(run_id, EventKind.PHASE),
+            run=run,
+            told=(latest and latest.id) or 0,
+            phase=await store.live.latest(run_id, EventKind.PHASE),
             sections=await store.runs.sections(run_id),
-            ledger=await store.history.ledger(run_id), unseen=await store.runs.unseen(run_id),
+            ledger=await store.history.ledger(run_id),
+            unseen=await store.runs.unseen(run_id),
             fallbacks=await store.runs.fallbacks(run_id),
-            items=await store.items.for_run(run_id), usage=await store.usage.for_run(run_id),
+            items=await store.items.for_run(run_id),
+            usage=await store.usage.for_run(run_id),
             calls=await store.history.latest_calls(run_id, limit=MOST_CALLS),
             alarms=await store.alarms.list(run_id=run_id),
-        )  # fmt: skip
+        )
 
     async def candidates(
         self, run_id: str, wanted: CandidateFilter, *, after: CandidateKey | None = None, limit: int = 50

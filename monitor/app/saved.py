@@ -17,8 +17,6 @@ class SavedPage(KeptPage):
 
 
 class SavedPageDesk:
-    """Shows what items rest on."""
-
     def __init__(self, *, store: Store, pages: KeptPages) -> None:
         self._store = store
         self._pages = pages
@@ -44,7 +42,7 @@ class SavedPageDesk:
     async def _claim(self, item_id: int, number: int | None) -> Claim | None:
         claims = await self._store.evidence.claims(item_id)
         if number is None:
-            return next((one for one in claims if one.kind is ClaimKind.PAGE), None)
+            return next((claim for claim in claims if claim.kind is ClaimKind.PAGE), None)
         if not 1 <= number <= len(claims):
             raise NotFound(f"The item {item_id} has no claim {number}; its evidence counts {len(claims)}.")
         return claims[number - 1]

@@ -30,7 +30,6 @@ class Seal:
         self._made: dict[str, Fernet] = {}
 
     def seal(self, secret: str) -> str:
-        """The secret, encrypted."""
         return self._fernet(may_make=True).encrypt(secret.encode()).decode()
 
     def unseal(self, sealed: str) -> str:

@@ -118,11 +118,16 @@ class SourceForm(SourceFields):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"name": "国家能源局", "url": "https://www.nea.gov.cn/", "focus_areas": ["政策", "通知"],
-                 "schedule": "0 7 * * 1-5", "tags": ["能源"]},
+                {
+                    "name": "国家能源局",
+                    "url": "https://www.nea.gov.cn/",
+                    "focus_areas": ["政策", "通知"],
+                    "schedule": "0 7 * * 1-5",
+                    "tags": ["能源"],
+                },
             ]
         }
-    )  # fmt: skip
+    )
 
     name: Name = Field(max_length=200)
 

@@ -44,7 +44,6 @@ class SourceDesk:
         self._timezone = timezone
 
     async def all(self, *, only_enabled: bool = False, tag: str | None = None) -> list[Source]:
-        """All sources, newest first."""
         return await self._store.sources.list(only_enabled=only_enabled, tag=tag)
 
     async def get(self, name: str) -> Source:
@@ -63,7 +62,6 @@ class SourceDesk:
         return source
 
     async def add(self, values: Mapping[str, Any]) -> Source:
-        """A new source."""
         return await self._store.sources.add(self._made(values))
 
     def drafted(self, values: Mapping[str, Any], *, of: Source | None = None) -> Source:
@@ -99,7 +97,7 @@ class SourceDesk:
             raise UsageError("Write the tag.")
 
         def changed(source: Source) -> dict[str, Any]:
-            others = [one for one in source.tags if one != word]
+            others = [tag for tag in source.tags if tag != word]
             if is_on:
                 return {} if word in source.tags else {"tags": [*others, word]}
             return {"tags": others}

@@ -66,9 +66,14 @@ class RunSearch:
             first, *others = answer.errors
             return Results(notes=[*gathering.notes, *map(_told, others)], error=first)
         bundle = pack(
-            answer, task_id=self._run_id, query_id=query_id, query=query, intent=_INTENT, scoring=self._scoring,
+            answer,
+            task_id=self._run_id,
+            query_id=query_id,
+            query=query,
+            intent=_INTENT,
+            scoring=self._scoring,
             executed_at=self._clock.now(),
-        )  # fmt: skip
+        )
         if self._folder is not None:
             await asyncio.to_thread(self._folder.write, bundle)
         return Results(bundle=bundle, notes=[*gathering.notes, *map(_told, answer.errors)])
@@ -93,7 +98,9 @@ class RecordedSearch:
     async def _notes(self, query: SearchQuery) -> list[str]:
         """What the run said about this search."""
         return [
-            one.reason for one in await self._store.runs.fallbacks(self._run_id) if one.where == address_of(query.text)
+            fallback.reason
+            for fallback in await self._store.runs.fallbacks(self._run_id)
+            if fallback.where == address_of(query.text)
         ]
 
 

@@ -41,8 +41,6 @@ class StorageWire(BaseModel):
 
 
 class StorageDesk:
-    """Tells where the data lies."""
-
     def __init__(self, *, settings: Settings) -> None:
         self._settings = settings
 
@@ -55,15 +53,19 @@ class StorageDesk:
         return StorageWire(
             database=address.shown,
             database_bytes=file.stat().st_size if file is not None and file.exists() else None,
-            data_dir=str(settings.data_dir), evidence=masked(settings.storage_url), folders=folders, is_whole=is_whole,
-            free_bytes=free_bytes(settings.data_dir), retention_days=settings.work.retention_days,
-        )  # fmt: skip
+            data_dir=str(settings.data_dir),
+            evidence=masked(settings.storage_url),
+            folders=folders,
+            is_whole=is_whole,
+            free_bytes=free_bytes(settings.data_dir),
+            retention_days=settings.work.retention_days,
+        )
 
 
 def _folders(root: Path) -> tuple[list[FolderSize], bool]:
     until = time.monotonic() + _PATIENCE_S
     found, is_whole = [], True
-    for folder in sorted(one for one in root.iterdir() if one.is_dir()) if root.is_dir() else []:
+    for folder in sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []:
         files = size = 0
         for place, _, names in os.walk(folder):
             for name in names:

@@ -219,33 +219,60 @@ class SweepDesk:
         """A run on record that a person asked for: queued, or in the hands of this process."""
         now = self._clock.now()
         run = Run(
-            id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}", source_id=source.id, source=source.name,
-            planned_at=now, since=since, until=until, executor=executor, started_at=now if executor else None,
+            id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
+            source_id=source.id,
+            source=source.name,
+            planned_at=now,
+            since=since,
+            until=until,
+            executor=executor,
+            started_at=now if executor else None,
             status=RunStatus.RUNNING if executor else RunStatus.QUEUED,
-        )  # fmt: skip
+        )
         await store.runs.create(run)
         return run
 
     async def _here(
-        self, store: Store, run: Run, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *,
+        self,
+        store: Store,
+        run: Run,
+        on_progress: ProgressCallback | None,
+        cancel_event: asyncio.Event | None,
+        *,
         trial: Gear | None = None,
-    ) -> RunReport:  # fmt: skip
+    ) -> RunReport:
         source = await store.sources.by_id(run.source_id or 0)
         if source is not None:
             try:
                 await self._carry_out(
-                    store, run, source, run.since, run.until, self._steps, on_progress, cancel_event,
+                    store,
+                    run,
+                    source,
+                    run.since,
+                    run.until,
+                    self._steps,
+                    on_progress,
+                    cancel_event,
                     trial=trial,
-                )  # fmt: skip
+                )
             except asyncio.CancelledError:
                 await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self._clock.now())
                 raise
         return await report_of(await store.runs.get(run.id) or run, store)
 
     async def _carry_out(
-        self, store: Store, run: Run, source: Source, since: dt.date | None, until: dt.date | None, steps: Steps,
-        on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None, *, trial: Gear | None = None,
-    ) -> RunStatus:  # fmt: skip
+        self,
+        store: Store,
+        run: Run,
+        source: Source,
+        since: dt.date | None,
+        until: dt.date | None,
+        steps: Steps,
+        on_progress: ProgressCallback | None,
+        cancel_event: asyncio.Event | None,
+        *,
+        trial: Gear | None = None,
+    ) -> RunStatus:
         is_trial = trial is not None
         gear = trial or await self._recording.gear(run, store, is_trial=False)
 
@@ -265,12 +292,21 @@ class SweepDesk:
         _log.info("run begins", run=run.id, source=source.name)
         with belonging_to(run=run.id, source=source.name), tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
             parts = Parts(
-                store=store, loader=gear.loader, documents=self._documents, steps=steps, clock=self._clock,
-                model=gear.model, linker=gear.linker, limits=self._settings.sweep, folder=Path(folder),
+                store=store,
+                loader=gear.loader,
+                documents=self._documents,
+                steps=steps,
+                clock=self._clock,
+                model=gear.model,
+                linker=gear.linker,
+                limits=self._settings.sweep,
+                folder=Path(folder),
                 prompts=gear.prompts,
-                results=self._standing.of_run(run.id, is_trial=is_trial), on_progress=on_progress,
-                cancel_event=event, is_trial=is_trial,
-            )  # fmt: skip
+                results=self._standing.of_run(run.id, is_trial=is_trial),
+                on_progress=on_progress,
+                cancel_event=event,
+                is_trial=is_trial,
+            )
             try:
                 start = await steps.run("begin", Start, begin)
                 work = sweep(run, source, window=start.window, today=start.today, parts=parts)
@@ -294,7 +330,11 @@ class SweepDesk:
         self, run_id: str, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None
     ) -> RunReport:
         await end_of(
-            run_id, store=self._store, clock=self._clock, is_served=self.is_served, on_progress=on_progress,
+            run_id,
+            store=self._store,
+            clock=self._clock,
+            is_served=self.is_served,
+            on_progress=on_progress,
             cancel_event=cancel_event,
-        )  # fmt: skip
+        )
         return await self.report(run_id)

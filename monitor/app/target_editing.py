@@ -22,12 +22,15 @@ class TargetForm(BaseModel):
         json_schema_extra={
             "examples": [
                 {
-                    "url": "smtps://user:password@mail.example.org", "sender": "Monitor <monitor@example.org>",
-                    "to": ["analysts@example.org"], "schedule": "30 7 * * 1-5", "formats": ["docx"],
+                    "url": "smtps://user:password@mail.example.org",
+                    "sender": "Monitor <monitor@example.org>",
+                    "to": ["analysts@example.org"],
+                    "schedule": "30 7 * * 1-5",
+                    "formats": ["docx"],
                 }
             ]
         },
-    )  # fmt: skip
+    )
 
     url: str | None = Field(default=None, max_length=2000)
     secret: str | None = Field(default=None, max_length=4000, description="A webhook's: what signs.")
@@ -64,7 +67,7 @@ class TargetEditing:
 
     def get(self, name: str) -> TargetSettings:
         """The target of that name; `NotFound` where there is none."""
-        found = next((one for one in self._targets if one.name == name), None)
+        found = next((target for target in self._targets if target.name == name), None)
         if found is None:
             raise NotFound(f"There is no target {name!r}; there are {', '.join(one.name for one in self._targets)}.")
         return found
@@ -72,7 +75,7 @@ class TargetEditing:
     async def add(self, name: str, form: TargetForm, *, by: str) -> TargetChange:
         """A new target; `Refused` says by field what is wrong, `Conflict` where the name is taken."""
         await self._configuring.follow()
-        if any(one.name == name for one in self._targets):
+        if any(target.name == name for target in self._targets):
             raise Conflict(f"There is a target {name!r} already: choose another name.")
         made = self._made(name, form, None)
         await self._store([*self._targets, made], form, made, by)
@@ -83,14 +86,16 @@ class TargetEditing:
         await self._configuring.follow()
         known = self.get(name)
         made = self._made(name, form, known)
-        await self._store([made if one.name == name else one for one in self._targets], form, made, by)
+        await self._store([made if target.name == name else target for target in self._targets], form, made, by)
         return TargetChange(name=name, before=_shown(known), after=_shown(made))
 
     async def remove(self, name: str, *, by: str) -> TargetChange:
         """No delivery goes there any more; the log keeps those that did."""
         await self._configuring.follow()
         known = self.get(name)
-        await self._configuring.change({_PATH: _dumped(one for one in self._targets if one.name != name)}, by=by)
+        await self._configuring.change(
+            {_PATH: _dumped(target for target in self._targets if target.name != name)}, by=by
+        )
         return TargetChange(name=name, before=_shown(known), after=None)
 
     @property
@@ -108,7 +113,10 @@ class TargetEditing:
         except ValidationError as error:
             complaints = {str(one["loc"][0]) if one["loc"] else "": one for one in reversed(error.errors())}
             raise Refused(
-                {field: reason_of(one, is_told=field != "url", has_place=False) for field, one in complaints.items()}
+                {
+                    field: reason_of(complaint, is_told=field != "url", has_place=False)
+                    for field, complaint in complaints.items()
+                }
             ) from None
 
     async def _store(self, targets: list[TargetSettings], form: TargetForm, made: TargetSettings, by: str) -> None:
@@ -125,7 +133,7 @@ def _variable_for(name: str) -> str:
 
 
 def _dumped(targets: Any) -> list[dict[str, Any]]:
-    return [one.model_dump(mode="json", exclude_unset=True) for one in targets]
+    return [target.model_dump(mode="json", exclude_unset=True) for target in targets]
 
 
 def _shown(target: TargetSettings) -> dict[str, Any]:

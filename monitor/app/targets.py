@@ -49,7 +49,6 @@ class TargetDesk:
         self._clock = clock
 
     def names(self) -> list[str]:
-        """Their names alone."""
         return [target.name for target in self._dispatch.targets]
 
     async def list(self) -> list[TargetWire]:
@@ -62,9 +61,13 @@ class TargetDesk:
         last = await self._deliveries.list(target=target.name, limit=1)
         fields = target.model_dump(include=set(TargetWire.model_fields) - {"timezone"})
         return TargetWire(
-            **fields, channel=_channel(target), address=target.shown, timezone=zone, next_at=next_at,
+            **fields,
+            channel=_channel(target),
+            address=target.shown,
+            timezone=zone,
+            next_at=next_at,
             last=next(iter(last), None),
-        )  # fmt: skip
+        )
 
 
 def _channel(target: TargetSettings) -> str:

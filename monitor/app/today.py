@@ -44,8 +44,6 @@ _MOST_DELIVERIES = 20
 
 
 class Matter(StrEnum):
-    """What somebody should see to."""
-
     NO_WORKER = "no_worker"
     DISK_LOW = "disk_low"
     BUDGET_SPENT = "budget_spent"
@@ -153,13 +151,19 @@ class TodayDesk:
         )
         unread, places = await outlook.unread(today.begin, _MOST_PLACES)
         return Today(
-            day=today.date, since=since, last_visit_at=last, new=sum(one.count for one in tiers), tiers=tiers,
-            items=await self._shown(found, person, last), new_by_day=await outlook.new_by_day(days),
+            day=today.date,
+            since=since,
+            last_visit_at=last,
+            new=sum(tier.count for tier in tiers),
+            tiers=tiers,
+            items=await self._shown(found, person, last),
+            new_by_day=await outlook.new_by_day(days),
             ran=_ran(runs, pulse, unread),
             attention=await self._attention(today, sources, pulse, places),
-            sources=len(sources), enabled=sum(one.is_enabled for one in sources),
+            sources=len(sources),
+            enabled=sum(source.is_enabled for source in sources),
             has_run=any(one.has_run for one in sources),
-        )  # fmt: skip
+        )
 
     async def _last_sitting(self, person: str, now: dt.datetime, *, is_kept: bool) -> dt.datetime | None:
         """When the sitting before this one ended; None for a first one, and for a program."""
@@ -178,11 +182,13 @@ class TodayDesk:
         starred = await self._store.marks.starred(person, [item.id or 0 for item, _ in folded])
         return [
             NewItem(
-                **dict(item_wire(item)), others=others, starred=item.id in starred,
+                **dict(item_wire(item)),
+                others=others,
+                starred=item.id in starred,
                 is_fresh=last is not None and item.first_seen >= last,
             )
             for item, others in folded
-        ]  # fmt: skip
+        ]
 
     async def _attention(
         self,
@@ -200,7 +206,7 @@ class TodayDesk:
         matters += _of_alarms(alarms, sources)
         matters += _of_failing(sources, alarms)
         matters += [_of_delivery(one) for one in failed if one.planned_at >= today.begin - _DELIVERIES_OF]
-        told = {one.source for one in matters if one.matter is Matter.FAILING or one.alarm in _SAYS_WHY}
+        told = {matter.source for matter in matters if matter.matter is Matter.FAILING or matter.alarm in _SAYS_WHY}
         return matters + _of_unread(places, sources, told)
 
 
@@ -220,14 +226,20 @@ def _ran(runs: Sequence[LastRun], pulse: Pulse, unread: int) -> Ran:
         return sum(run.status is status for run in runs)
 
     return Ran(
-        sources=len(runs), read=ended(RunStatus.SUCCEEDED), partly=ended(RunStatus.DEGRADED),
-        failed=ended(RunStatus.FAILED), unread=unread, waiting=pulse.queued, running=pulse.running,
-        waits_since=pulse.oldest_queued_at, baselines=[run.source for run in runs if run.is_baseline],
-    )  # fmt: skip
+        sources=len(runs),
+        read=ended(RunStatus.SUCCEEDED),
+        partly=ended(RunStatus.DEGRADED),
+        failed=ended(RunStatus.FAILED),
+        unread=unread,
+        waiting=pulse.queued,
+        running=pulse.running,
+        waits_since=pulse.oldest_queued_at,
+        baselines=[run.source for run in runs if run.is_baseline],
+    )
 
 
 def _nobody_works(sources: Sequence[WatchedSource], pulse: Pulse) -> list[Attention]:
-    is_needed = pulse.queued or any(one.is_enabled and one.is_planned for one in sources)
+    is_needed = pulse.queued or any(source.is_enabled and source.is_planned for source in sources)
     return [Attention(matter=Matter.NO_WORKER, count=pulse.queued)] if is_needed else []
 
 
@@ -243,47 +255,64 @@ def _budget(tokens: int, budget: int | None) -> list[Attention]:
 
 
 def _of_alarms(alarms: Sequence[AlarmNote], sources: Sequence[WatchedSource]) -> list[Attention]:
-    ids = {one.name: one.id for one in sources}
+    ids = {source.name: source.id for source in sources}
     return [
         Attention(
-            matter=Matter.ALARM, source=one.source, source_id=ids.get(one.source), section=one.section, alarm=one.kind,
-            run_id=one.run_id, message=one.message, at=one.raised_at,
+            matter=Matter.ALARM,
+            source=alarm.source,
+            source_id=ids.get(alarm.source),
+            section=alarm.section,
+            alarm=alarm.kind,
+            run_id=alarm.run_id,
+            message=alarm.message,
+            at=alarm.raised_at,
         )
-        for one in alarms
-    ]  # fmt: skip
+        for alarm in alarms
+    ]
 
 
 def _of_failing(sources: Sequence[WatchedSource], alarms: Sequence[AlarmNote]) -> list[Attention]:
     """The sources whose last run failed, as far as no alarm says so already."""
-    said = {one.source for one in alarms if one.kind is AlarmKind.FAILING and not one.section}
+    said = {alarm.source for alarm in alarms if alarm.kind is AlarmKind.FAILING and not alarm.section}
     return [
         Attention(
-            matter=Matter.FAILING, source=one.name, source_id=one.id, count=one.consecutive_failures,
-            message=one.last_error or "",
+            matter=Matter.FAILING,
+            source=source.name,
+            source_id=source.id,
+            count=source.consecutive_failures,
+            message=source.last_error or "",
         )
-        for one in sources
-        if one.is_enabled and one.consecutive_failures > 0 and one.name not in said
-    ]  # fmt: skip
+        for source in sources
+        if source.is_enabled and source.consecutive_failures > 0 and source.name not in said
+    ]
 
 
 def _of_delivery(delivery: Delivery) -> Attention:
     return Attention(
-        matter=Matter.DELIVERY, target=delivery.target, message=delivery.last_error or "", at=delivery.planned_at,
+        matter=Matter.DELIVERY,
+        target=delivery.target,
+        message=delivery.last_error or "",
+        at=delivery.planned_at,
         count=delivery.attempts,
-    )  # fmt: skip
+    )
 
 
 def _of_unread(places: Sequence[UnreadPlace], sources: Sequence[WatchedSource], told: set[str]) -> list[Attention]:
     """What was not read, source by source, but for those that are told of as failing."""
-    ids = {one.name: one.id for one in sources}
+    ids = {source.name: source.id for source in sources}
     by_source: dict[str, list[UnreadPlace]] = {}
     for place in places:
         if place.source not in told:
             by_source.setdefault(place.source, []).append(place)
     return [
         Attention(
-            matter=Matter.UNREAD, source=name, source_id=ids.get(name), section=some[0].section,
-            run_id=some[0].run_id, count=len(some), message=some[0].reason,
+            matter=Matter.UNREAD,
+            source=name,
+            source_id=ids.get(name),
+            section=some[0].section,
+            run_id=some[0].run_id,
+            count=len(some),
+            message=some[0].reason,
         )
         for name, some in by_source.items()
-    ]  # fmt: skip
+    ]

@@ -68,16 +68,21 @@ class TokenDesk:
             _check_maker(by, wanted, chosen)
         token, now = secrets.token_urlsafe(32), self._clock.now()
         row = Token(
-            name=name, hash=_hash(token), role=wanted, scopes=[str(scope) for scope in chosen], created_at=now,
-            created_by="" if by is None else by.name, expires_at=None if days is None else now + dt.timedelta(days),
-        )  # fmt: skip
+            name=name,
+            hash=_hash(token),
+            role=wanted,
+            scopes=[str(scope) for scope in chosen],
+            created_at=now,
+            created_by="" if by is None else by.name,
+            expires_at=None if days is None else now + dt.timedelta(days),
+        )
         if not await self._store.tokens.put(row, may_replace=by is None):
             raise Conflict(f"There is a token or a person named {name!r} already: take another name.")
         return token
 
     async def all(self, *, of: str | None = None) -> list[Token]:
         """All tokens, newest first, or those that a person made."""
-        return [one for one in await self._store.tokens.all() if of is None or one.created_by == of]
+        return [token for token in await self._store.tokens.all() if of is None or token.created_by == of]
 
     async def of(self, token: str) -> Token | None:
         """Whose token this is; None where it is nobody's, has expired, or who made it was shut out.

@@ -56,14 +56,18 @@ async def trial_of(report: RunReport, store: Store, *, source: Source, home: Pag
         tried = TriedCandidate(candidate=candidate, disposition=row.disposition, reason=row.reason)
         rows.setdefault(row.section, []).append(tried)
     return Trial(
-        source=report.source, kind=source.kind, title=site_name(home.site or home.title) if home is not None else "",
-        status=report.status, error=report.error, would_save=report.coverage.saved,
+        source=report.source,
+        kind=source.kind,
+        title=site_name(home.site or home.title) if home is not None else "",
+        status=report.status,
+        error=report.error,
+        would_save=report.coverage.saved,
         sections=[
-            TriedSection(name=one.name, url=one.url, ended=one.ended, candidates=rows.get(ordinal, []))
-            for ordinal, one in enumerate(report.sections)
+            TriedSection(name=section.name, url=section.url, ended=section.ended, candidates=rows.get(ordinal, []))
+            for ordinal, section in enumerate(report.sections)
         ],
-        fallbacks=[one.model_dump(mode="json") for one in report.fallbacks],
-    )  # fmt: skip
+        fallbacks=[fallback.model_dump(mode="json") for fallback in report.fallbacks],
+    )
 
 
 def looks_like_feed(page: Page) -> bool:

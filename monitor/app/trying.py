@@ -29,8 +29,6 @@ _log = logger_of("trials")
 
 
 class TrialState(StrEnum):
-    """How a trial stands."""
-
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
@@ -109,9 +107,13 @@ class TrialDesk:
         stored = await self._sources.by_id(source_id) if source_id is not None else None
         source = self._sources.drafted(values, of=stored)
         report = TrialReport(
-            id=secrets.token_urlsafe(12), state=TrialState.WAITING, by=person, started_at=self._clock.now(),
-            values=self._sources.values_of(source), source_id=source_id,
-        )  # fmt: skip
+            id=secrets.token_urlsafe(12),
+            state=TrialState.WAITING,
+            by=person,
+            started_at=self._clock.now(),
+            values=self._sources.values_of(source),
+            source_id=source_id,
+        )
         work = self._works[report.id] = _Work(report=report)
         work.task = asyncio.create_task(self._carry_out(work, source, finds_kind=finds_kind))
         return report

@@ -126,9 +126,10 @@ class WatchList:
         return SourceList(
             sources=[self._wire(one, around) for one in rest[:limit]],
             after=rest[limit - 1].id if len(rest) > limit else None,
-            states=dict(Counter(states.values())), tags=sorted({tag for one in newest for tag in one.tags}),
+            states=dict(Counter(states.values())),
+            tags=sorted({tag for one in newest for tag in one.tags}),
             total=len(of_state),
-        )  # fmt: skip
+        )
 
     async def one(self, source_id: int) -> SourceWire:
         """The source of that number, or `NotFound`."""
@@ -142,9 +143,12 @@ class WatchList:
     def _wire(self, source: Source, around: _Circumstances) -> SourceWire:
         rest = self._rest(source)
         told = {
-            "state": self._state(source, around), "resting_until": rest, "next_run_at": self._next_run(source, rest),
-            "run_id": around.runs.get(source.id or 0), "open_alarms": around.alarms[source.name],
-        }  # fmt: skip
+            "state": self._state(source, around),
+            "resting_until": rest,
+            "next_run_at": self._next_run(source, rest),
+            "run_id": around.runs.get(source.id or 0),
+            "open_alarms": around.alarms[source.name],
+        }
         return SourceWire.model_validate(source.model_dump() | told)
 
     def _state(self, source: Source, around: _Circumstances) -> SourceState:
@@ -186,4 +190,4 @@ def _following(sources: Sequence[Source], after: int | None) -> Sequence[Source]
     """Those after the one of that number; it may be gone, so that numbers, which rise with time, decide."""
     if after is None:
         return sources
-    return [one for one in sources if (one.id or 0) < after]
+    return [source for source in sources if (source.id or 0) < after]

@@ -163,13 +163,15 @@ def read_lines(read: ReadItem) -> Iterable[str]:
     """One item with its evidence and its text."""
     yield from found_lines([read.item.model_copy(update={"snippet": ""})])
     yield f"The summary is by {read.item.summary_by}." if read.item.summary else "There is no summary."
-    problems = {one.id: one.problem for one in read.records}
+    problems = {record.id: record.problem for record in read.records}
     yield f"Evidence: {len(read.evidence)} statements." if read.evidence else "No evidence was kept."
     for one in read.evidence:
         yield f"- {one.kind}, record {one.record}{' (lost or changed)' if problems.get(one.record) else ''}"
         yield f"> {one.claim}"
         yield f"> {one.passage or '(the whole page)'}"
-    yield from ([f"Revisions, newest first: {len(read.revisions)}", *(f"> {one}" for one in read.revisions)][: 1 + 20])
+    yield from (
+        [f"Revisions, newest first: {len(read.revisions)}", *(f"> {revision}" for revision in read.revisions)][: 1 + 20]
+    )
     yield "The text of the page" + (", cut:" if read.has_more_text else ":") if read.text else "No text is kept."
     yield from (f"> {line}" for line in read.text.splitlines())
 
@@ -179,21 +181,23 @@ def source_lines(found: SourceLines) -> Iterable[str]:
     yield f"{found.total} sources" + (
         f", the newest {len(found.sources)}:" if found.total > len(found.sources) else ":"
     )
-    for one in found.sources:
-        state = one.state if one.enabled else "disabled"
-        yield f"- {one.name} ({one.kind}, {state}, {one.open_alarms} alarms) {one.url}"
-        if one.last_error:
-            yield f"> {one.last_error}"
+    for source in found.sources:
+        state = source.state if source.enabled else "disabled"
+        yield f"- {source.name} ({source.kind}, {state}, {source.open_alarms} alarms) {source.url}"
+        if source.last_error:
+            yield f"> {source.last_error}"
 
 
 def run_told(report: RunReport) -> RunTold:
     """A run as it is answered."""
     return RunTold(
         **report.model_dump(include={"run_id", "source", "status", "error", "started_at", "ended_at"}),
-        fallbacks=[one_line(f"{one.phase}, {one.where}: {one.reason}") for one in report.fallbacks],
-        sections=[one_line(f"{one.name}: {one.ended}, {one.candidates} candidates") for one in report.sections],
+        fallbacks=[one_line(f"{fallback.phase}, {fallback.where}: {fallback.reason}") for fallback in report.fallbacks],
+        sections=[
+            one_line(f"{section.name}: {section.ended}, {section.candidates} candidates") for section in report.sections
+        ],
         coverage={name: value if isinstance(value, int) else len(value) for name, value in report.coverage},
-        items=[item_line(one.model_dump()) for one in report.items],
+        items=[item_line(item.model_dump()) for item in report.items],
     )
 
 

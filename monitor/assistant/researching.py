@@ -80,18 +80,27 @@ def research_told(view: ResearchView, *, max_chars: int) -> ResearchTold:
     text = "\n".join(map(one_line, report.markdown.splitlines())) if report else ""
     sources = [
         CitedSource(
-            number=number, title=one_line(one.title), url=one_line(one.url),
-            quotes=[one_line(proof.quote) for proof in view.notes[one.note_index].evidence],
+            number=number,
+            title=one_line(source.title),
+            url=one_line(source.url),
+            quotes=[one_line(proof.quote) for proof in view.notes[source.note_index].evidence],
         )
-        for number, one in enumerate(report.sources if report else (), start=1)
-    ]  # fmt: skip
+        for number, source in enumerate(report.sources if report else (), start=1)
+    ]
     return ResearchTold(
-        task_id=view.task_id, query=one_line(view.query), status=view.status, progress=view.progress,
-        error=view.error and one_line(view.error), warnings=list(map(one_line, view.warnings)),
-        report=text[:max_chars], is_cut=len(text) > max_chars, sources=sources,
-        quote_fidelity=score and score.quote_fidelity, figure_fidelity=score and score.figure_fidelity,
+        task_id=view.task_id,
+        query=one_line(view.query),
+        status=view.status,
+        progress=view.progress,
+        error=view.error and one_line(view.error),
+        warnings=list(map(one_line, view.warnings)),
+        report=text[:max_chars],
+        is_cut=len(text) > max_chars,
+        sources=sources,
+        quote_fidelity=score and score.quote_fidelity,
+        figure_fidelity=score and score.figure_fidelity,
         refused=score.refused if score else {},
-    )  # fmt: skip
+    )
 
 
 def research_lines(found: ResearchTold) -> Iterable[str]:
@@ -104,7 +113,7 @@ def research_lines(found: ResearchTold) -> Iterable[str]:
     if found.report:
         yield "The report" + (", cut:" if found.is_cut else ":")
         yield from (f"> {line}" for line in found.report.splitlines())
-    for one in found.sources:
-        yield f"[{one.number}] {one.url}"
-        yield f"> {one.title}"
-        yield from (f"> “{quote}”" for quote in one.quotes)
+    for source in found.sources:
+        yield f"[{source.number}] {source.url}"
+        yield f"> {source.title}"
+        yield from (f"> “{quote}”" for quote in source.quotes)

@@ -97,16 +97,24 @@ def _add_reading(server: MCPServer, app: App) -> None:
             whole, proof = await app.archive.item(item_id), await app.proofs.of_item(item_id)
             text = "\n".join(map(one_line, (whole.text or "").splitlines()))
             read = ReadItem(
-                item=item_line(whole.model_dump()), text=text[:max_chars], has_more_text=len(text) > max_chars,
+                item=item_line(whole.model_dump()),
+                text=text[:max_chars],
+                has_more_text=len(text) > max_chars,
                 evidence=[
                     Statement(
-                        kind=one.kind, claim=one_line(one.claim), passage=one_line(one.passage), record=one.record
+                        kind=claim.kind,
+                        claim=one_line(claim.claim),
+                        passage=one_line(claim.passage),
+                        record=claim.record,
                     )
-                    for one in proof.claims
+                    for claim in proof.claims
                 ],
-                records=[SavedRecord.model_validate(one, from_attributes=True) for one in proof.records],
-                revisions=[one_line(f"{one.seen_at:%Y-%m-%d}: {one.said} {one.reason}") for one in whole.revisions],
-            )  # fmt: skip
+                records=[SavedRecord.model_validate(record, from_attributes=True) for record in proof.records],
+                revisions=[
+                    one_line(f"{revision.seen_at:%Y-%m-%d}: {revision.said} {revision.reason}")
+                    for revision in whole.revisions
+                ],
+            )
             return answer(read, read_lines(read))
 
     @server.tool(annotations=_LOOKS)
@@ -118,7 +126,7 @@ def _add_reading(server: MCPServer, app: App) -> None:
         """List the sources that are watched, and how each fares."""
         with told():
             listed = await app.watchlist.list(SourceFilter(text=text, tag=tag), limit=limit)
-            rows = [SourceLine.model_validate(one, from_attributes=True) for one in listed.sources]
+            rows = [SourceLine.model_validate(source, from_attributes=True) for source in listed.sources]
             found = SourceLines(sources=rows, total=listed.total)
             return answer(found, source_lines(found))
 
@@ -159,9 +167,15 @@ def _add_working(server: MCPServer, app: App, running: Running) -> None:
         """Write a ranked briefing, as Markdown, of what was first seen in a period. It is not kept and not sent."""
         with told():
             wanted = BriefingQuery(
-                day=day, days=days, top=top, sources=sources, tags=tags, types=types, keywords=keywords,
+                day=day,
+                days=days,
+                top=top,
+                sources=sources,
+                tags=tags,
+                types=types,
+                keywords=keywords,
                 language=language,
-            )  # fmt: skip
+            )
             briefing = await app.briefings.write(wanted)
             markdown = (await app.writing.briefing(briefing, "md")).decode()
             composed = Composed(title=one_line(briefing.title), items=len(briefing.items), markdown=markdown)

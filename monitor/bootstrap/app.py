@@ -124,9 +124,12 @@ def _joined(parts: Parts) -> App:
     schedules, presence = parts.schedules, parts.presence
     audit = AuditDesk(store=store, clock=clock)
     health = HealthDesk(
-        store=store, clock=clock, timezone=settings.timezone, schedules=schedules,
+        store=store,
+        clock=clock,
+        timezone=settings.timezone,
+        schedules=schedules,
         notifier=Notices(store=store, settings=settings, clock=clock),
-    )  # fmt: skip
+    )
     sources = SourceDesk(store=store, clock=clock, schedules=schedules, timezone=settings.timezone)
     searching = SearchDesk(settings=settings, over=parts.backends.over)
     standing = StandingSearch(
@@ -140,34 +143,59 @@ def _joined(parts: Parts) -> App:
     kept_pages = KeptPages(store=store, records=parts.records, documents=parts.documents())
     writing = WritingDesk(print_pdf=parts.print_page, template=settings.briefing.template)
     dispatch = Dispatch(
-        store=store, settings=settings, clock=clock, schedules=schedules, briefings=briefings,
-        write=writing.briefing, new_channel=lambda target: channel_of(target, settings.network, clock),
-    )  # fmt: skip
+        store=store,
+        settings=settings,
+        clock=clock,
+        schedules=schedules,
+        briefings=briefings,
+        write=writing.briefing,
+        new_channel=lambda target: channel_of(target, settings.network, clock),
+    )
     deliveries = DeliveryDesk(
         store=store, settings=settings, clock=clock, presence=presence, dispatch=dispatch, steps=DirectSteps()
     )
     return App(
-        lifetime=AsyncExitStack(), settings=settings, clock=clock, store=store, loaders=parts.loaders,
-        models=parts.models, presence=presence, configuring=parts.configuring, prompts=parts.prompts, costs=parts.costs,
-        sources=sources, sweeps=sweeps, health=health,
+        lifetime=AsyncExitStack(),
+        settings=settings,
+        clock=clock,
+        store=store,
+        loaders=parts.loaders,
+        models=parts.models,
+        presence=presence,
+        configuring=parts.configuring,
+        prompts=parts.prompts,
+        costs=parts.costs,
+        sources=sources,
+        sweeps=sweeps,
+        health=health,
         trials=TrialDesk(sources=sources, sweeps=sweeps, clock=clock),
         watchlist=WatchList(store=store, sources=sources, clock=clock, schedules=schedules, timezone=settings.timezone),
         runs=RunDesk(store=store, sweeps=sweeps, timezone=settings.timezone),
         live=LiveDesk(
-            watched=store.live, clock=clock, gone=RunStatus.CANCELLED, settles_after_s=RUNS_SETTLE_AFTER_S,
+            watched=store.live,
+            clock=clock,
+            gone=RunStatus.CANCELLED,
+            settles_after_s=RUNS_SETTLE_AFTER_S,
             unknown="There is no run {!r}; `monitor runs list` names them.",
         ),
         research=_research(parts, searching, kept_pages),
         research_live=LiveDesk(
-            watched=store.research_events, clock=clock, gone=ResearchStatus.CANCELLED,
+            watched=store.research_events,
+            clock=clock,
+            gone=ResearchStatus.CANCELLED,
             unknown="There is no research {!r}; `GET /api/research` names them.",
         ),
         replays=_replays(parts, standing),
-        archive=archive, searching=searching, items=ItemDesk(store=store, archive=archive),
+        archive=archive,
+        searching=searching,
+        items=ItemDesk(store=store, archive=archive),
         marks=MarkDesk(store=store, clock=clock, audit=audit),
         saved_pages=SavedPageDesk(store=store, pages=kept_pages),
         proofs=ProofDesk(store=store, records=parts.records),
-        briefings=briefings, writing=writing, dispatch=dispatch, deliveries=deliveries,
+        briefings=briefings,
+        writing=writing,
+        dispatch=dispatch,
+        deliveries=deliveries,
         drafts=DraftDesk(store=store, clock=clock, briefings=briefings, audit=audit),
         targets=TargetDesk(
             settings=settings, dispatch=dispatch, deliveries=deliveries, schedules=schedules, clock=clock
@@ -175,40 +203,63 @@ def _joined(parts: Parts) -> App:
         target_editing=TargetEditing(configuring=parts.configuring),
         today=TodayDesk(store=store, settings=settings, clock=clock, presence=presence),
         condition=Condition(store=store, settings=settings, clock=clock, presence=presence),
-        people=PersonDesk(store=store, clock=clock), tokens=TokenDesk(store=store, clock=clock), audit=audit,
+        people=PersonDesk(store=store, clock=clock),
+        tokens=TokenDesk(store=store, clock=clock),
+        audit=audit,
         storage=StorageDesk(settings=settings),
         upkeep=Upkeep(store=store, records=parts.records, bundles=parts.bundles, clock=clock, settings=settings),
-    )  # fmt: skip
+    )
 
 
 def _sweeps(parts: Parts, health: HealthDesk, standing: StandingSearch) -> SweepDesk:
     recording = Recording(
-        records=parts.records, settings=parts.settings, clock=parts.clock, new_loader=parts.loaders.for_run,
-        new_model=parts.new_model, new_prompts=parts.prompts.in_force,
-    )  # fmt: skip
+        records=parts.records,
+        settings=parts.settings,
+        clock=parts.clock,
+        new_loader=parts.loaders.for_run,
+        new_model=parts.new_model,
+        new_prompts=parts.prompts.in_force,
+    )
     return SweepDesk(
-        store=parts.store, settings=parts.settings, clock=parts.clock, documents=parts.documents(),
-        steps=DirectSteps(), presence=parts.presence, health=health, recording=recording, standing=standing,
-    )  # fmt: skip
+        store=parts.store,
+        settings=parts.settings,
+        clock=parts.clock,
+        documents=parts.documents(),
+        steps=DirectSteps(),
+        presence=parts.presence,
+        health=health,
+        recording=recording,
+        standing=standing,
+    )
 
 
 def _research(parts: Parts, searching: SearchDesk, kept_pages: KeptPages) -> ResearchDesk:
     gear = ResearchGear(
-        store=parts.store, settings=parts.settings, clock=parts.clock, records=parts.records,
-        documents=parts.documents(), bundles=parts.bundles, kept_pages=kept_pages, searching=searching,
-        new_model=parts.new_research_model, new_loader=parts.loaders.for_run, new_scoring=parts.scoring,
+        store=parts.store,
+        settings=parts.settings,
+        clock=parts.clock,
+        records=parts.records,
+        documents=parts.documents(),
+        bundles=parts.bundles,
+        kept_pages=kept_pages,
+        searching=searching,
+        new_model=parts.new_research_model,
+        new_loader=parts.loaders.for_run,
+        new_scoring=parts.scoring,
         new_prompts=parts.prompts.in_force,
-    )  # fmt: skip
-    return ResearchDesk(
-        store=parts.store, clock=parts.clock, gear=gear, steps=DirectSteps(), presence=parts.presence
-    )  # fmt: skip
+    )
+    return ResearchDesk(store=parts.store, clock=parts.clock, gear=gear, steps=DirectSteps(), presence=parts.presence)
 
 
 def _replays(parts: Parts, standing: StandingSearch) -> ReplayDesk:
     return ReplayDesk(
-        store=parts.store, storage=parts.storage, settings=parts.settings, new_loader=_replayed_loader,
-        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes), standing=standing,
-    )  # fmt: skip
+        store=parts.store,
+        storage=parts.storage,
+        settings=parts.settings,
+        new_loader=_replayed_loader,
+        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes),
+        standing=standing,
+    )
 
 
 def _replayed_loader(outset: OutsetFacts, outside: Outside, clock: Clock) -> Loader:

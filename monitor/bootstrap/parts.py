@@ -60,9 +60,12 @@ class Parts:
             return None
         used = await run_store.usage.for_run(run_id)
         return server.for_run(
-            run_id, record=run_store.usage.add, clock=self.clock, tokens_today=self.costs.tokens_today,
+            run_id,
+            record=run_store.usage.add,
+            clock=self.clock,
+            tokens_today=self.costs.tokens_today,
             tokens_used=used.prompt_tokens + used.completion_tokens,
-        )  # fmt: skip
+        )
 
     async def new_research_model(self, task_id: str, options: ResearchOptions) -> ResearchModel | None:
         """The same for a research, as it was asked for: other models, sampling, and a budget of its own."""
@@ -77,11 +80,15 @@ class Parts:
         if tokens is None:
             tokens, name = llm.run_token_budget, "llm.run_token_budget"
         model = server.for_run(
-            task_id, record=self.store.usage.add, clock=self.clock, tokens_today=self.costs.tokens_today,
+            task_id,
+            record=self.store.usage.add,
+            clock=self.clock,
+            tokens_today=self.costs.tokens_today,
             settings=llm.model_copy(update={"models": {**llm.models, **asked}, **sampling}),
             budget=Budget(tokens, limits.cost_budget, tokens_name=name, cost_name="research.cost_budget"),
-            tokens_used=used.prompt_tokens + used.completion_tokens, cost_used=used.cost or 0.0,
-        )  # fmt: skip
+            tokens_used=used.prompt_tokens + used.completion_tokens,
+            cost_used=used.cost or 0.0,
+        )
         return ResearchModel(model, lambda: model.tokens_used)
 
     async def print_page(self, page: bytes) -> bytes:
@@ -115,21 +122,33 @@ async def open_parts(settings: Settings, stack: AsyncExitStack) -> Parts:
     scoring = CurrentScoring(settings)
     archive_search = _archive_search(store, scoring, clock)
     backends = Backends(
-        settings=settings, searches=store.searches, archive=archive_search, clock=clock,
+        settings=settings,
+        searches=store.searches,
+        archive=archive_search,
+        clock=clock,
         new_client=lambda: HttpClient(network=settings.network, max_bytes=settings.pages.max_bytes),
-    )  # fmt: skip
+    )
     stack.push_async_callback(backends.close)
     return Parts(
-        settings=settings, clock=clock, store=store, schedules=schedules, configuring=configuring,
+        settings=settings,
+        clock=clock,
+        store=store,
+        schedules=schedules,
+        configuring=configuring,
         prompts=PromptDesk(store=store, clock=clock),
         costs=CostDesk(store=store, clock=clock, timezone=settings.timezone),
         presence=HeartbeatPresence(
             store=store, clock=clock, folder=settings.data_dir, executor_id=settings.work.executor_id
         ),
-        loaders=loaders, models=models, storage=storage, records=Records(store=store, storage=storage),
-        bundles=BundleFolder(settings.data_dir / "bundles"), scoring=scoring, archive_search=archive_search,
+        loaders=loaders,
+        models=models,
+        storage=storage,
+        records=Records(store=store, storage=storage),
+        bundles=BundleFolder(settings.data_dir / "bundles"),
+        scoring=scoring,
+        archive_search=archive_search,
         backends=backends,
-    )  # fmt: skip
+    )
 
 
 def new_settings_desk(base: Settings, store: Store, clock: Clock, schedules: CronSchedules) -> SettingsDesk:

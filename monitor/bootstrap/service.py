@@ -29,9 +29,14 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
         settings, store, clock, presence = app.settings, app.store, app.clock, app.presence
         if worker:
             taking = Worker(
-                store=store, settings=settings, clock=clock, sweeps=app.sweeps, dispatch=app.dispatch,
-                research=app.research, presence=presence,
-            )  # fmt: skip
+                store=store,
+                settings=settings,
+                clock=clock,
+                sweeps=app.sweeps,
+                dispatch=app.dispatch,
+                research=app.research,
+                presence=presence,
+            )
             await stack.enter_async_context(taking.running())
         if scheduler:
             planning = Scheduler(store=store, settings=settings, clock=clock, presence=presence)

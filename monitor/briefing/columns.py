@@ -3,9 +3,23 @@
 from monitor.formats.sheets import Column
 
 ITEMS = (
-    "rank", "place", "date", "title", "type", "source", "document_number", "summary", "summary_by", "section", "issuer",
-    "date_source", "late", "attachments", "first_seen", "url",
-)  # fmt: skip
+    "rank",
+    "place",
+    "date",
+    "title",
+    "type",
+    "source",
+    "document_number",
+    "summary",
+    "summary_by",
+    "section",
+    "issuer",
+    "date_source",
+    "late",
+    "attachments",
+    "first_seen",
+    "url",
+)
 LAST_PRINTED = "summary"
 NOTED_ITEMS = (*ITEMS[: ITEMS.index(LAST_PRINTED)], "note", *ITEMS[ITEMS.index(LAST_PRINTED) :])
 """Those of items of which one has a note."""
@@ -48,7 +62,7 @@ _COLUMNS: dict[str, tuple[str, str, int]] = {
 }
 
 
-def columns(names: tuple[str, ...], language: str) -> list[Column]:
+def build_columns(names: tuple[str, ...], language: str) -> list[Column]:
     """The columns of those names, titled in the language: Chinese for any kind of it, English for all others."""
     chosen = []
     for name in names:

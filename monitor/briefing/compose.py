@@ -203,20 +203,26 @@ def with_overview(briefing: Briefing, overview: Overview) -> Briefing:
     faults = _faults("overview", overview.fault)
     return briefing.model_copy(
         update={
-            "overview": overview.sentences, "overview_dropped": overview.dropped,
+            "overview": overview.sentences,
+            "overview_dropped": overview.dropped,
             "model_faults": [*briefing.model_faults, *faults],
         }
-    )  # fmt: skip
+    )
 
 
 def changed_item(item: Item, revision: Revision) -> ChangedItem:
     """What a briefing says of a revision."""
     change = revision.change
     return ChangedItem(
-        item=item.id or 0, title=item.title, url=item.url, source=item.source, kind=revision.kind,
+        item=item.id or 0,
+        title=item.title,
+        url=item.url,
+        source=item.source,
+        kind=revision.kind,
         articles={op: articles for op in Op if (articles := change.articles(op))},
-        parts=[part for part in Part if part is not Part.ARTICLE and change.of(part)], seen_at=revision.seen_at,
-    )  # fmt: skip
+        parts=[part for part in Part if part is not Part.ARTICLE and change.of(part)],
+        seen_at=revision.seen_at,
+    )
 
 
 def _shown(group: Group, rank: int, place: int, ranking: Ranking) -> BriefingItem:
@@ -232,7 +238,11 @@ def _more(group: Group) -> MoreItem:
 
 def _under(group: Group) -> dict[str, Any]:
     """What stands under a document; what explains an explanation stands beside it."""
-    readings = [reading for one in group.interpretations for reading in (one, *one.interpretations)]
+    readings = [
+        reading
+        for interpretation in group.interpretations
+        for reading in (interpretation, *interpretation.interpretations)
+    ]
     return {"places": _places(group), "interpretations": [_reading(one) for one in readings]}
 
 

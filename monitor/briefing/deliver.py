@@ -25,9 +25,14 @@ def new_delivery(
     key = secrets.token_hex(16)
     address = re.search(r"@([\w.-]+)", target.sender or "")
     return Delivery(
-        id=f"{target.name}-{name}", target=target.name, kind=kind, planned_at=planned_at, key=key,
-        message_id=f"<{key}@{address[1] if address else 'monitor.invalid'}>", next_try_at=now,
-    )  # fmt: skip
+        id=f"{target.name}-{name}",
+        target=target.name,
+        kind=kind,
+        planned_at=planned_at,
+        key=key,
+        message_id=f"<{key}@{address[1] if address else 'monitor.invalid'}>",
+        next_try_at=now,
+    )
 
 
 def planned_name(planned_at: dt.datetime) -> str:

@@ -64,9 +64,9 @@ class Changes(BaseModel):
 def first_edit(composed: Briefing, top: int | None) -> Edit:
     """The edit that leaves a briefing as it was composed, with so many items in full."""
     items = [
-        ItemEdit(id=one.id, standing="top" if top is None or place < top else "more")
-        for place, one in enumerate(composed.items)
-        if one.id is not None
+        ItemEdit(id=item.id, standing="top" if top is None or place < top else "more")
+        for place, item in enumerate(composed.items)
+        if item.id is not None
     ]
     return arranged(composed, Edit(title=composed.title, group=composed.group, items=items))
 
@@ -78,7 +78,7 @@ def edited(composed: Briefing, edit: Edit, *, by: str | None) -> Briefing:
     none is shown in full.
     """
     whole = _by_id(composed)
-    shown = [(whole[one.id], one.note) for one in edit.items if one.standing == "top" and one.id in whole]
+    shown = [(whole[item.id], item.note) for item in edit.items if item.standing == "top" and item.id in whole]
     rest = [(whole[one.id], one.note) for one in edit.items if one.standing == "more" and one.id in whole]
     items = [one.model_copy(update={"rank": rank, "note": note}) for rank, (one, note) in enumerate(shown, start=1)]
     more = [_more(one, note) for one, note in rest]
@@ -86,15 +86,20 @@ def edited(composed: Briefing, edit: Edit, *, by: str | None) -> Briefing:
     told = ids | {one.id for one in more}
     return composed.model_copy(
         update={
-            "title": edit.title, "group": edit.group, "note": edit.note, "edited_by": by,
-            "items": items, "more": more, "left_out": len(whole) - len(items) - len(more),
+            "title": edit.title,
+            "group": edit.group,
+            "note": edit.note,
+            "edited_by": by,
+            "items": items,
+            "more": more,
+            "left_out": len(whole) - len(items) - len(more),
             "overview": [one for one in composed.overview if edit.has_overview and _rests(one, ids, told)],
             "overview_dropped": composed.overview_dropped if edit.has_overview else 0,
             "extracts": sum(one.summary_by is SummaryBy.EXTRACT for one in items),
             "without_summary": sum(not one.summary for one in items),
-            "reposts": [one for one in composed.reposts if one in ids],
+            "reposts": [repost for repost in composed.reposts if repost in ids],
         }
-    )  # fmt: skip
+    )
 
 
 def changed(composed: Briefing, edit: Edit, changes: Changes, *, by: str) -> Edit:
@@ -104,14 +109,14 @@ def changed(composed: Briefing, edit: Edit, changes: Changes, *, by: str) -> Edi
     """
     items = {one.id: one for one in edit.items}
     wanted: dict[int, ItemEdit] = {}
-    for one in changes.items or ():
-        before = items.get(one.id)
+    for item in changes.items or ():
+        before = items.get(item.id)
         if before is None:
-            raise NotFound(f"The item {one.id} is not in this briefing: name its own, in the order that you want.")
-        if one.id in wanted:
-            raise UsageError(f"The item {one.id} is named twice: name each once, in the order that you want.")
-        note = before.note if one.note is None else _noted(one.note, before.note, by)
-        wanted[one.id] = ItemEdit(id=one.id, standing=one.standing or before.standing, note=note)
+            raise NotFound(f"The item {item.id} is not in this briefing: name its own, in the order that you want.")
+        if item.id in wanted:
+            raise UsageError(f"The item {item.id} is named twice: name each once, in the order that you want.")
+        note = before.note if item.note is None else _noted(item.note, before.note, by)
+        wanted[item.id] = ItemEdit(id=item.id, standing=item.standing or before.standing, note=note)
     title = one_line(changes.title or "") or edit.title
     return arranged(
         composed,
@@ -131,7 +136,7 @@ def moved(composed: Briefing, edit: Edit, item_id: int, move: Move) -> Edit:
     Up and down are by a place within the item's part. From the end of a part on, the item goes past the next one, and
     its part with it: a part stands where its first item does.
     """
-    at = next((place for place, one in enumerate(edit.items) if one.id == item_id), None)
+    at = next((place for place, item in enumerate(edit.items) if item.id == item_id), None)
     if at is None:
         return edit
     if move in ("top", "more", "out"):
@@ -149,7 +154,7 @@ def arranged(composed: Briefing, edit: Edit) -> Edit:
     An item that it does not name stands behind the others that are shown in full; one that is not the briefing's goes.
     """
     whole = _by_id(composed)
-    named = {one.id: one for one in edit.items if one.id in whole}
+    named = {item.id: item for item in edit.items if item.id in whole}
     every = [*named.values(), *(ItemEdit(id=one) for one in whole if one not in named)]
     parts: dict[int | str, list[ItemEdit]] = {}
     for one in every:
@@ -175,7 +180,7 @@ def _by_a_place(composed: Briefing, edit: Edit, at: int, move: Move) -> list[Ite
     if part(items[other]) == part(items[at]):
         items[at], items[other] = items[other], items[at]
         return items
-    mine = [one for one in items if part(one) == part(items[at])]
+    mine = [item for item in items if part(item) == part(items[at])]
     theirs = [one for one in items if part(one) == part(items[other])]
     first = min(items.index(mine[0]), items.index(theirs[0]))
     pair = [*mine, *theirs] if step < 0 else [*theirs, *mine]
@@ -193,7 +198,7 @@ def _more(item: BriefingItem, note: Note | None) -> MoreItem:
 
 
 def _by_id(composed: Briefing) -> dict[int, BriefingItem]:
-    return {one.id: one for one in composed.items if one.id is not None}
+    return {item.id: item for item in composed.items if item.id is not None}
 
 
 def _noted(text: str, before: Note | None, by: str) -> Note | None:

@@ -18,10 +18,13 @@ def item_feed(items: Sequence[ItemWire], title: str, language: str, now: dt.date
     """The items as a feed, in their order. `now` is said where there is none; days are the clock's that it carries."""
     words, zone = wording_for(language), now.tzinfo or dt.UTC
     return Feed(
-        name="items", title=title, language=words.locale, author=_AUTHOR,
+        name="items",
+        title=title,
+        language=words.locale,
+        author=_AUTHOR,
         updated=max((item.first_seen for item in items), default=now),
         entries=[_entry(item, words, zone, related=()) for item in items],
-    )  # fmt: skip
+    )
 
 
 def briefing_feed(briefing: Briefing) -> Feed:
@@ -34,10 +37,15 @@ def briefing_feed(briefing: Briefing) -> Feed:
         name = f"gaps {briefing.title} {briefing.period.since} {briefing.period.until}"
         entries.append(FeedEntry(name=name, title=words.gaps, updated=briefing.generated_at, summary=told))
     return Feed(
-        name=f"briefing {briefing.public_url or ''} {briefing.title}", title=briefing.title, language=words.locale,
-        author=_AUTHOR, updated=briefing.generated_at, url=briefing.public_url, entries=entries,
+        name=f"briefing {briefing.public_url or ''} {briefing.title}",
+        title=briefing.title,
+        language=words.locale,
+        author=_AUTHOR,
+        updated=briefing.generated_at,
+        url=briefing.public_url,
+        entries=entries,
         subtitle=" ".join([*_told(briefing.note, words), *(sentence.text for sentence in briefing.overview)]),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +78,14 @@ def briefings_feed(kept: Sequence[KeptBriefing], language: str, now: dt.datetime
             )
         )
     return Feed(
-        name=f"saved briefings {home}", title=words.overline, language=words.locale, author=_AUTHOR,
-        updated=max((one.at for one in kept), default=now), url=f"{home}/briefings" if home else None, entries=entries,
-    )  # fmt: skip
+        name=f"saved briefings {home}",
+        title=words.overline,
+        language=words.locale,
+        author=_AUTHOR,
+        updated=max((one.at for one in kept), default=now),
+        url=f"{home}/briefings" if home else None,
+        entries=entries,
+    )
 
 
 def _noted(entry: FeedEntry, note: Note | None, words: Wording) -> FeedEntry:
@@ -85,18 +98,30 @@ def _told(note: Note | None, words: Wording) -> list[str]:
 
 def _entry(item: ItemWire, words: Wording, zone: dt.tzinfo, related: Sequence[Span]) -> FeedEntry:
     return FeedEntry(
-        name=item.url, title=item.title, url=item.url, updated=item.first_seen, published=_begin(item.date, zone),
-        author=item.issuer or item.source, summary=item.summary, categories=[words.types[item.type]],
-        enclosures=[Span(text=one.title, url=one.url) for one in item.attachments], related=related,
-    )  # fmt: skip
+        name=item.url,
+        title=item.title,
+        url=item.url,
+        updated=item.first_seen,
+        published=_begin(item.date, zone),
+        author=item.issuer or item.source,
+        summary=item.summary,
+        categories=[words.types[item.type]],
+        enclosures=[Span(text=attachment.title, url=attachment.url) for attachment in item.attachments],
+        related=related,
+    )
 
 
 def _more(item: MoreItem, zone: dt.tzinfo, now: dt.datetime) -> FeedEntry:
     published = _begin(item.date, zone)
     return FeedEntry(
-        name=item.url, title=item.title, url=item.url, updated=published or now, published=published,
-        author=item.source, related=_related(item),
-    )  # fmt: skip
+        name=item.url,
+        title=item.title,
+        url=item.url,
+        updated=published or now,
+        published=published,
+        author=item.source,
+        related=_related(item),
+    )
 
 
 def _related(item: BriefingItem | MoreItem) -> list[Span]:

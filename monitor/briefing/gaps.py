@@ -11,15 +11,33 @@ from monitor.domain.reading import UnseenPlace
 from monitor.domain.words import Phase, RunStatus
 
 GapKind = Literal[
-    "failed", "cancelled", "degraded", "running", "never_run", "silent", "unseen", "over_limit", "left", "refused",
-    "possible_gap", "silence", "structure", "dates_lost", "blocked", "failing",
-]  # fmt: skip
+    "failed",
+    "cancelled",
+    "degraded",
+    "running",
+    "never_run",
+    "silent",
+    "unseen",
+    "over_limit",
+    "left",
+    "refused",
+    "possible_gap",
+    "silence",
+    "structure",
+    "dates_lost",
+    "blocked",
+    "failing",
+]
 """The last five are open alarms of that kind."""
 
 BY_ALARM: dict[AlarmKind, GapKind] = {
-    AlarmKind.SILENCE: "silence", AlarmKind.STRUCTURE: "structure", AlarmKind.DATES_LOST: "dates_lost",
-    AlarmKind.BLOCKED: "blocked", AlarmKind.FAILING: "failing", AlarmKind.GAP: "possible_gap",
-}  # fmt: skip
+    AlarmKind.SILENCE: "silence",
+    AlarmKind.STRUCTURE: "structure",
+    AlarmKind.DATES_LOST: "dates_lost",
+    AlarmKind.BLOCKED: "blocked",
+    AlarmKind.FAILING: "failing",
+    AlarmKind.GAP: "possible_gap",
+}
 
 
 class OpenAlarm(BaseModel):
@@ -84,20 +102,22 @@ def gaps_of(state: SourceState) -> list[Gap]:
     gaps = [
         *_of_status(state),
         *(
-            Gap(source=name, kind="degraded", phase=one.phase, place=one.where, reason=one.reason)
-            for one in state.fallbacks
+            Gap(source=name, kind="degraded", phase=fallback.phase, place=fallback.where, reason=fallback.reason)
+            for fallback in state.fallbacks
         ),
         *(Gap(source=name, kind="unseen", place=one.section, reason=one.reason, url=one.url) for one in state.unseen),
-        *(Gap(source=name, kind="possible_gap", place=one.section, url=one.url) for one in state.possible_gaps),
+        *(Gap(source=name, kind="possible_gap", place=gap.section, url=gap.url) for gap in state.possible_gaps),
         *(
-            Gap(source=name, kind=BY_ALARM[one.kind], place=one.section, reason=one.message)
-            for one in state.alarms
-            if one.kind is not AlarmKind.GAP  # told by the runs themselves
+            Gap(source=name, kind=BY_ALARM[alarm.kind], place=alarm.section, reason=alarm.message)
+            for alarm in state.alarms
+            if alarm.kind is not AlarmKind.GAP  # told by the runs themselves
         ),
     ]
     counts: tuple[tuple[GapKind, int], ...] = (
-        ("over_limit", state.over_limit), ("left", state.left), ("refused", state.refused),
-    )  # fmt: skip
+        ("over_limit", state.over_limit),
+        ("left", state.left),
+        ("refused", state.refused),
+    )
     gaps.extend(Gap(source=name, kind=kind, count=count) for kind, count in counts if count)
     if state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) and state.new_items == 0:
         last = state.last_new_item_at

@@ -40,13 +40,17 @@ def as_document(briefing: Briefing) -> Document:
         overline=words.overline,
         subtitle=subtitle,
         blocks=[
-            *_head(briefing, words), *_note(briefing, words), *_overview(briefing, words, parts),
-            *_body(briefing, words, parts), *_changes(briefing, words), *closing(briefing, words),
+            *_head(briefing, words),
+            *_note(briefing, words),
+            *_overview(briefing, words, parts),
+            *_body(briefing, words, parts),
+            *_changes(briefing, words),
+            *closing(briefing, words),
         ],
         colophon=colophon,
         contents=words.contents,
         written_at=briefing.generated_at,
-    )  # fmt: skip
+    )
 
 
 def parts_of(briefing: Briefing) -> dict[str, list[BriefingItem]]:

@@ -45,16 +45,30 @@ class _Words(BaseModel):
 
 _WORDS = {
     "zh": _Words(
-        count="{} 条", nothing="无新增内容", more="另有 {} 条", unseen="未能读取：{}", separator="、",
-        locale="zh-CN", alarm="告警", alarms="{} 项：{}", test="[测试] Monitor 投递测试",
+        count="{} 条",
+        nothing="无新增内容",
+        more="另有 {} 条",
+        unseen="未能读取：{}",
+        separator="、",
+        locale="zh-CN",
+        alarm="告警",
+        alarms="{} 项：{}",
+        test="[测试] Monitor 投递测试",
         test_text="这是一封测试消息，不含简报内容。收到即表示投递目标“{}”可用。发送时间：{}。",
     ),
     "en": _Words(
-        count="{} items", nothing="nothing new", more="{} more", unseen="Not read: {}", separator=", ",
-        locale="en", alarm="Alarm", alarms="{} alarms: {}", test="[TEST] Monitor test delivery",
+        count="{} items",
+        nothing="nothing new",
+        more="{} more",
+        unseen="Not read: {}",
+        separator=", ",
+        locale="en",
+        alarm="Alarm",
+        alarms="{} alarms: {}",
+        test="[TEST] Monitor test delivery",
         test_text="This is a test and no briefing. If you read it, the target “{}” works. Sent at {}.",
     ),
-}  # fmt: skip
+}
 
 
 def briefing_letter(
@@ -71,16 +85,19 @@ def briefing_letter(
         for number, one in enumerate(told, start=1)
     ]
     points = [_noted(briefing.note).strip(), *points] if briefing.note else points
-    points += [f"△ {one.title} ({one.source})\n{one.url}" for one in briefing.changes]
+    points += [f"△ {change.title} ({change.source})\n{change.url}" for change in briefing.changes]
     unseen = unseen_sources(briefing, unfinished)
     tail = [words.unseen.format(words.separator.join(unseen))] if unseen else []
     tail += [briefing.public_url] if briefing.public_url else []
     return _letter(
-        delivery, subject,
-        text=render_briefing(briefing, "md").decode(), html=render_briefing(briefing, "html").decode(),
+        delivery,
+        subject,
+        text=render_briefing(briefing, "md").decode(),
+        html=render_briefing(briefing, "html").decode(),
         digest=Digest(head=subject, points=points, more=words.more, tail="\n".join(tail)),
-        payload={"briefing": briefing.model_dump(mode="json"), "unfinished": list(unfinished)}, enclosures=enclosures,
-    )  # fmt: skip
+        payload={"briefing": briefing.model_dump(mode="json"), "unfinished": list(unfinished)},
+        enclosures=enclosures,
+    )
 
 
 def alarm_letter(delivery: Delivery, notes: Sequence[AlarmNote], language: str) -> Letter:
@@ -126,14 +143,23 @@ def _plain(
     blocks = [Paragraph(spans=[Span(text=point)]) for point in points]
     document = Document(title=subject, language=words.locale, blocks=blocks)
     return _letter(
-        delivery, subject,
-        text=render(document, "md").decode(), html=render(document, "html").decode(),
-        digest=Digest(head=subject, points=points, more=words.more), payload={"text": "\n".join(points), **payload},
-    )  # fmt: skip
+        delivery,
+        subject,
+        text=render(document, "md").decode(),
+        html=render(document, "html").decode(),
+        digest=Digest(head=subject, points=points, more=words.more),
+        payload={"text": "\n".join(points), **payload},
+    )
 
 
 def _letter(delivery: Delivery, subject: str, **parts: Any) -> Letter:
     return Letter(
-        id=delivery.id, key=delivery.key, message_id=delivery.message_id, target=delivery.target, kind=delivery.kind,
-        planned_at=delivery.planned_at, subject=subject, **parts,
-    )  # fmt: skip
+        id=delivery.id,
+        key=delivery.key,
+        message_id=delivery.message_id,
+        target=delivery.target,
+        kind=delivery.kind,
+        planned_at=delivery.planned_at,
+        subject=subject,
+        **parts,
+    )

@@ -60,7 +60,7 @@ and no count of the items.
     required="lines",
 )
 
-PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
+OVERVIEW_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
 """The wordings of the overview."""
 
 
@@ -83,9 +83,13 @@ class Overview(BaseModel):
 
 
 async def write_overview(
-    items: Sequence[ItemWire], texts: Mapping[int, str], *, model: ChatModel | None, language: str,
+    items: Sequence[ItemWire],
+    texts: Mapping[int, str],
+    *,
+    model: ChatModel | None,
+    language: str,
     prompts: Prompts = OURS,
-) -> Overview:  # fmt: skip
+) -> Overview:
     """The overview of the first twenty items; nothing without a model, or for fewer than two items.
 
     `texts` are the texts of the items' pages by id, as far as they are kept.

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterable, Sequence
 
-from monitor.briefing import columns
+from monitor.briefing.columns import CHANGES, GAPS, ITEMS, LAST_PRINTED, NOTED_ITEMS, NOTES, SOURCES, build_columns
 from monitor.briefing.closing import gap_spans, notes_on, remarks_on
 from monitor.briefing.compose import Briefing, BriefingItem, MoreItem, Place
 from monitor.briefing.layout import as_document, differences_of
@@ -29,8 +29,8 @@ def field_sheet(items: Iterable[ItemWire]) -> Sheet:
 def item_workbook(items: Sequence[ItemWire], title: str, language: str, zone: dt.tzinfo) -> Workbook:
     """Items for people: titles link to their pages, words are in the language, instants as the zone's clocks show."""
     words = wording_for(language)
-    names = tuple(name for name in columns.ITEMS if name != "place")
-    return Workbook(title=title, sheets=[_sheet(title, names, [_item(one, words, zone) for one in items], words)])
+    names = tuple(name for name in ITEMS if name != "place")
+    return Workbook(title=title, sheets=[_sheet(title, names, [_item(item, words, zone) for item in items], words)])
 
 
 def briefing_workbook(briefing: Briefing) -> Workbook:
@@ -38,30 +38,33 @@ def briefing_workbook(briefing: Briefing) -> Workbook:
     words = wording_for(briefing.language)
     zone = briefing.generated_at.tzinfo or dt.UTC
     rows = _all_items(briefing, words, zone)
-    names = columns.NOTED_ITEMS if any("note" in row for row in rows) else columns.ITEMS
+    names = NOTED_ITEMS if any("note" in row for row in rows) else ITEMS
     sheets = [_sheet(words.entries, names, rows, words)]
     if briefing.changes:
         changes: list[dict[str, Cell]] = [
             {
-                "title": Span(text=change.title, url=change.url), "change": words.change_kinds[change.kind],
-                "differences": " · ".join(differences_of(change, words)), "source": change.source,
-                "seen_at": change.seen_at.astimezone(zone), "url": Span(text=change.url, url=change.url),
+                "title": Span(text=change.title, url=change.url),
+                "change": words.change_kinds[change.kind],
+                "differences": " · ".join(differences_of(change, words)),
+                "source": change.source,
+                "seen_at": change.seen_at.astimezone(zone),
+                "url": Span(text=change.url, url=change.url),
             }
             for change in briefing.changes
-        ]  # fmt: skip
-        sheets.append(_sheet(words.changes, columns.CHANGES, changes, words))
-    sheets.append(_sheet(words.source_states, columns.SOURCES, _sources(briefing, words, zone), words))
-    sheets.append(_sheet(words.gaps, columns.GAPS, _gaps(briefing, words), words))
-    sheets.append(_sheet(words.notes, columns.NOTES, _notes(briefing, words), words))
+        ]
+        sheets.append(_sheet(words.changes, CHANGES, changes, words))
+    sheets.append(_sheet(words.source_states, SOURCES, _sources(briefing, words, zone), words))
+    sheets.append(_sheet(words.gaps, GAPS, _gaps(briefing, words), words))
+    sheets.append(_sheet(words.notes, NOTES, _notes(briefing, words), words))
     return Workbook(title=briefing.title, sheets=sheets, written_at=briefing.generated_at)
 
 
 def _sheet(title: str, names: tuple[str, ...], rows: Iterable[dict[str, Cell]], words: Wording) -> Sheet:
     return Sheet(
         title=title,
-        columns=columns.columns(names, words.locale),
+        columns=build_columns(names, words.locale),
         rows=[[row.get(name) for name in names] for row in rows],
-        printed=names.index(columns.LAST_PRINTED) + 1 if columns.LAST_PRINTED in names else None,
+        printed=names.index(LAST_PRINTED) + 1 if LAST_PRINTED in names else None,
     )
 
 
@@ -104,26 +107,34 @@ def _attachments(item: ItemWire) -> Span | None:
     """Their names and urls; a cell has one link only, and it leads to the first."""
     if not item.attachments:
         return None
-    return Span(text=" · ".join(f"{one.title} {one.url}" for one in item.attachments), url=item.attachments[0].url)
+    return Span(
+        text=" · ".join(f"{attachment.title} {attachment.url}" for attachment in item.attachments),
+        url=item.attachments[0].url,
+    )
 
 
 def _place(place: Place) -> dict[str, Cell]:
     return {
-        "date": place.date, "title": Span(text=place.title, url=place.url), "source": place.source,
-        "section": place.section, "url": Span(text=place.url, url=place.url),
-    }  # fmt: skip
+        "date": place.date,
+        "title": Span(text=place.title, url=place.url),
+        "source": place.source,
+        "section": place.section,
+        "url": Span(text=place.url, url=place.url),
+    }
 
 
 def _sources(briefing: Briefing, words: Wording, zone: dt.tzinfo) -> list[dict[str, Cell]]:
     return [
         {
-            "source": state.name, "state": words.statuses[state.status], "new_items": state.new_items,
+            "source": state.name,
+            "state": words.statuses[state.status],
+            "new_items": state.new_items,
             "remarks": remarks_on(state, briefing, words),
             "last_run_at": state.last_run_at.astimezone(zone) if state.last_run_at else None,
             "last_new_item_at": state.last_new_item_at.astimezone(zone) if state.last_new_item_at else None,
         }
         for state in briefing.sources
-    ]  # fmt: skip
+    ]
 
 
 def _gaps(briefing: Briefing, words: Wording) -> list[dict[str, Cell]]:

@@ -47,5 +47,4 @@ class FallbackWire(BaseModel):
 
 
 def item_wire(item: Item) -> ItemWire:
-    """The item on the wire."""
     return ItemWire.model_validate(item, from_attributes=True)

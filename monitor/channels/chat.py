@@ -78,9 +78,14 @@ class ChatChannel:
 async def _called(given: dict[str, str], way: dict[str, str]) -> _Call:
     environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": os.pathsep.join(sys.path), **way}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "monitor.channels.apprise_call", env=environment, stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "monitor.channels.apprise_call",
+        env=environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
     try:
         async with asyncio.timeout(_PATIENCE_S):
             said, _ = await process.communicate(json.dumps(given).encode())

@@ -127,9 +127,9 @@ def message_of(letter: Letter, target: TargetSettings) -> EmailMessage:
     message["X-Monitor-Delivery"] = one_line(letter.id)
     message.set_content(_sendable(letter.text), cte="base64")
     message.add_alternative(_sendable(letter.html), subtype="html", cte="base64")
-    for one in letter.enclosures:
-        kind, _, subtype = one.media_type.partition("/")
-        message.add_attachment(one.content, maintype=kind, subtype=subtype, filename=one.name)
+    for enclosure in letter.enclosures:
+        kind, _, subtype = enclosure.media_type.partition("/")
+        message.add_attachment(enclosure.content, maintype=kind, subtype=subtype, filename=enclosure.name)
     return message
 
 

@@ -67,13 +67,16 @@ def body_of(letter: Letter) -> bytes:
         "title": letter.subject,
         **letter.payload,
         "documents": [
-            {"name": one.name, "media_type": one.media_type, "base64": base64.b64encode(one.content).decode()}
-            for one in letter.enclosures
+            {
+                "name": enclosure.name,
+                "media_type": enclosure.media_type,
+                "base64": base64.b64encode(enclosure.content).decode(),
+            }
+            for enclosure in letter.enclosures
         ],
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def signature_of(secret: bytes, timestamp: str, body: bytes) -> str:
-    """What `X-Monitor-Signature` says."""
     return "sha256=" + hmac.new(secret, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()

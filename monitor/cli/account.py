@@ -14,7 +14,10 @@ def tell(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
         terminal.say(f"  {report.error}")
     if report.sections:
         terminal.say()
-        rows = [(one.name, one.ended, one.pages, one.candidates, one.found_by, one.url) for one in report.sections]
+        rows = [
+            (section.name, section.ended, section.pages, section.candidates, section.found_by, section.url)
+            for section in report.sections
+        ]
         terminal.table(("section", "ended", "pages", "candidates", "found by", "url"), rows)
     _tell_coverage(terminal, report)
     for fallback in report.fallbacks:
@@ -37,7 +40,10 @@ def tell(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
 def tell_candidates(terminal: Terminal, run: WholeRun) -> None:
     """Print the ledger of a run: each candidate in the order of its page, and what became of it."""
     terminal.say()
-    rows = [(one.section, one.disposition, one.reason, one.date, one.title, one.url) for one in run.candidates]
+    rows = [
+        (candidate.section, candidate.disposition, candidate.reason, candidate.date, candidate.title, candidate.url)
+        for candidate in run.candidates
+    ]
     terminal.table(("section", "became", "reason", "date", "title", "url"), rows)
 
 
@@ -53,7 +59,10 @@ def _tell_items(terminal: Terminal, report: RunReport, top: int) -> None:
         terminal.say("\nNo new items.\n")
         return
     terminal.say()
-    rows = [(one.rank, one.tier, one.date, one.date_source, one.type, one.title, one.url) for one in report.items[:top]]
+    rows = [
+        (item.rank, item.tier, item.date, item.date_source, item.type, item.title, item.url)
+        for item in report.items[:top]
+    ]
     terminal.table(("rank", "tier", "date", "from", "type", "title", "url"), rows)
     more = len(report.items) - top
     terminal.say(f"… and {more} more: `monitor runs show {report.run_id}`, `monitor brief`\n" if more > 0 else "")

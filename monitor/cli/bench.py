@@ -20,7 +20,7 @@ app = typer.Typer(help="The benchmarks.", rich_markup_mode=None)
 
 @app.callback()
 def _group() -> None:
-    """The benchmarks."""
+    """Run the benchmarks of this checkout."""
 
 
 @app.command()
@@ -34,7 +34,7 @@ def tokens(context: typer.Context, as_json: JsonOption = False) -> None:
         terminal.document({"bench": "tokens", "figures": [one.model_dump(mode="json") for one in figures]})
         return
     head = ("way", "calls", "prompt tokens", "completion tokens", "largest context", "items")
-    terminal.table(head, [tuple(one.model_dump().values()) for one in figures])
+    terminal.table(head, [tuple(figure.model_dump().values()) for figure in figures])
 
 
 @app.command()
@@ -84,9 +84,9 @@ def extract(
     rows = [(name, *(one.figures.get(name) for one in found)) for name in FIGURES]
     rows += [(name, *(getattr(one, name) for one in found)) for name in facts]
     terminal.table(("", *(one.name for one in found)), rows)
-    for one in readers:
-        if one.missing is not None:
-            terminal.say(f"{one.name}: {one.missing}")
+    for reader in readers:
+        if reader.missing is not None:
+            terminal.say(f"{reader.name}: {reader.missing}")
 
 
 @app.command()
@@ -123,7 +123,7 @@ def search(context: typer.Context, as_json: JsonOption = False) -> None:
     if as_json:
         terminal.document({"bench": "search", "figures": figures.model_dump()})
         return
-    rows = [(one.service, one.bare_ms, one.ours_ms, f"{one.ours_ms / one.bare_ms:.1f}") for one in figures.costs]
+    rows = [(cost.service, cost.bare_ms, cost.ours_ms, f"{cost.ours_ms / cost.bare_ms:.1f}") for cost in figures.costs]
     terminal.table(("service", "bare ms", "ours ms", "times"), rows)
     terminal.say()
     for group in (figures.merged, figures.archive):
@@ -164,7 +164,7 @@ def research(
         terminal.document({"bench": "research", "figures": figures.model_dump()})
         return
     head = tuple(name.replace("_", " ") for name in type(figures.runs[0]).model_fields)
-    terminal.table(head, [tuple(one.model_dump().values()) for one in figures.runs])
+    terminal.table(head, [tuple(run.model_dump().values()) for run in figures.runs])
     terminal.say()
     terminal.say(
         f"Our own part of a research with a model that takes {figures.latency_s:g} s an answer: "
@@ -193,12 +193,12 @@ def store(
         return
     terminal.say(f"{figures.items} items on {figures.database}, filled in {figures.filled_in_s} s")
     head = ("question", "queries", "p50 ms", "p95 ms", "slowest ms", "found")
-    terminal.table(head, [tuple(one.model_dump().values()) for one in figures.speeds])
+    terminal.table(head, [tuple(speed.model_dump().values()) for speed in figures.speeds])
 
 
 def _show_rates(terminal: Terminal, kind: str, rates: "list[Rate]") -> None:
     counts = sorted({one.at_once for one in rates})
-    cells = {(one.way, one.at_once): f"{one.pages_per_s:.1f} ({one.ratio:.2f})" for one in rates}
+    cells = {(rate.way, rate.at_once): f"{rate.pages_per_s:.1f} ({rate.ratio:.2f})" for rate in rates}
     ways = list(dict.fromkeys(one.way for one in rates))
     head = (kind, *(f"{count} at once" for count in counts))
     terminal.table(head, [(way, *(cells[way, count] for count in counts)) for way in ways])

@@ -23,12 +23,14 @@ def costs(
         terminal.document(ledger.model_dump(mode="json"))
         return
     rows = [
-        (one.day, one.source, one.phase, one.calls, one.prompt_tokens, one.completion_tokens, money(one.cost))
-        for one in ledger.costs
+        (cost.day, cost.source, cost.phase, cost.calls, cost.prompt_tokens, cost.completion_tokens, money(cost.cost))
+        for cost in ledger.costs
     ]
     if rows:
         terminal.table(("day", "source", "phase", "calls", "prompt tokens", "completion tokens", "cost"), rows)
-    searches = [(one.day, one.backend, one.requests, one.failed, money(one.cost)) for one in ledger.searches]
+    searches = [
+        (search.day, search.backend, search.requests, search.failed, money(search.cost)) for search in ledger.searches
+    ]
     if searches:
         terminal.table(("day", "search backend", "requests", "failed", "cost"), searches)
     unpriced = sum(one.unpriced_calls for one in ledger.costs)

@@ -18,7 +18,7 @@ ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the da
 
 @app.callback()
 def _group() -> None:
-    """The database."""
+    """Migrate, back up, prune and copy the database."""
 
 
 @app.command()

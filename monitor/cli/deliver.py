@@ -26,15 +26,15 @@ def list_deliveries(
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """List deliveries, newest first."""
+    """List the deliveries of briefings, newest first."""
     terminal = terminal_of(context)
     rows = asyncio.run(_asked(terminal, lambda desk: desk.list(target=target, limit=limit)))
     if as_json:
         terminal.document({"deliveries": [one.model_dump(mode="json") for one in rows]})
     elif rows:
         cells = [
-            (one.id, one.target, one.kind, one.status, one.planned_at, one.attempts, one.sent_at, one.last_error)
-            for one in rows
+            (row.id, row.target, row.kind, row.status, row.planned_at, row.attempts, row.sent_at, row.last_error)
+            for row in rows
         ]
         terminal.table(("id", "target", "kind", "status", "planned", "tries", "sent", "error"), cells)
     else:

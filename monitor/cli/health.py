@@ -24,11 +24,14 @@ def health(
     terminal = terminal_of(context)
     found, deliveries = asyncio.run(_looked(terminal, source or [], is_whole=past))
     if as_json:
-        told = [one.model_dump(mode="json") for one in deliveries]
+        told = [delivery.model_dump(mode="json") for delivery in deliveries]
         terminal.document({**found.model_dump(mode="json"), "deliveries": told})
         return
     if found.alarms:
-        rows = [(one.raised_at, one.cleared_at, one.kind, one.source, one.section, one.message) for one in found.alarms]
+        rows = [
+            (alarm.raised_at, alarm.cleared_at, alarm.kind, alarm.source, alarm.section, alarm.message)
+            for alarm in found.alarms
+        ]
         terminal.table(("since", "over", "alarm", "source", "section", "what"), rows)
     else:
         terminal.say("No alarm.")
@@ -47,8 +50,15 @@ def _tell(terminal: Terminal, source: "SourceHealth") -> None:
     if source.last_error:
         terminal.say(f"  last error: {source.last_error}")
     rows = [
-        (one.name, one.last_new_on, one.usual_days, one.silent_after_days, one.last_complete_on, one.url)
-        for one in source.sections
+        (
+            section.name,
+            section.last_new_on,
+            section.usual_days,
+            section.silent_after_days,
+            section.last_complete_on,
+            section.url,
+        )
+        for section in source.sections
     ]
     if rows:
         head = ("section", "last new", "usual days", "alarm after days", "read whole on", "url")

@@ -42,7 +42,7 @@ def list_items(
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
-    """List items, newest first."""
+    """List the collected items, newest first."""
     terminal = terminal_of(context)
     items = asyncio.run(_listed(terminal, source or (), tag or (), kind or (), since, until, text, limit))
     _show(terminal, items, as_json=as_json)
@@ -114,7 +114,7 @@ def search(
     terminal = terminal_of(context)
     wanted = ItemQuery(
         sources=source or (), tags=tag or (), types=kind or (), since=since, until=until, text=query, site=site
-    )  # fmt: skip
+    )
     found = asyncio.run(_found(terminal, wanted, limit))
     if as_json:
         terminal.document({"items": [one.model_dump(mode="json") for one in found]})

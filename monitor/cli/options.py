@@ -15,7 +15,11 @@ def with_options(options: Mapping[str, Any]) -> Callable[[Command], Command]:
 
     def added(command: Command) -> Command:
         signature = inspect.signature(command)
-        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        own = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
         more = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
             for name, annotation in options.items()

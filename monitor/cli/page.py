@@ -79,7 +79,7 @@ async def _load(terminal: Terminal, url: str) -> "Page":
 
 
 def _show(terminal: Terminal, seen: "Page") -> None:
-    dated = Counter(str(one.date_source) for one in seen.candidates)
+    dated = Counter(str(candidate.date_source) for candidate in seen.candidates)
     terminal.say(seen.title or "(no title)")
     facts = [
         ("url", seen.final_url),

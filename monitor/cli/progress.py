@@ -26,9 +26,13 @@ def watching(terminal: Terminal, *, is_quiet: bool) -> "Iterator[ProgressCallbac
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = (
-            SpinnerColumn(), TextColumn("{task.fields[phase]:<10}", markup=False), BarColumn(bar_width=20),
-            MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False),
-        )  # fmt: skip
+            SpinnerColumn(),
+            TextColumn("{task.fields[phase]:<10}", markup=False),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
             yield _Live(bars)
     else:

@@ -40,8 +40,10 @@ def _tell(terminal: Terminal, replayed: "Replay") -> None:
         terminal.say(f"{replayed.run_id}: the same {len(replayed.replayed.items)} items, from {seen}.")
     else:
         terminal.say(f"{replayed.run_id}: {len(replayed.differences)} differences, from {seen}.")
-    for one in replayed.differences:
-        terminal.say(f"{one.what}\n  the run:    {_short(one.recorded)}\n  the replay: {_short(one.replayed)}")
+    for difference in replayed.differences:
+        terminal.say(
+            f"{difference.what}\n  the run:    {_short(difference.recorded)}\n  the replay: {_short(difference.replayed)}"
+        )
     if replayed.is_briefing_identical is not None:
         word = "is the same to the byte" if replayed.is_briefing_identical else "is another one"
         terminal.say(f"The day's briefing of {replayed.source} {word}.")

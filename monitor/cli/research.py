@@ -82,8 +82,6 @@ def _tell(terminal: Terminal, view: "ResearchView", out: Path | None, *, as_json
 
 @dataclass(frozen=True)
 class _Wish:
-    """What was typed."""
-
     query: str | None
     resume: str | None
     out: Path | None
@@ -179,9 +177,12 @@ def _bar() -> "Iterator[Callable[[ResearchEvent], None]]":
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     columns = (
-        SpinnerColumn(), BarColumn(bar_width=20), TaskProgressColumn(), TimeElapsedColumn(),
+        SpinnerColumn(),
+        BarColumn(bar_width=20),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
         TextColumn("{task.description}", markup=False),
-    )  # fmt: skip
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("", total=1.0)
 

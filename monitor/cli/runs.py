@@ -23,15 +23,23 @@ def list_runs(
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """List runs, newest first."""
+    """List the recorded runs, newest first."""
     terminal = terminal_of(context)
     reports = asyncio.run(_listed(terminal, source, limit))
     if as_json:
         terminal.document({"runs": [one.model_dump(mode="json") for one in reports]})
     elif reports:
         rows = [
-            (one.run_id, one.source, one.state, one.planned_at, one.coverage.saved, len(one.fallbacks), one.error)
-            for one in reports
+            (
+                report.run_id,
+                report.source,
+                report.state,
+                report.planned_at,
+                report.coverage.saved,
+                len(report.fallbacks),
+                report.error,
+            )
+            for report in reports
         ]
         terminal.table(("id", "source", "status", "planned", "saved", "fallbacks", "error"), rows)
     else:

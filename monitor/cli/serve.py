@@ -31,7 +31,6 @@ def scheduler(context: typer.Context) -> None:
 
 
 def web(context: typer.Context) -> None:
-    """Run the web part alone."""
     _run(terminal_of(context), web=True)
 
 

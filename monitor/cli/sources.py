@@ -23,8 +23,13 @@ T = TypeVar("T")
 app = typer.Typer(help="What is watched.", rich_markup_mode=None)
 
 _HEALTH = (
-    "created_at", "last_run_at", "last_success_at", "last_new_item_at", "consecutive_failures", "last_error",
-)  # fmt: skip
+    "created_at",
+    "last_run_at",
+    "last_success_at",
+    "last_new_item_at",
+    "consecutive_failures",
+    "last_error",
+)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the source.")]
 
@@ -43,9 +48,19 @@ def list_sources(
     elif sources:
         head = ("name", "kind", "enabled", "schedule", "last run", "last success", "failures", "url", "last error")
         rows = [
-            (one.name, one.kind, "yes" if one.enabled else "no", one.schedule, one.last_run_at, one.last_success_at,
-             one.consecutive_failures, one.url, one.last_error) for one in sources
-        ]  # fmt: skip
+            (
+                one.name,
+                one.kind,
+                "yes" if one.enabled else "no",
+                one.schedule,
+                one.last_run_at,
+                one.last_success_at,
+                one.consecutive_failures,
+                one.url,
+                one.last_error,
+            )
+            for one in sources
+        ]
         terminal.table(head, rows)
     else:
         terminal.note("No sources yet: add one with `monitor sources add URL --name NAME`.")
@@ -53,13 +68,13 @@ def list_sources(
 
 @app.command()
 def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> None:
-    """Show one source whole."""
+    """Show all fields of one source."""
     terminal = terminal_of(context)
     source = _with_app(terminal, lambda parts: parts.sources.get(name))
     if as_json:
         terminal.document(_wire(source))
         return
-    pinned = [f"{one['name']}={one['url']}" for one in source.sections]
+    pinned = [f"{section['name']}={section['url']}" for section in source.sections]
     for field, value in {**_wire(source), "sections": pinned}.items():
         if value not in (None, "", []):
             terminal.say(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
@@ -125,13 +140,13 @@ def remove(context: typer.Context, name: Name) -> None:
 
 @app.command()
 def enable(context: typer.Context, name: Name) -> None:
-    """Let a source run again."""
+    """Enable a source: the schedule runs it again."""
     _switch(terminal_of(context), name, is_on=True)
 
 
 @app.command()
 def disable(context: typer.Context, name: Name) -> None:
-    """Let a source rest."""
+    """Disable a source: the schedule skips it."""
     _switch(terminal_of(context), name, is_on=False)
 
 

@@ -111,7 +111,6 @@ class _Sweeps:
                         await self._run_one(parts, source)
 
     async def retry(self, run_id: str) -> None:
-        """Do an ended run again."""
         from monitor.app.audit import BY_COMMAND
         from monitor.bootstrap import open_app
 
@@ -125,12 +124,15 @@ class _Sweeps:
         """What a person has to mend: sources that failed, and a model server that refused the key."""
         failed = [
             f"{report.source}: {report.error or 'the run failed'}"
-            for report in self.reports if report.status is RunStatus.FAILED
-        ]  # fmt: skip
+            for report in self.reports
+            if report.status is RunStatus.FAILED
+        ]
         refused = [
             fallback.reason.removeprefix("auth: ")
-            for report in self.reports for fallback in report.fallbacks if fallback.reason.startswith("auth: ")
-        ]  # fmt: skip
+            for report in self.reports
+            for fallback in report.fallbacks
+            if fallback.reason.startswith("auth: ")
+        ]
         return [*failed, *dict.fromkeys(refused)]
 
     async def _run_one(self, parts: "App", source: "Source") -> None:
@@ -141,9 +143,12 @@ class _Sweeps:
         try:
             with watching(self._terminal, is_quiet=self._is_quiet) as on_progress:
                 report = await parts.sweeps.sweep(
-                    source, since=self._since, until=self._until, on_progress=on_progress,
+                    source,
+                    since=self._since,
+                    until=self._until,
+                    on_progress=on_progress,
                     cancel_event=self._cancel_event,
-                )  # fmt: skip
+                )
         except WorkFailed as error:
             # The run stands in the history as failed; its report says what it had kept.
             recorded = await parts.sweeps.latest_of(source.name)

@@ -36,7 +36,6 @@ class Terminal:
         return load_settings(self.config)
 
     def say(self, text: str = "") -> None:
-        """A line of the result."""
         sys.stdout.write(f"{plain(text)}\n")
 
     def note(self, text: str) -> None:

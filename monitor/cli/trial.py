@@ -48,10 +48,17 @@ def _tell(terminal: Terminal, trial: "Trial") -> None:
         told = ", ".join(f"{count} {word}" for word, count in counts.items()) or "no candidates"
         terminal.say(f"\n{section.name}  {section.url}\n  ended {section.ended}: {told}")
         rows = [
-            ("would be saved" if one.disposition == "saved" else f"{one.disposition} {one.reason}".strip(),
-             one.candidate.date, one.candidate.date_source, one.candidate.title, one.candidate.url)
-            for one in section.candidates
-        ]  # fmt: skip
+            (
+                "would be saved"
+                if candidate.disposition == "saved"
+                else f"{candidate.disposition} {candidate.reason}".strip(),
+                candidate.candidate.date,
+                candidate.candidate.date_source,
+                candidate.candidate.title,
+                candidate.candidate.url,
+            )
+            for candidate in section.candidates
+        ]
         if rows:
             terminal.table(("what becomes of it", "date", "from", "title", "url"), rows)
     for fallback in trial.fallbacks:

@@ -114,24 +114,31 @@ async def _made(terminal: Terminal, name: str, role: str, scopes: list[str], day
 
 
 async def _listed(terminal: Terminal) -> list[dict[str, Any]]:
-    """People and tokens, newest first."""
     async with _opened(terminal) as parts:
         now = parts.clock.now()
         people = [
             {
-                "name": one.name, "kind": "person", "role": one.role, "created_at": one.created_at,
-                "last_seen_at": one.last_seen_at,
-                "state": "shut out" if one.is_shut_out else "one-time password" if one.is_one_time else "",
+                "name": person.name,
+                "kind": "person",
+                "role": person.role,
+                "created_at": person.created_at,
+                "last_seen_at": person.last_seen_at,
+                "state": "shut out" if person.is_shut_out else "one-time password" if person.is_one_time else "",
             }
-            for one in await parts.people.all()
-        ]  # fmt: skip
+            for person in await parts.people.all()
+        ]
         tokens = [
             {
-                "name": one.name, "kind": "token", "role": one.role, "created_at": one.created_at,
-                "last_seen_at": one.last_used_at, "scopes": one.scopes, "created_by": one.created_by,
+                "name": one.name,
+                "kind": "token",
+                "role": one.role,
+                "created_at": one.created_at,
+                "last_seen_at": one.last_used_at,
+                "scopes": one.scopes,
+                "created_by": one.created_by,
                 "expires_at": one.expires_at,
                 "state": "expired" if one.expires_at is not None and one.expires_at <= now else "",
             }
             for one in await parts.tokens.all()
-        ]  # fmt: skip
+        ]
     return sorted([*people, *tokens], key=lambda one: one["created_at"], reverse=True)

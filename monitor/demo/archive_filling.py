@@ -83,9 +83,14 @@ def source_name(number: int) -> str:
 def _run(source: int, run: int, today: dt.date) -> dict[str, Any]:
     at = dt.datetime.combine(today, dt.time(8), dt.UTC) - dt.timedelta(days=run)
     return Run(
-        id=_run_id(source, run), source_id=source + 1, source=source_name(source), status=RunStatus.SUCCEEDED,
-        planned_at=at, started_at=at, ended_at=at,
-    ).model_dump()  # fmt: skip
+        id=_run_id(source, run),
+        source_id=source + 1,
+        source=source_name(source),
+        status=RunStatus.SUCCEEDED,
+        planned_at=at,
+        started_at=at,
+        ended_at=at,
+    ).model_dump()
 
 
 def _run_id(source: int, run: int) -> str:

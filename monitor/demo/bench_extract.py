@@ -28,9 +28,19 @@ from monitor.pages.parse import parse_page
 
 LIST, ARTICLE = "list", "article"
 FIGURES = (
-    "list_recall", "list_precision", "list_f1", "list_date_exact", "list_date_wrong", "next_page",
-    "article_title", "article_date_exact", "article_date_wrong", "text_f1", "text_with", "text_without",
-)  # fmt: skip
+    "list_recall",
+    "list_precision",
+    "list_f1",
+    "list_date_exact",
+    "list_date_wrong",
+    "next_page",
+    "article_title",
+    "article_date_exact",
+    "article_date_wrong",
+    "text_f1",
+    "text_with",
+    "text_without",
+)
 _LIST_FIGURES = FIGURES[:3]
 _DATE_FIGURES = ("article_date_exact", "article_date_wrong")
 _ARTICLE_FIGURES = FIGURES[6:]

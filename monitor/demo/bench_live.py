@@ -122,10 +122,16 @@ async def _told_and_seen(app: App, page: Page, *, events_a_second: int, seconds:
     delays = sorted(await page.evaluate("() => Object.values(window.shown)"))
     longest = await page.evaluate("() => window.longest")
     return LiveFigures(
-        told=count, kept=await app.store.live.count(_RUN), seen=len(delays), delay_p50_ms=_part(delays, 0.5),
-        delay_p95_ms=_part(delays, 0.95), delay_max_ms=_part(delays, 1.0), longest_frame_ms=round(longest, 1),
-        transactions=transactions, seconds=round(took, 1),
-    )  # fmt: skip
+        told=count,
+        kept=await app.store.live.count(_RUN),
+        seen=len(delays),
+        delay_p50_ms=_part(delays, 0.5),
+        delay_p95_ms=_part(delays, 0.95),
+        delay_max_ms=_part(delays, 1.0),
+        longest_frame_ms=round(longest, 1),
+        transactions=transactions,
+        seconds=round(took, 1),
+    )
 
 
 def _tell(tell: ProgressCallback, number: int) -> None:

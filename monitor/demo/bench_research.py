@@ -96,9 +96,11 @@ async def measure(*, latency_s: float, on_step: Callable[[str], None]) -> Resear
             runs.append(await _researched(servers, at_once=at_once))
     usual, one_by_one = runs
     return ResearchFigures(
-        latency_s=latency_s, runs=runs, overhead=round(usual.own_s / usual.wall_s, 4),
+        latency_s=latency_s,
+        runs=runs,
+        overhead=round(usual.own_s / usual.wall_s, 4),
         speedup=round(one_by_one.deep_search_s / usual.deep_search_s, 2),
-    )  # fmt: skip
+    )
 
 
 async def _researched(servers: _Servers, *, at_once: int) -> ResearchRun:
@@ -109,9 +111,11 @@ async def _researched(servers: _Servers, *, at_once: int) -> ResearchRun:
 
     with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
         settings = Settings(
-            data_dir=folder, database_url=f"sqlite:///{Path(folder) / 'monitor.db'}",
-            research={"max_paragraphs": PARAGRAPHS, "concurrency": at_once}, **servers.values,
-        )  # fmt: skip
+            data_dir=folder,
+            database_url=f"sqlite:///{Path(folder) / 'monitor.db'}",
+            research={"max_paragraphs": PARAGRAPHS, "concurrency": at_once},
+            **servers.values,
+        )
         upgrade_database(settings)
         async with open_app(settings) as app:
             waited_s, began, busy = await servers.busy_s(), time.monotonic(), time.process_time()
@@ -126,21 +130,31 @@ async def _researched(servers: _Servers, *, at_once: int) -> ResearchRun:
     paragraphs = len(view.plan.metadata.paragraphs)
     tokens = view.usage.prompt_tokens + view.usage.completion_tokens
     return ResearchRun(
-        at_once=at_once, wall_s=round(wall_s, 2), own_s=round(own_s, 2), processor_s=round(processor_s, 2),
+        at_once=at_once,
+        wall_s=round(wall_s, 2),
+        own_s=round(own_s, 2),
+        processor_s=round(processor_s, 2),
         deep_search_s=round(at[f"{StepType.DEEP_SEARCH} complete"] - at[f"{StepType.DEEP_SEARCH} start"], 2),
-        calls=view.usage.calls, tokens=tokens, paragraphs=paragraphs,
-        seconds_per_paragraph=round(wall_s / paragraphs, 2), tokens_per_paragraph=tokens // paragraphs,
+        calls=view.usage.calls,
+        tokens=tokens,
+        paragraphs=paragraphs,
+        seconds_per_paragraph=round(wall_s / paragraphs, 2),
+        tokens_per_paragraph=tokens // paragraphs,
         calls_per_paragraph=round(view.usage.calls / paragraphs, 1),
-    )  # fmt: skip
+    )
 
 
 @asynccontextmanager
 async def _served_apart(latency_s: float) -> AsyncIterator[_Servers]:
     """Model, search and pages in a process of their own until the block ends."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "monitor.demo.bench_research", str(latency_s), stdin=asyncio.subprocess.PIPE,
+        sys.executable,
+        "-m",
+        "monitor.demo.bench_research",
+        str(latency_s),
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    )
     try:
         if process.stdout is None:
             raise RuntimeError("the process that serves has no output")

@@ -70,8 +70,6 @@ class ArchiveTime(BaseModel):
 
 
 class SearchFigures(BaseModel):
-    """What was measured."""
-
     costs: list[Cost]
     merged: MergedTime
     archive: ArchiveTime
@@ -160,13 +158,18 @@ async def _archive(app: App) -> ArchiveTime:
     now = app.clock.now()
     items = [
         Item(
-            run_id="bench", source="bench", section="bench", url=f"https://gov.example/{n}.html", url_key=str(n),
-            title=f"关于{_WORDS[n % 8]}与{_WORDS[n // 8 % 8]}有关事项的通知（{n}）", first_seen=now,
+            run_id="bench",
+            source="bench",
+            section="bench",
+            url=f"https://gov.example/{n}.html",
+            url_key=str(n),
+            title=f"关于{_WORDS[n % 8]}与{_WORDS[n // 8 % 8]}有关事项的通知（{n}）",
+            first_seen=now,
             summary=f"{_WORDS[n // 64 % 8]}项目管理办法第 {n} 号，自发布之日起施行。",
             date=now.date() - dt.timedelta(n % 700),
         )
         for n in range(ITEMS)
-    ]  # fmt: skip
+    ]
     for at in range(0, ITEMS, 500):
         await app.store.items.save_all(items[at : at + 500])
     return ArchiveTime(

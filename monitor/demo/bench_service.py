@@ -74,11 +74,14 @@ async def measure(load: ServiceLoad, *, workers: int, postgres: str | None) -> S
 
 def _configure(folder: Path, load: ServiceLoad, bases: Sequence[str], postgres: str | None) -> Settings:
     values = {
-        "timezone": "UTC", "llm": {"enabled": False}, "pages": {"delay_s": 0, "render": "never"},
+        "timezone": "UTC",
+        "llm": {"enabled": False},
+        "pages": {"delay_s": 0, "render": "never"},
         "network": {"allowed_private_hosts": [urlsplit(base).netloc for base in bases]},
-        "work": {"concurrency": load.concurrency}, "web": {"port": _FIRST_PORT + os.getpid() % 10_000},
+        "work": {"concurrency": load.concurrency},
+        "web": {"port": _FIRST_PORT + os.getpid() % 10_000},
         **({"database_url": postgres} if postgres else {}),
-    }  # fmt: skip
+    }
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
     return load_settings(path)
@@ -105,9 +108,14 @@ async def _ask_for_all(settings: Settings) -> None:
 async def service_process(folder: Path, word: str) -> AsyncIterator[int]:
     """`monitor serve`, or a part of it, with the configuration in the folder; gives its process number."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "monitor", word, cwd=folder, stdout=asyncio.subprocess.DEVNULL,
+        sys.executable,
+        "-m",
+        "monitor",
+        word,
+        cwd=folder,
+        stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    )
     assert process.stderr is not None  # noqa: S101 -- for the type checker
     said = ""
     async with asyncio.timeout(_START_PATIENCE_S):
@@ -156,10 +164,13 @@ def _figures(arrangement: str, farm: Farm, runs: Sequence[Run], memory: Sequence
     fetches: Mapping[tuple[str, str], int] = Counter((hit.host, hit.path) for hit in farm.hits)
     tenth = max(1, len(memory) // 10)
     return ServiceFigures(
-        arrangement=arrangement, runs=len(runs),
+        arrangement=arrangement,
+        runs=len(runs),
         not_ended_well=sum(run.status is not RunStatus.SUCCEEDED for run in runs),
-        lag_p50_s=round(lags[len(lags) // 2], 1), lag_p95_s=round(lags[int(len(lags) * 0.95)], 1),
+        lag_p50_s=round(lags[len(lags) // 2], 1),
+        lag_p95_s=round(lags[int(len(lags) * 0.95)], 1),
         runs_a_minute=round(len(runs) / max((ended - begun).total_seconds(), 1.0) * 60, 1),
-        memory_first_mb=round(sum(memory[:tenth]) / tenth, 1), memory_last_mb=round(sum(memory[-tenth:]) / tenth, 1),
+        memory_first_mb=round(sum(memory[:tenth]) / tenth, 1),
+        memory_last_mb=round(sum(memory[-tenth:]) / tenth, 1),
         duplicate_fetches=sum(count - 1 for count in fetches.values()),
-    )  # fmt: skip
+    )

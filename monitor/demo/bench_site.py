@@ -38,8 +38,6 @@ async def served_apart(today: dt.date) -> AsyncIterator[tuple[list[str], int]]:
 
 
 class BenchSite:
-    """The answers, made once."""
-
     def __init__(self, today: dt.date) -> None:
         site = SampleSite("ministry", today=today)
         paths = [urlsplit(section["url"]).path for section in site.sections("")]

@@ -112,10 +112,13 @@ async def _speed(question: str, ask: Ask) -> Speed:
         found.append(await ask(chance))
         times.append((time.perf_counter() - began) * 1000)
     return Speed(
-        question=question, queries=QUERIES, found=round(statistics.median(found)),
-        p50_ms=round(statistics.median(times), 1), p95_ms=round(statistics.quantiles(times, n=20)[-1], 1),
+        question=question,
+        queries=QUERIES,
+        found=round(statistics.median(found)),
+        p50_ms=round(statistics.median(times), 1),
+        p95_ms=round(statistics.quantiles(times, n=20)[-1], 1),
         slowest_ms=round(max(times), 1),
-    )  # fmt: skip
+    )
 
 
 def _questions(app: App, client: httpx.AsyncClient, today: dt.date) -> Iterator[tuple[str, Ask]]:
@@ -132,8 +135,6 @@ def _questions(app: App, client: httpx.AsyncClient, today: dt.date) -> Iterator[
 
 
 def _narrowings(today: dt.date) -> dict[str, Narrowing]:
-    """What lists are narrowed to."""
-
     def back(chance: random.Random, most: int) -> dt.date:
         return today - dt.timedelta(days=chance.randrange(most))
 

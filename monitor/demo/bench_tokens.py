@@ -96,11 +96,21 @@ async def _prepared(
         source = await store.sources.add(Source(name=site.title, url=f"{base_url}/", focus_areas=focus, created_at=now))
         run = Run(id="bench", source_id=source.id, source=source.name, status=RunStatus.RUNNING, planned_at=now)
         await store.runs.create(run)
-        yield run, source, Parts(
-            store=store, loader=loader, documents=Documents(max_bytes=settings.pages.max_bytes),
-            model=server.for_run(run.id, record=store.usage.add, clock=clock), steps=DirectSteps(), clock=clock,
-            limits=settings.sweep, folder=folder, is_trial=True,
-        )  # fmt: skip
+        yield (
+            run,
+            source,
+            Parts(
+                store=store,
+                loader=loader,
+                documents=Documents(max_bytes=settings.pages.max_bytes),
+                model=server.for_run(run.id, record=store.usage.add, clock=clock),
+                steps=DirectSteps(),
+                clock=clock,
+                limits=settings.sweep,
+                folder=folder,
+                is_trial=True,
+            ),
+        )
 
 
 async def _read_by_general_agent(run: Run, source: Source, window: Window, parts: Parts) -> None:
@@ -110,13 +120,26 @@ async def _read_by_general_agent(run: Run, source: Source, window: Window, parts
     plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
     fallbacks = Fallbacks(run_id=run.id, store=parts.store, clock=parts.clock)
     summaries = Summaries(
-        source=source, store=parts.store, loader=parts.loader, documents=parts.documents, model=None,
-        limits=parts.limits, folder=parts.folder, fallbacks=fallbacks,
-    )  # fmt: skip
+        source=source,
+        store=parts.store,
+        loader=parts.loader,
+        documents=parts.documents,
+        model=None,
+        limits=parts.limits,
+        folder=parts.folder,
+        fallbacks=fallbacks,
+    )
     crawl_parts = CrawlParts(
-        store=parts.store, loader=parts.loader, documents=parts.documents, model=parts.model, clock=parts.clock,
-        limits=parts.limits, folder=parts.folder, fallbacks=fallbacks, summaries=summaries,
-    )  # fmt: skip
+        store=parts.store,
+        loader=parts.loader,
+        documents=parts.documents,
+        model=parts.model,
+        clock=parts.clock,
+        limits=parts.limits,
+        folder=parts.folder,
+        fallbacks=fallbacks,
+        summaries=summaries,
+    )
     toolbox = toolbox_for(
         plan, source=source, run_id=run.id, window=window, memory=None, parts=crawl_parts, max_items=_SITE_MAX_ITEMS
     )

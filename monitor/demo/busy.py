@@ -30,5 +30,4 @@ class Busy:
 
     @property
     def seconds(self) -> float:
-        """The time so far."""
         return self._whole_s + (time.monotonic() - self._since if self._under_way else 0.0)

@@ -126,7 +126,6 @@ class Document:
 
     @property
     def type(self) -> str:
-        """The lower-case extension."""
         return self.file.rsplit(".", 1)[-1].lower()
 
 
@@ -163,7 +162,6 @@ class Record:
 
     @property
     def views(self) -> int:
-        """What the view counter shows."""
         return 37 + self.number * 13 % 2900
 
 

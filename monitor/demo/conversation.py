@@ -21,8 +21,6 @@ _OFFSET = re.compile(r"offset\W{0,4}(\d+)")
 
 
 class Task(StrEnum):
-    """What a request asks for."""
-
     SECTION = "section"
     GENERAL = "general"
     NAVIGATE = "navigate"
@@ -121,7 +119,7 @@ class Conversation:
         """What was saved so far, as far as the history still shows it."""
         batches = [call.arguments.get("items") for call in self.calls("save_results_batch")]
         items = [one for batch in batches if isinstance(batch, list) for one in batch if isinstance(one, dict)]
-        return {str(one.get("url")) for one in [*items, *(call.arguments for call in self.calls("save_result"))]}
+        return {str(item.get("url")) for item in [*items, *(call.arguments for call in self.calls("save_result"))]}
 
     def last_page(self) -> tuple[str, str] | None:
         """Url and text of the page that the last turn's calls brought, if one of them browsed."""

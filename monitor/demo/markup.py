@@ -76,7 +76,6 @@ class Markup:
         )
 
     def document(self, document: Document) -> Answer:
-        """The bytes of a document."""
         return self._file(self._folder / "files" / document.file)
 
     def static(self, path: str) -> Answer:

@@ -16,7 +16,7 @@ from monitor.demo.scripted_research import (
     notes_of,
     research_answer,
     with_citation,
-)  # fmt: skip
+)
 
 INVENTED_URL = "https://www.invented.example/report/20310101.html"
 INVENTED_FIGURES = {
@@ -109,10 +109,12 @@ def _summary_with_inventions(value: dict[str, Any], field: str, language: str) -
     """Beside what is true: false figures, a document of the future, a citation of nothing, none, a false quote."""
     numbers = [int(one) for one in re.findall(r"\[(\d+)\]", value[field])] or [1]
     invented = [
-        with_citation(INVENTED_FIGURES[language], numbers[0]), with_citation(_INVENTED_DOCUMENT[language], numbers[-1]),
-        with_citation(_INVENTED_QUOTE[language], 99), f"{_INVENTED_QUOTE[language]}。",
+        with_citation(INVENTED_FIGURES[language], numbers[0]),
+        with_citation(_INVENTED_DOCUMENT[language], numbers[-1]),
+        with_citation(_INVENTED_QUOTE[language], 99),
+        f"{_INVENTED_QUOTE[language]}。",
         with_citation(f"{_INVENTED_QUOTE[language]} {INVENTED_URL}", numbers[0]),
-    ]  # fmt: skip
+    ]
     quote = {"result": numbers[0], "quote": _INVENTED_QUOTE[language]}
     spoiled = [{**one, "quote": f"{one['quote'][:-2]}87.3%"} for one in value["quotes"][:1]]
     return {field: value[field] + "".join(invented), "quotes": [quote, *spoiled, *value["quotes"]]}
@@ -120,7 +122,7 @@ def _summary_with_inventions(value: dict[str, Any], field: str, language: str) -
 
 def _blueprint_with_inventions(value: dict[str, Any], invented: str, notes: int) -> dict[str, Any]:
     drivers = value["coreDrivers"]
-    names = [one["name"] for one in drivers] or ["?"]
+    names = [driver["name"] for driver in drivers] or ["?"]
     value["coreDrivers"] = [
         *({**one, "evidenceRefs": [*one["evidenceRefs"], notes + 5, -1]} for one in drivers),
         {"name": "平行宇宙", "description": invented, "evidenceRefs": [notes + 7]},
@@ -138,15 +140,17 @@ def _blueprint_with_inventions(value: dict[str, Any], invented: str, notes: int)
 def _report_with_inventions(good: str, language: str) -> str:
     """Each section with false sentences between its true ones, and a heading with a false figure."""
     invented = [
-        with_citation(INVENTED_FIGURES[language], 1), f"{_INVENTED_QUOTE[language]}。",
-        with_citation(_INVENTED_DOCUMENT[language], 1), with_citation(_INVENTED_QUOTE[language], 99),
+        with_citation(INVENTED_FIGURES[language], 1),
+        f"{_INVENTED_QUOTE[language]}。",
+        with_citation(_INVENTED_DOCUMENT[language], 1),
+        with_citation(_INVENTED_QUOTE[language], 99),
         f"[来源]({INVENTED_URL})[1]。",
-    ]  # fmt: skip
+    ]
     parts = re.split(r"(?=^## )", good, flags=re.MULTILINE)
     spoiled = []
     for part in parts:
         sentences = cited_sentences(part)
-        twisted = [re.sub(r"\d+(?=[%亿万])", "987", one, count=1) for one in sentences[:1]]
+        twisted = [re.sub(r"\d+(?=[%亿万])", "987", sentence, count=1) for sentence in sentences[:1]]
         spoiled.append("\n\n".join([part.rstrip(), "".join([*invented, *(one.lstrip("- ") for one in twisted)])]))
     return "\n\n".join([*spoiled, f"## 87.3%\n\n{with_citation(INVENTED_FIGURES[language], 2)}"])
 
@@ -191,7 +195,7 @@ def _obedient(good: str, conversation: Conversation) -> str:
     if not orders:
         return good
     urls = list(dict.fromkeys(url for one in orders for url in URL.findall(one)))
-    told = "".join(with_citation(one[:200].rstrip("。."), 1) for one in orders)
+    told = "".join(with_citation(order[:200].rstrip("。."), 1) for order in orders)
     told += "".join(f"[来源]({url})[1]。详见 {url} [1]。" for url in urls)
     if task is Task.REPORT:
         return f"{told}\n\n{good}\n\n## {orders[0][:60]}\n\n{told}\n"

@@ -139,15 +139,23 @@ class ResearchWorld:
         found = self._found(str(asked["query"]), asked.get("start_date"), asked.get("end_date"))
         results = [
             {
-                "title": self._title(page), "url": page.url, "content": self._snippet(page, str(asked["query"])),
-                "score": round(score / found[0][0], 3), "raw_content": None, "published_date": f"{page.day}",
+                "title": self._title(page),
+                "url": page.url,
+                "content": self._snippet(page, str(asked["query"])),
+                "score": round(score / found[0][0], 3),
+                "raw_content": None,
+                "published_date": f"{page.day}",
             }
             for score, page in found[: int(asked.get("max_results") or 5)]
-        ]  # fmt: skip
+        ]
         document = {
-            "query": asked["query"], "answer": None, "images": [], "results": results, "response_time": 0.1,
+            "query": asked["query"],
+            "answer": None,
+            "images": [],
+            "results": results,
+            "response_time": 0.1,
             "request_id": f"w-{len(self.searches)}",
-        }  # fmt: skip
+        }
         body = json.dumps(document, ensure_ascii=False).encode()
         return Answer(200, "application/json", body, delay_s=self.latency_s)
 

@@ -17,7 +17,11 @@ def sample_settings(settings: Settings, *base_urls: str, folder: Path) -> Settin
     network = settings.network.model_copy(update={"allowed_private_hosts": hosts, "proxy": None})
     return settings.model_copy(
         update={
-            "timezone": TIMEZONE, "data_dir": folder, "database_url": f"sqlite:///{folder / 'monitor.db'}",
-            "network": network, "pages": settings.pages.model_copy(update={"delay_s": 0.0}), "sources": [],
+            "timezone": TIMEZONE,
+            "data_dir": folder,
+            "database_url": f"sqlite:///{folder / 'monitor.db'}",
+            "network": network,
+            "pages": settings.pages.model_copy(update={"delay_s": 0.0}),
+            "sources": [],
         }
-    )  # fmt: skip
+    )

@@ -59,7 +59,7 @@ class SampleHost:
     async def _added(self) -> Source:
         site = SampleSite(today=self._app.clock.now().astimezone(ZoneInfo(TIMEZONE)).date())
         port = await self._serve(site, 0)
-        taken = {one.name for one in await self._app.sources.all()}
+        taken = {source.name for source in await self._app.sources.all()}
         focus = [area["name"] for area in site.focus_areas]
         values = {"url": f"http://{HOST}:{port}/", "focus_areas": focus, "tags": [TAG]}
         names = (site.title, f"{site.title} ({TAG})", f"{site.title} :{port}")

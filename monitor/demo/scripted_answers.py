@@ -26,11 +26,17 @@ _URL_DATES = (
     re.compile(r"/t(\d{4})(\d{2})(\d{2})_"),
 )
 _TYPES = (
-    ("解读", "解读|问答|一图读懂"), ("标准", "标准|规范|规程"), ("数据", "数据|统计|运行情况|月报|指数"),
-    ("人事", "任免|任命|免去|任职"), ("会议", "会议|座谈会|研讨会|论坛"), ("规划", "规划|行动计划"),
+    ("解读", "解读|问答|一图读懂"),
+    ("标准", "标准|规范|规程"),
+    ("数据", "数据|统计|运行情况|月报|指数"),
+    ("人事", "任免|任命|免去|任职"),
+    ("会议", "会议|座谈会|研讨会|论坛"),
+    ("规划", "规划|行动计划"),
     ("法规", "条例|办法|规定|细则"),
-    ("通知", "通知"), ("公告", "公告|公示|通告"), ("政策", "意见|方案|批复|复函"),
-)  # fmt: skip
+    ("通知", "通知"),
+    ("公告", "公告|公示|通告"),
+    ("政策", "意见|方案|批复|复函"),
+)
 _WEIGHTY = re.compile(r"条例|办法|规划|意见|方案|行动计划|电价|碳市场|碳排放|补贴|准入")
 _OVERVIEW_LINE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 _OVERVIEW_ITEMS = 4
@@ -154,7 +160,7 @@ def _general_reply(conversation: Conversation, extra_sections: Sequence[str]) ->
     plan = [url for note in notes for url in URL.findall(note)]
     text = ""
     if page and not notes:
-        plan = [one["url"] for one in sections(f"{page[0]}\n{page[1]}", extra_sections)]
+        plan = [section["url"] for section in sections(f"{page[0]}\n{page[1]}", extra_sections)]
         text = PLAN_MARK + "\n" + "\n".join(plan)
     save, onward = _read_page(conversation, *page) if page else (None, None)
     visited = {str(call.arguments.get("url")) for call in conversation.calls("browse_page")}

@@ -38,8 +38,15 @@ MODEL_NAME = "scripted"
 
 _SLOW_S = 2.0
 _MAX_BODY_BYTES = 10_000_000
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 413: "Content Too Large",
-            429: "Too Many Requests", 500: "Internal Server Error"}  # fmt: skip
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    413: "Content Too Large",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+}
 
 
 @dataclass(frozen=True)

@@ -153,9 +153,13 @@ def _with_invented_sentences(overview: str) -> str:
     for true in re.findall(r".+?\[\d+\](?:。|\. )", overview):
         words, number = true[: true.rindex("[")].strip(), int(true[true.rindex("[") + 1 : true.rindex("]")])
         invented = (
-            f"{_INVENTED_FIGURES.rstrip('。')}[{number}]", f"《关于未来的若干意见》随后出台[{number}]", words,
-            f"{words}，较上年增长87.3%[{number}]", f"{words}[{number + 1}]", f"{words}[{number + 90}]",
-        )  # fmt: skip
+            f"{_INVENTED_FIGURES.rstrip('。')}[{number}]",
+            f"《关于未来的若干意见》随后出台[{number}]",
+            words,
+            f"{words}，较上年增长87.3%[{number}]",
+            f"{words}[{number + 1}]",
+            f"{words}[{number + 90}]",
+        )
         written.append(true + "".join(f"{one}。" for one in invented))
     return "".join(written)
 

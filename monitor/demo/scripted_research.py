@@ -11,13 +11,23 @@ from typing import Any
 from monitor.demo.conversation import Conversation, Task
 
 TOOLS = (
-    "basic_search_news", "deep_search_news", "search_news_last_24_hours", "search_news_last_week",
-    "search_images_for_news", "search_news_by_date",
-)  # fmt: skip
+    "basic_search_news",
+    "deep_search_news",
+    "search_news_last_24_hours",
+    "search_news_last_week",
+    "search_images_for_news",
+    "search_news_by_date",
+)
 RESEARCH_TASKS = (
-    Task.STRUCTURE, Task.FIRST_SEARCH, Task.REFLECTION, Task.FIRST_SUMMARY, Task.REFLECTION_SUMMARY, Task.BLUEPRINT,
-    Task.REPORT, Task.REWRITE,
-)  # fmt: skip
+    Task.STRUCTURE,
+    Task.FIRST_SEARCH,
+    Task.REFLECTION,
+    Task.FIRST_SUMMARY,
+    Task.REFLECTION_SUMMARY,
+    Task.BLUEPRINT,
+    Task.REPORT,
+    Task.REWRITE,
+)
 ORDER = re.compile(
     r"(?:ignore\s+(?:all|any|your|the|previous|prior|above)|disregard\s+(?:all|any|your|the|previous)|"
     r"\b(?:SYSTEM|ASSISTANT|ADMIN|INSTRUCTIONS?)\s*[:：\]]|<\|?(?:im_start|system)|\[INST\]|"
@@ -100,10 +110,10 @@ def structure(question: str, prompt: str) -> list[dict[str, str]]:
         ]
     return [
         {
-            "title": f"{subject[:1].upper()}{subject[1:]}: {one}",
-            "content": f"Describe the {one} of {subject}, with figures, dates and documents that can be checked.",
+            "title": f"{subject[:1].upper()}{subject[1:]}: {aspect}",
+            "content": f"Describe the {aspect} of {subject}, with figures, dates and documents that can be checked.",
         }
-        for one in aspects
+        for aspect in aspects
     ]
 
 
@@ -164,27 +174,30 @@ def blueprint(fences: dict[str, str]) -> dict[str, Any]:
         {"name": topic[:60], "description": notes[numbers[0]][1], "evidenceRefs": numbers[:3]}
         for topic, numbers in topics.items()
     ]
-    names = [str(one["name"]) for one in drivers]
+    names = [str(driver["name"]) for driver in drivers]
     told = [words[1] for words in notes.values()]
     figures = [found for text in told for found in _FIGURE.findall(text)]
     return {
         "modelType": "causal_graph",
         "coreDrivers": drivers,
         "relationships": [
-            {"from": one, "to": other, "type": "influence", "confidence": 0.7}
-            for one, other in pairwise(names)
+            {"from": one, "to": other, "type": "influence", "confidence": 0.7} for one, other in pairwise(names)
         ],
         "scenarios": [
             {
-                "name": {"zh": "基准情景", "en": "Baseline"}[language], "assumptions": told[:1], "outcomes": told[1:2],
+                "name": {"zh": "基准情景", "en": "Baseline"}[language],
+                "assumptions": told[:1],
+                "outcomes": told[1:2],
                 "confidence": 0.6,
             }
-        ] if told else [],
+        ]
+        if told
+        else [],
         "metrics": [
             {"name": name.strip(), "estimate": float(figure.replace(",", "")), "unit": unit, "confidence": 0.6}
             for name, figure, unit in figures[:4]
         ],
-    }  # fmt: skip
+    }
 
 
 def report(fences: dict[str, str]) -> str:
@@ -194,7 +207,7 @@ def report(fences: dict[str, str]) -> str:
     for place, (title, text) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
         sentences = cited_sentences(text)
         if sentences:
-            body = "\n".join(f"- {one}" for one in sentences) if place % 2 else "".join(sentences)
+            body = "\n".join(f"- {sentence}" for sentence in sentences) if place % 2 else "".join(sentences)
             blocks.append(f"## {title.strip()}\n\n{body.strip()}")
     return "\n\n".join(blocks)
 
@@ -233,19 +246,18 @@ def language_of(text: str) -> str:
 def subject_of(question: str) -> str:
     """What a question is about: its first words that mean something."""
     if language_of(question) == "zh":
-        pieces = (re.sub(r"^\d{4}年", "", one) for one in _CUT.split(question))
-        return next((one[:16] for one in pieces if len(one) >= 2), question[:16])
+        pieces = (re.sub(r"^\d{4}年", "", part) for part in _CUT.split(question))
+        return next((piece[:16] for piece in pieces if len(piece) >= 2), question[:16])
     words = [one for one in re.findall(r"[A-Za-z][\w-]+", question) if not _FILLERS.fullmatch(one.lower())]
     return " ".join(words[:3]).lower() or question[:40]
 
 
 def as_json(value: Any) -> str:
-    """JSON as models write it."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _summary(field: str, facts: Sequence[Fact], *, before: str = "") -> dict[str, Any]:
-    text = "".join(with_citation(one.text, one.number) for one in facts)
+    text = "".join(with_citation(fact.text, fact.number) for fact in facts)
     gap = " " if before and language_of(before) == "en" else ""
     return {
         field: f"{before}{gap}{text}".strip(),

@@ -13,8 +13,6 @@ from monitor.demo.serving import Answer
 
 @dataclass(frozen=True)
 class Result:
-    """What a service found."""
-
     title: str
     url: str
     snippet: str
@@ -25,14 +23,10 @@ class Asked(Protocol):
     """A request to a service, as far as it tells which page of results is meant."""
 
     @property
-    def path(self) -> str:
-        """The path with its query."""
-        ...
+    def path(self) -> str: ...
 
     @property
-    def body(self) -> bytes:
-        """The form, of a POST."""
-        ...
+    def body(self) -> bytes: ...
 
 
 class DdgWire:
@@ -42,9 +36,17 @@ class DdgWire:
 
     def answer(self, results: Sequence[Result], *, page: int = 1, has_more: bool = False) -> Answer:
         """A page of results; with `has_more`, the form for the next."""
-        rows = "".join(self._row(one) for one in results)
-        fields = {"q": "echo", "s": page * 10, "nextParams": "", "v": "l", "o": "json", "dc": page * 10 + 1,
-                  "api": "d.js", "vqd": "4-123"}  # fmt: skip
+        rows = "".join(self._row(result) for result in results)
+        fields = {
+            "q": "echo",
+            "s": page * 10,
+            "nextParams": "",
+            "v": "l",
+            "o": "json",
+            "dc": page * 10 + 1,
+            "api": "d.js",
+            "vqd": "4-123",
+        }
         inputs = "".join(f'<input type="hidden" name="{name}" value="{value}">' for name, value in fields.items())
         form = f'<form action="/html/" method="post"><input type="submit" value="Next">{inputs}</form>'
         nothing = '<div class="result result--no-result"><div class="no-results">No results.</div></div>'
@@ -67,14 +69,11 @@ class DdgWire:
 
 
 class BaiduWire:
-    """Baidu's result page."""
-
     name, path, per_page, is_for_people = "baidu_html", "/s", 10, True
 
     def answer(self, results: Sequence[Result], *, page: int = 1, has_more: bool = False) -> Answer:
-        """A page of results."""
         del has_more
-        rows = "".join(self._row(one, number) for number, one in enumerate(results, start=1 + (page - 1) * 10))
+        rows = "".join(self._row(result, number) for number, result in enumerate(results, start=1 + (page - 1) * 10))
         nothing = '<div class="content_none"><div class="nors"><p>很抱歉，没有找到相关的网页。</p></div></div>'
         head = "<html><head><title>echo_百度搜索</title></head>"
         return _page(f'{head}<body><div id="content_left">{rows or nothing}</div></body></html>')
@@ -106,12 +105,16 @@ class JsonWire:
     is_for_people: bool = False
 
     def answer(self, results: Sequence[Result], *, page: int = 1, has_more: bool = False) -> Answer:
-        """The results as JSON."""
         del page, has_more
         title, url, snippet, day = self.fields
         entries = [
-            {title: one.title, url: one.url, snippet: one.snippet, **({day: f"{one.day}T08:00:00Z"} if one.day else {})}
-            for one in results
+            {
+                title: result.title,
+                url: result.url,
+                snippet: result.snippet,
+                **({day: f"{result.day}T08:00:00Z"} if result.day else {}),
+            }
+            for result in results
         ]
         return Answer(200, "application/json", json.dumps(self.document(entries), ensure_ascii=False).encode())
 
@@ -121,7 +124,7 @@ class JsonWire:
 
 
 def _searxng(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {"query": "q", "results": [{**one, "engine": "bing"} for one in entries], "unresponsive_engines": []}
+    return {"query": "q", "results": [{**entry, "engine": "bing"} for entry in entries], "unresponsive_engines": []}
 
 
 def _bocha(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -145,17 +148,16 @@ WIRES = (
     DdgWire(),
     BaiduWire(),
     JsonWire(
-        name="searxng", path="/search", document=_searxng, per_page=10,
+        name="searxng",
+        path="/search",
+        document=_searxng,
+        per_page=10,
         fields=("title", "url", "content", "publishedDate"),
     ),
-    JsonWire(
-        name="bocha", path="/v1/web-search", document=_bocha, fields=("name", "url", "snippet", "datePublished")
-    ),
+    JsonWire(name="bocha", path="/v1/web-search", document=_bocha, fields=("name", "url", "snippet", "datePublished")),
     JsonWire(
         name="brave", path="/res/v1/web/search", document=_brave, fields=("title", "url", "description", "page_age")
     ),
-    JsonWire(
-        name="tavily", path="/search", document=_tavily, fields=("title", "url", "content", "published_date")
-    ),
-)  # fmt: skip
+    JsonWire(name="tavily", path="/search", document=_tavily, fields=("title", "url", "content", "published_date")),
+)
 """The wire formats of all services."""

@@ -52,7 +52,6 @@ class Cause(StrEnum):
     FAILING = "{} runs in a row failed: {}"
 
     def told(self, *values: object) -> str:
-        """The sentence with these values."""
         return self.value.format(*values)
 
 

@@ -19,8 +19,6 @@ class ToolCall(BaseModel):
 
 
 class Message(BaseModel):
-    """One message of a conversation."""
-
     role: Role
     content: str = ""
     tool_calls: list[ToolCall] = Field(default_factory=list)

@@ -23,7 +23,6 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
         return None if value is None else value.astimezone(dt.UTC)
 
     def process_result_value(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
-        """With its zone again."""
         del dialect
         if value is None:
             return None
@@ -41,12 +40,10 @@ class Word(TypeDecorator[StrEnum]):
         self.vocabulary = vocabulary
 
     def process_bind_param(self, value: StrEnum | str | None, dialect: Dialect) -> str | None:
-        """To its word."""
         del dialect
         return None if value is None else str(self.vocabulary(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:
-        """Back to the member."""
         del dialect
         return None if value is None else self.vocabulary(value)
 

@@ -91,8 +91,6 @@ class DeliveryPlan(SQLModel, table=True):
 
 
 class Outcome(BaseModel):
-    """What became of one try."""
-
     status: DeliveryStatus
     last_error: str | None = None
     next_try_at: dt.datetime | None = None
@@ -102,8 +100,6 @@ class Outcome(BaseModel):
 
 @dataclass(frozen=True)
 class Enclosure:
-    """A document that goes along."""
-
     name: str
     media_type: str
     content: bytes = field(repr=False)

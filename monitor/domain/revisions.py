@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
+from pydantic import Field as PydanticField
 from sqlalchemy import JSON, Column, String, Text
-from sqlmodel import Field as ColumnField
+from sqlmodel import Field
 from sqlmodel import SQLModel
 
 from monitor.domain.columns import UtcDateTime, Word, list_field
@@ -72,7 +73,7 @@ class Change(BaseModel):
     """
 
     kind: ChangeKind
-    edits: list[Edit] = Field(default_factory=list)
+    edits: list[Edit] = PydanticField(default_factory=list)
     more_edits: int = 0
     kept: float = 1.0
     reason: str = ""
@@ -110,10 +111,10 @@ class Seen(BaseModel):
     published_on: dt.date | None = None
     text: str = ""
     notice: str = ""
-    links: list[str] = Field(default_factory=list)
-    beside: list[str] = Field(default_factory=list)
-    whole: str = Field(default="", exclude=True, repr=False)
-    attachments: list[SeenAttachment] = Field(default_factory=list)
+    links: list[str] = PydanticField(default_factory=list)
+    beside: list[str] = PydanticField(default_factory=list)
+    whole: str = PydanticField(default="", exclude=True, repr=False)
+    attachments: list[SeenAttachment] = PydanticField(default_factory=list)
     is_list: bool = False
     sha256: str | None = None
     failure: PageErrorCode | None = None
@@ -130,13 +131,13 @@ class ItemSight(SQLModel, table=True):
 
     __tablename__ = "item_sight"
 
-    item_id: int = ColumnField(primary_key=True, foreign_key="item.id", ondelete="CASCADE")
-    run_id: str = ColumnField(sa_column=Column(String(64), nullable=False))
-    looked_at: dt.datetime = ColumnField(sa_column=Column(UtcDateTime(), nullable=False))
-    page: dict[str, Any] = ColumnField(sa_column=Column(JSON, nullable=False))
-    standing: ChangeKind = ColumnField(default=ChangeKind.NONE, sa_column=Column(Word(ChangeKind), nullable=False))
-    doubt: ChangeKind | None = ColumnField(default=None, sa_column=Column(Word(ChangeKind), nullable=True))
-    failure: str = ColumnField(default="", sa_column=Column(Text, nullable=False))
+    item_id: int = Field(primary_key=True, foreign_key="item.id", ondelete="CASCADE")
+    run_id: str = Field(sa_column=Column(String(64), nullable=False))
+    looked_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False))
+    page: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    standing: ChangeKind = Field(default=ChangeKind.NONE, sa_column=Column(Word(ChangeKind), nullable=False))
+    doubt: ChangeKind | None = Field(default=None, sa_column=Column(Word(ChangeKind), nullable=True))
+    failure: str = Field(default="", sa_column=Column(Text, nullable=False))
 
     def seen(self, text: str) -> Seen:
         """What was seen, with the text that is kept with the item."""
@@ -155,19 +156,18 @@ class Revision(SQLModel, table=True):
     `before_sha256` and `after_sha256` are the hashes of the two bodies.
     """
 
-    id: int | None = ColumnField(default=None, primary_key=True)
-    item_id: int = ColumnField(foreign_key="item.id", ondelete="CASCADE", index=True)
-    run_id: str = ColumnField(sa_column=Column(String(64), nullable=False))
-    seen_at: dt.datetime = ColumnField(sa_column=Column(UtcDateTime(), nullable=False, index=True))
-    kind: ChangeKind = ColumnField(sa_column=Column(Word(ChangeKind), nullable=False))
+    id: int | None = Field(default=None, primary_key=True)
+    item_id: int = Field(foreign_key="item.id", ondelete="CASCADE", index=True)
+    run_id: str = Field(sa_column=Column(String(64), nullable=False))
+    seen_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    kind: ChangeKind = Field(sa_column=Column(Word(ChangeKind), nullable=False))
     edits: list[dict[str, Any]] = list_field()
     more_edits: int = 0
-    reason: str = ColumnField(default="", sa_column=Column(Text, nullable=False))
-    before_text: str = ColumnField(default="", sa_column=Column(Text, nullable=False))
+    reason: str = Field(default="", sa_column=Column(Text, nullable=False))
+    before_text: str = Field(default="", sa_column=Column(Text, nullable=False))
     before_sha256: str | None = None
     after_sha256: str | None = None
 
     @property
     def change(self) -> Change:
-        """What differs."""
         return Change.model_validate(self, from_attributes=True)

@@ -151,7 +151,7 @@ class ToolResult(BaseModel):
     @property
     def is_refused(self) -> bool:
         """Whether it was not even tried, because of how it was asked."""
-        return not self.items and any(one.type is SearchErrorCode.INVALID_INPUT for one in self.errors)
+        return not self.items and any(error.type is SearchErrorCode.INVALID_INPUT for error in self.errors)
 
     def wire(self) -> dict[str, Any]:
         """As JSON: what is not known (`source`, `published_at`, `detail_code`) is left out."""

@@ -51,7 +51,6 @@ class Clause(BaseModel, frozen=True):
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Its Latin words and numbers."""
         return tuple(run for run in self.runs if not is_paired(run))
 
     @cached_property
@@ -104,7 +103,9 @@ class TextQuery(BaseModel, frozen=True):
         """
         if len(text) > MAX_QUERY_CHARS:
             raise UsageError(f"The query has {len(text)} characters; at most {MAX_QUERY_CHARS} can be searched for.")
-        clauses = tuple(dict.fromkeys(clause for one in _pieces(text.translate(_QUOTES)) if (clause := _clause(one))))
+        clauses = tuple(
+            dict.fromkeys(clause for piece in _pieces(text.translate(_QUOTES)) if (clause := _clause(piece)))
+        )
         return cls(clauses=clauses, needed=len(clauses))
 
     def loosened(self) -> "TextQuery":
@@ -124,7 +125,6 @@ def folded(text: str) -> str:
 
 
 def terms_of(text: str) -> set[str]:
-    """The terms of a text."""
     plain = folded(text)
     terms = set(_of_words(_RUN.findall(plain)))
     runs = [run if len(run) == 1 else "".join(run.split()) for run in _PAIRED_RUN.findall(plain)]
@@ -194,7 +194,7 @@ def _pattern(runs: Sequence[str]) -> re.Pattern[str]:
     spelt = (
         r"\s*".join(map(re.escape, run)) if is_paired(run) else rf"(?<!{_LETTER}){re.escape(run)}(?!{_LETTER})"
         for run in runs
-    )  # fmt: skip
+    )
     return re.compile(r"[\W_]*".join(spelt))
 
 

@@ -20,8 +20,6 @@ class Render(StrEnum):
 
 
 class RunStatus(StrEnum):
-    """The states of a run."""
-
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -116,8 +114,6 @@ class ItemType(StrEnum):
 
 
 class SummaryBy(StrEnum):
-    """Who wrote a summary."""
-
     MODEL = "model"
     EXTRACT = "extract"
     NONE = "none"

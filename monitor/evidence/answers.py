@@ -44,7 +44,6 @@ class RecordedModel:
         tools: Sequence[Tool] = (),
         on_token: OnToken | None = None,
     ) -> Completion:
-        """The model's own answer."""
         request = request_hash(messages, phase=phase, place=place, tools=tools)
         answer = Answer(
             run_id=self._run_id, attempt=self._attempt, request=request, phase=phase, place=place, at=self._clock.now()

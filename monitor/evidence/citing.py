@@ -97,7 +97,7 @@ class Passage:
 
     def lacks(self, sentence: str) -> set[str]:
         """The figures, dates, document numbers and quoted names of a sentence that this text does not have."""
-        return {*self._numbers.ungrounded(sentence), *(one for one in _names(sentence) if one not in self._letters)}
+        return {*self._numbers.ungrounded(sentence), *(name for name in _names(sentence) if name not in self._letters)}
 
 
 @lru_cache(maxsize=512)

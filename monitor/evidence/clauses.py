@@ -45,8 +45,6 @@ _MARK = re.compile(r"\s*\(([0-9]{1,3}|[a-z]{1,4}|[A-Z]{1,3})\)")
 
 
 class Kind(StrEnum):
-    """What a clause is."""
-
     TEXT = "text"
     CHAPTER = "chapter"
     ARTICLE = "article"
@@ -67,7 +65,7 @@ class Clause:
     @property
     def key(self) -> str:
         """The words of the clause without its number, as they are compared."""
-        return "".join(one.key for one in self.paragraphs)
+        return "".join(paragraph.key for paragraph in self.paragraphs)
 
     def number_at(self, places: Sequence[int]) -> str | None:
         """The clause's number, with the subdivision in which all these paragraphs stand: Section 4(b), § 3(2).

@@ -61,7 +61,7 @@ def _whole(old: Clause | None, new: Clause | None) -> Iterator[Edit]:
     op = Op.REMOVED if new is None else Op.ADDED
     if clause is None:
         return
-    texts = [one.text for one in clause.paragraphs if one.text]
+    texts = [paragraph.text for paragraph in clause.paragraphs if paragraph.text]
     if clause.number is None:
         yield from (_edit(op, Part.PARAGRAPH, text) for text in texts)
     else:
@@ -76,7 +76,7 @@ def _edit(op: Op, part: Part, text: str, article: str | None = None) -> Edit:
 def _one_of_article(old: Clause, new: Clause, edits: Sequence[Edit]) -> Edit:
     before = [edit.before for edit in edits if edit.before]
     after = [edit.after for edit in edits if edit.after]
-    places = [place for place, one in enumerate(new.paragraphs) if one.text in after]
+    places = [place for place, paragraph in enumerate(new.paragraphs) if paragraph.text in after]
     if not places:
         number = old.number_at([place for place, one in enumerate(old.paragraphs) if one.text in before])
     else:

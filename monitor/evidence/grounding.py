@@ -57,11 +57,9 @@ class ReadText:
         self._is_falling = _tells_of_falling(text)
 
     def ungrounded(self, summary: str) -> list[str]:
-        """As `ungrounded_numbers`."""
         return list(dict.fromkeys(one.written for one in self.grounded(summary) if one.passage is None))
 
     def grounded(self, summary: str) -> list[Grounding]:
-        """As `grounded_numbers`."""
         claimed = _claimed(summary)
         is_falling = _tells_of_falling(summary)
         dates = ((date.written, self._bearer_of_date(date)) for date in claimed.dates)
@@ -96,7 +94,7 @@ def _claimed(summary: str) -> Findings:
 
 def _dates(findings: Sequence[Findings]) -> Iterator[tuple[WrittenDate, int]]:
     """The dates of a page with the numbers of their sentences, years carried over from one to the next."""
-    flat = [(date, index) for index, one in enumerate(findings) for date in one.dates]
+    flat = [(date, index) for index, finding in enumerate(findings) for date in finding.dates]
     place = -1
     for date in with_carried_years([date for date, _ in flat]):
         place += place + 1 < len(flat) and date is flat[place + 1][0]
@@ -105,8 +103,8 @@ def _dates(findings: Sequence[Findings]) -> Iterator[tuple[WrittenDate, int]]:
 
 def _by_value(findings: Sequence[Findings]) -> dict[Fraction, list[tuple[Figure, str, int]]]:
     index: dict[Fraction, list[tuple[Figure, str, int]]] = defaultdict(list)
-    for number, one in enumerate(findings):
-        for figure in one.figures:
+    for number, finding in enumerate(findings):
+        for figure in finding.figures:
             for value, kind in figure.readings:
                 index[value].append((figure, kind, number))
     return index

@@ -43,9 +43,16 @@ class Linker:
         return Links(claims, instead_of=_OF_LIST)
 
     async def read(
-        self, item: Item, *, record: str, title: str, text: str, summary: str, published_on: dt.date | None,
+        self,
+        item: Item,
+        *,
+        record: str,
+        title: str,
+        text: str,
+        summary: str,
+        published_on: dt.date | None,
         attachments: Sequence[Attachment],
-    ) -> Links:  # fmt: skip
+    ) -> Links:
         """An item, linked to the page that it was read from: its summary by sentences, its figures and dates."""
         on_list = next((one for one in item.evidence if one != record), record)
         claims = [_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
@@ -56,7 +63,8 @@ class Linker:
                 passage = await asyncio.to_thread(passages.date, day)
                 claims.append(_claim(item.id, ClaimKind.DATE, day.isoformat(), record, passage))
             claims += [
-                _claim(item.id, ClaimKind.ATTACHMENT, one.url, record, passages.link(one.url)) for one in attachments
+                _claim(item.id, ClaimKind.ATTACHMENT, attachment.url, record, passages.link(attachment.url))
+                for attachment in attachments
             ]
         claims += await asyncio.to_thread(_of_summary, item.id, summary, title, text, record, on_list)
         return Links({item.id or 0: claims}, instead_of=_OF_PAGE)
@@ -70,7 +78,8 @@ class Linker:
             passage = "" if passages is None else await asyncio.to_thread(_date_passage, passages, candidate, row)
             claims.append(_claim(item_id, ClaimKind.DATE, candidate.date.isoformat(), record, passage))
         return claims + [
-            _claim(item_id, ClaimKind.ATTACHMENT, one.url, record, one.title) for one in candidate.attachments
+            _claim(item_id, ClaimKind.ATTACHMENT, attachment.url, record, attachment.title)
+            for attachment in candidate.attachments
         ]
 
     async def _passages(self, record_id: str) -> Passages | None:
@@ -101,10 +110,12 @@ def _of_summary(item_id: int | None, summary: str, title: str, text: str, record
     """A claim for each sentence of the summary, and for each number and date in it."""
     sentences = [sentence for line in summary.splitlines() for sentence in split_sentences(line)]
     claims = [_claim(item_id, ClaimKind.SUMMARY, one, record, nearest(one, text)) for one in sentences]
-    for one in grounded_numbers(summary, f"{title}\n{text}"):
-        if one.passage is not None:
-            bearer = record if one.passage in text else on_list
-            claims.append(_claim(item_id, ClaimKind.FIGURE, one.written, bearer, _around(one.written, one.passage)))
+    for number in grounded_numbers(summary, f"{title}\n{text}"):
+        if number.passage is not None:
+            bearer = record if number.passage in text else on_list
+            claims.append(
+                _claim(item_id, ClaimKind.FIGURE, number.written, bearer, _around(number.written, number.passage))
+            )
     return claims
 
 

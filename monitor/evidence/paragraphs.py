@@ -94,7 +94,6 @@ class Paragraph:
 
     @classmethod
     def of(cls, text: str) -> "Paragraph":
-        """The paragraph that says this."""
         return cls(text.strip(), key_of(text))
 
 

@@ -75,11 +75,13 @@ class Passages:
 
     def href(self, url: str) -> str:
         """The address of the link to `url` as the page writes it."""
-        return next((one.attributes.get("href") or "" for one in self._anchors.get(url_key(url), [])), "").strip()
+        return next((anchor.attributes.get("href") or "" for anchor in self._anchors.get(url_key(url), [])), "").strip()
 
     def link(self, url: str) -> str:
         """The text of the link to `url`."""
-        return next((text for one in self._anchors.get(url_key(url), []) if (text := _text(one))), "")[:MOST_CHARS]
+        return next((text for anchor in self._anchors.get(url_key(url), []) if (text := _text(anchor))), "")[
+            :MOST_CHARS
+        ]
 
     @cached_property
     def _entries(self) -> list[str]:
@@ -162,7 +164,7 @@ def _row_of(anchor: LexborNode) -> LexborNode:
         if parent is None or parent.tag in ("body", "html", "-undef"):
             break
         others = (one for one in parent.css("a[href]") if one.attributes.get("href") != own)
-        if any(len(_text(one)) >= _LEAST_LINK for one in others) or len(_text(parent)) > MOST_CHARS:
+        if any(len(_text(other)) >= _LEAST_LINK for other in others) or len(_text(parent)) > MOST_CHARS:
             break
         row = parent
     return row

@@ -41,11 +41,19 @@ class Records:
     async def sighting(self, record: Record) -> Sighting:
         """What was seen, with its body; `RecordLost` where the file is missing or its bytes are not those recorded."""
         return Sighting(
-            url=record.url, way=record.way, at=record.fetched_at, final_url=record.final_url, status=record.status,
-            headers=record.headers, body=await self._body(record), hops=tuple(record.hops),
-            is_cut_short=record.is_cut_short, notes=record.notes, record=record.id,
+            url=record.url,
+            way=record.way,
+            at=record.fetched_at,
+            final_url=record.final_url,
+            status=record.status,
+            headers=record.headers,
+            body=await self._body(record),
+            hops=tuple(record.hops),
+            is_cut_short=record.is_cut_short,
+            notes=record.notes,
+            record=record.id,
             error=None if record.error is None else PageError.model_validate(record.error),
-        )  # fmt: skip
+        )
 
     def whereabouts(self, record: Record) -> str | None:
         """The file of a record, for people; None where nothing came."""
@@ -105,13 +113,24 @@ class RunRecorder:
         sha256 = None if body is None else hashlib.sha256(body).hexdigest()
         stored_at = None if sha256 is None else await self._stored(sighting, sha256)
         record = Record(
-            id=secrets.token_hex(8), **self._owner, attempt=self._attempt, number=number, url=sighting.url,
-            way=sighting.way, final_url=sighting.final_url, status=sighting.status,
-            headers=headers_kept(sighting.headers), hops=list(sighting.hops), is_cut_short=sighting.is_cut_short,
+            id=secrets.token_hex(8),
+            **self._owner,
+            attempt=self._attempt,
+            number=number,
+            url=sighting.url,
+            way=sighting.way,
+            final_url=sighting.final_url,
+            status=sighting.status,
+            headers=headers_kept(sighting.headers),
+            hops=list(sighting.hops),
+            is_cut_short=sighting.is_cut_short,
             error=None if sighting.error is None else sighting.error.model_dump(mode="json"),
-            notes=dict(sighting.notes), fetched_at=sighting.at, sha256=sha256, size=len(body or b""),
+            notes=dict(sighting.notes),
+            fetched_at=sighting.at,
+            sha256=sha256,
+            size=len(body or b""),
             stored_at=stored_at,
-        )  # fmt: skip
+        )
         await self._store.evidence.add_record(record)
         if len(body or b"") <= _MOST_AT_HAND_BYTES:
             self._latest[record.id] = replace(sighting, record=record.id)

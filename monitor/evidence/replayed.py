@@ -55,4 +55,4 @@ class ReplayedSites:
         return ReplayedSites(self._records, self._rows, can_draw=self._can_draw)
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        pass

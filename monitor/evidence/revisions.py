@@ -57,7 +57,10 @@ def seen_of(page: Page, hashes: Mapping[str, str] | None = None) -> Seen:
         links=[line for line in links if line and not _begins_article(line)],
         beside=_marks(page),
         whole="".join(key_of(line) for line in page.lines),
-        attachments=[SeenAttachment(**one.model_dump(), sha256=known.get(one.url)) for one in page.attachments],
+        attachments=[
+            SeenAttachment(**attachment.model_dump(), sha256=known.get(attachment.url))
+            for attachment in page.attachments
+        ],
         is_list=len(page.candidates) >= _MANY_ROWS,
         sha256=page.sha256,
         failure=page.error.code if page.error else None,
@@ -68,11 +71,13 @@ def seen_of(page: Page, hashes: Mapping[str, str] | None = None) -> Seen:
 def _marks(page: Page) -> list[str]:
     """The marks of the lines outside of the text, where most pages have hundreds: 8 digits each."""
     text = _joined(page.text)
-    return sorted({_mark(one.key) for one in paragraphs("\n".join(page.lines)) if one.key not in text})
+    return sorted(
+        {_mark(paragraph.key) for paragraph in paragraphs("\n".join(page.lines)) if paragraph.key not in text}
+    )
 
 
 def _joined(text: str) -> str:
-    return "".join(one.key for one in paragraphs(text))
+    return "".join(paragraph.key for paragraph in paragraphs(text))
 
 
 def _mark(key: str) -> str:
@@ -112,9 +117,11 @@ def compare(before: Seen, after: Seen) -> Change:
         kind = ChangeKind.MOVED
         edits.insert(0, Edit(op=Op.CHANGED, part=Part.ADDRESS, before=before.url, after=after.url))
     return Change(
-        kind=kind, edits=[_shortened(edit) for edit in edits[:MOST_EDITS]], more_edits=max(0, len(edits) - MOST_EDITS),
+        kind=kind,
+        edits=[_shortened(edit) for edit in edits[:MOST_EDITS]],
+        more_edits=max(0, len(edits) - MOST_EDITS),
         kept=kept,
-    )  # fmt: skip
+    )
 
 
 def _words(seen: Seen, other: Seen) -> list[Paragraph]:

@@ -90,7 +90,7 @@ def told(change: Change, language: str = "zh") -> str:
         parts.append(form.format(count) if count else "")
     for op, form in words.attachments.items():
         titles = [edit.after or edit.before for edit in change.of(Part.ATTACHMENT) if edit.op is op]
-        parts.append(_named(form, [words.quoted.format(_short(one)) for one in titles], words))
+        parts.append(_named(form, [words.quoted.format(_short(title)) for title in titles], words))
     said = words.and_then.join(filter(None, parts))
     return f"{said[:1].upper()}{said[1:]}{words.stop}"
 

@@ -69,9 +69,19 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 CURRENCY_PREFIXES = {
-    "us$": "dollar", "$": "dollar", "usd": "dollar", "hk$": "hong kong dollar", "€": "euro", "eur": "euro",
-    "£": "pound", "gbp": "pound", "¥": "yuan", "rmb": "yuan", "cny": "yuan", "人民币": "yuan",
-}  # fmt: skip
+    "us$": "dollar",
+    "$": "dollar",
+    "usd": "dollar",
+    "hk$": "hong kong dollar",
+    "€": "euro",
+    "eur": "euro",
+    "£": "pound",
+    "gbp": "pound",
+    "¥": "yuan",
+    "rmb": "yuan",
+    "cny": "yuan",
+    "人民币": "yuan",
+}
 
 
 class Unit(NamedTuple):

@@ -86,8 +86,6 @@ class Entry(BaseModel):
 
 
 class Entries(BaseModel):
-    """The entries, in order."""
-
     kind: Literal["entries"] = "entries"
     entries: list[Entry]
 

@@ -40,8 +40,10 @@ _FIRST_BOOKMARK = 10_000
 _MAX_PROPERTY_CHARS = 255
 _PARAGRAPH_STYLES: dict[Tone, str] = {"plain": "MonitorPlain", "accent": "MonitorAccent", "warning": "MonitorWarning"}
 _BADGE_STYLES: dict[Tone, str] = {
-    "plain": "MonitorBadge", "accent": "MonitorBadgeAccent", "warning": "MonitorBadgeWarning",
-}  # fmt: skip
+    "plain": "MonitorBadge",
+    "accent": "MonitorBadgeAccent",
+    "warning": "MonitorBadgeWarning",
+}
 _MIN_COLUMN, _MAX_COLUMN = 6, 44  # letters that a column is made for
 
 

@@ -44,8 +44,6 @@ class GraphEdge:
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle by its middle."""
-
     x: float
     y: float
     width: float
@@ -165,7 +163,7 @@ def _path(start: Box, end: Box, *, bend: float) -> list[tuple[float, float]]:
 
 def _bend(edge: GraphEdge, lines: Sequence[GraphEdge]) -> float:
     """How far a line bends; of two that lead to and fro, one more than the other."""
-    leads_back = edge.start > edge.end and any((one.start, one.end) == (edge.end, edge.start) for one in lines)
+    leads_back = edge.start > edge.end and any((line.start, line.end) == (edge.end, edge.start) for line in lines)
     return _BEND_BACK if leads_back else _BEND
 
 
@@ -218,9 +216,7 @@ def _at(path: Sequence[tuple[float, float]], share: float) -> tuple[float, float
 
 def _arrow(before: tuple[float, float], tip: tuple[float, float]) -> str:
     turn = math.atan2(tip[1] - before[1], tip[0] - before[0])
-    corners = [
-        (tip[0] - 9 * math.cos(turn + side), tip[1] - 9 * math.sin(turn + side)) for side in (0.42, -0.42)
-    ]  # fmt: skip
+    corners = [(tip[0] - 9 * math.cos(turn + side), tip[1] - 9 * math.sin(turn + side)) for side in (0.42, -0.42)]
     points = " ".join(f"{_n(x)},{_n(y)}" for x, y in (tip, *corners))
     return f'<polygon points="{points}" fill="currentColor"/>'
 
@@ -255,9 +251,7 @@ def _d(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _edges(box: Box) -> tuple[float, float, float, float]:
-    return (
-        box.x - box.width / 2, box.y - box.height / 2, box.x + box.width / 2, box.y + box.height / 2
-    )  # fmt: skip
+    return (box.x - box.width / 2, box.y - box.height / 2, box.x + box.width / 2, box.y + box.height / 2)
 
 
 def _text(text: str) -> str:

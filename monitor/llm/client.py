@@ -102,7 +102,6 @@ class ModelServer:
         return [await self._tried(model) for model in models]
 
     async def close(self) -> None:
-        """Give the connections back."""
         await self._client.close()
 
     async def _tried(self, model: str) -> ModelTrial:

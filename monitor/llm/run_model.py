@@ -110,7 +110,6 @@ class RunModel:
 
     @property
     def is_available(self) -> bool:
-        """Whether asking makes sense."""
         return self._closed is None
 
     @property

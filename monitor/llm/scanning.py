@@ -92,8 +92,9 @@ class _Scan:
                 self._write(char)
             elif char in "]}":
                 if self._close(char):
-                    return Span(self.start, self.at, "".join(self.out), first == "[", is_closed=True,
-                                is_inner=self.is_inner)  # fmt: skip
+                    return Span(
+                        self.start, self.at, "".join(self.out), first == "[", is_closed=True, is_inner=self.is_inner
+                    )
             elif char == ",":
                 self._comma()
             elif char == ":":

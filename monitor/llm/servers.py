@@ -38,6 +38,5 @@ class ModelServers:
         return self._servers[-1]
 
     async def close(self) -> None:
-        """Give all connections back."""
         for server in self._servers:
             await server.close()

@@ -51,8 +51,6 @@ class _Choice(BaseModel):
 
 
 class Usage(BaseModel):
-    """What a server counted."""
-
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 

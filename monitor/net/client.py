@@ -78,7 +78,6 @@ class HttpClient:
         await self.close()
 
     async def close(self) -> None:
-        """Closes all connections."""
         await self._http.aclose()
 
     async def fetch(

@@ -69,7 +69,6 @@ class GuardedProxy:
         return f"http://{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
 
     async def start(self) -> None:
-        """Listens from now on."""
         self._server = await asyncio.start_server(self._accept, _LOOPBACK, 0)
 
     async def close(self) -> None:

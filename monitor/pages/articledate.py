@@ -16,11 +16,27 @@ from monitor.pages.sight import Sight
 from monitor.pages.urldates import date_in_url
 
 _META = (
-    "datepublished", "dc.date.issued", "dcterms.issued", "citation_online_date", "sailthru.date",
-    "article.published", "firstpublished", "weibo:article:create_at", "displaydate", "ptime",
-    "analyticsattributes.articledate", "rnews:datepublished", "article:published", "artpublished", "datecreated",
-    "dc.issued", "dcterms:issued", "date.available", "regdate", "og:regdate",
-)  # fmt: skip
+    "datepublished",
+    "dc.date.issued",
+    "dcterms.issued",
+    "citation_online_date",
+    "sailthru.date",
+    "article.published",
+    "firstpublished",
+    "weibo:article:create_at",
+    "displaydate",
+    "ptime",
+    "analyticsattributes.articledate",
+    "rnews:datepublished",
+    "article:published",
+    "artpublished",
+    "datecreated",
+    "dc.issued",
+    "dcterms:issued",
+    "date.available",
+    "regdate",
+    "og:regdate",
+)
 _NAMED_PUBLISHED = re.compile(r"pub(?:lish(?:ed)?|lication)?[:._-]?(?:date|time|at|on)$")
 # Names that some systems fill with the day of the page's making or of a printed issue: believed after JSON-LD.
 _VAGUE_META = (

@@ -112,7 +112,7 @@ def _link(entry: etree._Element) -> str:
     guid = next(_children(entry, "guid"), None)
     if not about and guid is not None and guid.get("isPermaLink", "true").lower() != "false":
         about = squeeze(guid.text or "")
-    enclosed = (one.get("url", "") for one in _children(entry, "enclosure"))
+    enclosed = (child.get("url", "") for child in _children(entry, "enclosure"))
     return about or next((link.get("href", "") for link in links if link.get("href")), "") or next(enclosed, "")
 
 

@@ -166,7 +166,10 @@ def _is_list(group: Group, scales: Scales) -> bool:
 def _are_alike(group: Group) -> bool:
     """Whether the records are elements of one kind, side by side: two or three links need that to be a list."""
     elements = [record.element for record in group.records]
-    return len({(one.parent.index if one.parent else 0, one.tag, one.css_class) for one in elements}) == 1
+    return (
+        len({(element.parent.index if element.parent else 0, element.tag, element.css_class) for element in elements})
+        == 1
+    )
 
 
 def _candidates(page: Outline, group: Group, today: dt.date) -> list[Candidate]:

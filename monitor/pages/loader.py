@@ -43,9 +43,14 @@ class Loader:
 
     @classmethod
     def from_settings(
-        cls, *, pages: PagesSettings, network: NetworkSettings, clock: Clock, cache_folder: Path | None = None,
+        cls,
+        *,
+        pages: PagesSettings,
+        network: NetworkSettings,
+        clock: Clock,
+        cache_folder: Path | None = None,
         own_hosts: Collection[str] = (),
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """A loader that asks the sites; what is to outlive the process is kept in `cache_folder`, if there is one.
 
         `own_hosts` are those that this process itself serves, which may be asked too.

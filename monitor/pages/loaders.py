@@ -28,9 +28,12 @@ class Loaders:
         pages, network = self._settings.pages, self._settings.network
         if self._made_of != (pages, network):
             first = Loader.from_settings(
-                pages=pages, network=network, clock=self._clock, cache_folder=self._cache_folder,
+                pages=pages,
+                network=network,
+                clock=self._clock,
+                cache_folder=self._cache_folder,
                 own_hosts=self._own_hosts,
-            )  # fmt: skip
+            )
             self._shared.append((first, WeakSet()))
             self._made_of = (pages, network)
         first, runs = self._shared[-1]

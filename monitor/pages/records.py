@@ -32,7 +32,6 @@ class Record:
 
     @property
     def url(self) -> str:
-        """Where the record leads."""
         return self.anchor.url
 
     @property
@@ -42,7 +41,6 @@ class Record:
 
     @property
     def text_end(self) -> int:
-        """Where the record's text ends."""
         return self.element.text_end
 
 

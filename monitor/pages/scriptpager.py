@@ -21,9 +21,20 @@ _NAME = re.compile(
     r"\([^)]*\))[^;\n]{0,60}?[\"']\.?(?P<extension>s?html?|jsp|aspx?)[\"']"
 )
 _STEMS = (
-    "reatePage", "creatPage", "showPage", "makePager", "pagination(", "getPage", "turnPage",
-    "countPage", "totalPage", "pageCount", "PageCount", "PAGE_COUNT", "total_page",
-)  # fmt: skip
+    "reatePage",
+    "creatPage",
+    "showPage",
+    "makePager",
+    "pagination(",
+    "getPage",
+    "turnPage",
+    "countPage",
+    "totalPage",
+    "pageCount",
+    "PageCount",
+    "PAGE_COUNT",
+    "total_page",
+)
 _STRING = re.compile(r"""^\s*["'](.*)["']\s*$""")
 _EXTENSION = re.compile(r"^\.?(s?html?|jsp|aspx?|php)$", re.IGNORECASE)
 

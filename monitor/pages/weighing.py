@@ -144,8 +144,8 @@ class Scales:
         count = len(records)
         traits = [self._traits_of(record.anchor) for record in records]
         lengths = [
-            one.length if len(record.anchors) == 1 else text_weight(record.link_text)
-            for one, record in zip(traits, records, strict=True)
+            trait.length if len(record.anchors) == 1 else text_weight(record.link_text)
+            for trait, record in zip(traits, records, strict=True)
         ]
         texts = [self.text(record) for record in records]
         shapes = Counter([url_shape(record.url) for record in records])

@@ -58,7 +58,7 @@ Answer with a JSON array of the numbers alone, each exactly once, as [2, 0, 1].
     optional="count last",
 )
 
-PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
+RANKING_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
 """The wordings of phase 3, and of the order of a briefing."""
 
 

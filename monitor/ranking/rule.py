@@ -30,24 +30,16 @@ class Rankable(Protocol):
     """What the order is made from; an item has it."""
 
     @property
-    def type(self) -> ItemType:
-        """Its type."""
-        ...
+    def type(self) -> ItemType: ...
 
     @property
-    def date(self) -> dt.date | None:
-        """Its publication date."""
-        ...
+    def date(self) -> dt.date | None: ...
 
     @property
-    def title(self) -> str:
-        """Its title, as published."""
-        ...
+    def title(self) -> str: ...
 
     @property
-    def summary(self) -> str:
-        """Its summary, or nothing."""
-        ...
+    def summary(self) -> str: ...
 
 
 class RankLine(BaseModel):

@@ -21,24 +21,16 @@ class Wishable(Protocol):
     """What tells items that are alike; an item has it."""
 
     @property
-    def id(self) -> int | None:
-        """Its number."""
-        ...
+    def id(self) -> int | None: ...
 
     @property
-    def source_id(self) -> int | None:
-        """Its source."""
-        ...
+    def source_id(self) -> int | None: ...
 
     @property
-    def section(self) -> str:
-        """The name of its section."""
-        ...
+    def section(self) -> str: ...
 
     @property
-    def type(self) -> ItemType:
-        """Its type."""
-        ...
+    def type(self) -> ItemType: ...
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ def _is_like(item: Wishable, wish: Wish) -> bool:
 
 def _verdict(wishes: dict[str, Wish]) -> int:
     """1 where more people want it higher than lower, -1 for the opposite."""
-    balance = sum(1 if one.wish is RankWish.HIGHER else -1 for one in wishes.values())
+    balance = sum(1 if wish.wish is RankWish.HIGHER else -1 for wish in wishes.values())
     return (balance > 0) - (balance < 0)
 
 

@@ -17,19 +17,38 @@ from monitor.research.timeline import timeline
 
 WORDS = {
     "zh": {
-        "model": "驱动因素与关系", "scenarios": "情景推演", "metrics": "关键指标", "timeline": "时间线",
-        "sources": "来源", "metric": "指标", "value": "数值", "date": "日期", "event": "事项",
+        "model": "驱动因素与关系",
+        "scenarios": "情景推演",
+        "metrics": "关键指标",
+        "timeline": "时间线",
+        "sources": "来源",
+        "metric": "指标",
+        "value": "数值",
+        "date": "日期",
+        "event": "事项",
         "scenario": "{name}（推演，不是事实）。假设：{assumptions}。可能的结果：{outcomes}。",
-        "none": "无", "and": "；", "colon": "：", "relation": "{start} {arrow} {end}（{type}）。",
+        "none": "无",
+        "and": "；",
+        "colon": "：",
+        "relation": "{start} {arrow} {end}（{type}）。",
     },
     "en": {
-        "model": "Drivers and how they act", "scenarios": "Scenarios", "metrics": "Key figures", "timeline": "Timeline",
-        "sources": "Sources", "metric": "Figure", "value": "Value", "date": "Date", "event": "Event",
-        "none": "none", "and": "; ", "colon": ": ",
+        "model": "Drivers and how they act",
+        "scenarios": "Scenarios",
+        "metrics": "Key figures",
+        "timeline": "Timeline",
+        "sources": "Sources",
+        "metric": "Figure",
+        "value": "Value",
+        "date": "Date",
+        "event": "Event",
+        "none": "none",
+        "and": "; ",
+        "colon": ": ",
         "scenario": "{name} (a scenario, not a fact). Assumptions: {assumptions}. Possible outcomes: {outcomes}.",
         "relation": "{start} {arrow} {end} ({type}).",
     },
-}  # fmt: skip
+}
 """What code says in a report, by language."""
 
 _MOST_ALIKE = 2
@@ -48,7 +67,7 @@ class Appendix:
     async def model(self, blueprint: ModelBlueprint) -> None:
         """Drivers and relations with the notes that bear them, scenarios marked as such, metrics as a table."""
         self._sheet.heading(2, self._words["model"])
-        shown = {one.name: one for one in blueprint.core_drivers if await self._driver(one)}
+        shown = {driver.name: driver for driver in blueprint.core_drivers if await self._driver(driver)}
         for relation in blueprint.relationships:
             ends = [shown[name] for name in (relation.from_, relation.to) if name in shown]
             if len(ends) == 2:
@@ -56,7 +75,7 @@ class Appendix:
                 arrow = "↔" if relation.type == ASSOCIATION else "→"
                 names = {"start": as_material(ends[0].name), "end": as_material(ends[1].name)}
                 text = self._words["relation"].format(**names, arrow=arrow, type=kind)
-                numbers = tuple(dict.fromkeys(one.evidence_refs[0] + 1 for one in ends))
+                numbers = tuple(dict.fromkeys(end.evidence_refs[0] + 1 for end in ends))
                 await self._sheet.sentence(text, numbers, line=text, is_item=True)
         self._sheet.heading(2, self._words["scenarios"])
         for scenario in blueprint.scenarios:

@@ -85,7 +85,7 @@ class Reading:
 
     def _description(self, told: JsonValue, quotes: Sequence[str]) -> str:
         """The sentences of a description that may stand."""
-        sentences = [one.text for one in cited_sentences(_cleaned(told, _TEXT_CHARS), 0)]
+        sentences = [sentence.text for sentence in cited_sentences(_cleaned(told, _TEXT_CHARS), 0)]
         kept = [one for one in sentences if self._may_stand(one, quotes)]
         self.refused["figures"] += len(sentences) - len(kept)
         return running_text(kept)
@@ -122,7 +122,7 @@ class Reading:
 
     def _points(self, told: JsonValue, quotes: Sequence[str]) -> list[str]:
         points = [text for one in (told if isinstance(told, list) else [told]) if (text := _cleaned(one, _TEXT_CHARS))]
-        kept = [one for one in points if self._may_stand(one, quotes)]
+        kept = [point for point in points if self._may_stand(point, quotes)]
         self.refused["scenarios"] += len(points) - len(kept)
         return list(dict.fromkeys(kept))[:_MOST_POINTS]
 
@@ -159,8 +159,7 @@ def relationship(start: Driver, end: Driver, notes: Sequence[Note], kind: str) -
 
 
 def first_sentence(note: Note) -> str:
-    """What a note says first."""
-    return next((one.text for one in cited_sentences(note.summary, 0)), note.summary)
+    return next((sentence.text for sentence in cited_sentences(note.summary, 0)), note.summary)
 
 
 def mean_of(refs: Sequence[int], notes: Sequence[Note]) -> float:

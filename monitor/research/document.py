@@ -15,7 +15,7 @@ from monitor.formats.document import (
     Paragraph,
     Span,
     Table,
-)  # fmt: skip
+)
 from monitor.research.appendix import WORDS as APPENDIX
 from monitor.research.findings import NoteBasis
 from monitor.research.picture import blueprint_picture, word_of
@@ -24,23 +24,45 @@ from monitor.research.sheet import letters_alone
 
 _WORDS = {
     "zh": {
-        "locale": "zh-CN", "overline": "研究报告", "contents": "目录", "question": "问题：{}", "written": "完成于 {}",
-        "quotes": "引文核对", "figures": "数字核对", "coverage": "注明出处的句子", "hosts": "独立来源",
-        "official": "官方来源占比", "refused": "剔除", "passage": "原文段落",
-        "from": "起点", "to": "终点", "relation": "关系",
+        "locale": "zh-CN",
+        "overline": "研究报告",
+        "contents": "目录",
+        "question": "问题：{}",
+        "written": "完成于 {}",
+        "quotes": "引文核对",
+        "figures": "数字核对",
+        "coverage": "注明出处的句子",
+        "hosts": "独立来源",
+        "official": "官方来源占比",
+        "refused": "剔除",
+        "passage": "原文段落",
+        "from": "起点",
+        "to": "终点",
+        "relation": "关系",
         "caption": "驱动因素及其相互作用",
         "colophon": "正文每句都注明出处；引文逐字取自所引网页，数字和日期由程序与引文核对。",
     },
     "en": {
-        "locale": "en", "overline": "Research report", "contents": "Contents", "question": "Question: {}",
-        "written": "Finished {}", "quotes": "Quotes that stand", "figures": "Figures that stand",
-        "coverage": "Sentences with a source", "hosts": "Independent hosts", "official": "Official sources",
-        "refused": "Left out", "passage": "passage", "from": "From",
-        "to": "To", "relation": "Relation", "caption": "Drivers and how they act on each other",
+        "locale": "en",
+        "overline": "Research report",
+        "contents": "Contents",
+        "question": "Question: {}",
+        "written": "Finished {}",
+        "quotes": "Quotes that stand",
+        "figures": "Figures that stand",
+        "coverage": "Sentences with a source",
+        "hosts": "Independent hosts",
+        "official": "Official sources",
+        "refused": "Left out",
+        "passage": "passage",
+        "from": "From",
+        "to": "To",
+        "relation": "Relation",
+        "caption": "Drivers and how they act on each other",
         "colophon": "Each sentence names its source; quotes are cut word for word from the pages cited, and figures "
         "and dates are checked against them by the program.",
     },
-}  # fmt: skip
+}
 _CITATION = re.compile(r"\[(\d{1,4})\]")
 _CITATIONS_AT_END = re.compile(r"((?:\[\d{1,4}\])+)\s*$")
 _RULE = re.compile(r"\|(?: --- \|)+")
@@ -131,16 +153,18 @@ def _spans(text: str, link: Callable[[int], str | None]) -> list[Span]:
         spans.append(Span(text=text[done : cited.start()]))
         spans.append(Span(text=cited[0], url=link(int(cited[1]))))
         done = cited.end()
-    return [one for one in (*spans, Span(text=text[done:])) if one.text]
+    return [span for span in (*spans, Span(text=text[done:])) if span.text]
 
 
 def _facts(score: Score | None, words: dict[str, str]) -> list[tuple[str, str]]:
     if score is None or not score.sentences:
         return []
     shares = [
-        (words["quotes"], score.quote_fidelity), (words["figures"], score.figure_fidelity),
-        (words["coverage"], score.citation_coverage), (words["official"], score.official_share),
-    ]  # fmt: skip
+        (words["quotes"], score.quote_fidelity),
+        (words["figures"], score.figure_fidelity),
+        (words["coverage"], score.citation_coverage),
+        (words["official"], score.official_share),
+    ]
     facts = [(label, f"{share:.0%}") for label, share in shares if share is not None]
     facts.insert(3, (words["hosts"], str(score.independent_hosts)))
     refused = sum(count for kind, count in score.refused.items() if kind != "rewritten")
@@ -160,7 +184,10 @@ def _with_picture(blocks: Sequence[Block], blueprint: ModelBlueprint | None, lan
 
 def _as_table(blueprint: ModelBlueprint, language: str) -> Table:
     words = _WORDS[language]
-    rows = [[one.from_, word_of(one.type, language), one.to] for one in blueprint.relationships]
+    rows = [
+        [relationship.from_, word_of(relationship.type, language), relationship.to]
+        for relationship in blueprint.relationships
+    ]
     return Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
 
 

@@ -155,7 +155,7 @@ class Drafting:
         self._kind = "table"
         cells = tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", text.strip().strip("|")))
         numbers = (int(one) for found in CITATION.findall(text) for one in re.findall(r"\d+", found))
-        cited = tuple(dict.fromkeys(one for one in numbers if 1 <= one <= self._count))
+        cited = tuple(dict.fromkeys(number for number in numbers if 1 <= number <= self._count))
         bare = tuple(_bare(cell) for cell in cells)
         yield Row(bare, Cited(" ".join(filter(None, bare)), cited), is_head)
 

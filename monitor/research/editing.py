@@ -40,7 +40,6 @@ class Editor:
         self.refused: Counter[str] = Counter()
 
     async def take(self, piece: Piece) -> None:
-        """One more piece."""
         if isinstance(piece, Heading):
             self._heading(piece)
         elif self._is_in_sources:

@@ -8,8 +8,6 @@ from pydantic.alias_generators import to_camel
 
 
 class StepType(StrEnum):
-    """The steps of a research."""
-
     PLAN = "plan"
     DEEP_SEARCH = "deep_search"
     MODELING = "modeling"
@@ -17,8 +15,11 @@ class StepType(StrEnum):
 
 
 STEP_IDS = {
-    StepType.PLAN: "plan", StepType.DEEP_SEARCH: "search", StepType.MODELING: "model", StepType.REPORTING: "report",
-}  # fmt: skip
+    StepType.PLAN: "plan",
+    StepType.DEEP_SEARCH: "search",
+    StepType.MODELING: "model",
+    StepType.REPORTING: "report",
+}
 """The older names of the steps, which the messages carry too."""
 
 WEIGHTS = {StepType.PLAN: 0.05, StepType.DEEP_SEARCH: 0.6, StepType.MODELING: 0.1, StepType.REPORTING: 0.25}
@@ -51,7 +52,6 @@ class StepEvent(BaseModel):
     payload: dict[str, Any] = Field(default_factory=dict)
 
     def wire(self) -> dict[str, Any]:
-        """As JSON."""
         return self.model_dump(mode="json", by_alias=True)
 
 

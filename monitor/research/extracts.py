@@ -78,7 +78,7 @@ def _extracts(
     """
     topic = _topic(paragraph) | words_of(query)
     own = _topic(paragraph) - words_of(query)
-    theirs = [_topic(one) - words_of(query) for one in others if one.order != paragraph.order]
+    theirs = [_topic(other) - words_of(query) for other in others if other.order != paragraph.order]
     wants_chinese = is_chinese(query)
     for number, entry in enumerate(entries, start=1):
         for place, text in enumerate(_sentences_of(entry)):
@@ -86,7 +86,7 @@ def _extracts(
             in_language = is_chinese(text) == wants_chinese
             if in_language and len(words & topic) < _LEAST_COMMON[wants_chinese]:
                 continue
-            nearness, best = likeness(words, own), max((likeness(words, one) for one in theirs), default=0.0)
+            nearness, best = likeness(words, own), max((likeness(words, their) for their in theirs), default=0.0)
             score = _OWN * nearness + _NEARNESS * likeness(words, topic) + _LANGUAGE * in_language + _worth(text)
             score += _RESULT * entry.score + _NEW * entry.freshness + _PLACE / (1 + place)
             is_told = FORMULA.search(text) is None
@@ -109,7 +109,7 @@ def _topic(paragraph: Paragraph) -> frozenset[str]:
 
 def _sentences_of(entry: SearchEntry) -> list[str]:
     """What of a page may be told: whole sentences without the 答： before them, no questions."""
-    told = (_ANSWERING.sub("", one) for one in whole_sentences(material_of(entry).text, _MOST_WEIGHT))
+    told = (_ANSWERING.sub("", sentence) for sentence in whole_sentences(material_of(entry).text, _MOST_WEIGHT))
     return [
         one
         for one in told

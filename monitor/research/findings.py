@@ -102,7 +102,7 @@ def notes_of(paragraphs: Sequence[Paragraph]) -> Findings:
         for cited in cited_sentences(paragraph.research.latest_summary, len(entries)):
             numbers, fault = _bearers(cited, entries)
             refused.update([fault] if fault else [])
-            taken = [drafts.setdefault(one, _Draft(entries[one - 1])).take(cited.text) for one in numbers]
+            taken = [drafts.setdefault(number, _Draft(entries[number - 1])).take(cited.text) for number in numbers]
             refused.update(["quotes"] if taken and not any(taken) else [])
         for draft in drafts.values():
             if draft.quotes:
@@ -118,10 +118,8 @@ def cited_as(paragraph: Paragraph, findings: Findings) -> str:
     """
     entries = paragraph.research.search_history
     places = {
-        note.source_url: number
-        for number, note in enumerate(findings.notes, start=1)
-        if note.topic == paragraph.title
-    }  # fmt: skip
+        note.source_url: number for number, note in enumerate(findings.notes, start=1) if note.topic == paragraph.title
+    }
     kept: dict[str, str] = {}
     for cited in cited_sentences(paragraph.research.latest_summary, len(entries)):
         urls = dict.fromkeys(entries[number - 1].url for number in cited.numbers)
@@ -132,7 +130,6 @@ def cited_as(paragraph: Paragraph, findings: Findings) -> str:
 
 
 def quotes_of(note: Note) -> list[str]:
-    """The quotes of a note."""
     return [one.quote for one in note.evidence]
 
 
@@ -184,7 +181,6 @@ class _Draft:
         return True
 
     def note(self, topic: str, voices: Voices) -> Note:
-        """The note."""
         entry = self.entry
         evidence = [
             Evidence(quote=quote, source=entry.url, confidence=voices.confidence(quote, entry)) for quote in self.quotes
@@ -197,9 +193,13 @@ class _Draft:
         entry, host = self.entry, host_of(self.entry.url)
         is_title = is_prose(entry.title) and not reads_as_instruction(entry.title)
         return NoteBasis(
-            title=entry.title if is_title else host, url=entry.url, published_on=entry.published_on,
-            record=entry.record, host=host, authority=entry.authority,
-        )  # fmt: skip
+            title=entry.title if is_title else host,
+            url=entry.url,
+            published_on=entry.published_on,
+            record=entry.record,
+            host=host,
+            authority=entry.authority,
+        )
 
 
 def _bearers(cited: Cited, entries: Sequence[SearchEntry]) -> tuple[tuple[int, ...], str]:
@@ -214,7 +214,7 @@ def _bearers(cited: Cited, entries: Sequence[SearchEntry]) -> tuple[tuple[int, .
         return (), "citations"
     if not LEAST_CHARS <= len(text) <= MOST_CHARS or not is_prose(text) or reads_as_instruction(text):
         return (), "uncited"
-    orders = frozenset[str]().union(*(material_of(one).order_words for one in entries))
+    orders = frozenset[str]().union(*(material_of(entry).order_words for entry in entries))
     told = {number: material_of(entries[number - 1]) for number in cited.numbers}
     borne = {number: found for number, one in told.items() if (found := bearing_of(text, one)) is not None}
     alone = [number for number, one in borne.items() if not one.missing and says_the_same(text, [told[number]], orders)]
@@ -243,5 +243,5 @@ def _mended(note: Note, standing: Sequence[Evidence]) -> Note | None:
     if not standing or len(standing) == len(note.evidence):
         return note if standing else None
     quotes = [one.quote for one in standing]
-    kept = [one.text for one in cited_sentences(note.summary, 0) if bears(quotes, one.text)]
+    kept = [sentence.text for sentence in cited_sentences(note.summary, 0) if bears(quotes, sentence.text)]
     return note.model_copy(update={"evidence": list(standing), "summary": running_text(kept or quotes)})

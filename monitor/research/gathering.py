@@ -80,9 +80,16 @@ class Gathering:
         troubles = _troubles(answer, pages)
         one.fallbacks = list(dict.fromkeys([*one.fallbacks, *troubles]))
         bundle = pack(
-            answer, task_id=task_id, query_id=one.query_id, query=query, intent=_INTENT, executed_at=executed_at,
-            scoring=self._parts.scoring, pages=pages, content_max_chars=self._parts.limits.content_max_chars,
-        )  # fmt: skip
+            answer,
+            task_id=task_id,
+            query_id=one.query_id,
+            query=query,
+            intent=_INTENT,
+            executed_at=executed_at,
+            scoring=self._parts.scoring,
+            pages=pages,
+            content_max_chars=self._parts.limits.content_max_chars,
+        )
         self._complete(paragraph, one, bundle)
         await self._parts.notebook.keep_paragraph(paragraph)
         await asyncio.to_thread(folder.write, bundle)
@@ -113,11 +120,10 @@ class Gathering:
     def _left(self, paragraph: Paragraph, query_ids: Collection[str]) -> tuple[list[Reading], list[str]]:
         """What the bundles hold that is not marked as read, and what is wrong with them."""
         with closing(self._reader(paragraph, query_ids)) as reader:
-            return reader.left(), [f"bundles: {one.kind}: {one.reason}" for one in reader.troubles]
+            return reader.left(), [f"bundles: {trouble.kind}: {trouble.reason}" for trouble in reader.troubles]
 
     def _mark(self, paragraph: Paragraph, readings: Sequence[Reading]) -> None:
-        """Mark results as read."""
-        with closing(self._reader(paragraph, {one.query_id for one in readings})) as reader:
+        with closing(self._reader(paragraph, {reading.query_id for reading in readings})) as reader:
             reader.all_consumed(readings, at=self._parts.clock.now())
 
     def _reader(self, paragraph: Paragraph, query_ids: Collection[str]) -> BundleReader:
@@ -192,5 +198,5 @@ def _origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, Origin]
 def _troubles(answer: ToolResult, pages: Mapping[str, Page]) -> list[str]:
     """What went wrong: errors of backends, and how many pages were lost to what."""
     lost = Counter(str(page.error.code) for page in pages.values() if page.error is not None)
-    errors = [f"search: {one.type}: {one.message}" for one in answer.errors]
+    errors = [f"search: {error.type}: {error.message}" for error in answer.errors]
     return errors + [f"pages: {count} could not be read: {code}" for code, count in lost.items()]

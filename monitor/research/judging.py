@@ -103,7 +103,9 @@ class Judge:
 
     def _is_about(self, text: str, numbers: Sequence[int]) -> bool:
         """Whether the notes speak of what a text speaks of; across languages no words can be compared."""
-        told = "\n".join(part for one in numbers for part in (self.notes[one - 1].summary, *self._quotes[one - 1]))
+        told = "\n".join(
+            part for number in numbers for part in (self.notes[number - 1].summary, *self._quotes[number - 1])
+        )
         words = words_of(text)
         return not words or shared(words, words_of(told)) >= NEAR or is_chinese(text) != is_chinese(told)
 

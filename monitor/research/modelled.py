@@ -74,7 +74,7 @@ def blueprint_by_rule(notes: Sequence[Note], query: str, pages: Mapping[str, Sea
 def _driver(refs: Sequence[int], notes: Sequence[Note], page: SearchEntry | None, taken: set[str]) -> Driver:
     """A document: its name, and the first sentence of its notes."""
     quotes = [quote for ref in refs for quote in quotes_of(notes[ref])]
-    said = next((one.text for one in cited_sentences(notes[refs[0]].summary, 0)), notes[refs[0]].summary)
+    said = next((sentence.text for sentence in cited_sentences(notes[refs[0]].summary, 0)), notes[refs[0]].summary)
     host = host_of(notes[refs[0]].source_url)
     name = _name(page.title if page else "", quotes) or host
     name = f"{name} ({host})" if name in taken else name

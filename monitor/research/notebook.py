@@ -25,7 +25,6 @@ class FileNotebook:
         return State.load(path) if path.is_file() else None
 
     async def keep_plan(self, state: State) -> None:
-        """Keep title and paragraphs."""
         state.save(self._folder / _STATE)
 
     async def keep_paragraph(self, paragraph: Paragraph) -> None:
@@ -37,7 +36,6 @@ class FileNotebook:
         state.save(self._folder / _STATE)
 
     async def output(self, step: StepType) -> dict[str, Any] | None:
-        """What a finished step gave."""
         return self._outputs().get(str(step))
 
     async def keep_output(self, step: StepType, output: dict[str, Any]) -> None:
@@ -47,7 +45,6 @@ class FileNotebook:
         part.replace(self._folder / _OUTPUTS)
 
     async def remark(self) -> str:
-        """The latest remark."""
         return self.remarks[-1] if self.remarks else ""
 
     def _outputs(self) -> dict[str, Any]:

@@ -62,11 +62,14 @@ class ParagraphWork:
         self._look_whether_to_stop()
         node = (ReflectionNode if number else FirstSearchNode)(self._parts, self._tools)
         gap = Gap(
-            question=self._parts.query, title=self.paragraph.title,
-            content=self.paragraph.content or self.paragraph.title, order=self._order,
-            latest_summary=research.latest_summary if number else None, rounds=research.rounds,
+            question=self._parts.query,
+            title=self.paragraph.title,
+            content=self.paragraph.content or self.paragraph.title,
+            order=self._order,
+            latest_summary=research.latest_summary if number else None,
+            rounds=research.rounds,
             found=[f"{one.title}\n{one.content[:_COVERED_CHARS]}" for one in research.search_history],
-        )  # fmt: skip
+        )
         choice = await node.run(gap)
         node.mutate_state(choice, self._state, self._order)
         one = research.rounds[-1]
@@ -75,7 +78,6 @@ class ParagraphWork:
         return one
 
     async def _gathered(self, one: Round) -> None:
-        """A round's results, taken up."""
         if one.is_searched:
             return
         self._look_whether_to_stop()
@@ -94,10 +96,13 @@ class ParagraphWork:
             return
         node = (ReflectionSummaryNode if self._research.latest_summary else FirstSummaryNode)(self._parts)
         draft = Draft(
-            question=self._parts.query, paragraph=self.paragraph, query=one.search_query,
-            shown=sorted({*self._readable(one), *self._cited()}), remark=await self._parts.notebook.remark(),
+            question=self._parts.query,
+            paragraph=self.paragraph,
+            query=one.search_query,
+            shown=sorted({*self._readable(one), *self._cited()}),
+            remark=await self._parts.notebook.remark(),
             plan=self._state.paragraphs,
-        )  # fmt: skip
+        )
         summary = await node.run(draft)
         node.mutate_state(summary, self._state, self._order)
         await self._keep()
@@ -123,7 +128,7 @@ class ParagraphWork:
         """The places of the results that the paragraph's text cites."""
         history = self._research.search_history
         sentences = cited_sentences(self._research.latest_summary, len(history))
-        cited = {number - 1 for one in sentences for number in one.numbers}
+        cited = {number - 1 for sentence in sentences for number in sentence.numbers}
         return [place for place in cited if history[place].content]
 
     async def _keep(self) -> None:

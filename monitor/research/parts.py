@@ -68,7 +68,6 @@ class Audience(Protocol):
 
 
 async def untold(share: float, **payload: Any) -> None:
-    """Nobody listens."""
     del share, payload
 
 

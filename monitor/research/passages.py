@@ -22,7 +22,9 @@ def passages_of(text: str, wanted: str, max_chars: int) -> str:
     if len(text) <= max_chars:
         return text
     keys = words_of(wanted)
-    sentences = [(number, one) for number, line in enumerate(text.splitlines()) for one in split_sentences(line)]
+    sentences = [
+        (number, sentence) for number, line in enumerate(text.splitlines()) for sentence in split_sentences(line)
+    ]
     scores = [
         sum(key in plain for key in keys) + _LEAD_BONUS * (place < _LEAD)
         for place, plain in enumerate(folded(one) for _, one in sentences)

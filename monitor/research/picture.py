@@ -7,10 +7,19 @@ ASSOCIATION = "association"
 """The type of a relationship that has no direction."""
 
 _WORDS = {
-    "influence": "影响", "refers_to": "提及", ASSOCIATION: "关联", "constrain": "制约", "enable": "促进",
-    "support": "支撑", "require": "要求", "increase": "推高", "decrease": "压低",
-    "cause": "导致", "depend": "依赖", "conflict": "冲突",
-}  # fmt: skip
+    "influence": "影响",
+    "refers_to": "提及",
+    ASSOCIATION: "关联",
+    "constrain": "制约",
+    "enable": "促进",
+    "support": "支撑",
+    "require": "要求",
+    "increase": "推高",
+    "decrease": "压低",
+    "cause": "导致",
+    "depend": "依赖",
+    "conflict": "冲突",
+}
 
 
 def word_of(kind: str, language: str) -> str:
@@ -24,7 +33,12 @@ def blueprint_picture(blueprint: ModelBlueprint, *, title: str, language: str) -
         return ""
     nodes = [GraphNode(driver.name, driver.description) for driver in blueprint.core_drivers]
     edges = [
-        GraphEdge(one.from_, one.to, word_of(one.type, language), is_directed=one.type != ASSOCIATION)
-        for one in blueprint.relationships
+        GraphEdge(
+            relationship.from_,
+            relationship.to,
+            word_of(relationship.type, language),
+            is_directed=relationship.type != ASSOCIATION,
+        )
+        for relationship in blueprint.relationships
     ]
     return draw_graph(nodes, edges, title=title)

@@ -44,7 +44,6 @@ class Material:
 
     @cached_property
     def text(self) -> str:
-        """The same as one text."""
         return "\n".join(self.lines)
 
     @cached_property
@@ -60,7 +59,9 @@ class Material:
     @cached_property
     def pieces(self) -> list["Piece"]:
         """The pieces that a model proposed, then the sentences, the long ones clause by clause."""
-        single = (one_line(piece) for line in self.lines for one in split_sentences(line) for piece in _fitting(one))
+        single = (
+            one_line(piece) for line in self.lines for sentence in split_sentences(line) for piece in _fitting(sentence)
+        )
         return _pieces((*self.proposed, *single))
 
     @cached_property
@@ -77,12 +78,10 @@ class Piece:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """What it is about."""
         return words_of(self.text)
 
     @cached_property
     def passage(self) -> Passage:
-        """It, read."""
         return Passage(self.text)
 
 
@@ -96,7 +95,6 @@ def _material(content: str, proposed: tuple[str, ...]) -> Material:
 
 
 def material_of(entry: SearchEntry) -> Material:
-    """What a result may bear."""
     return _material(entry.content, tuple(entry.quotes))
 
 

@@ -44,19 +44,24 @@ async def score_of(
     places = [source.note_index for source in report.sources]
     sentences = list(sentences_of(report.markdown, len(places)))
     figures = borne = 0
-    for one in sentences:
-        said = missing_from(one.text, [query])
+    for sentence in sentences:
+        said = missing_from(sentence.text, [query])
         figures += len(said)
-        cited = [quote for number in one.numbers for quote in quotes_of(notes[places[number - 1]])]
-        borne += len(said) - len(said & missing_from(one.text, cited or [""]))
+        cited = [quote for number in sentence.numbers for quote in quotes_of(notes[places[number - 1]])]
+        borne += len(said) - len(said & missing_from(sentence.text, cited or [""]))
     citations = [places[number - 1] for one in sentences for number in one.numbers]
     official = sum(bases[place].authority >= OFFICIAL for place in citations)
     return Score(
-        quotes=quotes, quote_fidelity=_share(standing, quotes), figures=figures, figure_fidelity=_share(borne, figures),
-        sentences=len(sentences), citation_coverage=_share(sum(bool(one.numbers) for one in sentences), len(sentences)),
+        quotes=quotes,
+        quote_fidelity=_share(standing, quotes),
+        figures=figures,
+        figure_fidelity=_share(borne, figures),
+        sentences=len(sentences),
+        citation_coverage=_share(sum(bool(one.numbers) for one in sentences), len(sentences)),
         independent_hosts=len({registrable_host(bases[place].url) for place in citations}),
-        official_share=_share(official, len(citations)), refused=dict(sum(map(Counter, refused), Counter())),
-    )  # fmt: skip
+        official_share=_share(official, len(citations)),
+        refused=dict(sum(map(Counter, refused), Counter())),
+    )
 
 
 def sentences_of(markdown: str, count: int) -> Iterator[Cited]:

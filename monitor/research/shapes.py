@@ -16,12 +16,9 @@ OnToken = Callable[[str], Awaitable[None]]
 
 
 class Wire(BaseModel):
-    """A document of the protocol."""
-
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     def wire(self) -> dict[str, Any]:
-        """As JSON."""
         return self.model_dump(mode="json", by_alias=True)
 
 
@@ -69,8 +66,6 @@ class SearchConfig(Wire):
 
 
 class SearchAgentPayload(Wire):
-    """What the SearchAgent is given."""
-
     query: str
     config: SearchConfig = Field(default_factory=SearchConfig)
     previous: dict[str, Any] = Field(default_factory=dict)
@@ -113,8 +108,6 @@ class RawResult(Wire):
 
 
 class SearchAgentResult(Wire):
-    """What the deep search found."""
-
     strategy: Strategy
     notes: list[Note] = Field(default_factory=list)
     raw_results: list[RawResult] = Field(default_factory=list)
@@ -157,8 +150,6 @@ class Metric(Wire):
 
 
 class ModelBlueprint(Wire):
-    """The model of the topic."""
-
     model_type: str = "causal_graph"
     core_drivers: list[Driver] = Field(default_factory=list)
     relationships: list[Relationship] = Field(default_factory=list)
@@ -183,14 +174,10 @@ class ReportSource(Wire):
 
 
 class ReportMetadata(Metadata):
-    """How the report was written."""
-
     streamed: bool = True
 
 
 class ResearchReport(Wire):
-    """The report."""
-
     markdown: str
     outline: list[OutlineEntry] = Field(default_factory=list)
     sources: list[ReportSource] = Field(default_factory=list)

@@ -56,10 +56,13 @@ class Sheet:
 
     def outline(self) -> list[OutlineEntry]:
         """The headings, each with the first sentences below it."""
-        return [OutlineEntry(heading=one.heading, bullets=one.bullets) for one in self.sections if one.bullets]
+        return [
+            OutlineEntry(heading=section.heading, bullets=section.bullets)
+            for section in self.sections
+            if section.bullets
+        ]
 
     async def title(self, text: str) -> None:
-        """The title of the whole."""
         await self._say(f"# {disarmed(text)}")
 
     async def end(self) -> None:
@@ -67,7 +70,6 @@ class Sheet:
         await self._say("\n")
 
     def has(self, text: str) -> bool:
-        """Whether a sentence stands already."""
         return letters_alone(text) in self._written
 
     def heading(self, level: int, text: str) -> None:

@@ -99,8 +99,6 @@ class Paragraph(BaseModel):
 
 
 class State(BaseModel):
-    """The whole."""
-
     query: str
     report_title: str = ""
     paragraphs: list[Paragraph] = Field(default_factory=list)
@@ -117,7 +115,8 @@ class State(BaseModel):
         """Take over a structure, in place of one that was there."""
         self.report_title = title
         self.paragraphs = [
-            Paragraph(title=one.title, content=one.content, order=order) for order, one in enumerate(paragraphs)
+            Paragraph(title=paragraph.title, content=paragraph.content, order=order)
+            for order, paragraph in enumerate(paragraphs)
         ]
 
     @property
@@ -125,7 +124,7 @@ class State(BaseModel):
         """The share of the paragraphs that are complete, 0 to 1."""
         if not self.paragraphs:
             return 0.0
-        return sum(one.is_complete for one in self.paragraphs) / len(self.paragraphs)
+        return sum(paragraph.is_complete for paragraph in self.paragraphs) / len(self.paragraphs)
 
     @property
     def is_complete(self) -> bool:

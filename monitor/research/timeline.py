@@ -35,7 +35,7 @@ def timeline(notes: Sequence[Note]) -> list[DatedFact]:
             if date is not None and len(sentence) <= _MOST_CHARS:
                 day = (date.year or 0, date.month or 0, date.day or 0)
                 facts.setdefault(sentence, DatedFact(date.written, sentence, number, day))
-    if len({one.number for one in facts.values()}) < LEAST_NOTES:
+    if len({fact.number for fact in facts.values()}) < LEAST_NOTES:
         return []
     return sorted(facts.values(), key=lambda one: (one.day, one.number))[-MOST_FACTS:]
 

@@ -92,11 +92,9 @@ class NewsTools:
         self._tools = tools
 
     async def basic_search_news(self, query: str, max_results: int = 7) -> ToolResult:
-        """An ordinary search."""
         return await self.call(BASIC, query, max_results=max_results)
 
     async def deep_search_news(self, query: str) -> ToolResult:
-        """A thorough search."""
         return await self.call(DEEP, query)
 
     async def search_news_last_24_hours(self, query: str) -> ToolResult:
@@ -129,7 +127,6 @@ class NewsTools:
         return await self._search.search(query, min(max_results or self._tools[name].max_results, self._most))
 
     def query(self, name: str, text: str, start_date: str | None = None, end_date: str | None = None) -> SearchQuery:
-        """What a tool asks web.search."""
         tool = self._tools[name]
         query = SearchQuery(text=text, budget_ms=self._budget_ms, **tool.options)
         if not tool.wants_dates:

@@ -40,7 +40,6 @@ class Kept:
     also: dict[str, Any] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """As the notebook keeps it."""
         metadata: Metadata = getattr(self.result, "metadata", Metadata())
         told: dict[str, Any] = {
             "tokens": metadata.tokens,
@@ -76,7 +75,7 @@ class ResearchTaskProcessor:
         except MonitorError as error:
             return await self.end("failed", str(error))
         steps = (plan.metadata, found.metadata, blueprint.metadata, report.metadata)
-        is_degraded = self._parts.model is not None and any(one.is_fallback for one in steps)
+        is_degraded = self._parts.model is not None and any(step.is_fallback for step in steps)
         return Outcome(ResearchStatus.DEGRADED if is_degraded or not found.notes else ResearchStatus.SUCCEEDED)
 
     async def end(self, code: str, message: str) -> Outcome:
@@ -115,7 +114,7 @@ class ResearchTaskProcessor:
         async def make(told: Told) -> Kept:
             agent = SearchAgent(parts, told, keep=keep)
             found = await agent.run(parts.query, {StepType.PLAN: plan}, parts.options)
-            return Kept(found.content, also={"bases": [one.model_dump(mode="json") for one in found.bases]})
+            return Kept(found.content, also={"bases": [base.model_dump(mode="json") for base in found.bases]})
 
         state = await parts.notebook.state()
         if state is not None and await parts.notebook.output(StepType.DEEP_SEARCH) is not None:
@@ -192,9 +191,13 @@ class ResearchTaskProcessor:
         self._progress = max(self._progress, progress)
         step = self._now
         event = StepEvent(
-            step_id=STEP_IDS[step], step_type=step, status=status, progress=self._progress,
-            label=LABELS[step][self._parts.language], payload=payload,
-        )  # fmt: skip
+            step_id=STEP_IDS[step],
+            step_type=step,
+            status=status,
+            progress=self._progress,
+            label=LABELS[step][self._parts.language],
+            payload=payload,
+        )
         await self._audience.tell(event)
 
 

@@ -113,7 +113,6 @@ class Journal:
             self._queries.setdefault(source_id, query_id)
 
     def close(self) -> None:
-        """Let another process have it."""
         self._file.close()
 
     def _recalled(self) -> int:

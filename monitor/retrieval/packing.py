@@ -60,9 +60,14 @@ def _judged(
     content = seen.text[:content_max_chars] if seen else ""
     published_on = (seen.published_on if seen else None) or item.published_at
     scores = scoring.scores(
-        query.text, rank=item.rank, title=title, text=f"{snippet}\n{content}", url=url, published_on=published_on,
+        query.text,
+        rank=item.rank,
+        title=title,
+        text=f"{snippet}\n{content}",
+        url=url,
+        published_on=published_on,
         today=at.astimezone(dt.UTC).date(),
-    )  # fmt: skip
+    )
     return SearchResultItem(
         source_id=source_id_of(url),
         rank=item.rank,

@@ -113,7 +113,11 @@ class BundleReader:
 
         The journal is written first: a cursor that is behind it by any number is brought up when a reader begins.
         """
-        new = [(one.query_id, one.item.source_id) for one in readings if one.item.source_id not in self._journal]
+        new = [
+            (reading.query_id, reading.item.source_id)
+            for reading in readings
+            if reading.item.source_id not in self._journal
+        ]
         if new:
             self._journal.add(*new)
             self._write_cursor(*new[-1], count=len(self._journal), at=at)

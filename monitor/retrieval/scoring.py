@@ -55,9 +55,7 @@ class Scoring:
     def _final(self, relevance: float, freshness: float, authority: float) -> float:
         weights = self._weights
         total = weights.relevance + weights.freshness + weights.authority
-        pairs = (
-            (weights.relevance, relevance), (weights.freshness, freshness), (weights.authority, authority)
-        )  # fmt: skip
+        pairs = ((weights.relevance, relevance), (weights.freshness, freshness), (weights.authority, authority))
         final = sum(weight / total * score for weight, score in pairs)
         return min(round(final, _DECIMALS), 1.0)
 
@@ -71,7 +69,6 @@ class CurrentScoring:
         self._scoring = Scoring(*self._made_of)
 
     def __call__(self) -> Scoring:
-        """The formulas."""
         wanted = (self._settings.search.weights, self._settings.retrieval)
         if wanted != self._made_of:
             self._made_of, self._scoring = wanted, Scoring(*wanted)

@@ -65,18 +65,15 @@ class ArchiveSearch:
         best = await self._fulltext.best(
             query, scope, self._score_of, of=max(limit, _SCORED), limit=limit, is_there=is_loose
         )
-        return [
-            FoundItem(item=match.item, score=score, snippet=snippet_of(match.body, query)) for match, score in best
-        ]  # fmt: skip
+        return [FoundItem(item=match.item, score=score, snippet=snippet_of(match.body, query)) for match, score in best]
 
 
 def relevance(match: Match | Seen) -> float:
     """How well an item fits the query, 0 to 1, by the formula above."""
     usual = _K1 * (1 - _B + _B * len(match.body) / _USUAL_CHARS)
     each = [
-        (in_title + count / (count + usual)) / 2
-        for in_title, count in zip(match.in_title, match.in_body, strict=True)
-    ]  # fmt: skip
+        (in_title + count / (count + usual)) / 2 for in_title, count in zip(match.in_title, match.in_body, strict=True)
+    ]
     return sum(each) / len(each) if each else 0.0
 
 

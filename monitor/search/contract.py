@@ -31,8 +31,6 @@ class Span(DateRange):
 
 
 class SearchInput(BaseModel):
-    """The arguments of a call."""
-
     model_config = ConfigDict(extra="forbid")
 
     query: str = Field(min_length=1, max_length=MAX_QUERY_CHARS)
@@ -51,7 +49,6 @@ class SearchInput(BaseModel):
         return plain
 
     def as_query(self) -> SearchQuery:
-        """The query beneath the tool."""
         span = self.time_range
         return SearchQuery(
             text=self.query,

@@ -21,8 +21,6 @@ _TOO_OFTEN = "http_429"
 
 
 class FetchInput(BaseModel):
-    """The arguments of a call."""
-
     model_config = ConfigDict(extra="forbid")
 
     url: str = Field(min_length=1, max_length=8_000, strict=True)

@@ -63,7 +63,7 @@ def fused(lists: Sequence[Sequence[SearchItem]], *, limit: int) -> list[SearchIt
 
 
 def _shown(results: Sequence[SearchItem], rank: int) -> SearchItem:
-    chosen = next((one for one in results if one.source is None), results[0])
+    chosen = next((result for result in results if result.source is None), results[0])
     return chosen.model_copy(
         update={
             "rank": rank,

@@ -64,7 +64,6 @@ class Backends:
         self._politeness: Politeness | None = None
 
     def over(self, names: Sequence[str]) -> WebSearch:
-        """web.search over these backends."""
         providers = [Provider(self.backend(name), timeout_s=self._timeout_s(name)) for name in names]
         return providers[0] if len(providers) == 1 else Merged(providers)
 

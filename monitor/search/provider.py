@@ -21,15 +21,12 @@ from monitor.search.paging import time_for
 
 
 class Provider:
-    """web.search over one backend (`ports.WebSearch`)."""
-
     def __init__(self, backend: SearchBackend, *, timeout_s: float) -> None:
         self._backend = backend
         self._timeout_s = timeout_s
 
     @property
     def name(self) -> str:
-        """The backend's name."""
         return self._backend.name
 
     async def search(self, query: SearchQuery, limit: int) -> ToolResult:

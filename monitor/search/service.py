@@ -43,7 +43,6 @@ class Request:
     document: Mapping[str, object] | None = None
 
     def sent(self) -> tuple[str, dict[str, str], bytes | None]:
-        """Method, headers and body."""
         if self.form is not None:
             kind = {"content-type": "application/x-www-form-urlencoded"}
             return "POST", {**kind, **self.headers}, urlencode(self.form).encode()

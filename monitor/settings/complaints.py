@@ -64,7 +64,7 @@ def _nearest(key: str, model: type[BaseModel], prefix: str) -> str:
 
 def _groups_in(annotation: Any, value: Any, name: str) -> Iterator[tuple[str, type[BaseModel], dict[str, Any]]]:
     """The groups within a setting's value, with their names: itself, the entries of a list, or those of a mapping."""
-    inner = next((one for one in (annotation, *get_args(annotation)) if _is_group(one)), None)
+    inner = next((arg for arg in (annotation, *get_args(annotation)) if _is_group(arg)), None)
     if inner is None:
         return
     entries: list[tuple[str, Any]] = [(name, value)]

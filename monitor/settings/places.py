@@ -80,7 +80,7 @@ def value_at(settings: Settings, path: str) -> Any:
 def shown(path: str, settings: Settings) -> Any:
     """The value of a setting as anybody may see it: without passwords, and of a target's address only its host."""
     if path == "deliver.targets":
-        return [one.model_dump(mode="json") | {"url": one.shown} for one in settings.deliver.targets]
+        return [target.model_dump(mode="json") | {"url": target.shown} for target in settings.deliver.targets]
     return masked(value_at(settings, path))
 
 

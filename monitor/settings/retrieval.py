@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field, field_validator, model_validator
 
 from monitor.settings.group import Group
-from monitor.settings.group import setting as _field
+from monitor.settings.group import setting
 
 _DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
 
@@ -14,9 +14,9 @@ _DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
 class WeightSettings(Group):
     """How much each score of a search result counts; only their relation to each other matters."""
 
-    relevance: float = _field(0.6, "fit with the query", ge=0, allow_inf_nan=False)
-    freshness: float = _field(0.2, "age", ge=0, allow_inf_nan=False)
-    authority: float = _field(0.2, "who publishes it", ge=0, allow_inf_nan=False)
+    relevance: float = setting(0.6, "fit with the query", ge=0, allow_inf_nan=False)
+    freshness: float = setting(0.2, "age", ge=0, allow_inf_nan=False)
+    authority: float = setting(0.2, "who publishes it", ge=0, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _weigh_something(self) -> Self:
@@ -28,8 +28,8 @@ class WeightSettings(Group):
 class RetrievalSettings(Group):
     """What the scores are made from."""
 
-    half_life_days: float = _field(90, "days after which a result is half as fresh", gt=0, allow_inf_nan=False)
-    authority: dict[str, Annotated[float, Field(ge=0, le=1)]] = _field(
+    half_life_days: float = setting(90, "days after which a result is half as fresh", gt=0, allow_inf_nan=False)
+    authority: dict[str, Annotated[float, Field(ge=0, le=1)]] = setting(
         {}, "scores of 0 to 1 by domain, as {example.org: 0.9}, before Monitor's own table"
     )
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from monitor.settings.group import Group
-from monitor.settings.group import setting as _field
+from monitor.settings.group import setting
 from monitor.settings.retrieval import WeightSettings
 
 BACKENDS = ("stub", "ddg_html", "baidu_html", "searxng", "bocha", "brave", "tavily", "archive")
@@ -35,14 +35,12 @@ VARIABLES = {
 
 
 class BackendSettings(Group):
-    """One search backend."""
-
-    base_url: str | None = _field(None, "scheme, host and port in place of the service's own")
-    api_key_env: str | None = _field(None, "the environment variable that holds the key")
-    timeout_ms: int | None = _field(None, "longest wait for its answer", gt=0)
-    max_results: int | None = _field(None, "results of a query that names no number", ge=1, le=10)
-    daily_quota: int | None = _field(None, "requests a day; null = no limit", ge=0)
-    price: float | None = _field(None, "money for one request", ge=0)
+    base_url: str | None = setting(None, "scheme, host and port in place of the service's own")
+    api_key_env: str | None = setting(None, "the environment variable that holds the key")
+    timeout_ms: int | None = setting(None, "longest wait for its answer", gt=0)
+    max_results: int | None = setting(None, "results of a query that names no number", ge=1, le=10)
+    daily_quota: int | None = setting(None, "requests a day; null = no limit", ge=0)
+    price: float | None = setting(None, "money for one request", ge=0)
 
     @field_validator("base_url")
     @classmethod
@@ -60,14 +58,12 @@ class BackendSettings(Group):
 
 
 class SearchSettings(Group):
-    """web.search."""
-
-    backend: str | list[str] = _field("stub", f"one name or a list: {' '.join(BACKENDS)}")
-    backends: dict[str, BackendSettings] = _field(
+    backend: str | list[str] = setting("stub", f"one name or a list: {' '.join(BACKENDS)}")
+    backends: dict[str, BackendSettings] = setting(
         {}, "by name: {base_url, api_key_env, timeout_ms, max_results, daily_quota, price}"
     )
-    timeout_ms: int | None = _field(None, "longest wait for a backend; null = network.timeout_s", gt=0)
-    cache_s: int = _field(900, "how long an answer serves the same query again; 0 = not at all", ge=0)
+    timeout_ms: int | None = setting(None, "longest wait for a backend; null = network.timeout_s", gt=0)
+    cache_s: int = setting(900, "how long an answer serves the same query again; 0 = not at all", ge=0)
     weights: WeightSettings = Field(default_factory=WeightSettings, description="how results are scored")
 
     @field_validator("backends")
@@ -86,7 +82,6 @@ class SearchSettings(Group):
         return list(dict.fromkeys(name.strip() for name in chosen if name.strip()))
 
     def of(self, name: str) -> BackendSettings:
-        """The settings of one backend."""
         return self.backends.get(name) or BackendSettings()
 
     def timeout_s(self, name: str) -> float | None:

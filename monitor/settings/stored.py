@@ -146,7 +146,7 @@ def _holding(settings: Settings, secrets: Mapping[str, str], variables: Collecti
     Targets that were stored read of the environment only what the file's targets name: whoever may write them shall
     not read the environment of the process.
     """
-    targets = [one.holding(secrets, variables=variables) for one in settings.deliver.targets]
+    targets = [target.holding(secrets, variables=variables) for target in settings.deliver.targets]
     return settings.model_copy(
         update={
             "llm": settings.llm.holding(secrets),

@@ -13,9 +13,14 @@ from monitor.settings.group import Group, setting
 MAIL_SCHEMES = ("smtp", "smtps")
 WEBHOOK_SCHEMES = ("http", "https")
 CHAT_SCHEMES = {
-    "wecombot": "WeCom", "dingtalk": "DingTalk", "feishu": "Feishu", "lark": "Lark", "slack": "Slack",
-    "workflows": "Teams", "tgram": "Telegram",
-}  # fmt: skip
+    "wecombot": "WeCom",
+    "dingtalk": "DingTalk",
+    "feishu": "Feishu",
+    "lark": "Lark",
+    "slack": "Slack",
+    "workflows": "Teams",
+    "tgram": "Telegram",
+}
 """The chat services that Apprise carries to, by the scheme of its urls."""
 
 _NAME = re.compile(r"[\w.-]{1,40}")
@@ -88,7 +93,7 @@ class TargetSettings(Group):
         literal = [] if _VARIABLE.search(self.url) else [unquote(parts.password or ""), parts.query]
         if self.scheme in (*CHAT_SCHEMES, *WEBHOOK_SCHEMES):
             literal += [part for part in self.url.split("://", 1)[1].split("/")[1:] if len(part) >= 16]
-        return sorted((one for one in [*values, *literal] if one), key=len, reverse=True)
+        return sorted((value for value in [*values, *literal] if value), key=len, reverse=True)
 
     def _value_of(self, variable: str) -> str:
         value = self.secret_in(variable)

@@ -50,7 +50,6 @@ class Alarms:
                     session.add(_raised(source_id, run_id, finding, at))
 
     async def count_open(self) -> int:
-        """How many alarms are open."""
         async with self._sessions.reading() as session:
             return await session.scalar(select(func.count()).where(col(Alarm.cleared_at).is_(None))) or 0
 
@@ -72,7 +71,7 @@ class Alarms:
 
         A delivery that is on record and has not left gathers them too. False, and nothing is done, where one has.
         """
-        at, ids = deliveries[0].planned_at, [one.id for one in deliveries]
+        at, ids = deliveries[0].planned_at, [delivery.id for delivery in deliveries]
         async with self._sessions.writing() as session:
             waits = (col(Delivery.attempts) == 0, col(Delivery.next_try_at) > now)
             gone = select(col(Delivery.id)).where(col(Delivery.id).in_(ids), ~and_(*waits))

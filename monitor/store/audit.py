@@ -10,13 +10,10 @@ from monitor.store.sessions import Sessions, storable
 
 @patient
 class Audit:
-    """Entries are only ever added."""
-
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
     async def add(self, entry: AuditEntry) -> None:
-        """Keep an entry."""
         values = entry.model_dump(exclude={"id"}) | {"subject": storable(entry.subject)}
         async with self._sessions.writing() as session:
             await session.execute(insert(AuditEntry), [values])

@@ -46,7 +46,6 @@ class Briefings:
         return kept
 
     async def get(self, briefing_id: int) -> SavedBriefing | None:
-        """The briefing of that number."""
         async with self._sessions.reading() as session:
             return await session.get(SavedBriefing, briefing_id)
 

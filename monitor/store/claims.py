@@ -69,11 +69,11 @@ async def link(session: AsyncSession, links: Links) -> None:
 def _of_item(item_id: int, claims: Sequence[Claim]) -> list[Claim]:
     """The claims as they can be stored of an item, each said once of a record."""
     cleaned = (
-        one.model_copy(
-            update={"item_id": item_id, "claim": storable(one.claim), "passage": storable(one.passage)}
+        claim.model_copy(
+            update={"item_id": item_id, "claim": storable(claim.claim), "passage": storable(claim.passage)}
         )
-        for one in claims
-    )  # fmt: skip
+        for claim in claims
+    )
     return list({_said(one): one for one in cleaned}.values())
 
 

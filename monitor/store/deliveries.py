@@ -42,7 +42,6 @@ class Deliveries:
             return is_new
 
     async def get(self, delivery_id: str) -> Delivery | None:
-        """The delivery of that id."""
         async with self._sessions.reading() as session:
             return await session.get(Delivery, delivery_id)
 
@@ -55,9 +54,7 @@ class Deliveries:
 
     async def due(self, at: dt.datetime) -> list[Delivery]:
         """What is to be tried at an instant, the longest due first."""
-        query = select(Delivery).where(
-            col(Delivery.status) == DeliveryStatus.QUEUED, col(Delivery.next_try_at) <= at
-        )  # fmt: skip
+        query = select(Delivery).where(col(Delivery.status) == DeliveryStatus.QUEUED, col(Delivery.next_try_at) <= at)
         async with self._sessions.reading() as session:
             return list((await session.scalars(query.order_by(col(Delivery.next_try_at)).limit(_MOST_DUE))).all())
 
@@ -100,12 +97,13 @@ class Deliveries:
             select(BriefingRecord)
             .join(Delivery, col(Delivery.id) == col(BriefingRecord.delivery_id))
             .where(
-                col(Delivery.target) == target, col(Delivery.kind) == DeliveryKind.PLANNED,
+                col(Delivery.target) == target,
+                col(Delivery.kind) == DeliveryKind.PLANNED,
                 col(Delivery.status) != DeliveryStatus.FAILED,
             )
             .order_by(col(BriefingRecord.composed_at).desc())
             .limit(1)
-        )  # fmt: skip
+        )
         async with self._sessions.reading() as session:
             return await session.scalar(query)
 
@@ -122,7 +120,7 @@ class Deliveries:
 
     async def begin(self, plans: Sequence[DeliveryPlan]) -> None:
         """Begin with new or changed plans: what lies before their `dealt_until` is nobody's business."""
-        rows = [one.model_dump() for one in plans]
+        rows = [plan.model_dump() for plan in plans]
         async with self._sessions.writing() as session:
             await insert_or(session, DeliveryPlan, rows, key=["target"], update=["cron", "timezone", "dealt_until"])
 

@@ -17,7 +17,6 @@ class DeskSettings:
         self._sessions = sessions
 
     async def all(self) -> list[StoredSetting]:
-        """Every stored setting, by path."""
         async with self._sessions.reading() as session:
             return list(await session.scalars(select(StoredSetting).order_by(col(StoredSetting.path))))
 
@@ -31,9 +30,12 @@ class DeskSettings:
         """Keep the rows in place of earlier ones and forget others, all of it or nothing."""
         async with self._sessions.writing() as session:
             await insert_or(
-                session, StoredSetting, [row.model_dump() for row in rows], key=["path"],
+                session,
+                StoredSetting,
+                [row.model_dump() for row in rows],
+                key=["path"],
                 update=["value", "is_secret", "by", "at"],
-            )  # fmt: skip
+            )
             await session.execute(delete(StoredSetting).where(col(StoredSetting.path).in_(list(forgotten))))
 
 
@@ -44,7 +46,6 @@ class Prompts:
         self._sessions = sessions
 
     async def all(self) -> list[StoredPrompt]:
-        """Every stored wording."""
         async with self._sessions.reading() as session:
             return list(await session.scalars(select(StoredPrompt).order_by(col(StoredPrompt.name))))
 

@@ -30,13 +30,11 @@ class Evidence:
             return max(seen or 0, said or 0) + 1
 
     async def next_attempt_of(self, research_id: str) -> int:
-        """The same of a research."""
         mine = select(func.max(Record.attempt)).where(col(Record.research_id) == research_id)
         async with self._sessions.reading() as session:
             return (await session.scalar(mine) or 0) + 1
 
     async def add_record(self, record: Record) -> None:
-        """Write down a sighting."""
         values = {**record.model_dump(), **_without_surrogates(record)}
         async with self._sessions.writing() as session:
             await insert_or(session, Record, [values], key=["id"])
@@ -57,7 +55,6 @@ class Evidence:
         return found
 
     async def record(self, record_id: str) -> Record | None:
-        """The record of that id."""
         async with self._sessions.reading() as session:
             return await session.get(Record, record_id)
 
@@ -111,6 +108,9 @@ def _without_surrogates(record: Record) -> dict[str, Any]:
         return {storable(name): storable(value) for name, value in texts}
 
     return {
-        "url": storable(record.url), "final_url": storable(record.final_url), "headers": clean(record.headers.items()),
-        "notes": clean(record.notes.items()), "hops": [storable(hop) for hop in record.hops],
-    }  # fmt: skip
+        "url": storable(record.url),
+        "final_url": storable(record.final_url),
+        "headers": clean(record.headers.items()),
+        "notes": clean(record.notes.items()),
+        "hops": [storable(hop) for hop in record.hops],
+    }

@@ -66,9 +66,7 @@ class Leases:
                     insert_for(dialect_of(session), Lease).values(row).on_conflict_do_nothing(index_elements=["name"])
                 )
                 return await session.scalar(statement.returning(col(Lease.name))) is not None
-            same = (
-                col(Lease.name) == name, col(Lease.holder) == seen.holder, col(Lease.renewed_at) == seen.renewed_at
-            )  # fmt: skip
+            same = (col(Lease.name) == name, col(Lease.holder) == seen.holder, col(Lease.renewed_at) == seen.renewed_at)
             change = update(Lease).where(*same).values(holder=holder, renewed_at=at).returning(col(Lease.name))
             return await session.scalar(change) is not None
 

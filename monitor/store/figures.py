@@ -54,13 +54,10 @@ class ServiceFigures(BaseModel):
 
 
 class Figures:
-    """Counts over the tables."""
-
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
     async def service(self) -> ServiceFigures:
-        """All figures at once."""
         spent = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
         failing = (col(Source.enabled), col(Source.consecutive_failures) > 0)
         waiting = select(func.min(Run.planned_at)).where(col(Run.status) == RunStatus.QUEUED)

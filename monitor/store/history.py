@@ -88,9 +88,12 @@ class History:
         """The same with what a row of the history shows."""
         tokens = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
         columns = (
-            Run, _of_run(func.count(), Item), _of_run(func.sum(col(RunSection.candidates)), RunSection),
-            _of_run(func.count(), Fallback), _of_run(tokens, ModelCall),
-        )  # fmt: skip
+            Run,
+            _of_run(func.count(), Item),
+            _of_run(func.sum(col(RunSection.candidates)), RunSection),
+            _of_run(func.count(), Fallback),
+            _of_run(tokens, ModelCall),
+        )
         async with self._sessions.reading() as session:
             found = await session.execute(_latest(select(*columns), wanted, after, limit))
             return [
@@ -188,9 +191,12 @@ _FIGURES = ("calls", "prompt_tokens", "completion_tokens", "largest_context_char
 def _usage_of(run_ids: Sequence[str]) -> Select:  # type: ignore[type-arg]
     by = (col(ModelCall.run_id), col(ModelCall.phase))
     figures = (
-        func.count(), func.sum(ModelCall.prompt_tokens), func.sum(ModelCall.completion_tokens),
-        func.max(ModelCall.context_chars), func.sum(ModelCall.cost),
-    )  # fmt: skip
+        func.count(),
+        func.sum(ModelCall.prompt_tokens),
+        func.sum(ModelCall.completion_tokens),
+        func.max(ModelCall.context_chars),
+        func.sum(ModelCall.cost),
+    )
     return select(*by, *figures).where(by[0].in_(run_ids)).group_by(*by)
 
 

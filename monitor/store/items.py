@@ -87,7 +87,6 @@ class Items:
                 await index(session, item, text=text)
 
     async def get(self, item_id: int) -> Item | None:
-        """The item of that number."""
         async with self._sessions.reading() as session:
             return await session.get(Item, item_id)
 

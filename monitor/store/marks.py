@@ -38,7 +38,6 @@ class Marks:
         await self._put(ItemStar, {"person": person, "item_id": item_id, "at": at}, key=["person", "item_id"])
 
     async def unstar(self, person: str, item_id: int) -> None:
-        """Take a person's star away."""
         await self._take(delete(ItemStar).where(col(ItemStar.person) == person, col(ItemStar.item_id) == item_id))
 
     async def starred(self, person: str, item_ids: Iterable[int]) -> set[int]:
@@ -91,7 +90,6 @@ class Marks:
         await self._put(HiddenItem, values, key=["item_id"])
 
     async def show(self, item_id: int) -> None:
-        """Hide an item no longer."""
         await self._take(delete(HiddenItem).where(col(HiddenItem.item_id) == item_id))
 
     async def hidden(self, item_ids: Iterable[int]) -> dict[int, HiddenItem]:
@@ -162,8 +160,13 @@ async def _wishes(session: AsyncSession, condition: Any) -> list[Wish]:
     )
     return [
         Wish(
-            item_id=said.item_id, source_id=source_id, section=section, type=kind, person=said.person,
-            wish=said.wish, at=said.at,
+            item_id=said.item_id,
+            source_id=source_id,
+            section=section,
+            type=kind,
+            person=said.person,
+            wish=said.wish,
+            at=said.at,
         )
         for said, source_id, section, kind in await session.execute(query)
-    ]  # fmt: skip
+    ]

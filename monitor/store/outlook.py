@@ -117,9 +117,11 @@ class Outlook:
     async def first_items(self, since: dt.datetime, limit: int) -> list[Item]:
         """The most important of the items first seen since an instant: by tier, rank in their run, newest first."""
         order = (
-            col(Item.tier).asc().nulls_last(), col(Item.rank).asc().nulls_last(), col(Item.first_seen).desc(),
+            col(Item.tier).asc().nulls_last(),
+            col(Item.rank).asc().nulls_last(),
+            col(Item.first_seen).desc(),
             col(Item.id).desc(),
-        )  # fmt: skip
+        )
         query = select(Item).where(*_shown_since(since)).order_by(*order).limit(limit)
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())
@@ -170,29 +172,39 @@ class Outlook:
         tokens = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
         queued = col(Run.status) == RunStatus.QUEUED
         query = select(
-            _counted(queued), _counted(col(Run.status) == RunStatus.RUNNING),
+            _counted(queued),
+            _counted(col(Run.status) == RunStatus.RUNNING),
             select(func.min(col(Run.planned_at))).where(queued).scalar_subquery(),
             select(tokens).where(col(ModelCall.at) >= since).scalar_subquery(),
-        )  # fmt: skip
+        )
         async with self._sessions.reading() as session:
             waiting, running, oldest, spent = (await session.execute(query)).one()
         return Pulse(queued=waiting, running=running, oldest_queued_at=oldest, tokens=spent or 0)
 
     async def sources(self) -> list[WatchedSource]:
-        """All sources, by name."""
         query = select(
-            col(Source.id), col(Source.name), col(Source.enabled), col(Source.schedule), col(Source.last_run_at),
-            col(Source.consecutive_failures), col(Source.last_error),
-        )  # fmt: skip
+            col(Source.id),
+            col(Source.name),
+            col(Source.enabled),
+            col(Source.schedule),
+            col(Source.last_run_at),
+            col(Source.consecutive_failures),
+            col(Source.last_error),
+        )
         async with self._sessions.reading() as session:
             rows = (await session.execute(query.order_by(col(Source.name)))).all()
         return [
             WatchedSource(
-                id=one, name=name, is_enabled=enabled, is_planned=schedule is not None, has_run=ran is not None,
-                consecutive_failures=failures, last_error=error,
+                id=one,
+                name=name,
+                is_enabled=enabled,
+                is_planned=schedule is not None,
+                has_run=ran is not None,
+                consecutive_failures=failures,
+                last_error=error,
             )
             for one, name, enabled, schedule, ran, failures, error in rows
-        ]  # fmt: skip
+        ]
 
     async def blocks(self, since: dt.datetime, *, source_id: int | None = None) -> list[Block]:
         """The pages that sites kept from us since an instant, the latest first; each once for a run."""
@@ -221,12 +233,14 @@ def _blocks(
     return (
         select(
             func.coalesce(col(Run.started_at), col(Run.planned_at), type_=UtcDateTime()).label("at"),
-            col(Run.source).label("source"), col(Run.source_id).label("source_id"), place.label("place"),
+            col(Run.source).label("source"),
+            col(Run.source_id).label("source_id"),
+            place.label("place"),
             col(table.reason).label("reason"),
         )
         .join_from(table, Run, col(Run.id) == col(table.run_id))
         .where(col(Run.planned_at) >= since - _LONGEST_WAIT, col(table.reason).contains(BLOCKED, autoescape=True))
-    )  # fmt: skip
+    )
 
 
 def _shown_since(since: dt.datetime) -> Sequence[ColumnElement[bool]]:

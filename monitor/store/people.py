@@ -23,18 +23,15 @@ class People:
         self._sessions = sessions
 
     async def of(self, name: str) -> Person | None:
-        """The person of that name."""
         async with self._sessions.reading() as session:
             found = await session.get(Person, storable(name))
         return found if found is not None and found.name == name else None
 
     async def all(self) -> list[Person]:
-        """Everybody, by name."""
         async with self._sessions.reading() as session:
             return list((await session.scalars(select(Person).order_by(col(Person.name)))).all())
 
     async def exist(self) -> bool:
-        """Whether there is anybody."""
         async with self._sessions.reading() as session:
             return await session.scalar(select(col(Person.name)).limit(1)) is not None
 
@@ -113,10 +110,8 @@ class People:
         query = (
             select(Person, Session)
             .join(Session, col(Session.person) == col(Person.name))
-            .where(
-                col(Session.id) == session_id, col(Session.expires_at) > now, col(Person.is_shut_out).is_(False)
-            )
-        )  # fmt: skip
+            .where(col(Session.id) == session_id, col(Session.expires_at) > now, col(Person.is_shut_out).is_(False))
+        )
         async with self._sessions.reading() as session:
             row = (await session.execute(query)).first()
         return None if row is None else (row[0], row[1])

@@ -68,7 +68,6 @@ class Researches:
             return new is not None
 
     async def get(self, task_id: str) -> Research | None:
-        """The research of that id."""
         async with self._sessions.reading() as session:
             return await session.get(Research, task_id)
 
@@ -223,12 +222,10 @@ class Researches:
             await insert_or(session, ResearchParagraph, [row], key=["task_id", "ordinal"], update=["data"])
 
     async def output(self, task_id: str, step: str) -> dict[str, Any] | None:
-        """What a finished step gave."""
         async with self._sessions.reading() as session:
             return await session.scalar(select(col(Research.outputs)[step]).where(col(Research.id) == task_id))
 
     async def keep_output(self, task_id: str, step: str, output: Mapping[str, Any]) -> None:
-        """Keep what a step gave."""
         async with self._sessions.writing() as session:
             research = await _locked(session, task_id)
             if research is not None:
@@ -293,4 +290,4 @@ async def _keep_plan(
 
 
 async def _tell(session: AsyncSession, events: Sequence[ResearchEvent]) -> None:
-    await session.execute(insert(ResearchEvent), [one.model_dump(exclude={"id"}) for one in events])
+    await session.execute(insert(ResearchEvent), [event.model_dump(exclude={"id"}) for event in events])

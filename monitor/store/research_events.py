@@ -26,7 +26,7 @@ class ResearchEvents:
         one after another.
         """
         mine = select(col(Research.executor)).where(col(Research.id) == events[0].task_id).with_for_update()
-        rows = [{**one.model_dump(exclude={"id"}), "data": storable_value(one.data)} for one in events]
+        rows = [{**event.model_dump(exclude={"id"}), "data": storable_value(event.data)} for event in events]
         told = select(col(ResearchEvent.id)).where(col(ResearchEvent.task_id) == events[0].task_id)
         async with self._sessions.writing() as session:
             if await session.scalar(mine) != executor:

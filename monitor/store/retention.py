@@ -89,9 +89,12 @@ class Retention:
             )
 
     async def _delete(
-        self, table: type[SQLModel], key: Mapped[Any], *which: ColumnElement[bool],
+        self,
+        table: type[SQLModel],
+        key: Mapped[Any],
+        *which: ColumnElement[bool],
         batch: int = BATCH_SIZE,
-    ) -> int:  # fmt: skip
+    ) -> int:
         count = 0
         while True:
             async with self._sessions.writing() as session:

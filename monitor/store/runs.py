@@ -47,7 +47,6 @@ class Runs:
             return new is not None
 
     async def get(self, run_id: str) -> Run | None:
-        """The run of that id."""
         async with self._sessions.reading() as session:
             return await session.get(Run, run_id)
 

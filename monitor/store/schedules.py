@@ -25,11 +25,9 @@ class Schedules:
 
     async def begin(self, schedules: Sequence[Schedule]) -> None:
         """Begin with new or changed schedules: what lies before their `dealt_until` is nobody's business."""
-        rows = [one.model_dump() for one in schedules]
+        rows = [schedule.model_dump() for schedule in schedules]
         async with self._sessions.writing() as session:
-            await insert_or(
-                session, Schedule, rows, key=["source_id"], update=["cron", "timezone", "dealt_until"]
-            )  # fmt: skip
+            await insert_or(session, Schedule, rows, key=["source_id"], update=["cron", "timezone", "dealt_until"])
 
     async def drop(self, source_ids: Iterable[int]) -> None:
         """Forget schedules, of sources that are not run any more."""

@@ -30,7 +30,6 @@ class Searches:
         self._sessions = sessions
 
     async def add(self, call: SearchCall) -> None:
-        """Write down one request."""
         async with self._sessions.writing() as session:
             session.add(SearchCall.model_validate(call.model_dump(exclude={"id"})))
 
@@ -55,14 +54,12 @@ class Searches:
         when, is_good = calendar(days), col(SearchCall.outcome) == "ok"
         count = func.count(col(SearchCall.id))
         query = (
-            select(
-                when.c.number, col(SearchCall.backend), count, count.filter(is_good), func.sum(col(SearchCall.cost))
-            )
+            select(when.c.number, col(SearchCall.backend), count, count.filter(is_good), func.sum(col(SearchCall.cost)))
             .select_from(when)
             .join(SearchCall, (col(SearchCall.at) >= when.c.begin) & (col(SearchCall.at) < when.c.end))
             .group_by(when.c.number, col(SearchCall.backend))
             .order_by(when.c.number, col(SearchCall.backend))
-        )  # fmt: skip
+        )
         async with self._sessions.reading() as session:
             rows = (await session.execute(query)).all()
         return [

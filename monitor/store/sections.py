@@ -43,9 +43,14 @@ class Sections:
         look known to the end, and what stands on the second would never be read.
         """
         begun = {
-            "source_id": source_id, "name": storable(plan.name), "url": plan.url, "url_key": url_key(plan.url),
-            "is_unfinished": True, "head": [], "arrivals": [],
-        }  # fmt: skip
+            "source_id": source_id,
+            "name": storable(plan.name),
+            "url": plan.url,
+            "url_key": url_key(plan.url),
+            "is_unfinished": True,
+            "head": [],
+            "arrivals": [],
+        }
         async with self._sessions.writing() as session:
             await insert_or(session, Section, [begun], key=["source_id", "url_key"], update=["is_unfinished"])
 
@@ -109,7 +114,7 @@ class Sections:
                 for key, run_id, section, item_id, date, date_source in await session.execute(query):
                     found[key] = KnownCandidate(
                         run_id=run_id, section=section, item_id=item_id, date=date, date_source=date_source
-                    )  # fmt: skip
+                    )
         return found
 
     async def recent_item_urls(self, source_id: int, limit: int) -> list[str]:

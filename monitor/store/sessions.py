@@ -39,7 +39,6 @@ class Sessions:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
-        """A transaction that reads."""
         with explained(self._address):
             async with self._readers.begin() as session:
                 yield session

@@ -26,7 +26,6 @@ class Sources:
         self._sessions = sessions
 
     async def get(self, name: str) -> Source | None:
-        """The source of that name."""
         async with self._sessions.reading() as session:
             return await _named(session, name)
 
@@ -128,7 +127,6 @@ class Sources:
         return [source for source in found if tag is None or tag in source.tags]
 
     async def tags(self) -> set[str]:
-        """What sources are tagged with."""
         async with self._sessions.reading() as session:
             return {tag for tags in await session.scalars(select(col(Source.tags))) for tag in tags}
 

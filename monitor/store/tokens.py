@@ -10,8 +10,6 @@ from monitor.store.sessions import Sessions, alone, storable
 
 
 class Tokens:
-    """Tokens by name."""
-
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
@@ -54,7 +52,6 @@ class Tokens:
             await session.execute(update(Token).where(col(Token.name) == name).values(last_used_at=at))
 
     async def all(self) -> list[Token]:
-        """All tokens, newest first."""
         query = select(Token).order_by(col(Token.created_at).desc(), col(Token.name))
         async with self._sessions.reading() as session:
             return list((await session.scalars(query)).all())

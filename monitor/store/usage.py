@@ -59,8 +59,6 @@ class Spending(PhaseSpending):
 
 
 class DaySpending(Spending):
-    """The same on one day."""
-
     day: dt.date
 
 
@@ -78,7 +76,6 @@ class UsageLedger:
         self._sessions = sessions
 
     async def add(self, call: ModelCall) -> None:
-        """Write down one call."""
         async with self._sessions.writing() as session:
             session.add(ModelCall.model_validate(call.model_dump(exclude={"id"})))
 
@@ -103,9 +100,12 @@ class UsageLedger:
             if phase in rows:
                 _, calls, prompt, completion, context, cost = rows[phase]
                 usage.by_phase[phase] = PhaseUsage(
-                    calls=calls, prompt_tokens=prompt, completion_tokens=completion, largest_context_chars=context,
+                    calls=calls,
+                    prompt_tokens=prompt,
+                    completion_tokens=completion,
+                    largest_context_chars=context,
                     cost=cost,
-                )  # fmt: skip
+                )
                 usage.calls += calls
                 usage.prompt_tokens += prompt
                 usage.completion_tokens += completion
@@ -182,6 +182,9 @@ _SUMS = (
 
 def _summed(calls: int, prompt: int, completion: int, cost: float | None, priced: int) -> dict[str, Any]:
     return {
-        "calls": calls, "prompt_tokens": prompt, "completion_tokens": completion, "cost": cost,
+        "calls": calls,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "cost": cost,
         "unpriced_calls": calls - priced,
-    }  # fmt: skip
+    }

@@ -132,7 +132,14 @@ class Agent:
     def _general_prompt(self, source: Source, existing_urls: Iterable[str]) -> tuple[str, str]:
         ledger = self._toolbox.desk.ledger
         return general_messages(
-            name=source.name, url=source.url, focus=source.focus_areas, since=ledger.window.since,
-            until=ledger.window.until, max_items=ledger.max_items, rules=source.rules, known=existing_urls,
-            language=source.summary_language, prompts=self._prompts,
-        )  # fmt: skip
+            name=source.name,
+            url=source.url,
+            focus=source.focus_areas,
+            since=ledger.window.since,
+            until=ledger.window.until,
+            max_items=ledger.max_items,
+            rules=source.rules,
+            known=existing_urls,
+            language=source.summary_language,
+            prompts=self._prompts,
+        )

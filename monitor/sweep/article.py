@@ -71,8 +71,13 @@ def sha256_of(path: Path) -> str:
 
 def _of_page(page: Page, seen: Seen) -> Article:
     return Article(
-        seen=seen, text=page.text, issuer=page.issuer, document_number=page.document_number, language=page.language,
+        seen=seen,
+        text=page.text,
+        issuer=page.issuer,
+        document_number=page.document_number,
+        language=page.language,
         attachments=tuple(page.attachments),
         published_on=page.published_on if page.date_source is DateSource.PAGE else None,
-        failure="" if page.text.strip() else Cause.NO_TEXT.told(), record=page.record,
-    )  # fmt: skip
+        failure="" if page.text.strip() else Cause.NO_TEXT.told(),
+        record=page.record,
+    )

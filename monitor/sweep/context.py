@@ -18,8 +18,6 @@ _WAY_ON_CHARS = 500
 
 
 class Context:
-    """The messages of one conversation."""
-
     def __init__(self, system: str, user: str, *, max_chars: int, page_max_chars: int, is_pruned: bool) -> None:
         self.messages = [Message(role="system", content=system), Message(role="user", content=user)]
         self.largest_chars = 0
@@ -41,7 +39,6 @@ class Context:
         return list(self.messages)
 
     def add_completion(self, completion: Completion) -> None:
-        """Keep what the model said."""
         text = completion.text if not self._is_pruned else completion.text[:_TALK_CHARS]
         self.messages.append(Message(role="assistant", content=text, tool_calls=completion.tool_calls))
 
@@ -60,7 +57,6 @@ class Context:
         return min(self._page_max_chars, room)
 
     def add_answer(self, call: ToolCall, answer: str, *, is_page: bool) -> None:
-        """Keep a tool's answer."""
         self.messages.append(Message(role="tool", content=answer, tool_call_id=call.id))
         if is_page:
             self._pages.append(len(self.messages) - 1)

@@ -128,11 +128,15 @@ class Ledger:
             entry.settle(Disposition.OVER_LIMIT, NO_ROOM)
         return [
             LedgerEntry(
-                candidate=entry.candidate, page_url=entry.page_url, position=entry.position, reason=entry.reason,
-                disposition=entry.disposition or Disposition.LEFT, item_id=entry.item_id,
+                candidate=entry.candidate,
+                page_url=entry.page_url,
+                position=entry.position,
+                reason=entry.reason,
+                disposition=entry.disposition or Disposition.LEFT,
+                item_id=entry.item_id,
             )
             for entry in self
-        ]  # fmt: skip
+        ]
 
     def tail_date(self) -> dt.date | None:
         """The date that the list ends with as far as it was read."""

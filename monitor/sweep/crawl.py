@@ -91,15 +91,27 @@ class _Section:
         )
         known = await parts.store.sections.recent_item_urls(self._source.id or 0, _KNOWN_URLS_IN_PROMPT)
         system, user = section_messages(
-            section=self._plan.name, url=self._plan.url, since=self._ledger.window.since, known=known,
-            until=self._ledger.window.until, max_items=self._ledger.max_items - self._ledger.saved_count,
-            rules=self._source.rules, language=self._source.summary_language, prompts=parts.prompts,
-        )  # fmt: skip
+            section=self._plan.name,
+            url=self._plan.url,
+            since=self._ledger.window.since,
+            known=known,
+            until=self._ledger.window.until,
+            max_items=self._ledger.max_items - self._ledger.saved_count,
+            rules=self._source.rules,
+            language=self._source.summary_language,
+            prompts=parts.prompts,
+        )
         try:
             result = await agent.run_agent(
-                self._source, known, parts.on_progress, parts.cancel_event, system_prompt=system, user_message=user,
-                tools=CRAWLER_TOOLS, enable_pruning=True,
-            )  # fmt: skip
+                self._source,
+                known,
+                parts.on_progress,
+                parts.cancel_event,
+                system_prompt=system,
+                user_message=user,
+                tools=CRAWLER_TOOLS,
+                enable_pruning=True,
+            )
         except ModelFailed as error:
             await self._note(f"{error.outcome}: {error}")
             return None
@@ -133,10 +145,16 @@ class _Section:
         if ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS) and rest:
             unseen.append(UnseenPlace(section=self._plan.name, url=rest, reason=str(ended)))
         return SectionReading(
-            plan=self._plan, ended=ended, pages=self._reader.list_pages, entries=entries, unseen=unseen,
-            tail_date=self._ledger.tail_date(), refused_saves=self._desk.refused_saves,
-            corrected_dates=self._desk.corrected_dates, **self._health(ended),
-        )  # fmt: skip
+            plan=self._plan,
+            ended=ended,
+            pages=self._reader.list_pages,
+            entries=entries,
+            unseen=unseen,
+            tail_date=self._ledger.tail_date(),
+            refused_saves=self._desk.refused_saves,
+            corrected_dates=self._desk.corrected_dates,
+            **self._health(ended),
+        )
 
     def _health(self, ended: SectionEnd) -> dict[str, Any]:
         reader = self._reader
@@ -144,6 +162,9 @@ class _Section:
         if self._is_no_list:
             return {"error": error}
         return {
-            "listed": reader.listed, "listed_dated": reader.listed_dated, "head": reader.head(), "error": error,
+            "listed": reader.listed,
+            "listed_dated": reader.listed_dated,
+            "head": reader.head(),
+            "error": error,
             "is_gap": reader.is_gap and ended is not SectionEnd.ERROR,
-        }  # fmt: skip
+        }

@@ -7,8 +7,6 @@ from monitor.store import Store
 
 
 class Fallbacks:
-    """The fallbacks of one run."""
-
     def __init__(self, *, run_id: str, store: Store, clock: Clock, tell: ProgressCallback = untold) -> None:
         self._run_id = run_id
         self._tell = tell

@@ -21,11 +21,46 @@ from monitor.sweep.prompts import navigate_messages
 HOME_NAME = {"zh": "首页", "en": "Home page"}
 MOST_SECTIONS = 30
 _SECTION_WORDS = (
-    "政策", "法规", "法律", "规章", "通知", "公告", "公示", "公开", "解读", "新闻", "动态", "要闻", "数据", "统计",
-    "标准", "规划", "人事", "会议", "发布", "文件",
-    "news", "press", "publication", "announcement", "policy", "policies", "regulation", "legislation", "law", "notice",
-    "consultation", "statistics", "data", "report", "speech", "meeting", "event", "rules", "guidance",
-)  # fmt: skip
+    "政策",
+    "法规",
+    "法律",
+    "规章",
+    "通知",
+    "公告",
+    "公示",
+    "公开",
+    "解读",
+    "新闻",
+    "动态",
+    "要闻",
+    "数据",
+    "统计",
+    "标准",
+    "规划",
+    "人事",
+    "会议",
+    "发布",
+    "文件",
+    "news",
+    "press",
+    "publication",
+    "announcement",
+    "policy",
+    "policies",
+    "regulation",
+    "legislation",
+    "law",
+    "notice",
+    "consultation",
+    "statistics",
+    "data",
+    "report",
+    "speech",
+    "meeting",
+    "event",
+    "rules",
+    "guidance",
+)
 _LINK_MAX_CHARS = 24
 _LINK_MAX_WORDS = 6
 
@@ -55,18 +90,20 @@ async def navigate(
     asked = {url_key(link.url) for link in by_model}
     plans = [
         SectionPlan(
-            ordinal=ordinal, name=link.text, url=link.url,
+            ordinal=ordinal,
+            name=link.text,
+            url=link.url,
             found_by=SavedBy.AGENT if url_key(link.url) in asked else SavedBy.RULE,
         )
         for ordinal, link in enumerate(chosen)
-    ]  # fmt: skip
+    ]
     name = HOME_NAME["zh" if source.summary_language.startswith("zh") else "en"]
     return [*plans, SectionPlan(ordinal=len(plans), name=name, url=source.url, is_home=True)]
 
 
 def sections_by_rule(home: Page, focus_areas: Sequence[str]) -> list[Link]:
     """The navigation links whose text fits a focus area; without focus areas, those that use a section's words."""
-    articles = {url_key(one.url) for one in home.candidates if one.date is not None}
+    articles = {url_key(candidate.url) for candidate in home.candidates if candidate.date is not None}
     fitting = []
     for link in home.links:
         if not _is_navigation(link.text) or url_key(link.url) in articles:
@@ -84,9 +121,14 @@ async def _ask(
     source: Source, home: Page, model: ChatModel, fallbacks: Fallbacks, page_max_chars: int, prompts: Prompts
 ) -> list[Link]:
     messages = navigate_messages(
-        name=source.name, url=source.url, focus=source.focus_areas, rules=source.rules,
-        page_text=page_text(home, max_chars=page_max_chars), language=source.summary_language, prompts=prompts,
-    )  # fmt: skip
+        name=source.name,
+        url=source.url,
+        focus=source.focus_areas,
+        rules=source.rules,
+        page_text=page_text(home, max_chars=page_max_chars),
+        language=source.summary_language,
+        prompts=prompts,
+    )
     try:
         completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)
     except ModelFailed as error:
@@ -100,7 +142,7 @@ async def _ask(
 
 def _links_of_answer(answer: Any, home: Page) -> list[Link]:
     on_page = {url_key(link.url): link for link in home.links}
-    dated = {url_key(one.url) for one in home.candidates if one.date is not None}
+    dated = {url_key(candidate.url) for candidate in home.candidates if candidate.date is not None}
     links = []
     for one in answer if isinstance(answer, list) else []:
         url = clean_url(str(one.get("url") or ""), home.final_url) if isinstance(one, dict) else None

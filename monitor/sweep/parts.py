@@ -39,25 +39,46 @@ class CrawlParts:
 
 
 def toolbox_for(
-    plan: SectionPlan, *, source: Source, run_id: str, window: Window, memory: Section | None, parts: CrawlParts,
+    plan: SectionPlan,
+    *,
+    source: Source,
+    run_id: str,
+    window: Window,
+    memory: Section | None,
+    parts: CrawlParts,
     max_items: int | None = None,
-) -> Toolbox:  # fmt: skip
+) -> Toolbox:
     """The tools for one section, with the reader, the desk and the ledger behind them.
 
     `memory` is what is remembered of the section. `max_items` in place of the source's own limit is for an agent that
     reads a whole site as one section.
     """
     ledger = Ledger(
-        run_id=run_id, section=plan.name, source=source, memory=memory, window=reaching_back(window, memory),
+        run_id=run_id,
+        section=plan.name,
+        source=source,
+        memory=memory,
+        window=reaching_back(window, memory),
         max_items=max_items or source.max_items or parts.limits.max_items,
-    )  # fmt: skip
+    )
     reader = SectionReader(
-        plan=plan, source_id=source.id or 0, loader=parts.loader, render=source.render or Render.AUTO,
-        store=parts.store, ledger=ledger, memory=memory, max_pages=parts.limits.max_pages_per_section,
+        plan=plan,
+        source_id=source.id or 0,
+        loader=parts.loader,
+        render=source.render or Render.AUTO,
+        store=parts.store,
+        ledger=ledger,
+        memory=memory,
+        max_pages=parts.limits.max_pages_per_section,
         tell=parts.on_progress,
-    )  # fmt: skip
+    )
     desk = Desk(
-        source=source, ledger=ledger, store=parts.store, clock=parts.clock, dated=reader.dated,
-        adopt_summary=parts.summaries.adopt, tell=parts.on_progress,
-    )  # fmt: skip
+        source=source,
+        ledger=ledger,
+        store=parts.store,
+        clock=parts.clock,
+        dated=reader.dated,
+        adopt_summary=parts.summaries.adopt,
+        tell=parts.on_progress,
+    )
     return Toolbox(reader=reader, desk=desk, loader=parts.loader, documents=parts.documents, folder=parts.folder)

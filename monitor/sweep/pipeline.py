@@ -84,10 +84,17 @@ class _Sweep:
         self._tell = parts.on_progress or untold
         self._fallbacks = Fallbacks(run_id=run.id, store=parts.store, clock=parts.clock, tell=self._tell)
         self._summaries = Summaries(
-            source=source, store=parts.store, loader=parts.loader, documents=parts.documents, model=parts.model,
-            limits=parts.limits, folder=parts.folder, fallbacks=self._fallbacks, linker=parts.linker,
+            source=source,
+            store=parts.store,
+            loader=parts.loader,
+            documents=parts.documents,
+            model=parts.model,
+            limits=parts.limits,
+            folder=parts.folder,
+            fallbacks=self._fallbacks,
+            linker=parts.linker,
             prompts=parts.prompts,
-        )  # fmt: skip
+        )
 
     async def run(self) -> RunStatus:
         try:
@@ -141,16 +148,28 @@ class _Sweep:
         self._tell(section)
         parts = self._parts
         crawl_parts = CrawlParts(
-            store=parts.store, loader=parts.loader, documents=parts.documents, model=parts.model, clock=parts.clock,
-            limits=parts.limits, folder=parts.folder, fallbacks=self._fallbacks, summaries=self._summaries,
+            store=parts.store,
+            loader=parts.loader,
+            documents=parts.documents,
+            model=parts.model,
+            clock=parts.clock,
+            limits=parts.limits,
+            folder=parts.folder,
+            fallbacks=self._fallbacks,
+            summaries=self._summaries,
             prompts=parts.prompts,
-            on_progress=self._tell, cancel_event=parts.cancel_event,
-        )  # fmt: skip
+            on_progress=self._tell,
+            cancel_event=parts.cancel_event,
+        )
         reading = await crawl(plan, source=self._source, run_id=self._run.id, window=self._window, parts=crawl_parts)
         await parts.store.runs.keep_reading(
-            self._run.id, self._source.id or 0, reading, on=self._today, at=parts.clock.now(),
+            self._run.id,
+            self._source.id or 0,
+            reading,
+            on=self._today,
+            at=parts.clock.now(),
             links=await parts.linker.listed(reading.entries) if parts.linker is not None else None,
-        )  # fmt: skip
+        )
         await self._keep_notes()
         self._tell(section.model_copy(update=_told(reading)))
         return str(reading.ended)
@@ -193,10 +212,14 @@ class _Sweep:
         items = await self._parts.store.items.for_run(self._run.id)
         self._tell_phase(Phase.RANK, "", 0, len(items))
         ranks = await rank_items(
-            items, model=self._parts.model, fallbacks=self._fallbacks, place=self._source.name,
-            language=self._source.summary_language, wishes=await self._wishes(items),
+            items,
+            model=self._parts.model,
+            fallbacks=self._fallbacks,
+            place=self._source.name,
+            language=self._source.summary_language,
+            wishes=await self._wishes(items),
             prompts=self._parts.prompts,
-        )  # fmt: skip
+        )
         await self._parts.store.items.set_ranks(ranks)
         self._tell_phase(Phase.RANK, "", len(items), len(items))
         return len(items)
@@ -212,9 +235,13 @@ class _Sweep:
     async def _revisit(self) -> None:
         parts = self._parts
         revisits = Revisits(
-            run_id=self._run.id, source=self._source, store=parts.store, loader=parts.loader,
-            documents=parts.documents, folder=parts.folder,
-        )  # fmt: skip
+            run_id=self._run.id,
+            source=self._source,
+            store=parts.store,
+            loader=parts.loader,
+            documents=parts.documents,
+            folder=parts.folder,
+        )
 
         async def due() -> list[int]:
             days = parts.limits.revisit_days
@@ -245,9 +272,13 @@ class _Sweep:
                 status = RunStatus.FAILED
                 error = Cause.NOTHING_READ.told(outcome.unseen) if outcome.unseen else Cause.NOTHING_THERE.told()
         await runs.end(
-            self._run.id, self._source.id, status=status, at=self._parts.clock.now(), has_new=outcome.has_items,
+            self._run.id,
+            self._source.id,
+            status=status,
+            at=self._parts.clock.now(),
+            has_new=outcome.has_items,
             error=error,
-        )  # fmt: skip
+        )
         return status
 
     def _check_cancelled(self) -> None:
@@ -264,6 +295,9 @@ def _told(reading: SectionReading) -> dict[str, Any]:
     saved, candidates = sum(entry.disposition == "saved" for entry in reading.entries), len(reading.entries)
     return {
         "message": f"{saved} saved of {candidates} candidates on {reading.pages} pages, ended {reading.ended}",
-        "ended": reading.ended, "pages": reading.pages, "candidates": candidates, "saved": saved,
+        "ended": reading.ended,
+        "pages": reading.pages,
+        "candidates": candidates,
+        "saved": saved,
         "reason": reading.error,
-    }  # fmt: skip
+    }

@@ -130,26 +130,42 @@ _SUMMARY_USER = in_both_languages(
     optional="language",
 )
 
-PROMPTS: tuple[Prompt, ...] = tuple(
+SWEEP_PROMPTS: tuple[Prompt, ...] = tuple(
     prompt
     for group in (
-        _NAVIGATE_SYSTEM, _NAVIGATE_USER, _SECTION_SYSTEM, _SECTION_USER, _GENERAL_USER, _SUMMARY_SYSTEM, _SUMMARY_USER,
+        _NAVIGATE_SYSTEM,
+        _NAVIGATE_USER,
+        _SECTION_SYSTEM,
+        _SECTION_USER,
+        _GENERAL_USER,
+        _SUMMARY_SYSTEM,
+        _SUMMARY_USER,
     )
     for prompt in group.values()
-)  # fmt: skip
+)
 """The wordings of the phases of a sweep."""
 
 
 def navigate_messages(
-    *, name: str, url: str, focus: Sequence[str], rules: str, page_text: str, language: str,
+    *,
+    name: str,
+    url: str,
+    focus: Sequence[str],
+    rules: str,
+    page_text: str,
+    language: str,
     prompts: Prompts = OURS,
-) -> list[Message]:  # fmt: skip
+) -> list[Message]:
     """Phase 1a: the one completion that finds the sections."""
     wording = _wording(language)
     user = prompts.text(
-        _NAVIGATE_USER[wording], name=name, url=url, focus=_joined(focus, wording), rules=_rules(rules, wording),
+        _NAVIGATE_USER[wording],
+        name=name,
+        url=url,
+        focus=_joined(focus, wording),
+        rules=_rules(rules, wording),
         page=_fenced(page_text),
-    )  # fmt: skip
+    )
     return [_system(prompts.text(_NAVIGATE_SYSTEM[wording]), wording), Message(role="user", content=user)]
 
 
@@ -168,22 +184,46 @@ def section_messages(
     """Phase 1b: system prompt and first message of a section agent; known urls are listed up to 1,000 characters."""
     wording = _wording(language)
     user = prompts.text(
-        _SECTION_USER[wording], section=section, url=url, since=since, until=until, max_items=max_items, types=_TYPES,
-        rules=_rules(rules, wording), known=_known(known, wording),
-    )  # fmt: skip
+        _SECTION_USER[wording],
+        section=section,
+        url=url,
+        since=since,
+        until=until,
+        max_items=max_items,
+        types=_TYPES,
+        rules=_rules(rules, wording),
+        known=_known(known, wording),
+    )
     return _with_material_rule(prompts.text(_SECTION_SYSTEM[wording]), wording), user
 
 
 def general_messages(
-    *, name: str, url: str, focus: Sequence[str], since: dt.date, until: dt.date, max_items: int, rules: str,
-    known: Iterable[str], language: str, prompts: Prompts = OURS,
-) -> tuple[str, str]:  # fmt: skip
+    *,
+    name: str,
+    url: str,
+    focus: Sequence[str],
+    since: dt.date,
+    until: dt.date,
+    max_items: int,
+    rules: str,
+    known: Iterable[str],
+    language: str,
+    prompts: Prompts = OURS,
+) -> tuple[str, str]:
     """The general agent's prompt: the whole site at once, with all tools."""
     wording = _wording(language)
     user = prompts.text(
-        _GENERAL_USER[wording], section=name, url=url, focus=_joined(focus, wording), since=since, until=until, max_items=max_items,
-        types=_TYPES, rules=_rules(rules, wording), known=_known(known, wording),
-    )  # fmt: skip
+        _GENERAL_USER[wording],
+        section=name,
+        url=url,
+        focus=_joined(focus, wording),
+        since=since,
+        until=until,
+        max_items=max_items,
+        types=_TYPES,
+        rules=_rules(rules, wording),
+        known=_known(known, wording),
+    )
     return _with_material_rule(prompts.text(_SECTION_SYSTEM[wording]), wording), user
 
 

@@ -101,7 +101,6 @@ class QueryLoader:
         return page_of(results, url, site=self._site, at=self._clock.now())
 
     async def download(self, url: str, folder: Path) -> Path:
-        """The document at `url`."""
         return await self._beneath.download(url, folder)
 
     def can_draw(self) -> bool:
@@ -119,9 +118,12 @@ def page_of(results: Results, url: str, *, site: str | None, at: dt.datetime) ->
         return Page(url=url, final_url=url, fetched_at=at, error=_page_error(results.error))
     found = sorted(results.bundle.results, key=lambda item: item.rank)
     return Page(
-        url=url, final_url=url, title=results.bundle.query_text, fetched_at=at,
+        url=url,
+        final_url=url,
+        title=results.bundle.query_text,
+        fetched_at=at,
         candidates=[_candidate(item, at.date()) for item in found if site is None or is_on_site(item.url, site)],
-    )  # fmt: skip
+    )
 
 
 def _candidate(item: SearchResultItem, today: dt.date) -> Candidate:

@@ -88,7 +88,7 @@ class SectionReader:
             return page
         if key == url_key(self.plan.url):
             self.listed = len(page.candidates)
-            self.listed_dated = sum(one.date is not None for one in page.candidates)
+            self.listed_dated = sum(candidate.date is not None for candidate in page.candidates)
         if is_in_turn or self.ledger.find(url) is None:
             page = self.pages[key] = await self._enter(page)
         if is_in_turn:
@@ -137,21 +137,23 @@ class SectionReader:
 
     async def known(self, candidates: Sequence[Candidate]) -> dict[str, KnownCandidate]:
         """What earlier runs and sections know of these, by url key."""
-        return await self._store.sections.known(self._source_id, [one.url for one in candidates])
+        return await self._store.sections.known(self._source_id, [candidate.url for candidate in candidates])
 
     async def _enter(self, page: Page) -> Page:
         known = await self.known(page.candidates)
         candidates, unopened = await self._dated(page.candidates, known)
         added = self.ledger.add(candidates, page_url=page.final_url, known=known, unopened=unopened)
         self.list_pages += 1
-        if self._joined_on_page is None and any(url_key(one.url) in self._newest_before for one in candidates):
+        if self._joined_on_page is None and any(
+            url_key(candidate.url) in self._newest_before for candidate in candidates
+        ):
             self._joined_on_page = self.list_pages
         self._count(added, candidates)
         return page.model_copy(update={"candidates": candidates})
 
     def _count(self, added: list[Entry], candidates: Sequence[Candidate]) -> None:
         has_new = any(entry.disposition is None for entry in added)
-        in_range = any(entry.is_in_range for one in candidates if (entry := self.ledger.find(one.url)))
+        in_range = any(entry.is_in_range for candidate in candidates if (entry := self.ledger.find(candidate.url)))
         is_passing = self.is_unfinished and in_range and not has_new
         self._counted += not is_passing
         self._barren = 0 if has_new or is_passing else self._barren + 1
@@ -196,10 +198,16 @@ class SectionReader:
         page = await self._loader.load(url, render=self._render)
         self._tell(
             Progress(
-                phase=Phase.CRAWL, place=self.plan.name, kind=EventKind.PAGE, url=url, title=page.title,
-                candidates=len(page.candidates) if is_list else None, reason=reason_of(page), ordinal=self.plan.ordinal,
+                phase=Phase.CRAWL,
+                place=self.plan.name,
+                kind=EventKind.PAGE,
+                url=url,
+                title=page.title,
+                candidates=len(page.candidates) if is_list else None,
+                reason=reason_of(page),
+                ordinal=self.plan.ordinal,
             )
-        )  # fmt: skip
+        )
         return page
 
     def _take_down(self, article: Page) -> None:
@@ -216,7 +224,7 @@ class SectionReader:
 
     def _ends_in_range(self, page: Page) -> bool:
         """Whether more of a list, shown in the same page, could be new and in range: one of its last candidates is."""
-        tail = [entry for one in page.candidates[-_TAIL:] if (entry := self.ledger.find(one.url))]
+        tail = [entry for candidate in page.candidates[-_TAIL:] if (entry := self.ledger.find(candidate.url))]
         return not self.plan.is_home and any(
             (entry.is_in_range or entry.candidate.date is None)
             and (self.is_unfinished or entry.disposition is not Disposition.KNOWN)

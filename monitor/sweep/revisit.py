@@ -65,7 +65,7 @@ class Revisits:
             item, loader=self.loader, documents=self.documents, render=render, folder=self.folder
         )
         seen = article.seen
-        attachments = [await self._hashed(one) for one in seen.attachments[:_MOST_DOCUMENTS]]
+        attachments = [await self._hashed(attachment) for attachment in seen.attachments[:_MOST_DOCUMENTS]]
         attachments += seen.attachments[_MOST_DOCUMENTS:]
         return seen.model_copy(update={"attachments": [_carried(one, before) for one in attachments]})
 
@@ -105,10 +105,17 @@ def judge(sight: ItemSight, change: Change, before: Seen, after: Seen, *, run_id
     if _is_doubtful(kind, change) and (sight.doubt is not kind or sight.run_id == run_id):
         return Verdict(_again(sight, after, run_id=run_id, doubt=kind, failure=change.reason))
     revision = Revision(
-        item_id=sight.item_id, run_id=run_id, seen_at=after.seen_at, kind=kind, reason=change.reason,
-        edits=[edit.model_dump(mode="json") for edit in change.edits], more_edits=change.more_edits,
-        before_text=before.text, before_sha256=before.sha256, after_sha256=after.sha256,
-    )  # fmt: skip
+        item_id=sight.item_id,
+        run_id=run_id,
+        seen_at=after.seen_at,
+        kind=kind,
+        reason=change.reason,
+        edits=[edit.model_dump(mode="json") for edit in change.edits],
+        more_edits=change.more_edits,
+        before_text=before.text,
+        before_sha256=before.sha256,
+        after_sha256=after.sha256,
+    )
     if kind is ChangeKind.WITHDRAWN:
         return Verdict(_again(sight, after, run_id=run_id, standing=kind, failure=change.reason), revision)
     return Verdict(ItemSight.of(sight.item_id, run_id, after), revision, text=after.text)
@@ -139,7 +146,7 @@ def _facts(item: Item, before: Seen, after: Seen) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if after.published_on is not None:
         changes["page_date"] = after.published_on
-    of_page = {one.url for one in before.attachments}
+    of_page = {attachment.url for attachment in before.attachments}
     kept = [one for one in item.attachments if one["url"] not in of_page]
     held = {item.url, *(one["url"] for one in kept)}
     fields = set(Attachment.model_fields)

@@ -107,10 +107,14 @@ class Desk:
     def _tell_of(self, item: Item) -> None:
         self._tell(
             Progress(
-                phase=Phase.CRAWL, place=self.ledger.section, kind=EventKind.SAVED, title=item.title, url=item.url,
+                phase=Phase.CRAWL,
+                place=self.ledger.section,
+                kind=EventKind.SAVED,
+                title=item.title,
+                url=item.url,
                 item_id=item.id,
             )
-        )  # fmt: skip
+        )
 
     def _item(self, entry: Entry, by: SavedBy, kind: ItemType | None) -> Item:
         candidate = entry.candidate
@@ -129,7 +133,7 @@ class Desk:
             late=entry.is_late,
             is_repost=candidate.is_repost,
             first_seen=self._clock.now(),
-            attachments=[one.model_dump() for one in candidate.attachments],
+            attachments=[attachment.model_dump() for attachment in candidate.attachments],
         )
 
     async def _admit(self, request: SaveRequest, links: dict[str, Candidate]) -> Entry | Refusal:

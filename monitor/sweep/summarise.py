@@ -109,9 +109,12 @@ class Summaries:
     async def _by_model(self, item: Item, text: str) -> str:
         assert self.model is not None  # noqa: S101 -- for the type checker; write() asks
         messages = summary_messages(
-            title=item.title, text=text[: self.limits.summary_max_chars], rules=self.source.rules,
-            language=self.source.summary_language, prompts=self.prompts,
-        )  # fmt: skip
+            title=item.title,
+            text=text[: self.limits.summary_max_chars],
+            rules=self.source.rules,
+            language=self.source.summary_language,
+            prompts=self.prompts,
+        )
         fault = ""
         for _ in range(_TRIES):
             try:
@@ -131,20 +134,27 @@ class Summaries:
     async def _keep(self, item: Item, article: Article, summary: str, by: SummaryBy) -> None:
         changes: dict[str, Any] = {"summary": summary, "summary_by": by}
         facts = {
-            "issuer": article.issuer, "document_number": article.document_number, "language": article.language,
+            "issuer": article.issuer,
+            "document_number": article.document_number,
+            "language": article.language,
             "page_date": article.published_on,
-        }  # fmt: skip
+        }
         changes |= {name: value for name, value in facts.items() if value}
-        held = {one["url"] for one in item.attachments}
+        held = {attachment["url"] for attachment in item.attachments}
         added = [one.model_dump() for one in article.attachments if one.url not in held]
         if added:
             changes["attachments"] = [*item.attachments, *added]
         links = None
         if self.linker is not None and article.record is not None:
             links = await self.linker.read(
-                item, record=article.record, title=item.title, text=article.text, summary=summary,
-                published_on=article.published_on, attachments=article.attachments,
-            )  # fmt: skip
+                item,
+                record=article.record,
+                title=item.title,
+                text=article.text,
+                summary=summary,
+                published_on=article.published_on,
+                attachments=article.attachments,
+            )
         await self.store.revisions.keep(self._sight(item, article), text=article.text, changes=changes, links=links)
 
 

@@ -25,7 +25,6 @@ class ToldModel:
         tools: Sequence[Tool] = (),
         on_token: OnToken | None = None,
     ) -> Completion:
-        """The model's own answer."""
         asked = Progress(phase=phase, place=place, kind=EventKind.ASKED)
         self._tell(asked)
         began = time.perf_counter()

@@ -19,6 +19,5 @@ class BriefingView:
 
 
 def view_of(briefing: Briefing) -> BriefingView:
-    """The briefing for a template."""
     in_order = [item for part in parts_of(briefing).values() for item in part]
     return BriefingView(briefing, as_document(briefing), dict(enumerate(in_order, start=1)))

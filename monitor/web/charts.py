@@ -69,9 +69,10 @@ def bars(
     top = max([*totals, limit.value if limit else 0.0]) or 1.0
     marks = [one for place in range(len(series)) for one in _bars_of(place, name, days, series, top, shown)]
     picture = _picture(
-        title, summary,
+        title,
+        summary,
         [_patterns(name, range(len(series))), *marks, *_axes(days, shown(top)), *_limit(limit, top)],
-    )  # fmt: skip
+    )
     rows = [
         [str(day), *(shown(one.values[number]) for one in series)]
         for number, day in reversed(list(enumerate(days)))
@@ -118,10 +119,14 @@ def cadence_strip(
         svg.Line(x1=begin, y1=base, x2=width, y2=base, class_=["axis"]),
         svg.Path(d=strokes or "M0 0", class_=["stroke"]),  # type: ignore[arg-type]  # written shorter than by its parts
         svg.Line(
-            x1=x(today) + 2, y1=0, x2=x(today) + 2, y2=_STRIP_HEIGHT, class_=["now"],
+            x1=x(today) + 2,
+            y1=0,
+            x2=x(today) + 2,
+            y2=_STRIP_HEIGHT,
+            class_=["now"],
             elements=[svg.Title(text=_safe(words.now))],
         ),
-    ]  # fmt: skip
+    ]
     if silent_on is not None and silent_on <= today + dt.timedelta(days=_STRIP_AHEAD - 1):
         place = max(0.0, x(silent_on))
         if silent_on <= today:
@@ -159,12 +164,14 @@ def share(value: float, whole: float) -> Markup:
     """A bar that is filled as far as the value is part of the whole; the figure stands beside it as text."""
     width = _n(100 * max(0.0, min(1.0, value / whole))) if whole else 0
     drawn = svg.SVG(
-        viewBox=svg.ViewBoxSpec(0, 0, 100, 8), class_=["share"], extra={"aria-hidden": "true"},
+        viewBox=svg.ViewBoxSpec(0, 0, 100, 8),
+        class_=["share"],
+        extra={"aria-hidden": "true"},
         elements=[
             svg.Rect(x=0, y=0, width=100, height=8, class_=["ground"]),
             svg.Rect(x=0, y=0, width=width, height=8, class_=["bar"]),
         ],
-    )  # fmt: skip
+    )
     return Markup(drawn.as_str())  # noqa: S704 -- there is no text in it
 
 
@@ -179,10 +186,14 @@ def _bars_of(
         if value > 0:
             told = svg.Title(text=_safe(f"{day} · {series[place].name}: {shown(value)}"))
             bar = svg.Rect(
-                x=_n(_LEFT + (number + 0.1) * step), y=_n(_TOP + full * (1 - (below + value) / top)),
-                width=_n(step * 0.8), height=_n(full * value / top), class_=_classes(place), fill=_fill(name, place),
+                x=_n(_LEFT + (number + 0.1) * step),
+                y=_n(_TOP + full * (1 - (below + value) / top)),
+                width=_n(step * 0.8),
+                height=_n(full * value / top),
+                class_=_classes(place),
+                fill=_fill(name, place),
                 elements=[told],
-            )  # fmt: skip
+            )
             marks.append(bar)
     return marks
 
@@ -197,9 +208,11 @@ def _drawn(width: float, height: float, title: str, summary: str, marks: Sequenc
     if summary:
         told.append(svg.Desc(text=_safe(summary)))
     drawn = svg.SVG(
-        viewBox=svg.ViewBoxSpec(0, 0, width, height), class_=[kind], elements=[*told, *marks],
+        viewBox=svg.ViewBoxSpec(0, 0, width, height),
+        class_=[kind],
+        elements=[*told, *marks],
         extra={"role": "img", "aria-label": _safe(f"{title}: {summary}" if summary else title)},
-    )  # fmt: skip
+    )
     return Markup(drawn.as_str())  # noqa: S704 -- all texts in it went through `_safe`
 
 
@@ -238,9 +251,11 @@ def _swatch(name: str, place: int) -> Markup:
     """The pattern of a series, as its key shows it; the name of the series stands beside it."""
     box = svg.Rect(x=0.5, y=0.5, width=15, height=11, class_=_classes(place), fill=_fill(name, place))
     drawn = svg.SVG(
-        viewBox=svg.ViewBoxSpec(0, 0, 16, 12), class_=["swatch"], elements=[_patterns(name, [place]), box],
+        viewBox=svg.ViewBoxSpec(0, 0, 16, 12),
+        class_=["swatch"],
+        elements=[_patterns(name, [place]), box],
         extra={"aria-hidden": "true"},
-    )  # fmt: skip
+    )
     return Markup(drawn.as_str())  # noqa: S704 -- there is no text in it
 
 
@@ -265,12 +280,16 @@ def _patterns(name: str, places: Iterable[int]) -> svg.Element:
     return svg.Defs(
         elements=[
             svg.Pattern(
-                id=f"{name}-{place}", width=6, height=6, patternUnits="userSpaceOnUse", class_=[f"bar{place}"],
+                id=f"{name}-{place}",
+                width=6,
+                height=6,
+                patternUnits="userSpaceOnUse",
+                class_=[f"bar{place}"],
                 elements=[ground, drawn[place - 1]],
             )
             for place in sorted({place % _PATTERNS for place in places} - {0})
         ]
-    )  # fmt: skip
+    )
 
 
 def _safe(text: str) -> str:

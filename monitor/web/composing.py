@@ -49,7 +49,7 @@ class Compose(BaseModel):
         """As the use cases take it."""
         fields = self.model_dump()
         for name in ("sources", "tags", "keywords"):
-            fields[name] = [word for one in fields[name] if (word := storable(one).strip())]
+            fields[name] = [word for field in fields[name] if (word := storable(field).strip())]
         return BriefingQuery(**fields)
 
 

@@ -37,8 +37,8 @@ _REASONS = (
 def is_under_way(deliveries: Sequence[DeliveryWire], now: dt.datetime) -> bool:
     """Whether one of them is being made at this moment, so that it is worth to look again."""
     return any(
-        one.status is DeliveryStatus.QUEUED and one.next_try_at is not None and one.next_try_at <= now
-        for one in deliveries
+        delivery.status is DeliveryStatus.QUEUED and delivery.next_try_at is not None and delivery.next_try_at <= now
+        for delivery in deliveries
     )
 
 
@@ -48,5 +48,5 @@ def said(told: str | None, language: str) -> str:
         return told or ""
     for pattern, words in _REASONS:
         if found := re.fullmatch(pattern, told, re.DOTALL):
-            return words.format(*(one or "" for one in found.groups())).removesuffix("：")
+            return words.format(*(group or "" for group in found.groups())).removesuffix("：")
     return wording_for(language).said(told)

@@ -103,9 +103,14 @@ def new_web(app: App) -> FastAPI:
     """The pages and the HTTP API of the service."""
     look = Look(app.settings, app.clock)
     web = FastAPI(
-        title="Monitor", version=__version__, description=_ABOUT, openapi_url=None, docs_url=None, redoc_url=None,
+        title="Monitor",
+        version=__version__,
+        description=_ABOUT,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
         servers=[{"url": look.prefix}] if look.prefix else None,
-    )  # fmt: skip
+    )
     web.state.monitor = app
     web.state.sample = SampleHost(app)
     web.state.attention = app.health.open_alarms

@@ -23,6 +23,7 @@ def saved_as(content: bytes, format_name: str, *, name: str, plain: str) -> Resp
     said = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
     kind = MEDIA_TYPES[format_name]
     return Response(
-        content, media_type=f"{kind}; charset=utf-8" if kind.startswith("text/") else kind,
+        content,
+        media_type=f"{kind}; charset=utf-8" if kind.startswith("text/") else kind,
         headers={"Content-Disposition": said},
-    )  # fmt: skip
+    )

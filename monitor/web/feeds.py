@@ -25,7 +25,6 @@ class FeedParameters(ItemParameters):
 
 
 def router(app: App) -> APIRouter:
-    """`/feeds`."""
     routes = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEMS)
 
     @routes.get("/items.atom", summary="Items as a feed", response_class=Response, responses=_FEED)
@@ -46,9 +45,12 @@ def router(app: App) -> APIRouter:
         """The newest saved briefings, an entry each; those that are archived are left out."""
         kept = await app.drafts.newest(limit)
         body = await asyncio.to_thread(
-            render_kept, kept, language=lang or visitor.language, now=app.clock.now(),
+            render_kept,
+            kept,
+            language=lang or visitor.language,
+            now=app.clock.now(),
             public_url=app.settings.web.public_url,
-        )  # fmt: skip
+        )
         return Response(body, media_type=f"{ATOM}; charset=utf-8")
 
     return routes

@@ -123,9 +123,13 @@ async def _of_session(app: App, request: Request) -> Visitor | None:
         return None
     person, session = found
     return Visitor(
-        name=person.name, role=person.role, language=language_of(request, person.language),
-        csrf=app.people.csrf_of(cookie), session_id=session.id, is_one_time=person.is_one_time,
-    )  # fmt: skip
+        name=person.name,
+        role=person.role,
+        language=language_of(request, person.language),
+        csrf=app.people.csrf_of(cookie),
+        session_id=session.id,
+        is_one_time=person.is_one_time,
+    )
 
 
 def _token_in(request: Request) -> str:

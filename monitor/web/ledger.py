@@ -10,9 +10,14 @@ from monitor.store.history import LedgerRow
 
 ROWS_SHOWN = 25
 MARKS = {
-    Disposition.SAVED: "✓", Disposition.KNOWN: "=", Disposition.OUT_OF_RANGE: "–", Disposition.FILTERED: "×",
-    Disposition.OVER_LIMIT: "+", Disposition.REFUSED: "!", Disposition.LEFT: "○",
-}  # fmt: skip
+    Disposition.SAVED: "✓",
+    Disposition.KNOWN: "=",
+    Disposition.OUT_OF_RANGE: "–",
+    Disposition.FILTERED: "×",
+    Disposition.OVER_LIMIT: "+",
+    Disposition.REFUSED: "!",
+    Disposition.LEFT: "○",
+}
 """The sign in a square: what colour tells some, it tells all."""
 
 
@@ -30,7 +35,6 @@ class LedgerWish(NamedTuple):
         return self.disposition is not None or self.section is not None or bool(self.text)
 
     def takes(self, row: LedgerRow) -> bool:
-        """Whether a candidate is meant."""
         if self.disposition not in (None, row.disposition) or self.section not in (None, row.section):
             return False
         text = self.text.casefold()

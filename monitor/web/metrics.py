@@ -46,8 +46,8 @@ def _add_researches(registry: CollectorRegistry, figures: ResearchFigures) -> No
     _by(registry, "monitor_researches", "Researches by status", "status", standing)
     Gauge("monitor_research_tokens", "Tokens of the model calls of researches", registry=registry).set(figures.tokens)
     Gauge("monitor_research_cost", "What these cost, where they had a price", registry=registry).set(figures.cost)
-    scores = [Score.model_validate(one.score) for one in figures.reports]
-    refused = sum((Counter(one.refused) for one in scores), Counter[str]())
+    scores = [Score.model_validate(report.score) for report in figures.reports]
+    refused = sum((Counter(score.refused) for score in scores), Counter[str]())
     _by(registry, "monitor_research_refused", "Left out of the latest 100 reports, by kind", "kind", refused)
     if not scores:
         return

@@ -42,7 +42,6 @@ class SearchParameters:
     backend: str | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments that were given."""
         span = {name: day for name, day in (("start", self.start), ("end", self.end)) if day is not None}
         given = {
             "query": self.query,

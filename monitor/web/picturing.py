@@ -37,12 +37,11 @@ class Pictures:
         return self._cadence(source.source, source.sections)
 
     def cadence_of_section(self, section: SectionHealth) -> Markup:
-        """The cadence of one section."""
         return self._cadence(section.name, [section])
 
     def usual(self, sections: Sequence[SectionHealth]) -> str:
         """How many days usually lie between two arrivals, in the liveliest of the sections."""
-        known = [one.usual_days for one in sections if one.usual_days is not None]
+        known = [section.usual_days for section in sections if section.usual_days is not None]
         if not known:
             return self.gettext("not known yet")
         return self.gettext("{} days").format(f"{min(known):g}") if min(known) != 1 else self.gettext("1 day")
@@ -80,7 +79,7 @@ class Pictures:
             figures.append(
                 self._bars("money", chart.days, series, self.gettext("Money by day"), sum(money), is_money=True)
             )
-        asked = {(one.backend, one.day): one.requests for one in chart.searches}
+        asked = {(search.backend, search.day): search.requests for search in chart.searches}
         backends = [
             Series(name, [asked.get((name, day), 0) for day in chart.days])
             for name in sorted({name for name, _ in asked})
@@ -124,12 +123,17 @@ class Pictures:
             told.append(self.gettext("silent from {}").format(silent_on))
         forgotten = [one.arrivals[0] for one in some if len(one.arrivals) >= ARRIVALS_KEPT]
         return cadence_strip(
-            arrivals, today=self._today, silent_on=silent_on, known_since=max(forgotten, default=None),
+            arrivals,
+            today=self._today,
+            silent_on=silent_on,
+            known_since=max(forgotten, default=None),
             words=StripWords(
-                title=name, summary=self.gettext("; ").join(told), now=self.gettext("today, {}").format(self._today),
+                title=name,
+                summary=self.gettext("; ").join(told),
+                now=self.gettext("today, {}").format(self._today),
                 silent=self.gettext("silent from {}").format(silent_on),
             ),
-        )  # fmt: skip
+        )
 
     def _bars(
         self,
@@ -145,9 +149,15 @@ class Pictures:
         shown = self.money if is_money else lambda value: format_decimal(round(value), locale=self._language)
         summary = self.gettext("{} to {}, {} in all").format(days[0], days[-1], shown(total))
         return bars(
-            name, days, series, title=title, summary=summary, day_word=self.gettext("Day"), shown=shown,
+            name,
+            days,
+            series,
+            title=title,
+            summary=summary,
+            day_word=self.gettext("Day"),
+            shown=shown,
             limit=limit,
-        )  # fmt: skip
+        )
 
     def _rows(self, spent: Sequence[NamedSpending]) -> list[Row]:
         whole = sum(one.tokens for one in spent)

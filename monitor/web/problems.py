@@ -19,8 +19,12 @@ from monitor.web.whereabouts import is_of_pages, own_path, sign_in_path
 
 MEDIA_TYPE = "application/problem+json"
 _STATUSES: tuple[tuple[type[MonitorError], int], ...] = (
-    (NotFound, 404), (Conflict, 409), (DatabaseError, 503), (UsageError, 400), (WorkFailed, 503),
-)  # fmt: skip
+    (NotFound, 404),
+    (Conflict, 409),
+    (DatabaseError, 503),
+    (UsageError, 400),
+    (WorkFailed, 503),
+)
 _UNFORESEEN = "Something went wrong that nobody foresaw; the log of the service tells more."
 _log = logger_of("web")
 

@@ -61,11 +61,19 @@ class Look:
         """A page; `section` is the entry of the navigation that it belongs to."""
         language = visitor.language if visitor else language_of(request, None)
         notice = NOTICES.get(request.cookies.get(NOTICE_COOKIE, ""))
-        body = self._environments[language].get_template(template).render(
-            visitor=visitor, section=section, path=own_path(request), query=str(request.url.query),
-            attention=getattr(request.state, "attention", 0), notice=text(language, notice) if notice else "",
-            **context,
-        )  # fmt: skip
+        body = (
+            self._environments[language]
+            .get_template(template)
+            .render(
+                visitor=visitor,
+                section=section,
+                path=own_path(request),
+                query=str(request.url.query),
+                attention=getattr(request.state, "attention", 0),
+                notice=text(language, notice) if notice else "",
+                **context,
+            )
+        )
         page = HTMLResponse(_UNSEEN.sub("", body), status)
         page.headers["Content-Language"] = "zh-CN" if language == "zh" else "en"
         if notice:
@@ -79,9 +87,14 @@ class Look:
             if notice not in NOTICES:
                 raise KeyError(notice)
             answer.set_cookie(
-                NOTICE_COOKIE, notice, max_age=60, path=self.prefix or "/", secure=self.is_secure, httponly=True,
+                NOTICE_COOKIE,
+                notice,
+                max_age=60,
+                path=self.prefix or "/",
+                secure=self.is_secure,
+                httponly=True,
                 samesite="lax",
-            )  # fmt: skip
+            )
         return answer
 
     def href(self, path: str) -> str:
@@ -96,27 +109,37 @@ class Look:
 
     @cached_property
     def _marks(self) -> dict[str, str]:
-        assets = [one for one in files("monitor.web").joinpath("static").iterdir() if one.is_file()]
-        return {one.name: hashlib.sha256(one.read_bytes()).hexdigest()[:12] for one in assets}
+        assets = [path for path in files("monitor.web").joinpath("static").iterdir() if path.is_file()]
+        return {asset.name: hashlib.sha256(asset.read_bytes()).hexdigest()[:12] for asset in assets}
 
     def _environment(self, language: str) -> jinja2.Environment:
         environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("monitor.web"), autoescape=True, undefined=jinja2.StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.i18n"],
-        )  # fmt: skip
+            loader=jinja2.PackageLoader("monitor.web"),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=["jinja2.ext.i18n"],
+        )
         environment.install_gettext_callables(  # type: ignore[attr-defined]
             lambda english: text(language, english),
             lambda singular, plural, number: text_of_number(language, singular, plural, number),
             newstyle=True,
         )
         environment.globals.update(
-            href=self.href, language=language, monitor_version=__version__, now=self._clock.now,
+            href=self.href,
+            language=language,
+            monitor_version=__version__,
+            now=self._clock.now,
             word=lambda kind, value: word(language, kind, value),
-        )  # fmt: skip
+        )
         environment.filters.update(
-            day=_day, instant=self._instant, ago=lambda instant: self._ago(language, instant),
-            number=lambda value: format_decimal(value, locale=language), host=_host,
-        )  # fmt: skip
+            day=_day,
+            instant=self._instant,
+            ago=lambda instant: self._ago(language, instant),
+            number=lambda value: format_decimal(value, locale=language),
+            host=_host,
+        )
         return environment
 
     def _instant(self, instant: dt.datetime | None) -> Markup:

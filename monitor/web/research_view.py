@@ -30,8 +30,10 @@ SOURCES = [f"## {words['sources']}" for words in WORDS.values()]
 
 _BY_RULE = "by rule: "
 _VOCABULARIES = {
-    "tools": "research_tool", "steps": "research_step", "states": "phase_state",
-}  # fmt: skip
+    "tools": "research_tool",
+    "steps": "research_step",
+    "states": "phase_state",
+}
 """The words that the script needs for what a research tells."""
 
 
@@ -93,13 +95,18 @@ def steps_of(row: Research, state: State | None) -> list[StepView]:
         told = row.outputs.get(str(step), {}).get("told", {})
         done, total = None, None
         if step is StepType.DEEP_SEARCH and state is not None and place <= at:
-            done, total = sum(one.is_complete for one in state.paragraphs), len(state.paragraphs)
+            done, total = sum(paragraph.is_complete for paragraph in state.paragraphs), len(state.paragraphs)
         views.append(
             StepView(
-                step, _state(row.status, place, at), done, total, seconds=told.get("durationMs", 0) / 1000 or None,
-                is_by_rule=bool(told.get("isFallback")), reasons=tuple(str(told.get("reason", "")).split("; ")),
+                step,
+                _state(row.status, place, at),
+                done,
+                total,
+                seconds=told.get("durationMs", 0) / 1000 or None,
+                is_by_rule=bool(told.get("isFallback")),
+                reasons=tuple(str(told.get("reason", "")).split("; ")),
             )
-        )  # fmt: skip
+        )
     return views
 
 
@@ -113,7 +120,7 @@ def _state(status: ResearchStatus, place: int, at: int) -> PhaseState:
 
 def paragraphs_of(row: Research, state: State | None) -> list[ParagraphView]:
     """What is done for each paragraph."""
-    return [_paragraph(row, one) for one in (state.paragraphs if state else [])]
+    return [_paragraph(row, paragraph) for paragraph in (state.paragraphs if state else [])]
 
 
 def _paragraph(row: Research, one: Paragraph) -> ParagraphView:
@@ -145,21 +152,31 @@ async def facts_of(app: App, task_id: str, language: str, *, notes_at: str) -> d
     state = await app.research.state(task_id)
     is_searching = not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs
     return {
-        "view": view, "steps": steps_of(row, state), "paragraphs": paragraphs_of(row, state),
-        "is_searching": is_searching, "plan_form": plan_form(state), "topics": by_topic(view.notes),
+        "view": view,
+        "steps": steps_of(row, state),
+        "paragraphs": paragraphs_of(row, state),
+        "is_searching": is_searching,
+        "plan_form": plan_form(state),
+        "topics": by_topic(view.notes),
         "report": report_of(view, notes_at),
-        "graph": graph_of(view.blueprint, view.language, text(language, "Model of the topic")), "relation": word_of,
+        "graph": graph_of(view.blueprint, view.language, text(language, "Model of the topic")),
+        "relation": word_of,
         "remarks": await app.research.remarks(task_id),
-        "warnings": warnings_of(view), "why": lambda reasons: reasons_said(reasons, language),
+        "warnings": warnings_of(view),
+        "why": lambda reasons: reasons_said(reasons, language),
         "words": {name: dict(vocabulary(language, kind)) for name, kind in _VOCABULARIES.items()} | {"end": SOURCES},
-    }  # fmt: skip
+    }
 
 
 def warnings_of(view: ResearchView) -> list[str]:
     """What is to be said of the whole: what went wrong within a paragraph stands beside its searches."""
-    topics = [one.title for one in view.plan.metadata.paragraphs] if view.plan else []
+    topics = [paragraph.title for paragraph in view.plan.metadata.paragraphs] if view.plan else []
     within = tuple(f"{title}: " for title in topics)
-    told = [one for one in view.warnings if not one.startswith(within) or one.endswith(": nothing was found")]
+    told = [
+        warning
+        for warning in view.warnings
+        if not warning.startswith(within) or warning.endswith(": nothing was found")
+    ]
     by_rule = [one.removeprefix(_BY_RULE) for one in told if one.startswith(_BY_RULE)]
     whole = [one for one in told if not one.startswith(_BY_RULE)]
     # Where all of it was written so, the report says it itself.
@@ -170,7 +187,7 @@ def plan_form(state: State | None) -> PlanForm:
     """The plan as it stands, to be changed."""
     if state is None:
         return PlanForm("", [])
-    paragraphs = [PlanParagraph(title=one.title, content=one.content) for one in state.paragraphs]
+    paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
     return PlanForm(state.report_title, paragraphs)
 
 
@@ -178,7 +195,7 @@ def report_of(view: ResearchView, notes_at: str) -> ReportView | None:
     """The report without the list of its sources, each citation a link to its note's page."""
     if view.report is None:
         return None
-    links = [f"{notes_at}/{one.note_index}" for one in view.report.sources]
+    links = [f"{notes_at}/{source.note_index}" for source in view.report.sources]
     lines = view.report.markdown.splitlines()
     end = next((place for place, line in enumerate(lines) if line in SOURCES), len(lines))
     blocks = report_blocks(
@@ -190,9 +207,9 @@ def report_of(view: ResearchView, notes_at: str) -> ReportView | None:
 def sources_of(report: ResearchReport, bases: Sequence[NoteBasis]) -> list[SourceView]:
     """The pages that a report cites, each once, in the order of their first citation."""
     pages: dict[str, SourceView] = {}
-    for number, one in enumerate(report.sources, start=1):
-        known = SourceView(one.title, one.url, bases[one.note_index].published_on, [])
-        pages.setdefault(one.url, known).cited.append((number, one.note_index))
+    for number, source in enumerate(report.sources, start=1):
+        known = SourceView(source.title, source.url, bases[source.note_index].published_on, [])
+        pages.setdefault(source.url, known).cited.append((number, source.note_index))
     return list(pages.values())
 
 

@@ -21,7 +21,6 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals alone."""
         yield
 
 
@@ -41,9 +40,14 @@ async def serving(app: App) -> AsyncIterator[str]:
     pages = new_web(app)
     await pages.state.sample.resume()
     config = uvicorn.Config(
-        pages, host=web.host, port=web.port, log_config=None, access_log=False, lifespan="off",
+        pages,
+        host=web.host,
+        port=web.port,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
         timeout_graceful_shutdown=_CLOSING_S,
-    )  # fmt: skip
+    )
     server = _Server(config)
     listening = _listening(web.host, web.port)
     running = asyncio.create_task(server.serve(sockets=[listening]))

@@ -15,8 +15,6 @@ def _(english: str) -> str:
 
 @dataclass(frozen=True)
 class SettingField:
-    """A setting on a page."""
-
     path: str
     label: str
     hint: str = ""
@@ -31,8 +29,6 @@ class SettingField:
 
 @dataclass(frozen=True)
 class FieldGroup:
-    """Settings that belong together."""
-
     title: str
     fields: Sequence[SettingField] = field(default_factory=tuple)
 

@@ -28,18 +28,20 @@ def typed(one: SettingField, value: Any) -> Any:
 def read_form(fields: Iterable[SettingField], form: Mapping[str, str], known: Mapping[str, Any]) -> dict[str, Any]:
     """The values by path that differ from the known ones; a control that was not sent says nothing."""
     changed = {}
-    for one in fields:
-        if one.kind == "phases":
-            sent = {key: form[f"{one.path}:{key}"].strip() for key, _ in one.options if f"{one.path}:{key}" in form}
+    for field in fields:
+        if field.kind == "phases":
+            sent = {
+                key: form[f"{field.path}:{key}"].strip() for key, _ in field.options if f"{field.path}:{key}" in form
+            }
             if not sent:
                 continue
             value: Any = {key: model for key, model in sent.items() if model}
-        elif one.path in form:
-            value = _read(one, form[one.path].replace("\r\n", "\n").strip())
+        elif field.path in form:
+            value = _read(field, form[field.path].replace("\r\n", "\n").strip())
         else:
             continue
-        if value != known.get(one.path):
-            changed[one.path] = value
+        if value != known.get(field.path):
+            changed[field.path] = value
     return changed
 
 

@@ -75,5 +75,5 @@ class SettingsWork:
         return pruned
 
     async def _record(self, visitor: Visitor, action: str, changes: Sequence[Change]) -> None:
-        for one in changes:
-            await self._app.audit.record(visitor.name, action, one.path, before=one.before, after=one.after)
+        for change in changes:
+            await self._app.audit.record(visitor.name, action, change.path, before=change.before, after=change.after)

@@ -32,7 +32,6 @@ class SourceWork:
         self._app = app
 
     async def add(self, visitor: Visitor, values: Mapping[str, Any]) -> Source:
-        """Begin to watch a source."""
         source = await self._app.sources.add(values)
         await self._note(visitor, "source.add", source, after=form_values(source))
         return source

@@ -28,7 +28,7 @@ class Blackout:
         """From `23:00-06:00`; `UsageError` for anything else."""
         match = re.fullmatch(r"(\d\d?:\d\d)\s*-\s*(\d\d?:\d\d)", text.strip())
         try:
-            times = [dt.time.fromisoformat(one.zfill(5)) for one in match.groups()] if match else []
+            times = [dt.time.fromisoformat(group.zfill(5)) for group in match.groups()] if match else []
         except ValueError:
             times = []
         if len(times) != 2 or times[0] == times[1]:

@@ -36,7 +36,6 @@ class StepGate:
         self._idle.clear()
 
     def leave(self) -> None:
-        """End a step."""
         self._under_way -= 1
         if not self._under_way:
             self._idle.set()

@@ -32,9 +32,13 @@ class Notices:
         """One line of the log for each alarm, one delivery for each target."""
         for alarm in alarms:
             logger_of("health").warning(
-                "alarm", kind=str(alarm.kind), source=alarm.source, section=alarm.section, message=alarm.message,
+                "alarm",
+                kind=str(alarm.kind),
+                source=alarm.source,
+                section=alarm.section,
+                message=alarm.message,
                 run=alarm.run_id,
-            )  # fmt: skip
+            )
         targets = [target for target in self._settings.deliver.targets if target.alarms]
         if not targets:
             return

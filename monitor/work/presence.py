@@ -54,15 +54,16 @@ class HeartbeatPresence:
         """The processes that were seen lately, each with its kind; on this machine, only those that still are there."""
         now = self._clock.now()
         return {
-            one.id: one.kind
-            for one in await self._store.executors.all()
-            if abs((now - one.seen_at).total_seconds()) < FRESH_S and (one.host != _host() or _is_there(one.pid))
+            executor.id: executor.kind
+            for executor in await self._store.executors.all()
+            if abs((now - executor.seen_at).total_seconds()) < FRESH_S
+            and (executor.host != _host() or _is_there(executor.pid))
         }
 
     async def is_here(self, kind: str) -> bool:
         """Whether this very process is at work as one of that kind."""
         me = (_host(), os.getpid(), kind)
-        return any((one.host, one.pid, one.kind) == me for one in await self._store.executors.all())
+        return any((executor.host, executor.pid, executor.kind) == me for executor in await self._store.executors.all())
 
     async def _beat(self, me: Executor) -> None:
         while True:
@@ -73,11 +74,11 @@ class HeartbeatPresence:
 
     async def _refuse_namesake(self, name: str) -> None:
         now = self._clock.now()
-        for one in await self._store.executors.all():
-            is_fresh = abs((now - one.seen_at).total_seconds()) < FRESH_S
-            if one.id == name and one.host != _host() and is_fresh:
+        for executor in await self._store.executors.all():
+            is_fresh = abs((now - executor.seen_at).total_seconds()) < FRESH_S
+            if executor.id == name and executor.host != _host() and is_fresh:
                 raise UsageError(
-                    f"A process named {name!r} is at work on {one.host}: give each its own work.executor_id, or none."
+                    f"A process named {name!r} is at work on {executor.host}: give each its own work.executor_id, or none."
                 )
 
     @contextmanager

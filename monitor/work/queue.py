@@ -79,16 +79,23 @@ class DurableQueue:
         self._research = DBOS.workflow(name="research", max_recovery_attempts=_MOST_STARTS)(self._research)
         DBOS.launch()
         self._queue = await DBOS.register_queue_async(
-            QUEUE, partition_concurrency=1, worker_concurrency=self._concurrency, global_concurrency=self._most_runs,
-            polling_interval_sec=_POLL_S, on_conflict="always_update",
-        )  # fmt: skip
-        self._deliveries = await DBOS.register_queue_async(
-            DELIVERIES, partition_concurrency=1, worker_concurrency=_DELIVERIES_AT_ONCE, polling_interval_sec=_POLL_S,
+            QUEUE,
+            partition_concurrency=1,
+            worker_concurrency=self._concurrency,
+            global_concurrency=self._most_runs,
+            polling_interval_sec=_POLL_S,
             on_conflict="always_update",
-        )  # fmt: skip
+        )
+        self._deliveries = await DBOS.register_queue_async(
+            DELIVERIES,
+            partition_concurrency=1,
+            worker_concurrency=_DELIVERIES_AT_ONCE,
+            polling_interval_sec=_POLL_S,
+            on_conflict="always_update",
+        )
         self._researches = await DBOS.register_queue_async(
             RESEARCH, worker_concurrency=_RESEARCHES_AT_ONCE, polling_interval_sec=_POLL_S, on_conflict="always_update"
-        )  # fmt: skip
+        )
 
     def close(self) -> None:
         """Take no more runs. What is under way is left as it stands, to be gone on with."""
@@ -116,9 +123,12 @@ class DurableQueue:
             return False
         first = _first_step_of(phase, [(step["function_id"], step["function_name"], step["error"]) for step in steps])
         await DBOS.rewind_workflow_async(
-            run_id, start_step=first, application_version=FLOWS_VERSION, queue_name=QUEUE,
+            run_id,
+            start_step=first,
+            application_version=FLOWS_VERSION,
+            queue_name=QUEUE,
             queue_partition_key=host or "-",
-        )  # fmt: skip
+        )
         return True
 
     async def state(self, run_id: str) -> str | None:
@@ -126,7 +136,6 @@ class DurableQueue:
         return (await self.states([run_id])).get(run_id)
 
     async def states(self, run_ids: Sequence[str]) -> dict[str, str]:
-        """The same of several."""
         found = await DBOS.list_workflows_async(workflow_ids=list(run_ids), load_input=False, load_output=False)
         return {one.workflow_id: one.status for one in found}
 
@@ -138,16 +147,17 @@ class DurableQueue:
     async def forget_ended(self, before: dt.datetime) -> None:
         """Remove what ended before an instant; the runs table keeps what people want to know of it."""
         found = await DBOS.list_workflows_async(
-            completed_before=before.isoformat(), queue_name=_ALL, limit=_FORGOTTEN_AT_ONCE,
-            load_input=False, load_output=False,
-        )  # fmt: skip
+            completed_before=before.isoformat(),
+            queue_name=_ALL,
+            limit=_FORGOTTEN_AT_ONCE,
+            load_input=False,
+            load_output=False,
+        )
         await DBOS.delete_workflows_async([one.workflow_id for one in found])
 
     async def under_way(self) -> list[WorkflowStatus]:
         """What is under way anywhere, with the executor that has it."""
-        return await DBOS.list_workflows_async(
-            status="PENDING", queue_name=_ALL, load_input=False, load_output=False
-        )  # fmt: skip
+        return await DBOS.list_workflows_async(status="PENDING", queue_name=_ALL, load_input=False, load_output=False)
 
     async def take_over(self, one: WorkflowStatus) -> None:
         """Put what a dead executor had in hand back into its queue, whose limits go on to hold."""
@@ -157,7 +167,7 @@ class DurableQueue:
         """What began, or was queued, with the steps of another version."""
         found = await DBOS.list_workflows_async(
             status=["PENDING", "ENQUEUED"], queue_name=queue, load_input=False, load_output=False
-        )  # fmt: skip
+        )
         return [one.workflow_id for one in found if one.app_version not in (FLOWS_VERSION, None)]
 
 

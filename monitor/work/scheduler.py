@@ -91,9 +91,7 @@ class Scheduler:
             timezone = timezone_of(source, self._timezone)
             known = stored.get(source_id)
             if known is None or (known.cron, known.timezone) != (source.schedule, timezone):
-                known = Schedule(
-                    source_id=source_id, cron=source.schedule or "", timezone=timezone, dealt_until=now
-                )  # fmt: skip
+                known = Schedule(source_id=source_id, cron=source.schedule or "", timezone=timezone, dealt_until=now)
                 begun.append(known)
             try:
                 entry = self._entry(source, known)
@@ -159,9 +157,11 @@ class Scheduler:
 def run_at(source: Source, planned_at: dt.datetime) -> Run:
     """The run of a source at a planned time; its id is made of both, so that it happens once."""
     return Run(
-        id=f"s{source.id}-{planned_at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}", source_id=source.id, source=source.name,
+        id=f"s{source.id}-{planned_at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}",
+        source_id=source.id,
+        source=source.name,
         planned_at=planned_at,
-    )  # fmt: skip
+    )
 
 
 def manner_of(settings: Settings) -> Manner:

@@ -10,6 +10,5 @@ class DirectSteps:
     """Does each step once, here and now (`ports.Steps`): what a step keeps is in the store when it ends."""
 
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
-        """The step's result."""
         del name, result
         return await step()

@@ -96,7 +96,7 @@ def _trigger(cron: str, timezone: str) -> CronTrigger:
     try:
         return CronTrigger(
             minute=minute, hour=hour, day=day, month=month, day_of_week=_weekdays(weekday), timezone=dt.UTC
-        )  # fmt: skip
+        )
     except ValueError as error:
         raise UsageError(f"The schedule {cron!r} cannot be read ({str(error).rstrip('.')}): {mend}.") from None
 

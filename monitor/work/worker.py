@@ -65,17 +65,25 @@ class Worker:
         """Work for as long as the block lasts; gives the executor's name."""
         async with self._presence.attending(WORKER) as executor:
             queue = DurableQueue(
-                database_url=self._settings.database_url, executor_id=executor, flow=self._flow(executor),
-                deliver=self._delivery_flow(), research=self._research_flow(executor),
-                concurrency=self._settings.work.concurrency, most_runs=self._settings.work.max_runs,
-            )  # fmt: skip
+                database_url=self._settings.database_url,
+                executor_id=executor,
+                flow=self._flow(executor),
+                deliver=self._delivery_flow(),
+                research=self._research_flow(executor),
+                concurrency=self._settings.work.concurrency,
+                most_runs=self._settings.work.max_runs,
+            )
             await queue.open()
             rounds = DeliveryRounds(store=self._store, clock=self._clock, dispatch=self._dispatch, queue=queue)
             researches = ResearchRounds(store=self._store, clock=self._clock, desk=self._research, queue=queue)
             reaper = Reaper(
-                store=self._store, clock=self._clock, queue=queue, executor=executor, deliveries=rounds,
+                store=self._store,
+                clock=self._clock,
+                queue=queue,
+                executor=executor,
+                deliveries=rounds,
                 researches=researches,
-            )  # fmt: skip
+            )
             loops = [
                 asyncio.create_task(every(_NOTICE_EVERY_S, lambda: self._notice(queue))),
                 asyncio.create_task(every(_NOTICE_EVERY_S, rounds.look)),
@@ -104,10 +112,13 @@ class Worker:
             self._flows.add(task)
             try:
                 status = await self._sweeps.carry_out(
-                    run_id, executor=executor, steps=DurableSteps(self._gate),
+                    run_id,
+                    executor=executor,
+                    steps=DurableSteps(self._gate),
                     since=dt.date.fromisoformat(since) if since else None,
-                    until=dt.date.fromisoformat(until) if until else None, on_progress=self._events.of(run_id),
-                )  # fmt: skip
+                    until=dt.date.fromisoformat(until) if until else None,
+                    on_progress=self._events.of(run_id),
+                )
             finally:
                 self._flows.discard(task)
             return str(status)
@@ -206,9 +217,9 @@ class Reaper:
         if now_s - self._looked_at_s > DEAD_AFTER_S / 2:
             self._marks.clear()
         self._looked_at_s = now_s
-        for one in await self._store.executors.all():
-            if self._marks.get(one.id, (None, 0.0))[0] != one.seen_at:
-                self._marks[one.id] = (one.seen_at, now_s)
+        for executor in await self._store.executors.all():
+            if self._marks.get(executor.id, (None, 0.0))[0] != executor.seen_at:
+                self._marks[executor.id] = (executor.seen_at, now_s)
         if not self._marks:
             return None
         return {name for name, (_, moved_s) in self._marks.items() if now_s - moved_s < DEAD_AFTER_S}

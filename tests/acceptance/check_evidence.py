@@ -31,10 +31,20 @@ CHINESE = re.compile(
 )
 WHOLE_DATE = re.compile(r"(\d{4})(?:年|[-/.])(\d{1,2})(?:月|[-/.])(\d{1,2})(?!\d)")
 DATE_SHOWN = (
-    "{y}-{m:02}-{d:02}", "{y}/{m:02}/{d:02}", "{y}.{m:02}.{d:02}", "{y}{m:02}{d:02}", "{y}年{m}月{d}日",
-    "{y}年{m:02}月{d:02}日", "{y}/{m}/{d}", "{m:02}-{d:02}", "{m}月{d}日", "{m:02}/{d:02}", "{d:02}{y}-{m:02}",
-    "{d:02}{y}.{m:02}", "{d}{y}年{m}月",
-)  # fmt: skip
+    "{y}-{m:02}-{d:02}",
+    "{y}/{m:02}/{d:02}",
+    "{y}.{m:02}.{d:02}",
+    "{y}{m:02}{d:02}",
+    "{y}年{m}月{d}日",
+    "{y}年{m:02}月{d:02}日",
+    "{y}/{m}/{d}",
+    "{m:02}-{d:02}",
+    "{m}月{d}日",
+    "{m:02}/{d:02}",
+    "{d:02}{y}-{m:02}",
+    "{d:02}{y}.{m:02}",
+    "{d}{y}年{m}月",
+)
 
 
 class Record:
@@ -159,7 +169,11 @@ def overview_problems(sentence: dict, items: dict[int, dict], records: dict[str,
     if not cited:
         return [f"the overview cites nothing that is there: {sentence['text']!r}"]
     seen = [records[one["sha256"]] for item in cited for one in item["records"] if one["sha256"] in records]
-    missing = [one for one in sorted(figures(sentence["text"])) if not any(stands(one, record.text) for record in seen)]
+    missing = [
+        figure
+        for figure in sorted(figures(sentence["text"]))
+        if not any(stands(figure, record.text) for record in seen)
+    ]
     missing += [one for one in dates_of(sentence["text"]) if not shows_date(one, [record.shown for record in seen])]
     return [f"no record of the items cited has the {one} of the overview: {sentence['text']!r}" for one in missing]
 

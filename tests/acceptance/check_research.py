@@ -23,8 +23,16 @@ QUANTITY = re.compile(
     r"(?P<sign>(?<![\w)])[-−])?(?P<money>[$€£¥])?(?<![\d.])(?P<number>\d+(?:\.\d+)?)(?!\d|\.\d)\s*"
     r"(?P<scale>(?:百(?!分)|千(?![瓦克米伏卡焦赫])|[万亿])+|(?:thousand|million|billion|trillion)\b)?\s*(?P<kind>%|个?百分点)?"
 )
-SCALES = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8, "thousand": 1000, "million": 10**6, "billion": 10**9,
-          "trillion": 10**12}  # fmt: skip
+SCALES = {
+    "百": 100,
+    "千": 1000,
+    "万": 10**4,
+    "亿": 10**8,
+    "thousand": 1000,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
 FALLING = re.compile(r"下降|减少|降低|下滑|回落|fell|down|decreas|drop|declin|lower", re.IGNORECASE)
 DIGITS = "〇零一二两三四五六七八九"
 PLAIN = str.maketrans(DIGITS, "001223456789")
@@ -37,9 +45,19 @@ NAME = re.compile(r"《[^《》]{2,80}》")
 CITATION = re.compile(r"\[(\d{1,3})\](?:\([^)\s]*\))?")
 ADDRESS = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
 MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
-)  # fmt: skip
+)
 MONTH = "|".join(MONTHS)
 DATE = re.compile(
     r"(?P<y>\d{4})\s*(?:年|[-/.])\s*(?P<m>\d{1,2})(?:\s*(?:月|[-/.])\s*(?P<d>\d{1,2})(?!\d)\s*日?|月)|"
@@ -134,22 +152,22 @@ def counted(numeral: str) -> int:
 def quantities(text: str) -> list[tuple[str, str, Fraction, str, bool]]:
     """The figures of a folded text: as written, currency, value, share or points or neither, and whether it falls."""
     found = []
-    for one in QUANTITY.finditer(text):
-        value, scale = Fraction(one["number"]), one["scale"] or ""
+    for match in QUANTITY.finditer(text):
+        value, scale = Fraction(match["number"]), match["scale"] or ""
         for word in [scale] if scale in SCALES else scale:
             value *= SCALES[word]
-        falls = bool(one["sign"] or FALLING.search(text[max(one.start() - 14, 0) : one.start()]))
-        kind = (one["kind"] or "").lstrip("个")
-        found.append((one.group().strip(), one["money"] or "", value, kind, falls if not one["sign"] else True))
+        falls = bool(match["sign"] or FALLING.search(text[max(match.start() - 14, 0) : match.start()]))
+        kind = (match["kind"] or "").lstrip("个")
+        found.append((match.group().strip(), match["money"] or "", value, kind, falls if not match["sign"] else True))
     return found
 
 
 def days(text: str) -> set[tuple[int, int, int]]:
     """The days of a folded text; day 0 is the month itself, which every day of it stands for too."""
     found = set()
-    for one in DATE.finditer(text):
-        month = MONTHS.index(one["name"].lower()) + 1 if one["name"] else int(one["m"])
-        year, day = int(one["y"] or one["y2"]), int(one["d"] or one["d2"] or one["d3"] or 0)
+    for match in DATE.finditer(text):
+        month = MONTHS.index(match["name"].lower()) + 1 if match["name"] else int(match["m"])
+        year, day = int(match["y"] or match["y2"]), int(match["d"] or match["d2"] or match["d3"] or 0)
         found.add((year, month, day))
     return found
 
@@ -215,7 +233,7 @@ class Judge:
         self.problems: list[str] = []
         self.counts = dict.fromkeys(("quotes", "bad_quotes", "figures", "bad_figures", "sentences", "cited"), 0)
         self.sources = self.report.get("sources", [])
-        self.all_pages = [text for one in self.notes if (text := web.text(one["sourceUrl"])) is not None]
+        self.all_pages = [text for note in self.notes if (text := web.text(note["sourceUrl"])) is not None]
 
     def judge(self) -> dict:
         self._notes()
@@ -223,8 +241,10 @@ class Judge:
         self._report()
         self._blueprint()
         good = {name: self.counts[name] - self.counts[f"bad_{name}"] for name in ("quotes", "figures")}
-        fidelity = {f"{name[:-1]}_fidelity": good[name] / (self.counts[name] or 1) if self.counts[name] else None
-                    for name in good}  # fmt: skip
+        fidelity = {
+            f"{name[:-1]}_fidelity": good[name] / (self.counts[name] or 1) if self.counts[name] else None
+            for name in good
+        }
         return {**self.counts, **fidelity, "problems": self.problems}
 
     def _figures(self, text: str, pages: list[str], where: str) -> None:
@@ -272,7 +292,7 @@ class Judge:
             numbers = [int(one) for one in CITATION.findall(sentence)]
             bare = CITATION.sub("", sentence)
             self.problems += [
-                f"[{one}] is no source: {sentence!r}" for one in numbers if not 1 <= one <= len(self.sources)
+                f"[{number}] is no source: {sentence!r}" for number in numbers if not 1 <= number <= len(self.sources)
             ]
             cited = [self.sources[one - 1]["url"] for one in numbers if 1 <= one <= len(self.sources)]
             pages = [self.web.text(url) or "" for url in cited]
@@ -289,7 +309,7 @@ class Judge:
         for driver in self.blueprint.get("coreDrivers", []):
             refs = driver["evidenceRefs"]
             self.problems += [
-                f"driver {driver['name']}: there is no note {one}" for one in refs if not 0 <= one < len(self.notes)
+                f"driver {driver['name']}: there is no note {ref}" for ref in refs if not 0 <= ref < len(self.notes)
             ]
             urls = [self.notes[one]["sourceUrl"] for one in refs if 0 <= one < len(self.notes)]
             pages = [self.web.text(url) or "" for url in urls]

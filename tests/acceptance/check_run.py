@@ -68,10 +68,18 @@ def date_forms(date: str) -> list[str]:
     year, month, day = date.split("-")
     m, d = str(int(month)), str(int(day))
     return [
-        date, f"{year}/{month}/{day}", f"{year}.{month}.{day}", f"{year}年{m}月{d}日", f"{year}年{month}月{day}日",
-        f"{month}-{day}", f"{year}{month}{day}", f"/{year}/{m}/{d}/", f"{day}{year}-{month}", f"{day}{year}.{month}",
+        date,
+        f"{year}/{month}/{day}",
+        f"{year}.{month}.{day}",
+        f"{year}年{m}月{d}日",
+        f"{year}年{month}月{day}日",
+        f"{month}-{day}",
+        f"{year}{month}{day}",
+        f"/{year}/{m}/{d}/",
+        f"{day}{year}-{month}",
+        f"{day}{year}.{month}",
         f"{d}{year}年{m}月",
-    ]  # fmt: skip
+    ]
 
 
 def shows_date(date: str, texts: list[str]) -> bool:

@@ -46,9 +46,13 @@ class Answer:
 
 async def _python(*arguments: str, cwd: Path, stdin: str = "") -> Answer:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, cwd=cwd, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        sys.executable,
+        *arguments,
+        cwd=cwd,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    )
     out, err = await process.communicate(stdin.encode())
     return Answer(process.returncode or 0, out.decode(), err.decode())
 
@@ -141,9 +145,14 @@ class Process:
 
     async def start(self) -> None:
         self.running = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "monitor", self.word, cwd=self.folder, stdout=asyncio.subprocess.DEVNULL,
+            sys.executable,
+            "-m",
+            "monitor",
+            self.word,
+            cwd=self.folder,
+            stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        )
         async with asyncio.timeout(PATIENCE_S):
             said = [""]
             while "At work" not in said[-1]:
@@ -237,14 +246,17 @@ def database(request: pytest.FixtureRequest, workplace: Workplace) -> str:
 async def trial(ministry: Ministry, database: str, free_port: int) -> AsyncIterator[Trial]:
     """The ministry with three of its sections and a model; nothing is started yet."""
     place = ministry.workplace
-    sections = [one for one in ministry.site.sections(ministry.base_url) if one["name"] in PINNED]
+    sections = [section for section in ministry.site.sections(ministry.base_url) if section["name"] in PINNED]
     source = {**place.settings["sources"][0], "sections": sections}
     model = ScriptedModel(latency_s=0.05)
     async with model.serve() as base_url:
         place.configure(
-            sources=[source], database_url=database, llm={"base_url": base_url, "timeout_s": 60},
-            pages={"delay_s": 0, "render": "never"}, web={"port": free_port},
-        )  # fmt: skip
+            sources=[source],
+            database_url=database,
+            llm={"base_url": base_url, "timeout_s": 60},
+            pages={"delay_s": 0, "render": "never"},
+            web={"port": free_port},
+        )
         trial = Trial(ministry, model, database)
         try:
             yield trial
@@ -259,9 +271,14 @@ async def serve(workplace: Any) -> AsyncIterator[Callable[[], Awaitable[Service]
 
     async def start() -> Service:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "monitor", "serve", cwd=workplace.folder,
-            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-m",
+            "monitor",
+            "serve",
+            cwd=workplace.folder,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
         started.append(process)
         assert process.stderr is not None
         said = ""

@@ -21,7 +21,7 @@ PDF = "http://scenarios.example/files/outlook-2030.pdf"
 
 
 def note(url: str, summary: str, *quotes: str) -> dict[str, Any]:
-    evidence = [{"quote": one, "source": url, "confidence": 0.7} for one in quotes]
+    evidence = [{"quote": quote, "source": url, "confidence": 0.7} for quote in quotes]
     return {"summary": summary, "evidence": evidence, "topic": "现状", "sourceUrl": url, "engine": "tavily"}
 
 
@@ -84,9 +84,12 @@ async def judged() -> AsyncIterator[Judged]:
 
         async def judge(told: dict[str, Any]) -> dict[str, Any]:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, str(CHECKER), values["network"]["proxy"], stdin=asyncio.subprocess.PIPE,
+                sys.executable,
+                str(CHECKER),
+                values["network"]["proxy"],
+                stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-            )  # fmt: skip
+            )
             out, _ = await process.communicate(json.dumps(told).encode())
             assert process.returncode == 0
             return json.loads(out)
@@ -104,7 +107,7 @@ async def test_what_stands_in_the_pages_is_passed(judged: Judged) -> None:
 
 def spoiled(path: str, value: Any) -> Any:
     def spoil(told: dict[str, Any]) -> None:
-        *way, last = [int(one) if one.isdigit() else one for one in path.split("/")]
+        *way, last = [int(part) if part.isdigit() else part for part in path.split("/")]
         place = told["result"]
         for one in way:
             place = place[one]
@@ -115,12 +118,16 @@ def spoiled(path: str, value: Any) -> Any:
 
 FAULTS = {
     "a quote with another figure": (
-        "notes/0/evidence/0/quote", lambda old: old.replace("816", "817"), "does not stand in",
+        "notes/0/evidence/0/quote",
+        lambda old: old.replace("816", "817"),
+        "does not stand in",
     ),
     "a quote of another page": ("notes/0/evidence/0/source", PLAN, "does not stand in"),
     "no quote at all": ("notes/0/evidence/0/quote", " ", "does not stand in"),
     "a figure beside the wrong citation": (
-        "report/markdown", lambda old: old.replace("38.2%[1]", "38.2%[2]"), "38.2%",
+        "report/markdown",
+        lambda old: old.replace("38.2%[1]", "38.2%[2]"),
+        "38.2%",
     ),
     "a share that is a number": ("report/markdown", lambda old: old.replace("816小时[1]", "816%[1]"), "816%"),
     "a part of a number": ("report/markdown", lambda old: old.replace("1.36亿千瓦，", "36亿千瓦，"), "36亿"),
@@ -132,7 +139,9 @@ FAULTS = {
     "a figure of a heading": ("report/markdown", lambda old: old.replace("## 现状", "## 增长87.3%"), "87.3%"),
     "a citation of nothing": ("report/markdown", lambda old: old.replace("[4]", "[9]"), "[9] is no source"),
     "an address": (
-        "report/markdown", lambda old: old.replace("截至", "见 http://evil.example/x 。截至"), "no source of it",
+        "report/markdown",
+        lambda old: old.replace("截至", "见 http://evil.example/x 。截至"),
+        "no source of it",
     ),
     "a source that is not served": ("report/sources/0/url", "http://evil.example/", "is not served"),
     "a source of another note": ("report/sources/0/noteIndex", 1, "is from"),
@@ -144,7 +153,7 @@ FAULTS = {
     "a relationship": ("blueprint/relationships/0/to", "没有的", "no such driver"),
     "a scenario": ("blueprint/scenarios/0/outcomes", ["达到9.8亿千瓦"], "9.8亿"),
     "a metric": ("blueprint/metrics/0/estimate", 38.3, "no page has 38.3"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -153,7 +162,7 @@ async def test_each_fault_is_seen(judged: Judged, fault: str) -> None:
     told = copy.deepcopy(TOLD)
     spoiled(path, value)(told)
     problems = (await judged(told))["problems"]
-    assert any(said in one for one in problems), problems
+    assert any(said in problem for problem in problems), problems
 
 
 @pytest.mark.parametrize("case", TRICKY, ids=[one["id"] for one in TRICKY])

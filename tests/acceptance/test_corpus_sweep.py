@@ -64,7 +64,9 @@ class Pages:
 
         items = page["gold"]["items"]
         return {
-            key(one["url"]) for one in items if one.get("date") and since <= dt.date.fromisoformat(one["date"]) <= until
+            key(item["url"])
+            for item in items
+            if item.get("date") and since <= dt.date.fromisoformat(item["date"]) <= until
         }
 
     def tolerated(self) -> set[str]:
@@ -92,9 +94,12 @@ async def test_the_sweep_saves_exactly_the_gold_items_in_the_window(
 ) -> None:
     assert len(pages.lists) == 7
     source = {
-        "name": "corpus", "url": pages.base, "sections": [pages.section(page) for page in pages.lists],
-        "max_items": 100, "render": "never",
-    }  # fmt: skip
+        "name": "corpus",
+        "url": pages.base,
+        "sections": [pages.section(page) for page in pages.lists],
+        "max_items": 100,
+        "render": "never",
+    }
     workplace.configure(network={"allowed_private_hosts": [urlsplit(pages.base).netloc]}, sources=[source])
     run = await workplace.sweep_here("corpus", since=since, until=until)
     for page in pages.lists:

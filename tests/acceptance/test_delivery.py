@@ -97,14 +97,21 @@ async def all_due(trial: Any, receiver: Receiver, mailbox: Any) -> None:
         )
         await store.items.save(
             Item(
-                source_id=source.id, source="office", run_id="r1", url="https://office.example/1", url_key="1",
-                title="能源法", section="news", date=now.date(), first_seen=now,
+                source_id=source.id,
+                source="office",
+                run_id="r1",
+                url="https://office.example/1",
+                url_key="1",
+                title="能源法",
+                section="news",
+                date=now.date(),
+                first_seen=now,
             )
-        )  # fmt: skip
+        )
         await store.deliveries.begin(
             [
-                DeliveryPlan(target=one["name"], cron=one["schedule"], timezone="UTC", dealt_until=begun)
-                for one in targets
+                DeliveryPlan(target=target["name"], cron=target["schedule"], timezone="UTC", dealt_until=begun)
+                for target in targets
             ]
         )
 
@@ -127,7 +134,7 @@ def assert_each_once(receiver: Receiver, mailbox: Any, sent: dict[str, tuple[str
     taken = Counter(receiver.taken)
     assert set(taken) == set(TARGETS)
     assert taken.total() <= len(TARGETS) + doubtful
-    assert {one["Message-ID"] for one in mailbox.messages()} == {sent["mail"][1]}
+    assert {message["Message-ID"] for message in mailbox.messages()} == {sent["mail"][1]}
 
 
 def parts_of(trial: Any) -> tuple[list[str], str]:

@@ -68,9 +68,12 @@ async def office(
         mailbox = await open_mailbox()
         hosts = [f"127.0.0.1:{urlsplit(url).port}", f"localhost:{urlsplit(url).port}", f"127.0.0.1:{mailbox.port}"]
         target = {
-            "name": "office", "url": f"smtp://127.0.0.1:{mailbox.port}", "sender": "monitor@example.org",
-            "to": ["analysts@example.org"], "formats": ["docx"],
-        }  # fmt: skip
+            "name": "office",
+            "url": f"smtp://127.0.0.1:{mailbox.port}",
+            "sender": "monitor@example.org",
+            "to": ["analysts@example.org"],
+            "formats": ["docx"],
+        }
         workplace.configure(
             web={"port": free_port}, network={"allowed_private_hosts": hosts}, deliver={"targets": [target]}
         )

@@ -27,10 +27,13 @@ async def all_due_at_once(database_url: str, sources: int, bases: list[str]) -> 
         for number in range(sources):
             source = await store.sources.add(
                 Source(
-                    name=f"site {number}", url=f"{bases[number % len(bases)]}/{number}/", schedule=cron,
-                    timezone="UTC", created_at=now,
+                    name=f"site {number}",
+                    url=f"{bases[number % len(bases)]}/{number}/",
+                    schedule=cron,
+                    timezone="UTC",
+                    created_at=now,
                 )
-            )  # fmt: skip
+            )
             begun = planned - dt.timedelta(seconds=1)
             schedule = Schedule(source_id=source.id or 0, cron=cron, timezone="UTC", dealt_until=begun)
             await store.schedules.begin([schedule])
@@ -47,9 +50,11 @@ async def test_every_run_happens_once_and_alone_on_its_host_also_when_a_worker_d
     farm = Farm(today=dt.datetime.now(dt.UTC).date(), latency_s=0.3)
     async with farm.serve(hosts) as bases:
         trial.ministry.workplace.configure(
-            sources=[], llm={"enabled": False}, work={"concurrency": max(2, hosts // workers)},
+            sources=[],
+            llm={"enabled": False},
+            work={"concurrency": max(2, hosts // workers)},
             network={"allowed_private_hosts": [urlsplit(base).netloc for base in bases]},
-        )  # fmt: skip
+        )
         await all_due_at_once(trial.database_url, sources, bases)
         victim = await trial.start("worker")
         await asyncio.gather(*(trial.start(word) for word in ["scheduler", "scheduler", *["worker"] * (workers - 1)]))

@@ -87,9 +87,12 @@ async def research(
                 events: list[dict[str, Any]] = []
                 async with open_app(settings) as app:
                     task_id = await app.research.run_here(
-                        question, config=SearchConfig(), options=ResearchOptions(), by="test",
+                        question,
+                        config=SearchConfig(),
+                        options=ResearchOptions(),
+                        by="test",
                         on_event=lambda event: events.append(event.data),
-                    )  # fmt: skip
+                    )
                     result = (await app.research.get(task_id)).wire()
             assert bool(model.requests) is (mode != "none")
             return Researched(result, events, await judged(question, result, values["network"]["proxy"]))
@@ -247,7 +250,7 @@ def choices(done: Researched) -> list[tuple[str, str]]:
 
 
 def as_sent(searches: list[dict[str, Any]]) -> list[str]:
-    return sorted(json.dumps(one, ensure_ascii=False) for one in searches)
+    return sorted(json.dumps(search, ensure_ascii=False) for search in searches)
 
 
 def said(done: Researched) -> list[str]:

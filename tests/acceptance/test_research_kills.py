@@ -72,9 +72,9 @@ class Lab:
     def finished(self) -> set[tuple[str, str]]:
         """Tasks of finished steps, and with them all of a finished paragraph, as the database has them."""
         paragraphs = [_parsed(data) for (data,) in self.rows("SELECT data FROM research_paragraph")]
-        done = {one["title"] for one in paragraphs if one["research"]["is_completed"]}
+        done = {paragraph["title"] for paragraph in paragraphs if paragraph["research"]["is_completed"]}
         outputs = [_parsed(outputs) for (outputs,) in self.rows("SELECT outputs FROM research")]
-        steps = {str(task) for step, task in OF_STEPS.items() if any(step in one for one in outputs)}
+        steps = {str(task) for step, task in OF_STEPS.items() if any(step in output for output in outputs)}
         return {key for key in self.asked() if key[1] in done or key[0] in steps}
 
     async def reached(self, moment: Moment, work: "asyncio.Future[Any]") -> None:
@@ -90,9 +90,14 @@ class Lab:
     async def start(self, *words: str) -> Any:
         with self.said.open("ab") as said:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "monitor", *words, cwd=self.place.folder, stdout=asyncio.subprocess.PIPE,
+                sys.executable,
+                "-m",
+                "monitor",
+                *words,
+                cwd=self.place.folder,
+                stdout=asyncio.subprocess.PIPE,
                 stderr=said,
-            )  # fmt: skip
+            )
         self.processes.append(process)
         return process
 
@@ -229,8 +234,10 @@ async def test_a_research_whose_service_is_killed_again_and_again_goes_on_where_
 ) -> None:
     expected = await undisturbed(lab, new_database("undisturbed"))
     moments = [
-        Moment("requests", 2), Moment("requests", expected.requests // 2), Moment("messages", expected.messages - 4)
-    ]  # fmt: skip
+        Moment("requests", 2),
+        Moment("requests", expected.requests // 2),
+        Moment("messages", expected.messages - 4),
+    ]
     word = "serve" if lab.database_url.startswith("sqlite") else "worker"
     result, before = await killed_by_service(lab, word, moments)
     assert any(finished for finished, _ in before)

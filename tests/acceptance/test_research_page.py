@@ -45,9 +45,11 @@ async def office(
         values = await stack.enter_async_context(ResearchWorld().serve())
         base_url = await stack.enter_async_context(model.serve())
         workplace.configure(
-            **values, web={"port": free_port}, llm={"base_url": base_url, "model": "usual"},
+            **values,
+            web={"port": free_port},
+            llm={"base_url": base_url, "model": "usual"},
             research={"max_paragraphs": 4, "max_reflections": 1},
-        )  # fmt: skip
+        )
         yield Office(await serve(), model)
 
 
@@ -76,7 +78,7 @@ async def changes_the_plan(person: Person) -> list[str]:
     """Rename a paragraph, move it up by keyboard, drop the last: the titles that the report is to have."""
     titles = person.page.locator("input[name=paragraph_title]")
     await expect(titles).to_have_count(4, timeout=PATIENCE_MS)
-    before = [await one.input_value() for one in await titles.all()]
+    before = [await title.input_value() for title in await titles.all()]
     await titles.nth(1).fill(MY_TITLE[person.language])
     await person.page.locator("#up-1").focus()
     await person.page.keyboard.press("Enter")
@@ -99,7 +101,7 @@ async def told_by_the_api(person: Person, task_id: str) -> list[tuple[int, dict[
     text = await answer.text()
     numbers = re.findall(r"^id: ?(\d+)$", text, re.MULTILINE)
     documents = re.findall(r"^data: ?(.+)$", text, re.MULTILINE)
-    return [(int(number), json.loads(one)) for number, one in zip(numbers, documents, strict=True)]
+    return [(int(number), json.loads(document)) for number, document in zip(numbers, documents, strict=True)]
 
 
 @pytest.mark.timeout(300)
@@ -162,9 +164,10 @@ async def test_a_model_that_is_chosen_in_the_panel_is_asked_by_the_next_research
     await expect(page.locator("#research-panel")).to_be_visible()
     usual = await page.evaluate(CONFIG)
     assert usual == {
-        "enabled": True, "models": dict.fromkeys(("search", "modeling", "report"), "usual"),
+        "enabled": True,
+        "models": dict.fromkeys(("search", "modeling", "report"), "usual"),
         "sampling": {"temperature": 0.3, "topP": 0.85},
-    }  # fmt: skip
+    }
     await page.evaluate(
         "window.heard = []; addEventListener('deepAgent:configChanged', (event) => heard.push(event.detail))"
     )
@@ -190,7 +193,7 @@ async def test_a_model_that_is_chosen_in_the_panel_is_asked_by_the_next_research
 
     await ask(person, is_plan_looked_at=False)
     await expect(root(page)).to_have_attribute("data-is-over", "yes", timeout=PATIENCE_MS)
-    asked = [(one["model"], one["temperature"], is_of_the_report(one)) for one in office.model.requests]
+    asked = [(request["model"], request["temperature"], is_of_the_report(request)) for request in office.model.requests]
     assert {model for model, _, is_late in asked if is_late} == {"large"}
     assert {model for model, _, is_late in asked if not is_late} == {"usual"}
     assert {temperature for _, temperature, _ in asked} == {0.9}

@@ -47,9 +47,13 @@ async def _started(settings: BrowserSettings, stack: contextlib.AsyncExitStack) 
             browser = await playwright.chromium.connect_over_cdp(settings.endpoint)
         else:
             browser = await playwright.chromium.launch(
-                executable_path=path, args=_FLAGS, chromium_sandbox=os.geteuid() != 0,
-                handle_sigint=False, handle_sigterm=False, handle_sighup=False,
-            )  # fmt: skip
+                executable_path=path,
+                args=_FLAGS,
+                chromium_sandbox=os.geteuid() != 0,
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+            )
     except PlaywrightError as error:
         raise BrowserMissing(why_not_started(error.message, path, settings.endpoint)) from error
     stack.push_async_callback(quietly, browser.close)

@@ -87,7 +87,6 @@ class Session:
         return cls(stack, browser, context, pages=pages)
 
     def is_dead(self) -> bool:
-        """Whether the browser is gone."""
         return not self._browser.is_connected()
 
     async def take_tab(self, *, is_empty: bool) -> Tab:

@@ -31,8 +31,6 @@ _MAX_PAGES = 4  # all that a page loads may weigh as much as so many pages
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The document at one moment."""
-
     main: Answer
     url: str
     html: str

@@ -31,7 +31,11 @@ class ModelingAgent:
         found: SearchAgentResult = context[StepType.DEEP_SEARCH]
         if found.notes:
             state = await self._parts.notebook.state()
-            history = [entry for one in (state.paragraphs if state else []) for entry in one.research.search_history]
+            history = [
+                entry
+                for paragraph in (state.paragraphs if state else [])
+                for entry in paragraph.research.search_history
+            ]
             grounds = Grounds(question=query, notes=found.notes, pages={entry.url: entry for entry in history})
             modelled = await ModelingNode(self._parts).run(grounds)
         else:

@@ -19,14 +19,16 @@ class PlanAgent:
     async def run(
         self, query: str, context: dict[StepType, Any], options: ResearchOptions, on_token: OnToken | None = None
     ) -> AgentOutput[Plan]:
-        """The plan."""
         del context, options
         loop = asyncio.get_running_loop()
         began = loop.time()
         structure = await StructureNode(self._parts).run(query)
         if structure.fallback:
             await self._tell(0.9, metadata={"node": "fallback", "reason": structure.fallback})
-        lines = [f"{number}. {one.title}: {one.content}" for number, one in enumerate(structure.paragraphs, start=1)]
+        lines = [
+            f"{number}. {paragraph.title}: {paragraph.content}"
+            for number, paragraph in enumerate(structure.paragraphs, start=1)
+        ]
         if on_token is not None:
             for line in lines:
                 await on_token(f"{line}\n")

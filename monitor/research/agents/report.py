@@ -16,7 +16,7 @@ from monitor.research.shapes import (
     ResearchOptions,
     ResearchReport,
     SearchAgentResult,
-)  # fmt: skip
+)
 
 
 class ReportAgent:
@@ -38,9 +38,11 @@ class ReportAgent:
         given = await self._input(query, found, model)
         report = await ReportFormattingNode(self._parts, self._told, on_token).run(given)
         content = ResearchReport(
-            markdown=report.markdown, outline=report.outline, sources=report.sources,
+            markdown=report.markdown,
+            outline=report.outline,
+            sources=report.sources,
             metadata=_metadata(report, round((time.perf_counter() - began) * 1000), is_streamed=on_token is not None),
-        )  # fmt: skip
+        )
         return AgentOutput(content=content, metadata=content.metadata)
 
     async def _input(self, query: str, found: SearchAgentResult, model: ModelBlueprint) -> ReportInput:
@@ -50,7 +52,7 @@ class ReportAgent:
         paragraphs = state.paragraphs if state is not None else []
         return ReportInput(
             title=(state.report_title if state is not None else "") or query,
-            sections=[(one.title, cited_as(one, findings)) for one in paragraphs],
+            sections=[(paragraph.title, cited_as(paragraph, findings)) for paragraph in paragraphs],
             notes=found.notes,
             bases=self._bases,
             model=model,

@@ -50,7 +50,6 @@ def paragraph_step(order: int) -> str:
 
 
 async def plainly(name: str, work: Callable[[], Awaitable[bool]]) -> bool:
-    """Does it here and now."""
     del name
     return await work()
 
@@ -96,7 +95,7 @@ class SearchAgent:
     async def _all(self, state: State) -> None:
         """Each paragraph, in its own time; first come, first served, so that they begin in the same order each time."""
         slots = asyncio.Semaphore(self._parts.limits.concurrency)
-        shares = [float(one.is_complete) for one in state.paragraphs]
+        shares = [float(paragraph.is_complete) for paragraph in state.paragraphs]
 
         async def one(order: int) -> None:
             title = state.paragraphs[order].title
@@ -134,7 +133,7 @@ class SearchAgent:
 
     def result(self, paragraphs: Sequence[Paragraph], findings: Findings) -> SearchAgentResult:
         """The document of the step, made of the finished paragraphs and the notes that were made of them."""
-        rounds = [(one, round_) for one in paragraphs for round_ in one.research.rounds]
+        rounds = [(paragraph, round_) for paragraph in paragraphs for round_ in paragraph.research.rounds]
         entries = [entry for one in paragraphs for entry in one.research.search_history]
         told = [f"{one.title}: {trouble}" for one, round_ in rounds for trouble in round_.fallbacks]
         fallbacks = [trouble for _, round_ in rounds for trouble in round_.fallbacks if trouble.startswith(_BY_RULE)]
@@ -159,7 +158,7 @@ class SearchAgent:
         )
         return SearchAgentResult(
             strategy=strategy, notes=findings.notes, raw_results=list(raw.values()), metadata=metadata
-        )  # fmt: skip
+        )
 
     async def _begun(self, query: str, context: dict[StepType, Any]) -> State:
         """The state as it is kept; of a research that has none, the one that its plan makes."""

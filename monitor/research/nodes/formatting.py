@@ -26,7 +26,9 @@ _WORDS = {
         "summaries": "语言模型未能写成报告：正文由程序按各段小结整理，每句都注明出处。",
         "title": "研究报告",
         "nothing": "没有找到可以引用的材料，因此不作任何结论。",
-        "missing": "以下部分没有找到可以引用的材料：{titles}。", "and": "、", "finding": "查到的内容",
+        "missing": "以下部分没有找到可以引用的材料：{titles}。",
+        "and": "、",
+        "finding": "查到的内容",
     },
     "en": {
         "extracts": "No language model was used: the text is made of extracts from the pages cited, each with its "
@@ -35,9 +37,11 @@ _WORDS = {
         "summaries, each sentence with its source.",
         "title": "Research report",
         "nothing": "Nothing was found that could be cited, so nothing is concluded.",
-        "missing": "Nothing that could be cited was found for: {titles}.", "and": "; ", "finding": "Findings",
+        "missing": "Nothing that could be cited was found for: {titles}.",
+        "and": "; ",
+        "finding": "Findings",
     },
-}  # fmt: skip
+}
 
 _SUMMARY = re.compile(r"摘要|概要|概述|总结|小结|结论|要点|summary|overview|conclusion|findings", re.IGNORECASE)
 
@@ -78,7 +82,6 @@ class ReportFormattingNode(Node[ReportInput, FormattedReport]):
         self._words = _WORDS[parts.language]
 
     async def run(self, given: ReportInput) -> FormattedReport:
-        """The report."""
         self.validate_input(given)
         report = FormattedReport()
         judge = Judge(given.notes, query=self.parts.query)
@@ -108,7 +111,7 @@ class ReportFormattingNode(Node[ReportInput, FormattedReport]):
         judge, drafting = Judge(given.notes, query=self.parts.query), Drafting(len(given.notes))
         pieces = [*drafting.take(answer), *drafting.end()]
         verdicts = [judge.sentence(piece.cited) for piece in pieces if isinstance(piece, Sentence)]
-        sound = [with_citations(one.text, one.numbers) for one in verdicts if not one.fault]
+        sound = [with_citations(verdict.text, verdict.numbers) for verdict in verdicts if not verdict.fault]
         return FormattedReport(markdown=running_text(sound)) if sound else None
 
     async def _write(self, given: ReportInput, editor: Editor, sheet: Sheet, report: FormattedReport) -> None:
@@ -116,9 +119,12 @@ class ReportFormattingNode(Node[ReportInput, FormattedReport]):
         answer = await self._drafted(given, editor, report) if given.notes else Answer()
         sheet.forget_headings()
         verdicts = {title: editor.judged(summary) for title, summary in given.sections}
-        left = [title for title, found in verdicts.items()
-                if any(not one.fault and not sheet.has(one.text) for one in found)
-                and not _is_covered(title, given, sheet, is_cut=answer.is_cut)]  # fmt: skip
+        left = [
+            title
+            for title, found in verdicts.items()
+            if any(not one.fault and not sheet.has(one.text) for one in found)
+            and not _is_covered(title, given, sheet, is_cut=answer.is_cut)
+        ]
         if not given.notes:
             await sheet.quote(self._words["nothing"])
         elif not sheet.cited:

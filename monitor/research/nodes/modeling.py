@@ -38,7 +38,6 @@ class ModelingNode(Node[Grounds, Modelled]):
     """Makes the blueprint: by the model, asked once more where nothing of its answer can be used; else by rule."""
 
     async def run(self, given: Grounds) -> Modelled:
-        """The blueprint."""
         self.validate_input(given)
         parts = self.parts
         messages = blueprint_messages(given.question, given.notes, parts.language, prompts=parts.prompts)

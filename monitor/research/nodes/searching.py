@@ -77,15 +77,18 @@ class _SearchNode(StateMutationNode[Gap, SearchChoice]):
         self._tools = tools
 
     async def run(self, given: Gap) -> SearchChoice:
-        """The search."""
         self.validate_input(given)
         parts = self.parts
         wording = Wording(parts.language, parts.prompts, parts.clock.now().date())
         told = {name: tool.told[parts.language] for name, tool in self._tools.items()}
         messages = wording.search(
-            given.question, given.title, given.content, told, state=given.latest_summary,
+            given.question,
+            given.title,
+            given.content,
+            told,
+            state=given.latest_summary,
             made=[one.search_query for one in given.rounds],
-        )  # fmt: skip
+        )
         answer = await self.asked(messages, phase=Phase.SEARCH, place=f"{given.title}: {self.name}")
         choice = self.process_output(answer.text, given) if not answer.failure else None
         if choice is None:
@@ -113,23 +116,32 @@ class _SearchNode(StateMutationNode[Gap, SearchChoice]):
             query = ""
         reasoning = " ".join(_URL.sub("", as_material(_text(document.get("reasoning")))).split())
         return SearchChoice(
-            search_query=query or self.query_by_rule(given), search_tool=tool, start_date=start, end_date=end,
-            reasoning=reasoning[:_REASONING_CHARS], slips=slips,
-        )  # fmt: skip
+            search_query=query or self.query_by_rule(given),
+            search_tool=tool,
+            start_date=start,
+            end_date=end,
+            reasoning=reasoning[:_REASONING_CHARS],
+            slips=slips,
+        )
 
     def mutate_state(self, out: SearchChoice, state: State, order: int) -> State:
         """The state with the search as a further round of its paragraph."""
         research = state.paragraphs[order].research
         number = len(research.rounds)
         told = [f"{self.name}: {out.fallback}"] if out.fallback else []
-        told += [f"{self.name}, put right: {one}" for one in out.slips]
+        told += [f"{self.name}, put right: {slip}" for slip in out.slips]
         research.rounds.append(
             Round(
-                number=number, query_id=f"p{order + 1}-q{number + 1}", search_query=out.search_query,
-                search_tool=out.search_tool, reasoning=out.reasoning, start_date=out.start_date,
-                end_date=out.end_date, fallbacks=told,
+                number=number,
+                query_id=f"p{order + 1}-q{number + 1}",
+                search_query=out.search_query,
+                search_tool=out.search_tool,
+                reasoning=out.reasoning,
+                start_date=out.start_date,
+                end_date=out.end_date,
+                fallbacks=told,
             )
-        )  # fmt: skip
+        )
         research.tokens += out.tokens
         state.updated_at = self.parts.clock.now()
         return state
@@ -182,11 +194,11 @@ class ReflectionNode(_SearchNode):
             return super().query_by_rule(given)
         asked = {one.search_query for one in given.rounds}
         topic, found = topic_of(given.question), "\n".join(given.found)
-        lacking = [one for one in _phrases(given) if (overlap(one, found) or 0.0) < _COVERED]
+        lacking = [phrase for phrase in _phrases(given) if (overlap(phrase, found) or 0.0) < _COVERED]
         together = cut_at_word(" ".join([topic, *lacking[:_MOST_PHRASES]]), _BY_RULE_CHARS)
         single = [cut_at_word(f"{topic} {one}", _BY_RULE_CHARS) for one in lacking]
         queries = ([together] if lacking else []) + single
-        return next((one for one in queries if one not in asked), super().query_by_rule(given))
+        return next((query for query in queries if query not in asked), super().query_by_rule(given))
 
 
 def clean_query(text: str) -> str:
@@ -209,9 +221,9 @@ def _queries(given: Gap, language: str) -> Iterator[str]:
 
 def _phrases(given: Gap) -> Sequence[str]:
     """What the plan of a paragraph names, phrase by phrase; not what it asks for, nor what the question names."""
-    named = (_ASKED_FOR.sub("", one).strip() for one in _APART.split(f"{given.title} {given.content}"))
+    named = (_ASKED_FOR.sub("", part).strip() for part in _APART.split(f"{given.title} {given.content}"))
     phrases = dict.fromkeys(one for one in named if len(one) > 1)
-    return [one for one in phrases if (overlap(one, given.question) or 0.0) < _COVERED]
+    return [phrase for phrase in phrases if (overlap(phrase, given.question) or 0.0) < _COVERED]
 
 
 def _asked_for(one: Round) -> tuple[str, str, str | None, str | None]:

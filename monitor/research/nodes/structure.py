@@ -58,7 +58,6 @@ class StructureNode(StateMutationNode[str, Structure]):
     """Makes the structure of a report on a question; by rule, from the words of the question."""
 
     async def run(self, given: str) -> Structure:
-        """The structure."""
         self.validate_input(given)
         parts = self.parts
         wording = Wording(parts.language, parts.prompts, parts.clock.now().date())
@@ -116,7 +115,7 @@ class StructureNode(StateMutationNode[str, Structure]):
             refused[kind] = refused.get(kind, 0) + 1
         if kind or not title:
             return None
-        kept = [one for one in split_sentences(_URL.sub("", content)) if not _is_claiming(one, question)]
+        kept = [sentence for sentence in split_sentences(_URL.sub("", content)) if not _is_claiming(sentence, question)]
         told = "".join(kept) if self.parts.language == "zh" else " ".join(kept)
         return PlanParagraph(title=cut_at_word(title, TITLE_CHARS), content=cut_at_word(told, CONTENT_CHARS) or title)
 

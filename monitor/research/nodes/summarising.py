@@ -132,9 +132,13 @@ class _SummaryNode(StateMutationNode[Draft, Summary]):
         parts, paragraph = self.parts, given.paragraph
         wording = Wording(parts.language, parts.prompts, parts.clock.now().date())
         return wording.summary(
-            given.question, paragraph.title, paragraph.content, _results(given),
-            state=paragraph.research.latest_summary, remark=given.remark,
-        )  # fmt: skip
+            given.question,
+            paragraph.title,
+            paragraph.content,
+            _results(given),
+            state=paragraph.research.latest_summary,
+            remark=given.remark,
+        )
 
     def _corrected(self, answer: str, summary: Summary | None) -> Sequence[Message]:
         wording = Wording(self.parts.language, self.parts.prompts, self.parts.clock.now().date())
@@ -172,7 +176,7 @@ class ReflectionSummaryNode(_SummaryNode):
             return text or before
         count = len(given.entries)
         sentences = cited_sentences(text, count)
-        lost = [one for one in cited_sentences(before, count) if not _is_told(one, sentences)]
+        lost = [sentence for sentence in cited_sentences(before, count) if not _is_told(sentence, sentences)]
         return running_text([with_citations(one.text, one.numbers) for one in (*lost, *sentences)])
 
 

@@ -177,25 +177,36 @@ _CORRECTION = {
 }
 _FAULTS = {
     "zh": {
-        "uncited": "没有注明结果编号", "citations": "编号不存在", "figures": "数字、日期或名称不在所注结果的正文里",
-        "urls": "含有网址", "": "格式不是要求的 JSON，或内容为空",
+        "uncited": "没有注明结果编号",
+        "citations": "编号不存在",
+        "figures": "数字、日期或名称不在所注结果的正文里",
+        "urls": "含有网址",
+        "": "格式不是要求的 JSON，或内容为空",
     },
     "en": {
-        "uncited": "no result is named", "citations": "a number names no result", "urls": "it holds web addresses",
+        "uncited": "no result is named",
+        "citations": "a number names no result",
+        "urls": "it holds web addresses",
         "figures": "figures, dates or names do not stand in the text of the named results",
         "": "it is not the JSON that was asked for, or says nothing",
     },
-}  # fmt: skip
+}
 _NOTHING_YET = {"zh": "（还没有查到任何内容）", "en": "(nothing was found so far)"}
 
-PROMPTS: tuple[Prompt, ...] = tuple(
+DEEP_SEARCH_PROMPTS: tuple[Prompt, ...] = tuple(
     prompt
     for group in (
-        _STRUCTURE_SYSTEM, _STRUCTURE_USER, _SEARCH_SYSTEM, _SEARCH_USER, _REFLECTION_USER, _SUMMARY_SYSTEM,
-        _SUMMARY_USER, _REFLECTION_SUMMARY_USER,
+        _STRUCTURE_SYSTEM,
+        _STRUCTURE_USER,
+        _SEARCH_SYSTEM,
+        _SEARCH_USER,
+        _REFLECTION_USER,
+        _SUMMARY_SYSTEM,
+        _SUMMARY_USER,
+        _REFLECTION_SUMMARY_USER,
     )
     for prompt in group.values()
-)  # fmt: skip
+)
 """The wordings of plan and deep search."""
 
 
@@ -211,8 +222,10 @@ class Wording:
         """Asks for the structure of a report."""
         user = self._prompts.text(
             _STRUCTURE_USER[self._language],
-            question=fenced("QUESTION", [question]), max_paragraphs=max_paragraphs, today=self._today,
-        )  # fmt: skip
+            question=fenced("QUESTION", [question]),
+            max_paragraphs=max_paragraphs,
+            today=self._today,
+        )
         return self._messages(_STRUCTURE_SYSTEM, user)
 
     def search(

@@ -60,7 +60,7 @@ _AGAIN = {
     "again with the JSON object alone.",
 }
 
-PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
+MODELING_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
 """The wordings of the modelling."""
 
 

@@ -68,7 +68,7 @@ they do not say; calculate nothing.
     required="material",
 )
 
-PROMPTS: tuple[Prompt, ...] = tuple(
+REPORTING_PROMPTS: tuple[Prompt, ...] = tuple(
     prompt for group in (_REPORT_SYSTEM, _REPORT_USER, _REWRITE_USER) for prompt in group.values()
 )
 """The wordings of the report."""
@@ -82,9 +82,14 @@ class ReportWording:
         self._prompts = prompts
 
     def report(
-        self, question: str, sections: Sequence[tuple[str, str]], notes: Sequence[Note], *, model: ModelBlueprint,
+        self,
+        question: str,
+        sections: Sequence[tuple[str, str]],
+        notes: Sequence[Note],
+        *,
+        model: ModelBlueprint,
         remark: str,
-    ) -> list[Message]:  # fmt: skip
+    ) -> list[Message]:
         """Asks for the report; `sections` are the paragraphs' titles and their summaries, which cite notes from 1."""
         outline = [line for title, text in sections for line in (f"## {title}", *text.splitlines())]
         blocks = [fenced("QUESTION", [question]), fenced("OUTLINE", outline), fenced("NOTES", _numbered(notes))]
@@ -117,6 +122,12 @@ def _line(number: int, note: Note) -> str:
 
 
 def _model_lines(model: ModelBlueprint) -> list[str]:
-    lines = [f"driver: {one.name} – {one.description}" for one in model.core_drivers]
-    lines += [f"relation: {one.from_} -> {one.to} ({one.type})" for one in model.relationships]
-    return lines + [f"scenario: {one.name} – {'; '.join([*one.assumptions, *one.outcomes])}" for one in model.scenarios]
+    lines = [f"driver: {driver.name} – {driver.description}" for driver in model.core_drivers]
+    lines += [
+        f"relation: {relationship.from_} -> {relationship.to} ({relationship.type})"
+        for relationship in model.relationships
+    ]
+    return lines + [
+        f"scenario: {scenario.name} – {'; '.join([*scenario.assumptions, *scenario.outcomes])}"
+        for scenario in model.scenarios
+    ]

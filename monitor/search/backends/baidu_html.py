@@ -76,7 +76,7 @@ def read_page(response: Response, *, base_url: str) -> list[SearchHit]:
 def _is_captcha(tree: LexborHTMLParser) -> bool:
     """By the page's whole title, which no result page has, or a form or frame of the captcha's host."""
     parts = tree.css("form, iframe")
-    places = [one.attributes.get("action") or one.attributes.get("src") or "" for one in parts]
+    places = [part.attributes.get("action") or part.attributes.get("src") or "" for part in parts]
     return text_of(tree.css_first("title")) == _CAPTCHA_TITLE or any(_CAPTCHA_HOST in place for place in places)
 
 

@@ -29,7 +29,7 @@ class _Result(Told):
     def hit(self) -> SearchHit:
         return SearchHit(
             title=self.name, url=self.url, snippet=self.snippet or self.summary, published_at=day_of(self.published)
-        )  # fmt: skip
+        )
 
 
 class _Pages(Told):
@@ -100,7 +100,6 @@ def answer_in(response: Response) -> _Answer:
 
 
 def hits_of(answer: _Answer) -> list[SearchHit]:
-    """The results of an answer."""
     pages = (answer.data and answer.data.pages) or answer.pages
     if pages is None and answer.data is None:
         raise unreadable("The service's answer has no web pages in it.")

@@ -32,9 +32,7 @@ class _Result(Told):
     page_age: str = ""
 
     def hit(self) -> SearchHit:
-        return SearchHit(
-            title=self.title, url=self.url, snippet=self.description, published_at=day_of(self.page_age)
-        )  # fmt: skip
+        return SearchHit(title=self.title, url=self.url, snippet=self.description, published_at=day_of(self.page_age))
 
 
 class _Web(Told):

@@ -120,9 +120,11 @@ def _hit_of_row(row: LexborNode, base_url: str) -> SearchHit | None:
         return None
     day = _INSTANT.search(first_text(row, ".result__extras"))
     return SearchHit(
-        title=text_of(link), url=url, snippet=first_text(row, ".result__snippet"),
+        title=text_of(link),
+        url=url,
+        snippet=first_text(row, ".result__snippet"),
         published_at=day_of(day[0]) if day else None,
-    )  # fmt: skip
+    )
 
 
 def _hits_of_lines(parts: Sequence[LexborNode], base_url: str) -> list[SearchHit]:

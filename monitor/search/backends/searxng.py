@@ -27,9 +27,12 @@ class _Result(Told):
 
     def hit(self) -> SearchHit:
         return SearchHit(
-            title=self.title, url=self.url, snippet=self.content, provider=self.engine,
+            title=self.title,
+            url=self.url,
+            snippet=self.content,
+            provider=self.engine,
             published_at=day_of(self.published),
-        )  # fmt: skip
+        )
 
 
 class _Answer(Told):
@@ -90,9 +93,9 @@ def hits_in(response: Response, query: SearchQuery) -> list[SearchHit]:
     answer = document_of(response, _Answer)
     hits = [one.hit() for one in entries_of(answer.results, _Result)]
     if not answer.results and answer.unresponsive_engines:
-        silent = plain_text(", ".join(_told(one) for one in answer.unresponsive_engines), 200)
+        silent = plain_text(", ".join(_told(engine) for engine in answer.unresponsive_engines), 200)
         raise failure(SearchErrorCode.BAD_GATEWAY, f"The instance's engines did not answer: {silent}.")
-    return [one for one in hits if _is_within(one.published_at, query.time_range)]
+    return [hit for hit in hits if _is_within(hit.published_at, query.time_range)]
 
 
 def _told(engine: Any) -> str:

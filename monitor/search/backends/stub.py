@@ -13,8 +13,6 @@ _HITS = tuple(
 
 
 class StubBackend:
-    """Answers without asking (`ports.SearchBackend`)."""
-
     name = "stub"
 
     async def search(self, query: SearchQuery, limit: int) -> Findings:

@@ -23,9 +23,7 @@ class _Result(Told):
     published_date: str = ""
 
     def hit(self) -> SearchHit:
-        return SearchHit(
-            title=self.title, url=self.url, snippet=self.content, published_at=day_of(self.published_date)
-        )  # fmt: skip
+        return SearchHit(title=self.title, url=self.url, snippet=self.content, published_at=day_of(self.published_date))
 
 
 class _Answer(Told):
@@ -66,7 +64,6 @@ def answer_in(response: Response) -> _Answer:
 
 
 def hits_of(answer: _Answer) -> list[SearchHit]:
-    """The results of an answer."""
     return [one.hit() for one in entries_of(answer.results, _Result)]
 
 

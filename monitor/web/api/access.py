@@ -39,8 +39,6 @@ class SessionsWire(BaseModel):
 
 
 class TokenWire(BaseModel):
-    """A token, without its secret."""
-
     name: str = Field(examples=["grafana"])
     role: Role
     scopes: list[Scope] = Field(description="None: all that the role may.", examples=[["read"]])
@@ -113,8 +111,7 @@ async def _sessions(app: App, visitor: Visitor, person: str | None) -> SessionsW
 def _add_tokens(routes: APIRouter, app: App) -> None:
     @routes.get("/me/tokens", summary="List my tokens")
     async def my_tokens(visitor: Reader) -> TokensWire:
-        """Those that I made."""
-        return TokensWire(tokens=[_token(one) for one in await app.tokens.all(of=visitor.name)])
+        return TokensWire(tokens=[_token(token) for token in await app.tokens.all(of=visitor.name)])
 
     @routes.post("/me/tokens", summary="Make a token of mine", status_code=201)
     async def make_mine(visitor: Reader, wanted: NewTokenWire) -> SecretWire:
@@ -129,9 +126,8 @@ def _add_tokens(routes: APIRouter, app: App) -> None:
 
     @routes.get("/tokens", summary="List all tokens")
     async def tokens(visitor: Admin) -> TokensWire:
-        """Whoever made them."""
         del visitor
-        return TokensWire(tokens=[_token(one) for one in await app.tokens.all()])
+        return TokensWire(tokens=[_token(token) for token in await app.tokens.all()])
 
     @routes.post("/tokens", summary="Make a token", status_code=201)
     async def make(visitor: Admin, wanted: NewTokenWire) -> SecretWire:

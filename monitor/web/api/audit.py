@@ -26,14 +26,11 @@ class AuditEntryWire(BaseModel):
 
 
 class AuditWire(BaseModel):
-    """Changes, newest first."""
-
     entries: list[AuditEntryWire]
     next: str | None = Field(examples=[None])
 
 
 def router(app: App) -> APIRouter:
-    """`/api/audit`."""
     routes = APIRouter(prefix="/api", tags=["audit"], responses=PROBLEMS)
 
     @routes.get("/audit", summary="Who changed what")

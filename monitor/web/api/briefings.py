@@ -63,7 +63,6 @@ class SendWire(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    """`/api/briefings`."""
     routes = APIRouter(prefix="/api/briefings", tags=["briefings"], responses=PROBLEMS)
     _add_all(routes, app)
     _add_one(routes, app)
@@ -127,9 +126,11 @@ def _add_one(routes: APIRouter, app: App) -> None:
     contents = {kind: {"schema": document if name == "json" else file} for name, kind in MEDIA_TYPES.items()}
 
     @routes.get(
-        "/{briefing_id}/export", summary="Export a briefing", response_class=Response,
+        "/{briefing_id}/export",
+        summary="Export a briefing",
+        response_class=Response,
         responses={200: {"description": "The document.", "content": contents}},
-    )  # fmt: skip
+    )
     async def export(
         visitor: Reader, briefing_id: BriefingId, form: Annotated[Format, Query(alias="format")]
     ) -> Response:
@@ -150,6 +151,8 @@ def _add_one(routes: APIRouter, app: App) -> None:
 def _wire(draft: Draft) -> SavedWire:
     asked = draft.wanted.model_dump(exclude={"previous"})
     return SavedWire(
-        **draft.row.model_dump(), query=Compose.model_validate(asked), briefing=draft.briefing,
-        left_out=[one.id for one in draft.edit.items if one.standing == "out"],
-    )  # fmt: skip
+        **draft.row.model_dump(),
+        query=Compose.model_validate(asked),
+        briefing=draft.briefing,
+        left_out=[item.id for item in draft.edit.items if item.standing == "out"],
+    )

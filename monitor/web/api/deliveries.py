@@ -27,7 +27,6 @@ class TargetRows(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    """`/api/deliveries` and `/api/targets`."""
     routes = APIRouter(prefix="/api", tags=["deliveries"], responses=PROBLEMS)
 
     @routes.get("/deliveries", summary="List the deliveries")

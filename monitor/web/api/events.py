@@ -32,13 +32,15 @@ _STREAM = {
 
 
 def router(app: App) -> APIRouter:
-    """`/api/runs/{run_id}/events`."""
     routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=problem_responses(401, 403, 404, 422, 503))
 
     @routes.get(
-        "/{run_id}/events", summary="Watch a run", status_code=200, response_class=EventStream,
+        "/{run_id}/events",
+        summary="Watch a run",
+        status_code=200,
+        response_class=EventStream,
         responses={200: _STREAM},
-    )  # fmt: skip
+    )
     async def events(
         visitor: Reader,
         run_id: RunId,
@@ -70,10 +72,10 @@ class _Telling:
         if told.status is not self._status:
             self._status = told.status
             yield self._of_status("status")
-        for one in told.events:
-            self._last = one.id or 0
-            data = {"at": one.at.isoformat(), **one.data}
-            yield sse(json.dumps(data, ensure_ascii=False), self._last, one.kind)
+        for event in told.events:
+            self._last = event.id or 0
+            data = {"at": event.at.isoformat(), **event.data}
+            yield sse(json.dumps(data, ensure_ascii=False), self._last, event.kind)
         if told.is_over:
             yield self._of_status("end")
 

@@ -42,7 +42,6 @@ class BlocksWire(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    """`/api/today`, `/api/health`, `/api/alarms`, `/api/blocks`, `/api/costs`."""
     routes = APIRouter(prefix="/api", tags=["health"], responses=PROBLEMS)
 
     @routes.get("/today", summary="What is new, what ran, what needs attention")

@@ -34,13 +34,33 @@ _FILES: dict[int | str, dict[str, Any]] = {
     200: {"content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}, "description": "The file"}
 }
 _EXAMPLE: dict[str, Any] = {
-    "id": 7, "source": "示例部", "section": "通知公告", "title": "关于开展光伏发电专项检查的通知",
-    "url": "https://example.gov/tz/7.html", "date": "2026-02-03", "date_source": "listed", "type": "通知",
-    "summary": "部署光伏发电专项检查。", "summary_by": "extract", "rank": 1, "tier": 4, "by": "rule", "late": False,
-    "document_number": "示发〔2026〕7号", "issuer": "示例部", "language": "zh", "first_seen": "2026-02-03T08:00:00Z",
-    "attachments": [], "evidence": ["0f1e2d3c4b5a6978"], "date_conflict": None, "snippet": "部署光伏发电专项检查。",
-    "moved": None, "starred": False, "hidden": False, "notes": 0,
-}  # fmt: skip
+    "id": 7,
+    "source": "示例部",
+    "section": "通知公告",
+    "title": "关于开展光伏发电专项检查的通知",
+    "url": "https://example.gov/tz/7.html",
+    "date": "2026-02-03",
+    "date_source": "listed",
+    "type": "通知",
+    "summary": "部署光伏发电专项检查。",
+    "summary_by": "extract",
+    "rank": 1,
+    "tier": 4,
+    "by": "rule",
+    "late": False,
+    "document_number": "示发〔2026〕7号",
+    "issuer": "示例部",
+    "language": "zh",
+    "first_seen": "2026-02-03T08:00:00Z",
+    "attachments": [],
+    "evidence": ["0f1e2d3c4b5a6978"],
+    "date_conflict": None,
+    "snippet": "部署光伏发电专项检查。",
+    "moved": None,
+    "starred": False,
+    "hidden": False,
+    "notes": 0,
+}
 
 
 class ItemList(BaseModel):
@@ -54,29 +74,21 @@ class ItemList(BaseModel):
 
 
 class ListParameters(ItemParameters):
-    """The parameters of the list."""
-
     limit: int = Field(50, ge=1, le=200)
     cursor: str | None = Field(None, max_length=400, description="`next` of the piece before")
 
 
 class ExportParameters(ItemParameters):
-    """The parameters of an export."""
-
     format: Literal["csv", "xlsx", "json", "jsonl", "atom"] = "csv"
     lang: Literal["zh", "en"] | None = Field(None, description="The language of the words in xlsx and atom")
     limit: int = Field(MOST_EXPORTED, ge=1, le=MOST_EXPORTED)
 
 
 class NoteText(BaseModel):
-    """A note to be written."""
-
     text: str = Field(min_length=1, max_length=MOST_NOTE_CHARS, examples=["第三条与去年的不同，请复核。"])
 
 
 class Reason(BaseModel):
-    """Why an item is hidden."""
-
     reason: str = Field(min_length=1, max_length=MOST_REASON_CHARS, examples=["与业务无关"])
 
 
@@ -87,7 +99,6 @@ class Feedback(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    """`/api/items`."""
     routes = APIRouter(prefix="/api/items", tags=["items"], responses=PROBLEMS)
 
     @routes.get("", summary="List or search items")
@@ -117,7 +128,7 @@ def router(app: App) -> APIRouter:
         """Its claims, and the records that bear them, each read again; only administrators see where these lie."""
         proof = await app.proofs.of_item(item_id)
         if not visitor.is_admin:
-            proof.records = [one.model_copy(update={"file": None}) for one in proof.records]
+            proof.records = [record.model_copy(update={"file": None}) for record in proof.records]
         return proof
 
     @routes.get("/{item_id}/saved", summary="Read the saved page behind a claim")
@@ -138,12 +149,10 @@ def router(app: App) -> APIRouter:
 def _mark_routes(routes: APIRouter, app: App) -> None:
     @routes.put("/{item_id}/star", status_code=204, summary="Star an item")
     async def star(visitor: Reader, item_id: ItemId) -> None:
-        """Give it your own star."""
         await app.marks.star(visitor.name, item_id)
 
     @routes.delete("/{item_id}/star", status_code=204, summary="Take your star away")
     async def unstar(visitor: Reader, item_id: ItemId) -> None:
-        """It may have had none."""
         await app.marks.unstar(visitor.name, item_id)
 
     @routes.post("/{item_id}/notes", status_code=201, summary="Write a note")
@@ -153,7 +162,6 @@ def _mark_routes(routes: APIRouter, app: App) -> None:
 
     @routes.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")
     async def remove_note(visitor: Reader, item_id: ItemId, note_id: NoteId) -> None:
-        """Only who wrote it can."""
         await app.marks.remove_note(visitor.name, item_id, note_id)
 
     @routes.put("/{item_id}/feedback", status_code=204, summary="Say where an item should have stood")
@@ -163,7 +171,6 @@ def _mark_routes(routes: APIRouter, app: App) -> None:
 
     @routes.delete("/{item_id}/feedback", status_code=204, summary="Take back your feedback")
     async def no_feedback(visitor: Reader, item_id: ItemId) -> None:
-        """There may have been none."""
         await app.marks.unsay(visitor.name, item_id)
 
 

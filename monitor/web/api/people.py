@@ -17,8 +17,6 @@ Name = Annotated[str, Path(min_length=1, max_length=60, description="Whose.", ex
 
 
 class MeWire(BaseModel):
-    """Who asks."""
-
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "lilei", "role": "editor"}]})
 
     name: str
@@ -34,8 +32,6 @@ class LanguageWire(BaseModel):
 
 
 class NewPasswordWire(BaseModel):
-    """Another password of one's own."""
-
     model_config = ConfigDict(extra="forbid")
 
     old: str = Field(max_length=1000, examples=["kx7mp-…"])
@@ -62,8 +58,6 @@ class PeopleWire(BaseModel):
 
 
 class NewPersonWire(BaseModel):
-    """Somebody to be added."""
-
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(pattern=NAME_PATTERN, examples=["hanmeimei"])
@@ -87,7 +81,6 @@ class OneTimeWire(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    """`/api/me` and `/api/people`."""
     routes = APIRouter(prefix="/api", tags=["people"], responses=PROBLEMS)
 
     @routes.get("/me", summary="Who am I?")
@@ -111,7 +104,7 @@ def router(app: App) -> APIRouter:
     async def people(visitor: Admin) -> PeopleWire:
         """Everybody who may sign in, and who was shut out."""
         del visitor
-        return PeopleWire(people=[_wire(one) for one in await app.people.all()])
+        return PeopleWire(people=[_wire(person) for person in await app.people.all()])
 
     @routes.post("/people", summary="Add somebody", status_code=201)
     async def add(visitor: Admin, wanted: NewPersonWire) -> OneTimeWire:
@@ -134,7 +127,6 @@ def person_of(visitor: Visitor) -> str:
 def _add_person(routes: APIRouter, app: App) -> None:
     @routes.get("/people/{name}", summary="Show somebody")
     async def person(visitor: Admin, name: Name) -> PersonWire:
-        """One person."""
         del visitor
         return _wire(await app.people.of(name))
 
@@ -154,7 +146,6 @@ def _add_person(routes: APIRouter, app: App) -> None:
 
     @routes.post("/people/{name}/reset", summary="Give a new one-time password")
     async def reset(visitor: Admin, name: Name) -> OneTimeWire:
-        """All their sessions end."""
         made = await app.people.reset(name)
         await app.audit.record(visitor.name, "person.reset", name)
         return OneTimeWire(name=name, password=made)

@@ -60,8 +60,6 @@ class AskedConfig(SearchConfig):
 
 
 class AskedSampling(Sampling):
-    """How the model is sampled."""
-
     model_config = _STRICT
 
 
@@ -75,19 +73,18 @@ class AskedOptions(ResearchOptions):
 
 
 class ResearchAsked(BaseModel):
-    """A question."""
-
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
             "examples": [
                 {
-                    "query": "稀土出口管制近一年有哪些变化？", "config": {"engines": ["archive"], "maxResults": 20},
+                    "query": "稀土出口管制近一年有哪些变化？",
+                    "config": {"engines": ["archive"], "maxResults": 20},
                     "options": {"models": {"report": "gpt-5"}, "sampling": {"temperature": 0.3}, "review_plan": True},
                 }
             ]
         },
-    )  # fmt: skip
+    )
 
     query: Question
     config: AskedConfig = Field(default_factory=AskedConfig)
@@ -171,7 +168,6 @@ def _add_all(routes: APIRouter, app: App) -> None:
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: Annotated[str | None, Query(max_length=400, description="`next` of the page before.")] = None,
     ) -> ResearchList:
-        """The history, newest first."""
         del visitor
         found = await app.research.list(limit=limit + 1, after=decode_instant(cursor), text=q)
         last = found[limit - 1] if len(found) > limit else None
@@ -190,7 +186,7 @@ def _add_steering(routes: APIRouter, app: App) -> None:
     async def approve(visitor: Editor, task_id: TaskId, wanted: WantedPlan) -> ResearchState:
         """Let a research that waits for it go on by this plan; 409 where it does not wait."""
         await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=visitor.name)
-        titles = [one.title for one in wanted.paragraphs]
+        titles = [paragraph.title for paragraph in wanted.paragraphs]
         await app.audit.record(visitor.name, "research.plan", task_id, title=wanted.title, paragraphs=titles)
         return await _state(app, task_id)
 
@@ -202,9 +198,12 @@ def _add_steering(routes: APIRouter, app: App) -> None:
         return await _state(app, task_id)
 
     @routes.delete(
-        "/{task_id}", summary="Cancel a research", status_code=202, dependencies=_RUN_SCOPE,
+        "/{task_id}",
+        summary="Cancel a research",
+        status_code=202,
+        dependencies=_RUN_SCOPE,
         responses={200: {"model": ResearchState, "description": "It is cancelled already."}},
-    )  # fmt: skip
+    )
     async def cancel(visitor: Editor, task_id: TaskId, response: Response) -> ResearchState:
         """Ask it to stop: one that waits is cancelled at once (200), one under way soon (202). What it found stays."""
         status = await app.research.cancel(task_id, by=visitor.name)
@@ -217,9 +216,11 @@ def _add_results(routes: APIRouter, app: App) -> None:
     files = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in get_args(Form)}
 
     @routes.get(
-        "/{task_id}/report.{form}", summary="Export a report", response_class=Response,
+        "/{task_id}/report.{form}",
+        summary="Export a report",
+        response_class=Response,
         responses={200: {"description": "The document.", "content": files}},
-    )  # fmt: skip
+    )
     async def report(visitor: Reader, task_id: TaskId, form: Form) -> Response:
         """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
         del visitor

@@ -19,9 +19,13 @@ TaskId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=[TASK]
 
 _STEP = StepType.REPORTING
 _EXAMPLE = StepEvent(
-    step_id=STEP_IDS[_STEP], step_type=_STEP, status="progress", progress=0.82, label="撰写报告",
+    step_id=STEP_IDS[_STEP],
+    step_type=_STEP,
+    status="progress",
+    progress=0.82,
+    label="撰写报告",
     payload={"chunk": "出口许可自2月4日起施行[1]。"},
-).wire()  # fmt: skip
+).wire()
 _MESSAGE = {
     "type": "object",
     "properties": {
@@ -43,13 +47,15 @@ _NOTHING = {"description": "The research has ended, and the last message is know
 
 
 def router(app: App) -> APIRouter:
-    """`/api/research/{task_id}/events`."""
     routes = APIRouter(prefix="/api/research", tags=["research"], responses=problem_responses(401, 403, 404, 422, 503))
 
     @routes.get(
-        "/{task_id}/events", summary="Watch a research", status_code=200, response_class=EventStream,
+        "/{task_id}/events",
+        summary="Watch a research",
+        status_code=200,
+        response_class=EventStream,
         responses={200: _STREAM, 204: _NOTHING},
-    )  # fmt: skip
+    )
     async def events(visitor: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None) -> Response:
         """What a research tells, from its beginning or after a message, until it ends.
 
@@ -66,4 +72,4 @@ def router(app: App) -> APIRouter:
 
 
 def _written(told: News[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
-    return (sse(json.dumps(one.data, ensure_ascii=False), one.id or 0) for one in told.events)
+    return (sse(json.dumps(event.data, ensure_ascii=False), event.id or 0) for event in told.events)

@@ -30,19 +30,23 @@ class RunList(BaseModel):
 
 
 class CandidateLine(CandidateWire):
-    """A candidate with its number."""
-
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {
-                    "id": 7, "section": "通知公告", "title": "关于印发实施方案的通知", "url": "https://example.gov/n/7.html",
-                    "date": "2026-02-03", "date_source": "listed", "disposition": "saved", "reason": "rule",
+                    "id": 7,
+                    "section": "通知公告",
+                    "title": "关于印发实施方案的通知",
+                    "url": "https://example.gov/n/7.html",
+                    "date": "2026-02-03",
+                    "date_source": "listed",
+                    "disposition": "saved",
+                    "reason": "rule",
                     "page_url": "https://example.gov/n/",
                 }
             ]
         }
-    )  # fmt: skip
+    )
 
     id: int
 
@@ -62,13 +66,21 @@ class CallWire(BaseModel):
         json_schema_extra={
             "examples": [
                 {
-                    "id": 3, "phase": "summarise", "place": "https://example.gov/n/7.html", "model": "gpt-5",
-                    "prompt_tokens": 2100, "completion_tokens": 120, "context_chars": 3300, "latency_ms": 1840,
-                    "outcome": "ok", "at": "2026-02-03T01:02:03Z", "cost": None,
+                    "id": 3,
+                    "phase": "summarise",
+                    "place": "https://example.gov/n/7.html",
+                    "model": "gpt-5",
+                    "prompt_tokens": 2100,
+                    "completion_tokens": 120,
+                    "context_chars": 3300,
+                    "latency_ms": 1840,
+                    "outcome": "ok",
+                    "at": "2026-02-03T01:02:03Z",
+                    "cost": None,
                 }
             ]
         },
-    )  # fmt: skip
+    )
 
     id: int
     phase: Phase
@@ -202,21 +214,27 @@ def _add_asking(routes: APIRouter, app: App) -> None:
     run_scope = [Depends(scope("run"))]
 
     @routes.post(
-        "", summary="Run sources now", status_code=202, dependencies=run_scope,
+        "",
+        summary="Run sources now",
+        status_code=202,
+        dependencies=run_scope,
         responses=problem_responses(400, 404, 413),
-    )  # fmt: skip
+    )
     async def start(visitor: Editor, asked: RunsAsked) -> AskedRuns:
         """Put a run of each source into the queue; a source that waits or is at work already keeps its run."""
         sources = [await app.sources.get(name) for name in dict.fromkeys(asked.sources)]
-        runs = [AskedRun(source=one.name, run_id=await app.sweeps.enqueue(one)) for one in sources]
+        runs = [AskedRun(source=source.name, run_id=await app.sweeps.enqueue(source)) for source in sources]
         for run in runs:
             await app.audit.record(visitor.name, "run.start", run.source, run=run.run_id)
         return AskedRuns(runs=runs)
 
     @routes.post(
-        "/{run_id}/cancel", summary="Cancel a run", status_code=202, dependencies=run_scope,
+        "/{run_id}/cancel",
+        summary="Cancel a run",
+        status_code=202,
+        dependencies=run_scope,
         responses=problem_responses(404, 409),
-    )  # fmt: skip
+    )
     async def cancel(visitor: Editor, run_id: RunId) -> RunState:
         """Ask a run to stop: a queued one is cancelled at once, a running one within five seconds."""
         status = await app.runs.cancel(run_id)
@@ -224,9 +242,12 @@ def _add_asking(routes: APIRouter, app: App) -> None:
         return RunState(run_id=run_id, status=status)
 
     @routes.post(
-        "/{run_id}/retry", summary="Do a run again", status_code=202, dependencies=run_scope,
+        "/{run_id}/retry",
+        summary="Do a run again",
+        status_code=202,
+        dependencies=run_scope,
         responses=problem_responses(400, 404, 409),
-    )  # fmt: skip
+    )
     async def retry(visitor: Editor, run_id: RunId) -> RunState:
         """Do an ended run again from the phase that went wrong; where nothing did, run its source anew."""
         again = await app.runs.retry(run_id)

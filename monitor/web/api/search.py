@@ -17,9 +17,11 @@ def router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["search"], responses=problem_responses(401, 403, 422, 503))
 
     @routes.get(
-        "/search", summary="Search the web", response_model=ToolResult,
+        "/search",
+        summary="Search the web",
+        response_model=ToolResult,
         responses={code: {"model": ToolResult} for code in (400, 502)},
-    )  # fmt: skip
+    )
     async def search(asked: Annotated[SearchParameters, Depends()], visitor: Reader) -> JSONResponse:
         """web.search: 400 for a question that breaks its contract, 502 where no backend gave an answer."""
         del visitor

@@ -49,8 +49,6 @@ class SearchTry(BaseModel):
 
 
 class PromptText(BaseModel):
-    """A wording with its placeholders."""
-
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": "概括下面的文章，两句话。{rules}\n标题：{title}\n{text}"}]}
     )
@@ -71,7 +69,6 @@ class PruneRequest(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    """`/api/settings`, `/api/prompts`, `/api/storage`."""
     routes = APIRouter(prefix="/api", tags=["settings"], responses=PROBLEMS)
     work = SettingsWork(app)
 
@@ -147,5 +144,4 @@ def _add_prompts(routes: APIRouter, app: App, work: SettingsWork) -> None:
 
     @routes.delete("/prompts/{name}", summary="Back to our prompt")
     async def back(visitor: Admin, name: PromptName) -> PromptWire:
-        """Our wording holds again."""
         return await work.take_back_prompt(visitor, name)

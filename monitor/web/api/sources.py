@@ -20,9 +20,13 @@ from monitor.web.source_work import MOST_AT_ONCE, BulkAction, SourceWork
 
 MEDIA_TYPES = {Form.YAML: "application/yaml", Form.OPML: "text/x-opml", Form.CSV: "text/csv"}
 _READ_AS = {
-    "application/yaml": Form.YAML, "text/yaml": Form.YAML, "text/x-opml": Form.OPML, "application/xml": Form.OPML,
-    "text/xml": Form.OPML, "text/csv": Form.CSV,
-}  # fmt: skip
+    "application/yaml": Form.YAML,
+    "text/yaml": Form.YAML,
+    "text/x-opml": Form.OPML,
+    "application/xml": Form.OPML,
+    "text/xml": Form.OPML,
+    "text/csv": Form.CSV,
+}
 _STARTS_WORK = Depends(scope("run"))
 
 SourceId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the source.")]
@@ -70,8 +74,6 @@ class BulkRequest(BaseModel):
 
 
 class BulkChanged(BaseModel):
-    """The sources that were changed."""
-
     changed: list[int]
 
 
@@ -83,7 +85,6 @@ class Imported(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    """`/api/sources`."""
     routes = APIRouter(prefix="/api/sources", tags=["sources"], responses=PROBLEMS)
     _add_list(routes, app)
     _add_trials(routes, app)
@@ -132,9 +133,11 @@ def _add_trials(routes: APIRouter, app: App) -> None:
         """A dry run in the background of this process: ask for it again to see how far it is. Nothing is stored."""
         values = asked.model_dump(mode="json", exclude_unset=True, exclude={"source_id"})
         return await app.trials.start(
-            named_after_address(values) if asked.source_id is None else values, visitor.name,
-            source_id=asked.source_id, finds_kind="kind" not in values,
-        )  # fmt: skip
+            named_after_address(values) if asked.source_id is None else values,
+            visitor.name,
+            source_id=asked.source_id,
+            finds_kind="kind" not in values,
+        )
 
     @routes.get("/trials/{trial_id}", summary="How a trial stands")
     async def trial(visitor: Editor, trial_id: TrialId) -> TrialReport:
@@ -154,9 +157,11 @@ def _add_exchange(routes: APIRouter, app: App) -> None:
     content = {media: {"schema": {"type": "string"}} for media in _READ_AS}
 
     @routes.post(
-        "/import", summary="Bring in a list of sources", responses=problem_responses(413, 415),
+        "/import",
+        summary="Bring in a list of sources",
+        responses=problem_responses(413, 415),
         openapi_extra={"requestBody": {"required": True, "content": content}},
-    )  # fmt: skip
+    )
     async def bring_in(visitor: Admin, request: Request, dry_run: bool = False) -> Imported:
         """YAML as in config.yaml, OPML or CSV, by its content type: all of it, or none where an entry is wrong.
 
@@ -175,9 +180,11 @@ def _add_exchange(routes: APIRouter, app: App) -> None:
     shapes: dict[str, Any] = {media: {"schema": {}} for media in MEDIA_TYPES.values()}
 
     @routes.get(
-        "/export", summary="Write all sources", response_class=Response,
+        "/export",
+        summary="Write all sources",
+        response_class=Response,
         responses={200: {"content": shapes, "description": "The sources as text"}},
-    )  # fmt: skip
+    )
     async def export(visitor: Reader, format: Form = Form.YAML) -> Response:  # noqa: A002 -- the parameter's name
         """As YAML for config.yaml, OPML for feed readers, or CSV for spreadsheets; each can be brought in again."""
         del visitor

@@ -14,7 +14,6 @@ TargetName = Annotated[str, Path(max_length=40, description="Letters, digits, `-
 
 
 def router(app: App) -> APIRouter:
-    """`/api/targets/{name}`."""
     routes = APIRouter(prefix="/api/targets", tags=["deliveries"], responses=PROBLEMS)
 
     @routes.put("/{name}", summary="Add or change a delivery target")

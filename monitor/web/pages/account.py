@@ -28,12 +28,16 @@ def router(app: App, look: Look) -> APIRouter:
         request: Request, visitor: Visitor, *, wrong: tuple[str, UsageError] | None = None, made: Any = None
     ) -> Response:
         context = {
-            "sessions": [(one, browser_of(one.browser)) for one in await app.people.sessions(visitor.name)],
-            "tokens": await app.tokens.all(of=visitor.name), "chosen": (await app.people.of(visitor.name)).language,
-            "roles": [role for role in reversed(Role) if visitor.is_at_least(role)], "min_chars": MIN_CHARS,
-            "wrong": wrong and wrong[0], "error": wrong and wrong[1], "made": made,
+            "sessions": [(session, browser_of(session.browser)) for session in await app.people.sessions(visitor.name)],
+            "tokens": await app.tokens.all(of=visitor.name),
+            "chosen": (await app.people.of(visitor.name)).language,
+            "roles": [role for role in reversed(Role) if visitor.is_at_least(role)],
+            "min_chars": MIN_CHARS,
+            "wrong": wrong and wrong[0],
+            "error": wrong and wrong[1],
+            "made": made,
             "message": look.text(visitor, str(wrong[1])) if wrong else "",
-        }  # fmt: skip
+        }
         status = HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK
         return look.page(request, visitor, "people/account.html", status=status, **context)
 

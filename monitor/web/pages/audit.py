@@ -27,14 +27,17 @@ class Change:
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """`/audit`."""
     routes = APIRouter()
 
     @routes.get("/audit")
     async def audit(
-        request: Request, visitor: Admin, person: Asked = "", action: Asked = "", subject: Asked = "",
+        request: Request,
+        visitor: Admin,
+        person: Asked = "",
+        action: Asked = "",
+        subject: Asked = "",
         cursor: str | None = None,
-    ) -> Response:  # fmt: skip
+    ) -> Response:
         """Newest first, with what was before and after."""
         (before_id,) = decode(cursor, int) or (None,)
         found = await app.audit.entries(
@@ -47,10 +50,16 @@ def router(app: App, look: Look) -> APIRouter:
             words = {name: value for name, value in asked.items() if value}
             following = f"/audit?{urlencode(words | {'cursor': encode(entries[-1].id)})}"
         return look.page(
-            request, visitor, "audit/list.html", section="audit", asked=asked, following=following,
-            entries=[(entry, changes(entry.detail)) for entry in entries], people=await app.audit.people(),
+            request,
+            visitor,
+            "audit/list.html",
+            section="audit",
+            asked=asked,
+            following=following,
+            entries=[(entry, changes(entry.detail)) for entry in entries],
+            people=await app.audit.people(),
             actions=await app.audit.actions(),
-        )  # fmt: skip
+        )
 
     return routes
 

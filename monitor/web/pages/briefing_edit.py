@@ -27,7 +27,6 @@ _NOTICES = {DeliveryStatus.SENT: "delivery_sent", DeliveryStatus.FAILED: "delive
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """`/briefings/{id}/edit` and `/briefings/{id}/send`."""
     routes = APIRouter()
 
     @routes.get("/briefings/{briefing_id}/edit")
@@ -80,31 +79,46 @@ def _page(
 ) -> HTMLResponse:
     """The form, filled with an edit that may not be saved yet."""
     shown = edited(draft.composed, edit, by=visitor.name)
-    items = {one.id: one for one in draft.composed.items}
+    items = {item.id: item for item in draft.composed.items}
     context: dict[str, Any] = {"base_version": draft.row.version, "pressed": "", "trouble": "", "is_overtaken": False}
     return look.page(
-        request, visitor, "briefings/edit.html", section="briefings", status=status, row=draft.row, edit=edit,
-        theirs=draft.briefing, groups=parts_of(shown), items=items, is_changed=edit != draft.edit,
-        overview=draft.composed.overview, by_standing={
+        request,
+        visitor,
+        "briefings/edit.html",
+        section="briefings",
+        status=status,
+        row=draft.row,
+        edit=edit,
+        theirs=draft.briefing,
+        groups=parts_of(shown),
+        items=items,
+        is_changed=edit != draft.edit,
+        overview=draft.composed.overview,
+        by_standing={
             standing: [one for one in edit.items if one.standing == standing] for standing in ("top", "more", "out")
-        }, most=_MOST_LISTED, **{**context, **more},
-    )  # fmt: skip
+        },
+        most=_MOST_LISTED,
+        **{**context, **more},
+    )
 
 
 def _changes_in(given: FormData) -> Changes:
     """What the form says; the order is in one field, as `top:3,1;more:2;out:`."""
     items = [
-        {"id": int(one), "standing": standing, "note": _text_in(given, f"note-{one}")}
+        {"id": int(part), "standing": standing, "note": _text_in(given, f"note-{part}")}
         for standing, ids in _STANDING.findall(str(given.get("order", "")))
-        for one in ids.split(",")
-        if one
+        for part in ids.split(",")
+        if part
     ]
     return Changes.model_validate(
         {
-            "title": _text_in(given, "title") or None, "note": _text_in(given, "note"),
-            "group": given.get("group", "theme"), "has_overview": "has_overview" in given, "items": items,
+            "title": _text_in(given, "title") or None,
+            "note": _text_in(given, "note"),
+            "group": given.get("group", "theme"),
+            "has_overview": "has_overview" in given,
+            "items": items,
         }
-    )  # fmt: skip
+    )
 
 
 def _text_in(given: FormData, name: str) -> str | None:

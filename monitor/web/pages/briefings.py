@@ -52,9 +52,14 @@ def _add_list(routes: APIRouter, app: App, look: Look) -> None:
         rows = await app.drafts.list(is_archived=is_archived, before_id=key[0] if key else None, limit=PAGE + 1)
         following = {"state": state, "cursor": cursors.encode(rows[PAGE - 1].id)} if len(rows) > PAGE else None
         return look.page(
-            request, visitor, "briefings/list.html", section="briefings", rows=rows[:PAGE], is_archived=is_archived,
+            request,
+            visitor,
+            "briefings/list.html",
+            section="briefings",
+            rows=rows[:PAGE],
+            is_archived=is_archived,
             next_url=f"/briefings?{urlencode(following)}" if following else None,
-        )  # fmt: skip
+        )
 
 
 def _add_composing(routes: APIRouter, app: App, look: Look) -> None:
@@ -63,11 +68,18 @@ def _add_composing(routes: APIRouter, app: App, look: Look) -> None:
     ) -> HTMLResponse:
         sources = await app.store.sources.list()
         return look.page(
-            request, visitor, "briefings/new.html", section="briefings", status=400 if errors or trouble else 200,
-            fields=fields, errors=errors, trouble=trouble, sources=_pairs(sorted(one.name for one in sources)),
+            request,
+            visitor,
+            "briefings/new.html",
+            section="briefings",
+            status=400 if errors or trouble else 200,
+            fields=fields,
+            errors=errors,
+            trouble=trouble,
+            sources=_pairs(sorted(source.name for source in sources)),
             tags=_pairs(sorted({tag for one in sources for tag in one.tags})),
             types=[(str(one), word(visitor.language, "type", one)) for one in ItemType],
-        )  # fmt: skip
+        )
 
     @routes.get("/briefings/new")
     async def new(request: Request, visitor: Reader) -> HTMLResponse:
@@ -87,10 +99,16 @@ def _add_composing(routes: APIRouter, app: App, look: Look) -> None:
         parameters = as_parameters(wanted)
         return await asyncio.to_thread(
             lambda: look.page(
-                request, visitor, "briefings/now.html", section="briefings", key=preview.key, parameters=parameters,
-                change_url=f"/briefings/new?{urlencode(parameters)}", view=view_of(preview.briefing),
+                request,
+                visitor,
+                "briefings/now.html",
+                section="briefings",
+                key=preview.key,
+                parameters=parameters,
+                change_url=f"/briefings/new?{urlencode(parameters)}",
+                view=view_of(preview.briefing),
             )
-        )  # fmt: skip
+        )
 
     @routes.post("/briefings/new")
     async def save(request: Request, visitor: Editor, key: Annotated[str, Form()]) -> Response:
@@ -113,11 +131,17 @@ def _add_one(routes: APIRouter, app: App, look: Look) -> None:
         sent = await _sent(app, briefing_id, visitor)
         return await asyncio.to_thread(
             lambda: look.page(
-                request, visitor, "briefings/one.html", section="briefings", row=draft.row,
-                view=view_of(draft.briefing), formats=FORMATS, targets=_pairs(app.targets.names()),
+                request,
+                visitor,
+                "briefings/one.html",
+                section="briefings",
+                row=draft.row,
+                view=view_of(draft.briefing),
+                formats=FORMATS,
+                targets=_pairs(app.targets.names()),
                 **sent,
             )
-        )  # fmt: skip
+        )
 
     @routes.get("/briefings/{briefing_id}/export")
     async def export(
@@ -148,9 +172,10 @@ async def _sent(app: App, briefing_id: int, visitor: Visitor) -> dict[str, Any]:
     """The deliveries of a briefing, and whether one of them is being made at this moment."""
     deliveries = await app.deliveries.list(saved_id=briefing_id, limit=20)
     return {
-        "deliveries": deliveries, "is_under_way": is_under_way(deliveries, app.clock.now()),
+        "deliveries": deliveries,
+        "is_under_way": is_under_way(deliveries, app.clock.now()),
         "said": lambda told: said(told, visitor.language),
-    }  # fmt: skip
+    }
 
 
 def _pairs(names: list[str]) -> list[tuple[str, str]]:
@@ -159,6 +184,5 @@ def _pairs(names: list[str]) -> list[tuple[str, str]]:
 
 
 def _complaints(error: ValidationError, said: Callable[[str], str]) -> dict[str, str]:
-    """What is wrong, by field."""
     fields = [str(one["loc"][0]) for one in error.errors() if one["loc"]]
     return {field: said(_COMPLAINTS.get(field, "There is no such choice.")) for field in fields}

@@ -22,7 +22,6 @@ PAGE = 50
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """`/deliveries` and `/settings/targets`."""
     routes = APIRouter()
 
     @routes.get("/deliveries")
@@ -33,22 +32,31 @@ def router(app: App, look: Look) -> APIRouter:
         last = rows[PAGE - 1] if len(rows) > PAGE else None
         following = urlencode({"target": target, "cursor": cursor_of(last.planned_at, last.id)}) if last else None
         return look.page(
-            request, visitor, "deliveries/list.html", section="briefings", rows=rows[:PAGE], target=target,
+            request,
+            visitor,
+            "deliveries/list.html",
+            section="briefings",
+            rows=rows[:PAGE],
+            target=target,
             targets=[(name, name) for name in app.targets.names()],
             next_url=f"/deliveries?{following}" if following else None,
             said=lambda told: said(told, visitor.language),
             follow_url=_follow_url(request) if is_under_way(rows, app.clock.now()) else None,
-        )  # fmt: skip
+        )
 
     @routes.get("/deliveries/{delivery_id}/briefing")
     async def sent(request: Request, visitor: Reader, delivery_id: str) -> HTMLResponse:
         briefing = await app.deliveries.sent(delivery_id)
         return await asyncio.to_thread(
             lambda: look.page(
-                request, visitor, "deliveries/briefing.html", section="briefings", view=view_of(briefing),
+                request,
+                visitor,
+                "deliveries/briefing.html",
+                section="briefings",
+                view=view_of(briefing),
                 delivery_id=delivery_id,
             )
-        )  # fmt: skip
+        )
 
     @routes.post("/deliveries/{delivery_id}/retry")
     async def retry(visitor: Editor, delivery_id: str) -> Response:
@@ -59,9 +67,13 @@ def router(app: App, look: Look) -> APIRouter:
     @routes.get("/settings/targets")
     async def targets(request: Request, visitor: Admin) -> HTMLResponse:
         return look.page(
-            request, visitor, "deliveries/targets.html", section="settings", rows=await app.targets.list(),
+            request,
+            visitor,
+            "deliveries/targets.html",
+            section="settings",
+            rows=await app.targets.list(),
             said=lambda told: said(told, visitor.language),
-        )  # fmt: skip
+        )
 
     @routes.post("/settings/targets/{name}/test")
     async def test(visitor: Admin, name: str) -> Response:
@@ -91,7 +103,6 @@ def delivery_cursor(cursor: str | None) -> tuple[dt.datetime, str] | None:
 
 
 def cursor_of(planned_at: dt.datetime, delivery_id: str) -> str:
-    """The cursor behind a delivery."""
     return cursors.encode(planned_at.isoformat(), delivery_id)
 
 

@@ -28,7 +28,6 @@ Days = Annotated[int, Query(ge=1, le=366)]
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """The Health pages."""
     routes = APIRouter(prefix="/health")
 
     @routes.get("")
@@ -42,12 +41,20 @@ def router(app: App, look: Look) -> APIRouter:
         alarms = await app.health.alarms(is_open=True, limit=_PER_PAGE)
         machine, pictures = await app.condition.machine(), Pictures(look, visitor, app.costs.today())
         return look.page(
-            request, visitor, "health/overview.html", section="health", alarms=alarms,
-            alarmed={one.source for one in alarms}, ids=await _ids(app), said=wording_for(visitor.language).said,
-            sources=[(one, pictures.cadence_of_source(one), pictures.usual(one.sections)) for one in sources],
+            request,
+            visitor,
+            "health/overview.html",
+            section="health",
+            alarms=alarms,
+            alarmed={alarm.source for alarm in alarms},
+            ids=await _ids(app),
+            said=wording_for(visitor.language).said,
+            sources=[
+                (source, pictures.cadence_of_source(source), pictures.usual(source.sections)) for source in sources
+            ],
             next_url=f"/health?cursor={encode(skip + _PER_PAGE)}#sources" if skip + _PER_PAGE < count else None,
             **_machine_words(machine, visitor.language),
-        )  # fmt: skip
+        )
 
     @routes.get("/alarms")
     async def alarms(
@@ -58,10 +65,15 @@ def router(app: App, look: Look) -> APIRouter:
         rows = await app.health.alarms(before_id=after[0] if after else None, limit=_PER_PAGE + 1)
         shown = rows[:_PER_PAGE]
         return look.page(
-            request, visitor, "health/alarms.html", section="health", alarms=shown, ids=await _ids(app),
+            request,
+            visitor,
+            "health/alarms.html",
+            section="health",
+            alarms=shown,
+            ids=await _ids(app),
             said=wording_for(visitor.language).said,
             next_url=f"/health/alarms?cursor={encode(shown[-1].id)}" if len(rows) > _PER_PAGE else None,
-        )  # fmt: skip
+        )
 
     @routes.get("/sources/{source_id}")
     async def source(
@@ -73,12 +85,19 @@ def router(app: App, look: Look) -> APIRouter:
         blocks = await app.health.blocks(_BLOCK_DAYS, source_id=source_id)
         pictures = Pictures(look, visitor, app.costs.today())
         return look.page(
-            request, visitor, "health/source.html", section="health", source=found,
-            sections=[(one, pictures.cadence_of_section(one), pictures.usual([one])) for one in found.sections],
-            open_alarms=_open(told), past_alarms=[one for one in told if one.cleared_at][:_PAST],
+            request,
+            visitor,
+            "health/source.html",
+            section="health",
+            source=found,
+            sections=[
+                (section, pictures.cadence_of_section(section), pictures.usual([section])) for section in found.sections
+            ],
+            open_alarms=_open(told),
+            past_alarms=[one for one in told if one.cleared_at][:_PAST],
             blocks=pictures.blocks(blocks, app.costs.dates(_BLOCK_DAYS)) if blocks else None,
             said=wording_for(visitor.language).said,
-        )  # fmt: skip
+        )
 
     _add_totals(routes, app, look)
     return routes
@@ -93,9 +112,15 @@ def _add_totals(routes: APIRouter, app: App, look: Look) -> None:
         rows = await app.health.blocks(days)
         pictures = Pictures(look, visitor, app.costs.today())
         return look.page(
-            request, visitor, "health/blocks.html", section="health", days=days, spans=SPANS, hosts=_by_host(rows),
+            request,
+            visitor,
+            "health/blocks.html",
+            section="health",
+            days=days,
+            spans=SPANS,
+            hosts=_by_host(rows),
             chart=pictures.blocks(rows, app.costs.dates(days)) if rows else None,
-        )  # fmt: skip
+        )
 
     @routes.get("/costs")
     async def costs(request: Request, visitor: Reader, days: Days = 30) -> HTMLResponse:
@@ -104,22 +129,32 @@ def _add_totals(routes: APIRouter, app: App, look: Look) -> None:
         pictures = Pictures(look, visitor, app.costs.today())
         budget = app.settings.llm.daily_token_budget
         return look.page(
-            request, visitor, "health/costs.html", section="health", days=days, spans=SPANS, budget=budget,
-            tokens_today=today, calls=sum(one.calls for one in chart.models),
-            tokens=sum(one.tokens for one in chart.models), unpriced=sum(one.unpriced_calls for one in chart.models),
-            requests=sum(one.requests for one in chart.searches), money=pictures.money(chart.cost),
+            request,
+            visitor,
+            "health/costs.html",
+            section="health",
+            days=days,
+            spans=SPANS,
+            budget=budget,
+            tokens_today=today,
+            calls=sum(model.calls for model in chart.models),
+            tokens=sum(one.tokens for one in chart.models),
+            unpriced=sum(one.unpriced_calls for one in chart.models),
+            requests=sum(search.requests for search in chart.searches),
+            money=pictures.money(chart.cost),
             budget_bar=pictures.budget_bar(today, budget) if budget else "",
-            figures=pictures.costs(chart, budget), tables=pictures.shares(chart),
-        )  # fmt: skip
+            figures=pictures.costs(chart, budget),
+            tables=pictures.shares(chart),
+        )
 
 
 async def _ids(app: App) -> dict[str, int]:
     """The numbers of sources by their names, for links."""
-    return {one.name: one.id for one in await app.store.outlook.sources()}
+    return {source.name: source.id for source in await app.store.outlook.sources()}
 
 
 def _open(alarms: Sequence[AlarmNote]) -> list[AlarmNote]:
-    return [one for one in alarms if one.cleared_at is None]
+    return [alarm for alarm in alarms if alarm.cleared_at is None]
 
 
 def _by_host(rows: Sequence[HostBlock]) -> list[tuple[str, str, int, dt.date]]:
@@ -137,13 +172,15 @@ def _by_host(rows: Sequence[HostBlock]) -> list[tuple[str, str, int, dt.date]]:
 
 
 def _machine_words(machine: Machine, language: str) -> dict[str, Any]:
-    kinds = [one.kind for one in machine.processes]
+    kinds = [process.kind for process in machine.processes]
     size = machine.database_bytes
     return {
-        "machine": machine, "kinds": {kind: kinds.count(kind) for kind in ("worker", "scheduler")},
+        "machine": machine,
+        "kinds": {kind: kinds.count(kind) for kind in ("worker", "scheduler")},
         "waits": format_timedelta(dt.timedelta(seconds=machine.waits_s), locale=language),
-        "room": _size(machine.free_bytes), "database": _size(size) if size is not None else "",
-    }  # fmt: skip
+        "room": _size(machine.free_bytes),
+        "database": _size(size) if size is not None else "",
+    }
 
 
 def _size(count: int) -> str:

@@ -23,13 +23,17 @@ from monitor.web.whereabouts import own_address
 
 _FORMATS = ("csv", "xlsx", "json", "jsonl", "atom")
 _ASKED_FIRST = (
-    ClaimKind.SUMMARY, ClaimKind.FIGURE, ClaimKind.DATE, ClaimKind.ATTACHMENT, ClaimKind.LIST, ClaimKind.PAGE,
-)  # fmt: skip
+    ClaimKind.SUMMARY,
+    ClaimKind.FIGURE,
+    ClaimKind.DATE,
+    ClaimKind.ATTACHMENT,
+    ClaimKind.LIST,
+    ClaimKind.PAGE,
+)
 ItemId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """`/items`."""
     routes = APIRouter()
 
     @routes.get("/items")
@@ -45,11 +49,22 @@ def router(app: App, look: Look) -> APIRouter:
         narrowing = _narrowing(asked)
         following = {**narrowing, "cursor": cursor_of(page.after)}
         return look.page(
-            request, visitor, "items/list.html", section="items", asked=asked, page=page, trouble=trouble,
-            marked=partial(marked, query=query), choices=await app.items.choices(), types=list(ItemType),
-            formats=_FORMATS, most=MOST_COUNTED, is_first=cursor is None, filters=urlencode(narrowing, doseq=True),
+            request,
+            visitor,
+            "items/list.html",
+            section="items",
+            asked=asked,
+            page=page,
+            trouble=trouble,
+            marked=partial(marked, query=query),
+            choices=await app.items.choices(),
+            types=list(ItemType),
+            formats=_FORMATS,
+            most=MOST_COUNTED,
+            is_first=cursor is None,
+            filters=urlencode(narrowing, doseq=True),
             next_url=f"/items?{urlencode(following, doseq=True)}" if page.after else None,
-        )  # fmt: skip
+        )
 
     @routes.get("/items/{item_id}")
     async def item(request: Request, visitor: Reader, item_id: ItemId) -> HTMLResponse:
@@ -58,10 +73,17 @@ def router(app: App, look: Look) -> APIRouter:
         proof = await app.proofs.of_item(item_id)
         mine = next((one.wish for one in detail.feedback if one.person == visitor.name), None)
         return look.page(
-            request, visitor, "items/item.html", section="items", item=detail, proof=proof, mine=mine,
-            problems={one.id: one.problem for one in proof.records}, compared=compared,
+            request,
+            visitor,
+            "items/item.html",
+            section="items",
+            item=detail,
+            proof=proof,
+            mine=mine,
+            problems={record.id: record.problem for record in proof.records},
+            compared=compared,
             claims=_in_order(proof),
-        )  # fmt: skip
+        )
 
     @routes.get("/items/{item_id}/saved")
     async def saved(
@@ -92,7 +114,6 @@ def _mark_routes(routes: APIRouter, app: App, look: Look) -> None:
 
     @routes.post("/items/{item_id}/notes")
     async def note(visitor: Reader, item_id: ItemId, text: Annotated[str, Form()] = "") -> RedirectResponse:
-        """Write a note."""
         await app.marks.note(visitor.name, item_id, text)
         return look.back(f"/items/{item_id}#notes", notice="note_added")
 
@@ -100,7 +121,6 @@ def _mark_routes(routes: APIRouter, app: App, look: Look) -> None:
     async def remove_note(
         visitor: Reader, item_id: ItemId, note_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
     ) -> RedirectResponse:
-        """Remove the visitor's note."""
         await app.marks.remove_note(visitor.name, item_id, note_id)
         return look.back(f"/items/{item_id}#notes", notice="note_removed")
 
@@ -121,7 +141,6 @@ def _mark_routes(routes: APIRouter, app: App, look: Look) -> None:
 
     @routes.post("/items/{item_id}/show")
     async def show(visitor: Editor, item_id: ItemId) -> RedirectResponse:
-        """Hide the item no longer."""
         await app.marks.show(visitor.name, item_id)
         return look.back(f"/items/{item_id}", notice="item_shown")
 

@@ -19,19 +19,31 @@ ROLES = (Role.READER, Role.EDITOR, Role.ADMIN)
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """`/settings/people` and `/settings/tokens`."""
     routes = APIRouter(prefix="/settings")
 
     async def everybody(
-        request: Request, visitor: Visitor, *, made: tuple[str, str] | None = None, error: UsageError | None = None,
+        request: Request,
+        visitor: Visitor,
+        *,
+        made: tuple[str, str] | None = None,
+        error: UsageError | None = None,
         name: str = "",
-    ) -> Response:  # fmt: skip
+    ) -> Response:
         sessions = await app.people.sessions()
         return look.page(
-            request, visitor, "people/list.html", section="settings", tab="people", people=await app.people.all(),
-            sessions=[(one, browser_of(one.browser)) for one in sessions], made=made, error=error, name=name,
-            roles=ROLES, status=HTTPStatus.OK if error is None else HTTPStatus.BAD_REQUEST,
-        )  # fmt: skip
+            request,
+            visitor,
+            "people/list.html",
+            section="settings",
+            tab="people",
+            people=await app.people.all(),
+            sessions=[(session, browser_of(session.browser)) for session in sessions],
+            made=made,
+            error=error,
+            name=name,
+            roles=ROLES,
+            status=HTTPStatus.OK if error is None else HTTPStatus.BAD_REQUEST,
+        )
 
     @routes.get("/people")
     async def people(request: Request, visitor: Admin) -> Response:
@@ -50,7 +62,6 @@ def router(app: App, look: Look) -> APIRouter:
 
     @routes.post("/people/sessions/{session_id}/end")
     async def end_session(visitor: Admin, session_id: str) -> Response:
-        """The end of anybody's session."""
         ended = await app.people.end_session(None, session_id)
         await app.audit.record(visitor.name, "session.end", ended.person)
         return look.back("/settings/people", notice="session_ended")
@@ -65,19 +76,24 @@ def _add_person(routes: APIRouter, app: App, look: Look) -> None:
         person = await app.people.of(name)
         sessions = await app.people.sessions(name)
         return look.page(
-            request, visitor, "people/person.html", section="settings", tab="people", person=person, roles=ROLES,
-            sessions=[(one, browser_of(one.browser)) for one in sessions], tokens=await app.tokens.all(of=name),
+            request,
+            visitor,
+            "people/person.html",
+            section="settings",
+            tab="people",
+            person=person,
+            roles=ROLES,
+            sessions=[(session, browser_of(session.browser)) for session in sessions],
+            tokens=await app.tokens.all(of=name),
             password=password,
-        )  # fmt: skip
+        )
 
     @routes.get("/people/{name}")
     async def person(request: Request, visitor: Admin, name: str) -> Response:
-        """One person: role, sessions, tokens."""
         return await one(request, visitor, name)
 
     @routes.post("/people/{name}/role")
     async def change_role(visitor: Admin, name: str, role: Text = "") -> Response:
-        """Another role, at once."""
         before = (await app.people.of(name)).role
         await app.people.set_role(name, role)
         await app.audit.record(visitor.name, "person.role", name, before={"role": before}, after={"role": role})
@@ -99,7 +115,6 @@ def _add_person(routes: APIRouter, app: App, look: Look) -> None:
 
     @routes.post("/people/{name}/let-in")
     async def let_in(visitor: Admin, name: str) -> Response:
-        """They may sign in again."""
         await app.people.let_in(name)
         await app.audit.record(visitor.name, "person.let_in", name)
         return look.back(f"/settings/people/{name}", notice="let_in")
@@ -110,13 +125,20 @@ def _add_tokens(routes: APIRouter, app: App, look: Look) -> None:
         request: Request, visitor: Visitor, *, made: tuple[str, str] | None = None, error: UsageError | None = None
     ) -> Response:
         return look.page(
-            request, visitor, "people/tokens.html", section="settings", tab="tokens", tokens=await app.tokens.all(),
-            made=made, error=error, roles=ROLES, status=HTTPStatus.OK if error is None else HTTPStatus.BAD_REQUEST,
-        )  # fmt: skip
+            request,
+            visitor,
+            "people/tokens.html",
+            section="settings",
+            tab="tokens",
+            tokens=await app.tokens.all(),
+            made=made,
+            error=error,
+            roles=ROLES,
+            status=HTTPStatus.OK if error is None else HTTPStatus.BAD_REQUEST,
+        )
 
     @routes.get("/tokens")
     async def tokens(request: Request, visitor: Admin) -> Response:
-        """All tokens, whoever made them."""
         return await every(request, visitor)
 
     @routes.post("/tokens")
@@ -132,7 +154,6 @@ def _add_tokens(routes: APIRouter, app: App, look: Look) -> None:
 
     @routes.post("/tokens/{name}/revoke")
     async def revoke(visitor: Admin, name: str) -> Response:
-        """The end of a token."""
         await app.tokens.revoke(name)
         await app.audit.record(visitor.name, "token.revoke", name)
         return look.back("/settings/tokens", notice="token_revoked")

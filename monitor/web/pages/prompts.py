@@ -19,7 +19,6 @@ _PIECES = re.compile(r"\{[a-z_]+\}|[A-Za-z0-9_]+|\s+|.", re.DOTALL)
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """`/settings/prompts` and `/settings/storage`."""
     routes = APIRouter(prefix="/settings")
     work = SettingsWork(app)
 
@@ -27,16 +26,22 @@ def router(app: App, look: Look) -> APIRouter:
         request: Request, visitor: Visitor, prompt: PromptWire, *, typed: str | None = None, error: str = ""
     ) -> Response:
         return look.page(
-            request, visitor, "settings/prompt.html", section="settings", prompt=prompt, error=error,
-            title=_title(prompt), typed=prompt.text if typed is None else typed,
+            request,
+            visitor,
+            "settings/prompt.html",
+            section="settings",
+            prompt=prompt,
+            error=error,
+            title=_title(prompt),
+            typed=prompt.text if typed is None else typed,
             pieces=differences(prompt.ours, prompt.text) if prompt.is_adjusted else [],
             status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
-        )  # fmt: skip
+        )
 
     @routes.get("/prompts")
     async def prompts(request: Request, visitor: Admin) -> Response:
         """All wordings, in the order of the work."""
-        found = [(_title(one), one) for one in await app.prompts.all()]
+        found = [(_title(prompt), prompt) for prompt in await app.prompts.all()]
         return look.page(request, visitor, "settings/prompts.html", section="settings", prompts=found)
 
     @routes.get("/prompts/{name}")
@@ -57,7 +62,6 @@ def router(app: App, look: Look) -> APIRouter:
 
     @routes.post("/prompts/{name}/back")
     async def back(visitor: Admin, name: str) -> Response:
-        """Our wording again."""
         await work.take_back_prompt(visitor, name)
         return look.back(f"/settings/prompts/{name}", notice="ours_again")
 
@@ -73,9 +77,13 @@ def router(app: App, look: Look) -> APIRouter:
         """Forget now what the service forgets daily."""
         pruned = await work.prune(visitor)
         return look.page(
-            request, visitor, "settings/storage.html", section="settings", storage=await app.storage.look(),
+            request,
+            visitor,
+            "settings/storage.html",
+            section="settings",
+            storage=await app.storage.look(),
             pruned=pruned,
-        )  # fmt: skip
+        )
 
     return routes
 

@@ -66,7 +66,6 @@ def _add_asking(routes: APIRouter, app: App, look: Look) -> None:
 
 
 def _options(given: str) -> ResearchOptions:
-    """What the settings panel sent."""
     try:
         return AskedOptions.model_validate_json(given) if given else ResearchOptions()
     except ValidationError as error:
@@ -86,10 +85,18 @@ async def _front(
         goes_on = {"q": q, "cursor": encode(rows[-1].created_at.isoformat(), rows[-1].task_id)}
         following = f"/research?{urlencode({name: value for name, value in goes_on.items() if value})}"
     return {
-        "rows": rows, "next_url": following, "q": q, "is_first": not cursor, "asked": asked, "trouble": trouble,
-        "review_plan": review_plan, "is_served": await app.research.is_served(), "panel": _panel(app),
-        "is_moving": any(row.status in _MOVING for row in rows), **_manner(app),
-    }  # fmt: skip
+        "rows": rows,
+        "next_url": following,
+        "q": q,
+        "is_first": not cursor,
+        "asked": asked,
+        "trouble": trouble,
+        "review_plan": review_plan,
+        "is_served": await app.research.is_served(),
+        "panel": _panel(app),
+        "is_moving": any(row.status in _MOVING for row in rows),
+        **_manner(app),
+    }
 
 
 def _panel(app: App) -> dict[str, Any]:
@@ -112,7 +119,6 @@ def _manner(app: App) -> dict[str, bool]:
 def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
     @routes.get("/{task_id}")
     async def show(request: Request, visitor: Reader, task_id: TaskId) -> HTMLResponse:
-        """One research."""
         return look.page(
             request, visitor, "research/show.html", section=_SECTION, **await _facts(app, look, visitor, task_id)
         )
@@ -129,19 +135,28 @@ def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
         page = await app.research.passage(task_id, note_index, quote)
         view = await app.research.get(task_id)
         return look.page(
-            request, visitor, "research/note.html", section=_SECTION, page=page, view=view, note=view.notes[note_index],
-            note_index=note_index, quote=quote,
-        )  # fmt: skip
+            request,
+            visitor,
+            "research/note.html",
+            section=_SECTION,
+            page=page,
+            view=view,
+            note=view.notes[note_index],
+            note_index=note_index,
+            quote=quote,
+        )
 
 
 async def _facts(app: App, look: Look, visitor: Visitor, task_id: str) -> dict[str, Any]:
     """All that the page of a research is made of."""
     facts = await facts_of(app, task_id, visitor.language, notes_at=look.href(f"/research/{task_id}/notes"))
     return {
-        **facts, "said": wording_for(visitor.language).said,
+        **facts,
+        "said": wording_for(visitor.language).said,
         "is_nobody_at_work": facts["view"].status is ResearchStatus.QUEUED and not await app.research.is_served(),
-        "most_paragraphs": app.settings.research.max_paragraphs, "trouble": "",
-    }  # fmt: skip
+        "most_paragraphs": app.settings.research.max_paragraphs,
+        "trouble": "",
+    }
 
 
 def _add_steering(routes: APIRouter, app: App, look: Look) -> None:
@@ -160,7 +175,10 @@ def _add_steering(routes: APIRouter, app: App, look: Look) -> None:
                 trouble = str(error)
             else:
                 await app.audit.record(
-                    visitor.name, "research.plan", task_id, paragraphs=[one.title for one in form.paragraphs]
+                    visitor.name,
+                    "research.plan",
+                    task_id,
+                    paragraphs=[paragraph.title for paragraph in form.paragraphs],
                 )
                 return look.back(f"/research/{task_id}")
         changed = rearranged(form, most=app.settings.research.max_paragraphs)

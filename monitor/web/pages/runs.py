@@ -26,11 +26,23 @@ _SHOWN_AGAIN = 60
 """So many events from before the page was made are told once more: what a watcher sees when he comes."""
 
 _VOCABULARIES = {
-    "phase": [*SWEEP_PHASES, "revisit"], "phase_state": list(PhaseState), "ended": list(SectionEnd),
+    "phase": [*SWEEP_PHASES, "revisit"],
+    "phase_state": list(PhaseState),
+    "ended": list(SectionEnd),
     "outcome": [
-        "ok", "cut", "empty", "error", "timeout", "network", "auth", "malformed", "budget", "circuit", "cancelled",
+        "ok",
+        "cut",
+        "empty",
+        "error",
+        "timeout",
+        "network",
+        "auth",
+        "malformed",
+        "budget",
+        "circuit",
+        "cancelled",
     ],
-}  # fmt: skip
+}
 """The words that the script needs for what a run tells."""
 
 Word = Annotated[str, Query(max_length=200)]
@@ -49,7 +61,6 @@ def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
     async def list_runs(
         request: Request, visitor: Reader, source: Word = "", status: Word = "", day: Word = "", cursor: Cursor = None
     ) -> HTMLResponse:
-        """The history, latest first."""
         wish = RunWish(source=source or None, status=_status(status), day=_day(day))
         found = await app.runs.rows(wish, after=decode_instant(cursor), limit=_ROWS + 1)
         rows = found[:_ROWS]
@@ -59,12 +70,19 @@ def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
             key = encode(rows[-1].run.planned_at.isoformat(), rows[-1].run.id)
             following = f"/runs?{urlencode({**asked, 'cursor': key})}"
         return look.page(
-            request, visitor, "runs/list.html", section="runs", rows=rows, wish=wish, next_url=following,
+            request,
+            visitor,
+            "runs/list.html",
+            section="runs",
+            rows=rows,
+            wish=wish,
+            next_url=following,
             is_first=cursor is None,
             source_options=_options(look.text(visitor, "All sources"), await app.runs.sources()),
             status_options=_options(look.text(visitor, "Any status"), RunStatus, visitor.language),
-            is_moving=any(not row.run.status.is_final for row in rows), said=wording_for(visitor.language).said,
-        )  # fmt: skip
+            is_moving=any(not row.run.status.is_final for row in rows),
+            said=wording_for(visitor.language).said,
+        )
 
     @routes.get("/{run_id}")
     async def show(
@@ -76,11 +94,12 @@ def _add_looking(routes: APIRouter, app: App, look: Look) -> None:
         q: Word = "",
         at: Word = "",
     ) -> HTMLResponse:
-        """One run."""
         wish = LedgerWish(
-            disposition=Disposition(disposition) if disposition in set(Disposition) else None, section=_number(section),
-            text=q.strip(), at=_number(at),
-        )  # fmt: skip
+            disposition=Disposition(disposition) if disposition in set(Disposition) else None,
+            section=_number(section),
+            text=q.strip(),
+            at=_number(at),
+        )
         return look.page(
             request, visitor, "runs/show.html", section="runs", **await _facts(app, look, visitor, run_id, wish)
         )
@@ -107,7 +126,7 @@ def _add_asking(routes: APIRouter, app: App, look: Look) -> None:
 
 def _options(every: str, values: Iterable[str], language: str | None = None) -> list[tuple[str, str]]:
     """The options of a filter; in a language the values are words for statuses, else names."""
-    shown = [(str(one), word(language, "status", one) if language else str(one)) for one in values]
+    shown = [(str(value), word(language, "status", value) if language else str(value)) for value in values]
     return [("", every), *shown]
 
 
@@ -117,22 +136,30 @@ async def _facts(app: App, look: Look, visitor: Visitor, run_id: str, wish: Ledg
     run = picture.run
     view = ledger_view(picture.ledger, picture.sections, wish)
     asked = {
-        "disposition": wish.disposition, "section": wish.section, "q": wish.text or None,
-    }  # fmt: skip
+        "disposition": wish.disposition,
+        "section": wish.section,
+        "q": wish.text or None,
+    }
     narrowed = urlencode({name: value for name, value in asked.items() if value is not None})
     here = look.href(f"/runs/{run.id}")
     return {
-        "run": run, "picture": picture, "ledger": view, "marks": MARKS, "here": here,
+        "run": run,
+        "picture": picture,
+        "ledger": view,
+        "marks": MARKS,
+        "here": here,
         "to_row": f"{here}?{narrowed}{'&' if narrowed else ''}at=",
         "phases": phases_of(run, last=picture.phase, sections=picture.sections, items=picture.items),
         "pages_read": sum(one.pages for one in picture.sections),
-        "names": {one.ordinal: one.name for one in picture.sections},
-        "said": wording_for(visitor.language).said, "source": await app.store.sources.by_id(run.source_id or 0),
+        "names": {section.ordinal: section.name for section in picture.sections},
+        "said": wording_for(visitor.language).said,
+        "source": await app.store.sources.by_id(run.source_id or 0),
         "briefing": f"/briefings/now?source={quote(run.source)}&days=1",
-        "since": max(0, picture.told - _SHOWN_AGAIN), "timezone": app.settings.timezone,
+        "since": max(0, picture.told - _SHOWN_AGAIN),
+        "timezone": app.settings.timezone,
         "vocabularies": _VOCABULARIES,
         "is_nobody_at_work": run.status is RunStatus.QUEUED and not await app.sweeps.is_served(),
-    }  # fmt: skip
+    }
 
 
 def _status(text: str) -> RunStatus | None:

@@ -87,7 +87,6 @@ def router(app: App, look: Look) -> APIRouter:
 def _add_page(routes: APIRouter, name: str, pages: "_Pages", look: Look) -> None:
     @routes.get(f"/{name}", name=f"settings_{name}")
     async def show(request: Request, visitor: Admin) -> Response:
-        """The values of one page."""
         return pages.show(request, visitor, name)
 
     @routes.post(f"/{name}", name=f"store_{name}")
@@ -104,8 +103,6 @@ def _add_page(routes: APIRouter, name: str, pages: "_Pages", look: Look) -> None
 
 
 class _Pages:
-    """Puts the pages together."""
-
     def __init__(self, app: App, look: Look, work: SettingsWork) -> None:
         self._app = app
         self._look = look
@@ -116,11 +113,18 @@ class _Pages:
         every = app.configuring.all()
         prompts = await app.prompts.all()
         return self._look.page(
-            request, visitor, "settings/overview.html", section="settings", settings=app.settings, every=every,
-            secrets=app.configuring.secrets(), backends=chosen(app.settings.search).names,
-            adjusted=[one for one in prompts if one.is_adjusted], prompts=prompts,
+            request,
+            visitor,
+            "settings/overview.html",
+            section="settings",
+            settings=app.settings,
+            every=every,
+            secrets=app.configuring.secrets(),
+            backends=chosen(app.settings.search).names,
+            adjusted=[prompt for prompt in prompts if prompt.is_adjusted],
+            prompts=prompts,
             people=len(await app.people.all()),
-        )  # fmt: skip
+        )
 
     async def store(self, visitor: Visitor, name: str, form: Mapping[str, str]) -> None:
         known = {one.path: one.value for one in self._app.configuring.all()}
@@ -135,11 +139,15 @@ class _Pages:
         """A page of values; one that was refused shows what was typed."""
         given = sent or _NOTHING_SENT
         wires = {one.path: one for one in self._app.configuring.all()}
-        groups = [(group.title, [_row(one, wires, given) for one in group.fields]) for group in _GROUPS[name]]
+        groups = [(group.title, [_row(field, wires, given) for field in group.fields]) for group in _GROUPS[name]]
         shown: dict[str, Any] = {
-            "groups": groups, "errors": given.errors, "trials": None, "tried": None, "secrets": self._secrets(name),
+            "groups": groups,
+            "errors": given.errors,
+            "trials": None,
+            "tried": None,
+            "secrets": self._secrets(name),
             "services": self._services(wires, given) if name == "search" else [],
-        }  # fmt: skip
+        }
         status = HTTPStatus.BAD_REQUEST if sent else HTTPStatus.OK
         template = f"settings/{name}.html"
         return self._look.page(request, visitor, template, section="settings", status=status, **(shown | context))
@@ -147,7 +155,9 @@ class _Pages:
     def _secrets(self, name: str) -> dict[str, SecretWire]:
         """The secrets of the page by who reads them, as `llm` or `search.brave`."""
         beginning = {"model": "llm", "search": "search."}.get(name, "nothing")
-        return {one.used_by: one for one in self._app.configuring.secrets() if one.used_by.startswith(beginning)}
+        return {
+            secret.used_by: secret for secret in self._app.configuring.secrets() if secret.used_by.startswith(beginning)
+        }
 
     def _services(self, wires: Mapping[str, SettingWire], sent: Sent) -> list[tuple[str, bool, str | None, list[Row]]]:
         """Each search service: whether it is asked, what it lacks, its settings."""
@@ -160,7 +170,7 @@ class _Pages:
 
 
 def _fields(name: str) -> list[SettingField]:
-    own = [one for group in _GROUPS[name] for one in group.fields]
+    own = [field for group in _GROUPS[name] for field in group.fields]
     return own + [one for service in SERVICES for one in fields_of_service(service)] if name == "search" else own
 
 

@@ -20,7 +20,6 @@ Wanted = Annotated[str, Query(alias="next", description="A path of ours to go on
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """`/sign-in` and `/sign-out`."""
     routes = APIRouter()
 
     @routes.get("/sign-in")
@@ -56,7 +55,6 @@ def router(app: App, look: Look) -> APIRouter:
 
     @routes.post("/sign-out")
     async def sign_out(visitor: Reader) -> Response:
-        """The end of this session."""
         if visitor.session_id is not None:
             await app.people.sign_out(visitor.session_id)
         answer = look.back("/sign-in", notice="signed_out")
@@ -77,7 +75,7 @@ def keep_language(answer: Response, look: Look, language: str | None) -> None:
 def _keep(answer: Response, look: Look, cookie: str, value: str, *, max_age: int) -> None:
     answer.set_cookie(
         cookie, value, max_age=max_age, path=look.prefix or "/", secure=look.is_secure, httponly=True, samesite="lax"
-    )  # fmt: skip
+    )
 
 
 async def _form(
@@ -87,9 +85,15 @@ async def _form(
     if refused is not None:
         status = HTTPStatus.TOO_MANY_REQUESTS if refused.wait_minutes else HTTPStatus.FORBIDDEN
     page = look.page(
-        request, None, "people/sign_in.html", status=status, wanted=wanted, name=name, refused=refused,
+        request,
+        None,
+        "people/sign_in.html",
+        status=status,
+        wanted=wanted,
+        name=name,
+        refused=refused,
         is_new=not await app.people.is_guarded(),
-    )  # fmt: skip
+    )
     if refused is not None and refused.wait_minutes:
         page.headers["Retry-After"] = str(refused.wait_minutes * 60)
     return page

@@ -21,12 +21,10 @@ _SHOWN = 300
 
 
 def add_exchange(routes: APIRouter, app: App, look: Look) -> None:
-    """`/sources/import` and `/sources/export`."""
     work = SourceWork(app)
 
     @routes.get("/export")
     async def export(visitor: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
-        """All sources as a file."""
         del visitor
         if format not in set(Form):
             raise UsageError(f"Sources are exported as yaml, opml or csv, not as {format!r}.")
@@ -50,15 +48,27 @@ def add_exchange(routes: APIRouter, app: App, look: Look) -> None:
                 return look.back("/sources", notice="sources_imported")
         except UsageError as error:
             return look.page(
-                request, visitor, "sources/import.html", section="sources", forms=list(Form),
-                error=said(str(error), visitor.language), status=HTTPStatus.BAD_REQUEST,
-            )  # fmt: skip
+                request,
+                visitor,
+                "sources/import.html",
+                section="sources",
+                forms=list(Form),
+                error=said(str(error), visitor.language),
+                status=HTTPStatus.BAD_REQUEST,
+            )
         return look.page(
-            request, visitor, "sources/preview.html", section="sources", entries=entries[:_SHOWN], count=len(entries),
-            counts={kind: sum(one.newness == kind for one in entries) for kind in ("new", "taken", "wrong")},
-            is_good=is_good(entries), packed=base64.b64encode(content).decode(), form=form,
+            request,
+            visitor,
+            "sources/preview.html",
+            section="sources",
+            entries=entries[:_SHOWN],
+            count=len(entries),
+            counts={kind: sum(entry.newness == kind for entry in entries) for kind in ("new", "taken", "wrong")},
+            is_good=is_good(entries),
+            packed=base64.b64encode(content).decode(),
+            form=form,
             said=lambda sentence: said(sentence, visitor.language),
-        )  # fmt: skip
+        )
 
 
 async def _content(given: FormData) -> tuple[bytes, Form]:

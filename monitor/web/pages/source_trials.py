@@ -57,9 +57,15 @@ def _add_new(routes: APIRouter, app: App, look: Look) -> None:
             if "whole" in form:
                 return form_page(app, look, request, visitor, values, error)
             return look.page(
-                request, visitor, "sources/new.html", section="sources", values=shown(values), kind=kind,
-                errors=complaints(error, visitor.language), status=HTTPStatus.BAD_REQUEST,
-            )  # fmt: skip
+                request,
+                visitor,
+                "sources/new.html",
+                section="sources",
+                values=shown(values),
+                kind=kind,
+                errors=complaints(error, visitor.language),
+                status=HTTPStatus.BAD_REQUEST,
+            )
         return look.back(f"/sources/trials/{trial.id}")
 
     @routes.post("")
@@ -90,7 +96,6 @@ def _add_trial(routes: APIRouter, app: App, look: Look) -> None:
 
     @routes.post("/trials/{trial_id}/stop")
     async def stop(visitor: Editor, trial_id: TrialId) -> Response:
-        """Enough seen."""
         del visitor
         await app.trials.cancel(trial_id)
         return look.back(f"/sources/trials/{trial_id}", notice="trial_stopped")
@@ -106,26 +111,47 @@ async def _told(app: App, visitor: Visitor, trial: TrialReport) -> dict[str, Any
         is_named_by_us = stored is None and values["name"] == named_after_address({**values, "name": ""})["name"]
         if is_named_by_us and result.title:
             values["name"] = result.title
-    pinned = {section_line(one) for one in values.get("sections", [])}
-    found = [(section_line({"name": one.name, "url": one.url}), one) for one in result.sections] if result else []
+    pinned = {section_line(value) for value in values.get("sections", [])}
+    found = (
+        [(section_line({"name": section.name, "url": section.url}), section) for section in result.sections]
+        if result
+        else []
+    )
     others = pinned - {line for line, _ in found}
     return {
-        "trial": trial, "values": shown({**values, "sections": []}), "found": found, "pinned": pinned,
-        "others": sorted(others), "stored": stored, "said": wording_for(visitor.language).said,
+        "trial": trial,
+        "values": shown({**values, "sections": []}),
+        "found": found,
+        "pinned": pinned,
+        "others": sorted(others),
+        "stored": stored,
+        "said": wording_for(visitor.language).said,
         "was": form_values(stored) if stored else None,
-    }  # fmt: skip
+    }
 
 
 def form_page(
-    app: App, look: Look, request: Request, visitor: Visitor, values: dict[str, Any],
-    error: UsageError | None = None, *, source_id: int | None = None,
-) -> Response:  # fmt: skip
+    app: App,
+    look: Look,
+    request: Request,
+    visitor: Visitor,
+    values: dict[str, Any],
+    error: UsageError | None = None,
+    *,
+    source_id: int | None = None,
+) -> Response:
     """The whole form of a source, of one that is stored or of a new one, with what is wrong beside its field."""
     return look.page(
-        request, visitor, "sources/edit.html", section="sources", values=shown(values), source_id=source_id,
-        errors=complaints(error, visitor.language) if error else {}, settings=app.settings,
+        request,
+        visitor,
+        "sources/edit.html",
+        section="sources",
+        values=shown(values),
+        source_id=source_id,
+        errors=complaints(error, visitor.language) if error else {},
+        settings=app.settings,
         status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
-    )  # fmt: skip
+    )
 
 
 def _in_full(address: str, kind: str) -> str:

@@ -55,19 +55,31 @@ def _add_list(routes: APIRouter, app: App, look: Look) -> None:
     ) -> Response:
         """The list, with how each fares; those that are meant can be chosen and changed together."""
         wanted = SourceFilter(
-            text=q, tag=tag, kind=SourceKind(kind) if kind in set(SourceKind) else None,
+            text=q,
+            tag=tag,
+            kind=SourceKind(kind) if kind in set(SourceKind) else None,
             state=SourceState(state) if state in set(SourceState) else None,
-        )  # fmt: skip
+        )
         after = decode(cursor, int)
         found = await app.watchlist.list(wanted, after=after[0] if after else None, limit=_SHOWN)
         asked = {"q": q, "tag": tag, "kind": wanted.kind or ""}
         more = {**asked, "state": wanted.state or "", "cursor": encode(found.after)} if found.after else None
         return look.page(
-            request, visitor, "sources/list.html", section="sources", found=found, wanted=wanted, asked=asked,
-            tags=found.tags, kinds=list(SourceKind), states=list(SourceState), address=_address,
+            request,
+            visitor,
+            "sources/list.html",
+            section="sources",
+            found=found,
+            wanted=wanted,
+            asked=asked,
+            tags=found.tags,
+            kinds=list(SourceKind),
+            states=list(SourceState),
+            address=_address,
             next_url=_address(more) if more else None,
-            said=wording_for(visitor.language).said, is_served=await app.sweeps.is_served(),
-        )  # fmt: skip
+            said=wording_for(visitor.language).said,
+            is_served=await app.sweeps.is_served(),
+        )
 
     @routes.post("/bulk")
     async def bulk(request: Request, visitor: Editor) -> Response:
@@ -91,7 +103,6 @@ def _add_list(routes: APIRouter, app: App, look: Look) -> None:
 
 
 def _address(asked: dict[str, Any]) -> str:
-    """The list with this filter."""
     query = urlencode({name: value for name, value in asked.items() if value})
     return f"/sources?{query}" if query else "/sources"
 
@@ -104,14 +115,19 @@ def _add_one(routes: APIRouter, app: App, look: Look) -> None:
         """One source at a glance: health, sections, runs, newest items, what was set."""
         one = await app.watchlist.one(source_id)
         return look.page(
-            request, visitor, "sources/show.html", section="sources", source=one,
+            request,
+            visitor,
+            "sources/show.html",
+            section="sources",
+            source=one,
             health=await app.health.one(source_id),
             runs=await app.runs.rows(RunWish(source=one.name), limit=_LATEST),
             items=await app.archive.items(ItemQuery(sources=[one.name]), limit=_LATEST),
             alarms=await app.health.alarms(is_open=True, source_id=source_id, limit=_LATEST),
-            said=wording_for(visitor.language).said, is_served=await app.sweeps.is_served(),
+            said=wording_for(visitor.language).said,
+            is_served=await app.sweeps.is_served(),
             settings=app.settings,
-        )  # fmt: skip
+        )
 
     @routes.post("/{source_id}/run", dependencies=[STARTS_WORK])
     async def run(visitor: Editor, source_id: SourceId) -> Response:
@@ -126,7 +142,6 @@ def _add_one(routes: APIRouter, app: App, look: Look) -> None:
 
     @routes.post("/{source_id}/remove")
     async def remove(visitor: Admin, source_id: SourceId) -> Response:
-        """Stop watching it."""
         await work.remove(visitor, source_id)
         return look.back("/sources", notice="source_removed")
 

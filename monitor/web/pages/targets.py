@@ -25,27 +25,35 @@ _TEXTS = ("url", "secret", "sender", "schedule", "timezone", "language", "quiet"
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """`/settings/targets/new` and `/settings/targets/{name}/edit`."""
     routes = APIRouter(prefix="/settings/targets")
 
     async def show(
-        request: Request, visitor: Visitor, target: TargetSettings | None, values: Mapping[str, Any],
+        request: Request,
+        visitor: Visitor,
+        target: TargetSettings | None,
+        values: Mapping[str, Any],
         errors: Mapping[str, str],
-    ) -> Response:  # fmt: skip
+    ) -> Response:
         return look.page(
-            request, visitor, "settings/target.html", section="settings", target=target, values=values, errors=errors,
-            types=list(ItemType), formats=list(FORMATS), sources=[one.name for one in await app.store.sources.list()],
+            request,
+            visitor,
+            "settings/target.html",
+            section="settings",
+            target=target,
+            values=values,
+            errors=errors,
+            types=list(ItemType),
+            formats=list(FORMATS),
+            sources=[source.name for source in await app.store.sources.list()],
             status=HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK,
-        )  # fmt: skip
+        )
 
     @routes.get("/new")
     async def new(request: Request, visitor: Admin) -> Response:
-        """An empty form."""
         return await show(request, visitor, None, {"name": "", **TargetForm().model_dump()}, {})
 
     @routes.post("")
     async def add(request: Request, visitor: Admin) -> Response:
-        """A new target."""
         values = await _values(request)
         name = str(values["name"])
         try:
@@ -63,7 +71,6 @@ def router(app: App, look: Look) -> APIRouter:
 
     @routes.post("/{name}/edit")
     async def store(request: Request, visitor: Admin, name: str) -> Response:
-        """Change a target."""
         target, values = app.target_editing.get(name), await _values(request)
         try:
             change = await app.target_editing.edit(name, _form(values), by=visitor.name)
@@ -101,7 +108,9 @@ async def _values(request: Request) -> dict[str, Any]:
 def _form(values: Mapping[str, Any]) -> TargetForm:
     """The form; what was left empty has its default."""
     try:
-        return TargetForm.model_validate({name: one for name, one in values.items() if name != "name" and one != ""})
+        return TargetForm.model_validate(
+            {name: value for name, value in values.items() if name != "name" and value != ""}
+        )
     except ValidationError as error:
         raise Refused({str(one["loc"][0]): reason_of(one, has_place=False) for one in error.errors()}) from None
 

@@ -21,7 +21,6 @@ _LEAST_DAYS = 7
 
 
 def router(app: App, look: Look) -> APIRouter:
-    """The first page."""
     routes = APIRouter()
 
     @routes.get("/")
@@ -30,11 +29,19 @@ def router(app: App, look: Look) -> APIRouter:
         seen = await app.today.look(visitor.name, is_kept=visitor.session_id is not None)
         template = "today/today.html" if seen.has_run or seen.items else "today/begin.html"
         return look.page(
-            request, visitor, template, section="today", seen=seen, groups=_by_tier(seen), shown=SHOWN,
-            most=_SHOWN_MATTERS, said=wording_for(visitor.language).said,
+            request,
+            visitor,
+            template,
+            section="today",
+            seen=seen,
+            groups=_by_tier(seen),
+            shown=SHOWN,
+            most=_SHOWN_MATTERS,
+            said=wording_for(visitor.language).said,
             trend=_trend(seen, look.text(visitor, "New items a day, the last 30 days"), visitor.language),
-            day_name=format_date(seen.day, "full", locale=visitor.language), **_manner(app.settings),
-        )  # fmt: skip
+            day_name=format_date(seen.day, "full", locale=visitor.language),
+            **_manner(app.settings),
+        )
 
     return routes
 

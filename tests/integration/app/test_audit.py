@@ -19,11 +19,11 @@ async def test_changes_are_found_by_person_action_and_subject(audit: AuditDesk) 
     await audit.record("anna", "sourcery.x", "100%")
     await audit.record("bert", "source.add", "Energy Agency")
     entries = await audit.entries()
-    assert [one.action for one in entries] == ["source.add", "sourcery.x", "source.edit"]
+    assert [entry.action for entry in entries] == ["source.add", "sourcery.x", "source.edit"]
     assert entries[2].detail == {"before": {"max_items": 20}, "after": {"max_items": 30}}
 
     async def found(**asked: Any) -> list[str]:
-        return [one.action for one in await audit.entries(**asked)]
+        return [entry.action for entry in await audit.entries(**asked)]
 
     assert await found(person="anna", action="source") == ["source.edit"]
     assert await found(action="source") == ["source.add", "source.edit"]

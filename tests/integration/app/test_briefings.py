@@ -76,7 +76,10 @@ async def test_items_of_one_run_keep_the_order_that_the_run_gave_them(store: Sto
     await _item(store, source, run_id, "关于培训班的通知", rank=1, tier=5)
     await _item(store, source, run_id, "中华人民共和国能源法", type=ItemType.LAW, rank=2, tier=1)
     briefing = await write()
-    assert [(one.title, one.rank) for one in briefing.items] == [("关于培训班的通知", 1), ("中华人民共和国能源法", 2)]
+    assert [(item.title, item.rank) for item in briefing.items] == [
+        ("关于培训班的通知", 1),
+        ("中华人民共和国能源法", 2),
+    ]
 
 
 async def test_items_of_several_runs_are_ranked_together_by_the_rules(store: Store, write: Write) -> None:
@@ -205,15 +208,20 @@ async def test_one_document_of_two_sources_is_one_entry_with_its_explanation_und
     [lead] = briefing.items
     assert (lead.title, lead.source, lead.rank) == (title, "国家能源署", 1)
     assert [place.source for place in lead.places] == ["东海省能源局"]
-    assert [one.title for one in lead.interpretations] == [reading]
+    assert [interpretation.title for interpretation in lead.interpretations] == [reading]
     assert [more.title for more in briefing.more] == ["关于召开座谈会的通知"]
     assert len(briefing.item_ids) == 4
 
 
 async def test_changes_seen_in_the_period_are_told_of_the_items_that_are_meant(store: Store, write: Write) -> None:
     source = await _source(store, "a", tags=["x"])
-    old = await _item(store, source, await _run(store, source, RunStatus.SUCCEEDED), "管理办法",
-                      first_seen=NOW - dt.timedelta(days=40))  # fmt: skip
+    old = await _item(
+        store,
+        source,
+        await _run(store, source, RunStatus.SUCCEEDED),
+        "管理办法",
+        first_seen=NOW - dt.timedelta(days=40),
+    )
     edits = [{"op": "changed", "part": "article", "article": "第七条", "before": "甲", "after": "乙"}]
     for seen_at in (NOW, NOW - dt.timedelta(days=3)):
         revision = Revision(item_id=old.id, run_id="r", seen_at=seen_at, kind=ChangeKind.CHANGED, edits=edits)
@@ -221,7 +229,7 @@ async def test_changes_seen_in_the_period_are_told_of_the_items_that_are_meant(s
         await store.revisions.keep(sight, revision=revision)
     briefing = await write()
     assert briefing.items == []
-    assert [(one.title, one.articles) for one in briefing.changes] == [("管理办法", {"changed": ["第七条"]})]
+    assert [(change.title, change.articles) for change in briefing.changes] == [("管理办法", {"changed": ["第七条"]})]
     assert len((await write(days=7)).changes) == 2
     assert (await write(tags=["y"])).changes == []
     assert (await write(keywords=["规划"])).changes == []

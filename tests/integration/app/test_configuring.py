@@ -42,9 +42,10 @@ async def apps(settings: Settings) -> AsyncIterator[tuple[App, App]]:
 async def test_a_change_holds_at_once_here_and_soon_elsewhere(apps: tuple[App, App]) -> None:
     here, there = apps
     changes = await here.configuring.change({"llm.model": "m", "work.retention_days": 30}, by="admin")
-    assert [(one.path, one.before, one.after) for one in changes] == [
-        ("llm.model", "gpt-5", "m"), ("work.retention_days", 400, 30),
-    ]  # fmt: skip
+    assert [(change.path, change.before, change.after) for change in changes] == [
+        ("llm.model", "gpt-5", "m"),
+        ("work.retention_days", 400, 30),
+    ]
     assert (here.settings.llm.model, there.settings.llm.model) == ("m", "gpt-5")
     await there.configuring.follow()
     assert (there.settings.llm.model, there.settings.work.retention_days) == ("m", 30)
@@ -110,9 +111,12 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
 ) -> None:
     here = apps[0].configuring
     values = {
-        "llm.api_key": SECRET, "search.backends.brave.api_key": SECRET, "secrets.HOOK": SECRET,
-        "network.proxy": f"http://me:{SECRET}@proxy.example", "deliver.targets": [TARGET],
-    }  # fmt: skip
+        "llm.api_key": SECRET,
+        "search.backends.brave.api_key": SECRET,
+        "secrets.HOOK": SECRET,
+        "network.proxy": f"http://me:{SECRET}@proxy.example",
+        "deliver.targets": [TARGET],
+    }
     changes = await here.change(values, by="admin")
     await apps[1].configuring.follow()
     for app in apps:
@@ -124,9 +128,11 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
     assert SECRET not in "".join(one.model_dump_json() for one in told) + here.summary() + caplog.text
     backup = settings.data_dir / "backup.db"
     back_up_database(settings, backup)
-    files = [one for one in (*settings.data_dir.rglob("*"), *settings.data_dir.parent.glob("*.db*")) if one.is_file()]
+    files = [
+        path for path in (*settings.data_dir.rglob("*"), *settings.data_dir.parent.glob("*.db*")) if path.is_file()
+    ]
     assert len(files) > 2
-    assert not [one.name for one in files if SECRET.encode() in one.read_bytes()]
+    assert not [file.name for file in files if SECRET.encode() in file.read_bytes()]
 
 
 async def test_the_environment_comes_before_a_stored_key(
@@ -135,7 +141,7 @@ async def test_the_environment_comes_before_a_stored_key(
     await apps[0].configuring.change({"llm.api_key": "stored"}, by="admin")
     monkeypatch.setenv("OPENAI_API_KEY", "environment")
     assert apps[0].settings.llm.api_key == "environment"
-    assert {one.name: one.origin for one in apps[0].configuring.secrets()}["OPENAI_API_KEY"] == "environment"
+    assert {secret.name: secret.origin for secret in apps[0].configuring.secrets()}["OPENAI_API_KEY"] == "environment"
 
 
 @pytest.mark.parametrize("what", ["another key", "open to others", "lost"])
@@ -153,7 +159,7 @@ async def test_with_a_key_that_does_not_fit_the_rest_works_and_it_is_said_why(
         file.chmod(0o644)
     async with open_app(settings) as app:
         assert (app.settings.llm.model, app.settings.llm.api_key) == ("m", None)
-        found = {one.name: one for one in app.configuring.secrets()}["OPENAI_API_KEY"]
+        found = {secret.name: secret for secret in app.configuring.secrets()}["OPENAI_API_KEY"]
         assert not found.is_set
         assert found.complaint
         with pytest.raises(UsageError, match="OPENAI_API_KEY"):
@@ -198,7 +204,7 @@ async def test_a_run_asks_the_model_that_is_set_when_it_begins_with_the_wording_
         await app.prompts.put("summary.user.zh", wording, by="admin")
         report = await app.sweeps.sweep(await app.sources.add({"name": "after", **first}))
         assert {one["model"] for one in model.requests} == {"set"}
-        asked = [one["messages"][1]["content"] for one in model.requests]
+        asked = [request["messages"][1]["content"] for request in model.requests]
         assert len([one for one in asked if one.startswith("只用一句话概括。")]) >= len(report.items) > 0
         assert not [one for one in asked if "为下面的文章写摘要" in one]
         replay = await app.replays.replay(report.run_id)

@@ -44,9 +44,12 @@ async def log(store: Store) -> AsyncIterator[EventLog]:
 
 def watching_runs(store: Store) -> RunsLive:
     return LiveDesk(
-        watched=store.live, clock=NoonClock(), gone=RunStatus.CANCELLED, unknown="There is no run {!r}.",
+        watched=store.live,
+        clock=NoonClock(),
+        gone=RunStatus.CANCELLED,
+        unknown="There is no run {!r}.",
         settles_after_s=RUNS_SETTLE_AFTER_S,
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ async def read(live: RunsLive, run_id: str, *, after: int = 0, until: int | None
     seen: list[int] = []
     async with asyncio.timeout(PATIENCE_S), live.watching(run_id, after=after, patience_s=5) as news:
         async for told in news:
-            seen += [int(one.data["url"].rpartition("/")[2]) for one in told.events]
+            seen += [int(event.data["url"].rpartition("/")[2]) for event in told.events]
             if until is not None and len(seen) >= until:
                 break
     return seen
@@ -167,8 +170,11 @@ async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: 
             elif one.status is RunStatus.RUNNING:
                 await store.runs.end("a", None, status=RunStatus.DEGRADED, at=NOON)
     assert told == [
-        (RunStatus.QUEUED, False), (RunStatus.RUNNING, False), (RunStatus.DEGRADED, False), (RunStatus.DEGRADED, True),
-    ]  # fmt: skip
+        (RunStatus.QUEUED, False),
+        (RunStatus.RUNNING, False),
+        (RunStatus.DEGRADED, False),
+        (RunStatus.DEGRADED, True),
+    ]
 
 
 async def test_where_nothing_happens_a_sign_of_life_comes(live: RunsLive) -> None:

@@ -173,7 +173,7 @@ async def test_sessions_are_ended_one_or_all_others_and_only_ones_own(people: Pe
         await people.end_session("a", theirs.session_id)
     await people.end_session("a", mine[0].session_id)
     assert await people.end_others("a", mine[1].session_id) == 1
-    assert [one.id for one in await people.sessions("a")] == [mine[1].session_id]
+    assert [session.id for session in await people.sessions("a")] == [mine[1].session_id]
     assert (await people.end_session(None, theirs.session_id)).person == "b"
     assert await people.visitor_of(theirs.cookie) is None
     await people.sign_out(mine[1].session_id)
@@ -194,7 +194,7 @@ async def test_the_last_administrator_stays_one(people: PersonDesk) -> None:
     await somebody(people, "one", Role.ADMIN)
     await somebody(people, "two", Role.ADMIN)
     await asyncio.gather(people.shut_out("one"), people.set_role("two", "reader"), return_exceptions=True)
-    admins = [one.name for one in await people.all() if one.role is Role.ADMIN and not one.is_shut_out]
+    admins = [person.name for person in await people.all() if person.role is Role.ADMIN and not person.is_shut_out]
     assert len(admins) == 1
     for change in (people.shut_out(admins[0]), people.set_role(admins[0], "editor")):
         with pytest.raises(Conflict, match="last administrator"):

@@ -71,9 +71,12 @@ class Recorded:
     async def judged(self, items: list[dict[str, Any]], overview: Any = ()) -> dict[str, Any]:
         """What the checker says, which reads nothing but the files."""
         process = await asyncio.create_subprocess_exec(
-            sys.executable, str(CHECKER), str(self.folder / "evidence"), stdin=asyncio.subprocess.PIPE,
+            sys.executable,
+            str(CHECKER),
+            str(self.folder / "evidence"),
+            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        )
         told = json.dumps({"items": items, "overview": list(overview)})
         out, _ = await process.communicate(told.encode())
         assert process.returncode == 0
@@ -148,15 +151,16 @@ class TestProof:
         for sentence in with_figures:
             altered = sentence | {"text": re.sub(r"\d+", lambda found: f"{found[0]}9", sentence["text"], count=1)}
             assert (await recorded.judged(recorded.items, [altered]))["problems"], altered
-        dated = next(one for one in with_figures if re.search(r"\d{4}年\d+月\d+日", one["text"]))
+        dated = next(figure for figure in with_figures if re.search(r"\d{4}年\d+月\d+日", figure["text"]))
         for order in (r"\1年\3月\2日", r"\1年\2月\2日"):  # the same figures, which are another day or none
             other_day = re.sub(r"(\d{4})年(\d+)月(\d+)日", order, dated["text"])
             judged = await recorded.judged(recorded.items, [dated | {"text": other_day}])
             assert judged["problems"] or other_day == dated["text"], other_day
         invented = [
             {"text": "全国新增装机8765.4万千瓦。", "items": [recorded.items[0]["id"]]},
-            {"text": "总体平稳。", "items": []}, {"text": "总体平稳。", "items": [999_999]},
-        ]  # fmt: skip
+            {"text": "总体平稳。", "items": []},
+            {"text": "总体平稳。", "items": [999_999]},
+        ]
         assert len((await recorded.judged(recorded.items, invented))["problems"]) == 3
 
     async def test_the_checker_notices_what_was_altered(self, recorded: Recorded) -> None:
@@ -239,7 +243,7 @@ class TestReplay:
             items = [await store.items.for_run(recorded.first) for store in (app.store, again)]
         assert briefings[0].items
         assert briefings[0].model_dump_json().encode() == briefings[1].model_dump_json().encode()
-        assert [one.model_dump_json() for one in items[0]] == [one.model_dump_json() for one in items[1]]
+        assert [item.model_dump_json() for item in items[0]] == [one.model_dump_json() for one in items[1]]
 
     async def test_a_run_that_found_everything_known_is_replayed_too(self, recorded: Recorded) -> None:
         async with open_app(recorded.settings) as app:
@@ -257,7 +261,7 @@ class TestReplay:
         async with open_app(copy.settings) as app:
             replay = await app.replays.replay(recorded.first)
         assert not replay.is_identical
-        named = {one.what.split(" http")[0]: one for one in replay.differences}
+        named = {difference.what.split(" http")[0]: difference for difference in replay.differences}
         assert named[f"item {item_id}: summary"].recorded == "总量为777亿元。"
         assert {"candidate", "coverage"} <= set(named)
 

@@ -77,7 +77,7 @@ async def carried_out(app: App, task_id: str) -> ResearchStatus:
 
 
 async def told(app: App, task_id: str) -> list[dict[str, Any]]:
-    return [one.data for one in await app.store.research_events.after(task_id, 0)]
+    return [event.data for event in await app.store.research_events.after(task_id, 0)]
 
 
 async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: App, world: ResearchWorld) -> None:
@@ -142,7 +142,7 @@ async def test_unknown_engines_are_told_and_left_out(app: App, world: ResearchWo
     config = SearchConfig(engines=["bing", "tavily"])
     task_id = await app.research.run_here(QUESTION, config=config, options=ResearchOptions(), by="anna")
     view = await app.research.get(task_id)
-    assert any("'bing'" in one for one in view.warnings)
+    assert any("'bing'" in warning for warning in view.warnings)
     assert world.searches
     assert {note.engine for note in view.notes} == {"tavily"}
 
@@ -168,7 +168,7 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App)
     assert await carried_out(app, task_id) is ResearchStatus.SUCCEEDED
     done = await app.research.get(task_id)
     assert done.plan is not None
-    assert [one.title for one in done.plan.metadata.paragraphs] == ["新型储能装机规模"]
+    assert [paragraph.title for paragraph in done.plan.metadata.paragraphs] == ["新型储能装机规模"]
     assert {note.topic for note in done.notes} == {"新型储能装机规模"}
     progress = [one["progress"] for one in await told(app, task_id)]
     assert progress == sorted(progress)
@@ -204,7 +204,7 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
     }
     with pytest.raises(Conflict):
         await app.research.remark(task_id, "太晚", "ben")
-    assert [one.text for one in await app.research.remarks(task_id)] == ["多看地方政策"]
+    assert [remark.text for remark in await app.research.remarks(task_id)] == ["多看地方政策"]
 
     world.latency_s = 0
     await app.research.resume_here(task_id)
@@ -241,7 +241,7 @@ async def test_models_sampling_and_budget_of_a_research_are_its_own(
         app.settings.llm.base_url, app.settings.llm.enabled = model.url, True
         options = ResearchOptions(models={"search": "small", "report": " "}, sampling=Sampling(temperature=0.9))
         await app.research.run_here(QUESTION, options=options, **WEB)
-        asked = {(one["model"], one["temperature"], one["top_p"]) for one in model.scripted.requests}
+        asked = {(request["model"], request["temperature"], request["top_p"]) for request in model.scripted.requests}
         assert asked == {(app.settings.llm.model, 0.9, 0.85), ("small", 0.9, 0.85)}
 
         model.scripted.requests.clear()

@@ -42,9 +42,12 @@ async def test_chunks_that_wait_together_are_one_message_and_nothing_else_is_joi
 ) -> None:
     log = await log_of(store, turned_clock)
     for one in (
-        event("start", 0.75), event("progress", 0.8, chunk="一"), event("progress", 0.81, chunk="二"),
-        event("progress", 0.82, metadata={"sources": []}), event("progress", 0.83, chunk="三"),
-    ):  # fmt: skip
+        event("start", 0.75),
+        event("progress", 0.8, chunk="一"),
+        event("progress", 0.81, chunk="二"),
+        event("progress", 0.82, metadata={"sources": []}),
+        event("progress", 0.83, chunk="三"),
+    ):
         await log.tell(one)
     assert await told(store) == [], "nobody waited yet"
     await log.flush()
@@ -52,8 +55,12 @@ async def test_chunks_that_wait_together_are_one_message_and_nothing_else_is_joi
     await log.flush()
     kept = await told(store)
     assert [one["payload"] for one in kept] == [
-        {}, {"chunk": "一二"}, {"metadata": {"sources": []}}, {"chunk": "三"}, {"chunk": "四"},
-    ]  # fmt: skip
+        {},
+        {"chunk": "一二"},
+        {"metadata": {"sources": []}},
+        {"chunk": "三"},
+        {"chunk": "四"},
+    ]
     assert [one["progress"] for one in kept] == [0.75, 0.81, 0.82, 0.83, 0.84]
 
 
@@ -111,15 +118,17 @@ async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store
     await log.flush()
     latest = await store.research_events.latest(TASK)
     word = last_word(TASK, latest, language="zh", code="cancelled", message="x", at=NOON)
-    await store.research.give_up(
-        TASK, status=ResearchStatus.CANCELLED, reason="x", at=NOON, executor="a", told=word
-    )  # fmt: skip
+    await store.research.give_up(TASK, status=ResearchStatus.CANCELLED, reason="x", at=NOON, executor="a", told=word)
     assert await follow(TASK, store=store, on_event=seen.append) is ResearchStatus.CANCELLED
     assert [one.data["payload"]["metadata"]["n"] for one in seen[:-1]] == list(range(700))
     assert seen[-1].data == {
-        "stepId": "report", "stepType": "reporting", "status": "error", "progress": 0.7, "label": "撰写报告",
+        "stepId": "report",
+        "stepType": "reporting",
+        "status": "error",
+        "progress": 0.7,
+        "label": "撰写报告",
         "payload": {"error": {"code": "cancelled", "message": "x"}, "result": None},
-    }  # fmt: skip
+    }
     assert len({one.id for one in seen}) == 701
     with pytest.raises(NotFound):
         await follow("nobody", store=store, on_event=seen.append)

@@ -47,9 +47,15 @@ async def test_a_state_comes_back_as_it_was(notebook: Notebook) -> None:
     await notebook.keep_plan(state)
     paragraph = state.paragraphs[1]
     entry = SearchEntry(
-        query="机器人 补贴", url="https://o.gov/1", title="通知", content="补贴 12.5%。", score=0.7, timestamp=NOON,
-        published_on=dt.date(2026, 1, 5), record="abc",
-    )  # fmt: skip
+        query="机器人 补贴",
+        url="https://o.gov/1",
+        title="通知",
+        content="补贴 12.5%。",
+        score=0.7,
+        timestamp=NOON,
+        published_on=dt.date(2026, 1, 5),
+        record="abc",
+    )
     asked = Round(
         number=0, query_id="p1-q1", search_query="机器人 补贴", search_tool="basic_search_news", is_searched=True
     )

@@ -48,9 +48,17 @@ def page_of(text: str) -> str:
 async def saved_item(store: Store, url: str, evidence: list[str], text: str) -> Item:
     source = await store.sources.add(Source(name="示例部", url=url, created_at=NOON))
     item = Item(
-        source_id=source.id, run_id="run-1", source="示例部", section="通知", url=url, url_key=url_key(url),
-        title="关于补贴的通知", date=dt.date(2026, 1, 5), first_seen=NOON, evidence=evidence,
-    )  # fmt: skip
+        source_id=source.id,
+        run_id="run-1",
+        source="示例部",
+        section="通知",
+        url=url,
+        url_key=url_key(url),
+        title="关于补贴的通知",
+        date=dt.date(2026, 1, 5),
+        first_seen=NOON,
+        evidence=evidence,
+    )
     saved, _ = await store.items.save(item)
     await store.items.update(saved.id or 0, text=text)
     return saved

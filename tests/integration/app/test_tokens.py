@@ -86,14 +86,14 @@ async def test_a_name_is_that_of_one_person_or_one_token(tokens: TokenDesk, peop
     with pytest.raises(Conflict):
         await tokens.make("robot", "reader", by=Maker("anna", Role.READER))
     assert await tokens.make("robot", "editor")
-    assert [one.role for one in await tokens.all()] == [Role.EDITOR]
+    assert [token.role for token in await tokens.all()] == [Role.EDITOR]
 
 
 async def test_a_person_revokes_only_their_own(tokens: TokenDesk) -> None:
     await tokens.make("a", "reader", by=Maker("anna", Role.READER))
     with pytest.raises(NotFound):
         await tokens.revoke("a", of="bert")
-    assert [one.name for one in await tokens.all(of="anna")] == ["a"]
+    assert [token.name for token in await tokens.all(of="anna")] == ["a"]
     assert await tokens.all(of="bert") == []
     assert (await tokens.revoke("a", of="anna")).name == "a"
 

@@ -27,9 +27,11 @@ class Travelled:
 @pytest.fixture
 async def app(tmp_path: Path, sqlite_url: str, site: Any) -> AsyncIterator[App]:
     settings = Settings(
-        data_dir=tmp_path, database_url=sqlite_url, pages={"delay_s": 0, "render": "never", "respect_robots": False},
+        data_dir=tmp_path,
+        database_url=sqlite_url,
+        pages={"delay_s": 0, "render": "never", "respect_robots": False},
         network={"allowed_private_hosts": [site.host]},
-    )  # fmt: skip
+    )
     async with open_app(settings) as opened:
         yield opened
 
@@ -68,7 +70,7 @@ async def test_the_third_waits_for_its_turn_and_closing_ends_them_all(
     await desk.cancel(trials[0].id)
     await state(desk, trials[2].id, "running")
     await desk.close()
-    assert {desk.get(one.id).state for one in trials} == {"cancelled"}
+    assert {desk.get(trial.id).state for trial in trials} == {"cancelled"}
     assert await app.sources.all() == []
 
 

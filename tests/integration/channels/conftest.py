@@ -16,12 +16,19 @@ _EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 @pytest.fixture
 def letter() -> Letter:
     return Letter(
-        id="partners-20260302T000000Z", key="0123456789abcdef0123456789abcdef", message_id="<0123@example.org>",
-        target="partners", kind=DeliveryKind.PLANNED, planned_at=dt.datetime(2026, 3, 2, tzinfo=dt.UTC),
-        subject="官方动态简报 2026-03-02 · 2 条", text="第一条\n第二条\n", html="<p>第一条</p><p>第二条</p>",
+        id="partners-20260302T000000Z",
+        key="0123456789abcdef0123456789abcdef",
+        message_id="<0123@example.org>",
+        target="partners",
+        kind=DeliveryKind.PLANNED,
+        planned_at=dt.datetime(2026, 3, 2, tzinfo=dt.UTC),
+        subject="官方动态简报 2026-03-02 · 2 条",
+        text="第一条\n第二条\n",
+        html="<p>第一条</p><p>第二条</p>",
         digest=Digest(head="官方动态简报", points=["1. 能源法", "2. 公告"], more="另有 {} 条"),
-        payload={"briefing": {"title": "官方动态简报"}}, enclosures=[Enclosure("简报.docx", "application/zip", b"PK")],
-    )  # fmt: skip
+        payload={"briefing": {"title": "官方动态简报"}},
+        enclosures=[Enclosure("简报.docx", "application/zip", b"PK")],
+    )
 
 
 @pytest.fixture

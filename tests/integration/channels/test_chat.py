@@ -35,7 +35,7 @@ class Service:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            length = next(int(one.split(":")[1]) for one in head.lower().split("\r\n") if "content-length" in one)
+            length = next(int(part.split(":")[1]) for part in head.lower().split("\r\n") if "content-length" in part)
             self.asked.append((head.split("\r\n")[0], (await reader.readexactly(length)).decode()))
             answer = f"HTTP/1.1 {self.status}\r\nContent-Length: {len(self.answer)}\r\n\r\n{self.answer}"
             writer.write(answer.encode())
@@ -98,9 +98,14 @@ async def test_a_digest_arrives_by_way_of_the_proxy_and_shows_the_key(
     ],
 )
 async def test_what_the_service_did_not_take_is_not_sent(
-    channel: ChatChannel, service: Service, letter: Letter, status: str, answer: str, may_retry: bool,
+    channel: ChatChannel,
+    service: Service,
+    letter: Letter,
+    status: str,
+    answer: str,
+    may_retry: bool,
     after_s: float | None,
-) -> None:  # fmt: skip
+) -> None:
     service.status, service.answer = status, answer
     with pytest.raises(NotDelivered) as told:
         await channel.send(letter)

@@ -45,7 +45,9 @@ async def test_a_letter_arrives_with_both_texts_its_documents_and_its_own_id(
     plain, html = message.get_body(("plain",)), message.get_body(("html",))
     assert plain.get_content().split() == letter.text.split()
     assert html.get_content().strip() == letter.html
-    assert [(one.get_filename(), one.get_content()) for one in message.iter_attachments()] == [("简报.docx", b"PK")]
+    assert [(attachment.get_filename(), attachment.get_content()) for attachment in message.iter_attachments()] == [
+        ("简报.docx", b"PK")
+    ]
 
 
 async def test_the_headers_are_the_same_at_every_try(open_mailbox: OpenMailbox, letter: Letter) -> None:
@@ -53,7 +55,7 @@ async def test_the_headers_are_the_same_at_every_try(open_mailbox: OpenMailbox, 
     for _ in range(2):
         await channel(mailbox).send(letter)
     first, second = (
-        {name: value for name, value in one.items() if name != "Content-Type"} for one in mailbox.messages()
+        {name: value for name, value in message.items() if name != "Content-Type"} for message in mailbox.messages()
     )
     assert first == second
 
@@ -109,8 +111,8 @@ async def test_who_was_refused_for_now_is_asked_again_and_nobody_else(
     assert (told.value.may_retry, told.value.accepted) == (True, ["partner@example.org"])
     mailbox.refusals = {}
     await channel(mailbox).send(letter, accepted=told.value.accepted)
-    assert [one.rcpt_tos for one in mailbox.envelopes] == [["partner@example.org"], ["clerk@example.org"]]
-    assert {one["Message-ID"] for one in mailbox.messages()} == {letter.message_id}
+    assert [envelope.rcpt_tos for envelope in mailbox.envelopes] == [["partner@example.org"], ["clerk@example.org"]]
+    assert {message["Message-ID"] for message in mailbox.messages()} == {letter.message_id}
 
 
 @pytest.mark.parametrize(("answer", "may_retry"), [("451 busy", True), ("552 too large", False), ("554 spam", False)])

@@ -43,9 +43,13 @@ async def test_the_body_is_signed_and_the_key_is_the_same_at_every_try(
     assert first.headers["x-monitor-signature"] == "sha256=" + hmac.new(b"s3cret", signed, hashlib.sha256).hexdigest()
     told = json.loads(first.body)
     assert {name: told[name] for name in ("id", "key", "kind", "target", "title", "briefing")} == {
-        "id": letter.id, "key": letter.key, "kind": "planned", "target": "partners", "title": letter.subject,
+        "id": letter.id,
+        "key": letter.key,
+        "kind": "planned",
+        "target": "partners",
+        "title": letter.subject,
         "briefing": letter.payload["briefing"],
-    }  # fmt: skip
+    }
     (document,) = told["documents"]
     assert (document["name"], base64.b64decode(document["base64"])) == ("简报.docx", b"PK")
 
@@ -63,9 +67,15 @@ async def test_the_body_is_signed_and_the_key_is_the_same_at_every_try(
     ],
 )
 async def test_an_answer_says_whether_to_come_back_and_when(
-    channel: WebhookChannel, site: Any, letter: Letter, reply: Any, status: int, headers: dict[str, str],
-    may_retry: bool, after_s: float | None,
-) -> None:  # fmt: skip
+    channel: WebhookChannel,
+    site: Any,
+    letter: Letter,
+    reply: Any,
+    status: int,
+    headers: dict[str, str],
+    may_retry: bool,
+    after_s: float | None,
+) -> None:
     site.on(PATH, reply("s3cret t0ken-in-the-path, says the page", status, headers))
     site.on("/elsewhere", "ok")
     with pytest.raises(NotDelivered, match=str(status)) as told:

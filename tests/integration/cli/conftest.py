@@ -46,9 +46,12 @@ class Program:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = {
-            "PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C", "PYTHONPATH": str(_REPOSITORY),
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "LANG": "C",
+            "PYTHONPATH": str(_REPOSITORY),
             "MONITOR_PAGES__DELAY_S": "0",
-        }  # fmt: skip
+        }
 
     async def __call__(self, *words: str, stdin: bytes = b"", **environment: str) -> Said:
         process = await self.start(*words, **environment)
@@ -58,9 +61,16 @@ class Program:
 
     async def start(self, *words: str, **environment: str) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "monitor", *words, cwd=self.folder, env={**self.environment, **environment},
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            sys.executable,
+            "-m",
+            "monitor",
+            *words,
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
 
     async def interrupted(self, process: asyncio.subprocess.Process) -> Said:
         """What it says when a person presses Ctrl-C now."""

@@ -22,9 +22,15 @@ def program(typed: Callable[[list[str]], Any], tmp_path: Path) -> Callable[..., 
         async with Store.open(f"sqlite:///{tmp_path / 'data' / 'monitor.db'}") as store:
             for number, title in enumerate(["分布式光伏发电通知", "储能与光伏"]):
                 item = Item(
-                    source="部", run_id="r", section="s", url=f"https://a{number}.gov/1", url_key="", title=title,
-                    date=dt.date(2020, 1, 1 + number), first_seen=dt.datetime(2020, 1, 2, tzinfo=dt.UTC),
-                )  # fmt: skip
+                    source="部",
+                    run_id="r",
+                    section="s",
+                    url=f"https://a{number}.gov/1",
+                    url_key="",
+                    title=title,
+                    date=dt.date(2020, 1, 1 + number),
+                    first_seen=dt.datetime(2020, 1, 2, tzinfo=dt.UTC),
+                )
                 saved, _ = await store.items.save(item)
                 await store.items.update(saved.id or 0, text="正文。" * 100 + "关于容量电价的规定")
 

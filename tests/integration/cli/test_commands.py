@@ -37,9 +37,10 @@ async def test_from_an_empty_folder_to_a_briefing(monitor: Any, ministry: Any, h
     assert (await here("init")).code == 0
     assert (await here("doctor")).code == 0
     pinned = [
-        f"--section={one['name']}={one['url']}"
-        for one in site.sections(base_url) if one["name"] in ("政策法规", "地方动态")
-    ]  # fmt: skip
+        f"--section={section['name']}={section['url']}"
+        for section in site.sections(base_url)
+        if section["name"] in ("政策法规", "地方动态")
+    ]
     added = await here("sources", "add", f"{base_url}/", "--name", "总署", "--tag", "energy", *pinned, "--json")
     assert added.document["tags"] == ["energy"]
 
@@ -120,8 +121,9 @@ async def test_sources_that_fail_do_not_stop_the_others_and_make_the_exit_code_1
     assert said.code == 1
     assert said.complaint.startswith("refused: No section could be read")
     assert [(one["source"], one["status"]) for one in said.document["runs"]] == [
-        ("refused", "failed"), ("m", "succeeded"),
-    ]  # fmt: skip
+        ("refused", "failed"),
+        ("m", "succeeded"),
+    ]
 
 
 async def test_ctrl_c_ends_a_sweep_as_cancelled_and_still_prints_its_document(

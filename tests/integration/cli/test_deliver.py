@@ -20,9 +20,12 @@ def configured(tmp_path: Path, site: Any, monkeypatch: pytest.MonkeyPatch) -> Ca
         targets = [
             {"name": "hook", "url": url, "secret_env": "SECRET", **hook},
             {
-                "name": "mail", "url": "smtp://u:${PASSWORD}@127.0.0.1:9", "sender": "m@x.org", "to": ["p@x.org"],
+                "name": "mail",
+                "url": "smtp://u:${PASSWORD}@127.0.0.1:9",
+                "sender": "m@x.org",
+                "to": ["p@x.org"],
             },
-        ]  # fmt: skip
+        ]
         hosts = [site.host, "127.0.0.1:9"]
         given = {"deliver": {"targets": targets}, "network": {"allowed_private_hosts": hosts}}
         (tmp_path / "config.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")

@@ -199,8 +199,18 @@ async def test_a_batch_answers_every_line_in_order_whatever_it_holds(monitor: An
     ]
     failed = [answer["error"] and answer["error"]["code"] for answer in answers]
     assert failed == [
-        None, "ParseError", "ParseError", "NotFound", "InvalidUrl", "InvalidUrl", "ParseError", "NotFound",
-        "InvalidUrl", "ParseError", None, "ParseError",
-    ]  # fmt: skip
+        None,
+        "ParseError",
+        "ParseError",
+        "NotFound",
+        "InvalidUrl",
+        "InvalidUrl",
+        "ParseError",
+        "NotFound",
+        "InvalidUrl",
+        "ParseError",
+        None,
+        "ParseError",
+    ]
     assert answers[0]["links"] == [{"text": "x", "url": "https://a.example/x"}]
     assert answers[-2]["fetched_at"] == "2026-02-03T08:00:00Z"

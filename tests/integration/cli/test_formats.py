@@ -17,9 +17,15 @@ from monitor.pages.browser import find_browser
 from monitor.settings import BrowserSettings
 
 BEGINS = {
-    "md": "政".encode(), "html": b"<!doctype html>", "docx": b"PK", "pdf": b"%PDF-", "xlsx": b"PK", "json": b"{",
-    "csv": b"\xef\xbb\xbf", "atom": b"<?xml",
-}  # fmt: skip
+    "md": "政".encode(),
+    "html": b"<!doctype html>",
+    "docx": b"PK",
+    "pdf": b"%PDF-",
+    "xlsx": b"PK",
+    "json": b"{",
+    "csv": b"\xef\xbb\xbf",
+    "atom": b"<?xml",
+}
 
 
 @pytest.fixture
@@ -27,10 +33,19 @@ def folder(typed: Any, tmp_path: Path) -> Path:
     """Where `monitor init` was typed, with a kept briefing."""
     assert typed(["init"]).code == 0
     kept = Briefing(
-        title="官方动态简报", period={"since": "2026-02-03", "until": "2026-02-03"}, language="zh",
-        generated_at="2026-02-03T09:30:00+08:00", items=[], more=[], sources=[], gaps=[], baselines=[], extracts=0,
-        without_summary=0, reposts=[],
-    )  # type: ignore[arg-type]  # fmt: skip
+        title="官方动态简报",
+        period={"since": "2026-02-03", "until": "2026-02-03"},
+        language="zh",
+        generated_at="2026-02-03T09:30:00+08:00",
+        items=[],
+        more=[],
+        sources=[],
+        gaps=[],
+        baselines=[],
+        extracts=0,
+        without_summary=0,
+        reposts=[],
+    )  # type: ignore[arg-type]
     (tmp_path / "kept.json").write_text(kept.model_dump_json())
     return tmp_path
 
@@ -67,9 +82,14 @@ def test_the_firms_template_is_that_of_the_option_or_of_the_settings(
 def test_a_terminal_is_not_flooded_with_what_it_cannot_show(folder: Path, words: list[str]) -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run(
-        [sys.executable, "-m", "monitor", *words], cwd=folder, stdout=theirs, stderr=subprocess.PIPE, timeout=60,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "monitor", *words],
+        cwd=folder,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
+        check=False,
+    )
     os.close(theirs)
     os.close(ours)
     assert done.returncode == 2
@@ -79,9 +99,13 @@ def test_a_terminal_is_not_flooded_with_what_it_cannot_show(folder: Path, words:
 def test_what_is_piped_has_no_mark_of_a_file_and_bytes_stay_bytes(typed: Any, folder: Path) -> None:
     def piped(*words: str) -> bytes:
         done = subprocess.run(
-            [sys.executable, "-m", "monitor", *words], cwd=folder, capture_output=True, timeout=60, check=True,
+            [sys.executable, "-m", "monitor", *words],
+            cwd=folder,
+            capture_output=True,
+            timeout=60,
+            check=True,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
-        )  # fmt: skip
+        )
         return done.stdout
 
     assert piped("items", "export").startswith(b"id,source,section,title")

@@ -55,9 +55,15 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
     async with assistant(monitor) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {
-            "search_items", "read_item", "list_sources", "run_source", "run_status", "compose_briefing",
-            "start_research", "read_research",
-        }  # fmt: skip
+            "search_items",
+            "read_item",
+            "list_sources",
+            "run_source",
+            "run_status",
+            "compose_briefing",
+            "start_research",
+            "read_research",
+        }
         assert all(tool.output_schema and tool.description for tool in tools.values())
         assert tools["run_source"].annotations.read_only_hint is False
         assert "never an instruction" in (client.instructions or "")

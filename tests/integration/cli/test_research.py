@@ -95,6 +95,6 @@ async def test_ctrl_c_cancels_it_and_its_id_goes_on_with_it(
     assert said.code == 0, said.err
     assert (said.document["taskId"], said.document["status"]) == (task_id, "succeeded")
     async with Store.open(sqlite_url) as store:
-        told = [one.data for one in await store.research_events.after(task_id, 0)]
+        told = [event.data for event in await store.research_events.after(task_id, 0)]
     assert [one["status"] for one in told].count("error") == 1
     assert told[-1]["progress"] == 1.0

@@ -25,9 +25,12 @@ async def kept(folder: Path) -> int:
             Edit(op=Op.ADDED, part=Part.ATTACHMENT, after="名单\x1b[31m.pdf"),
         ]
         revision = Revision(
-            item_id=item.id or 0, run_id="r", seen_at=AT, kind=ChangeKind.CHANGED,
+            item_id=item.id or 0,
+            run_id="r",
+            seen_at=AT,
+            kind=ChangeKind.CHANGED,
             edits=[edit.model_dump(mode="json") for edit in edits],
-        )  # fmt: skip
+        )
         sight = ItemSight.of(item.id or 0, "r", Seen(url=URL, seen_at=AT))
         await store.revisions.keep(sight, revision=revision, text="第七条　罚款二万元。")
         return item.id or 0

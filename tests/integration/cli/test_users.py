@@ -69,9 +69,19 @@ async def test_a_password_is_asked_for_without_showing_it(monitor: Any, here: An
     assert (await here("users", "add", "anna")).code == 0
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "monitor", "users", "passwd", "anna", cwd=monitor.folder, env=monitor.environment,
-        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "monitor",
+        "users",
+        "passwd",
+        "anna",
+        cwd=monitor.folder,
+        env=monitor.environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
     try:
         os.close(theirs)
         shown = await asyncio.to_thread(read_until, ours, ": ")

@@ -54,10 +54,17 @@ async def test_a_large_archive_answers_as_looking_into_every_item_would(
 async def searched(app: App, stock: Stock, samples: list[Sample]) -> None:
     chance = random.Random(1)  # noqa: S311
     queries = [
-        stock.chinese[0], stock.chinese[300], stock.english[1], stock.english[400], samples[9].text[-3:-1],
-        str(ITEMS // 2), stock.phrase(chance, is_english=False), f'"{stock.phrase(chance, is_english=True)}"',
-        f"{stock.chinese[3]} {stock.chinese[200]}", "nowhere",
-    ]  # fmt: skip
+        stock.chinese[0],
+        stock.chinese[300],
+        stock.english[1],
+        stock.english[400],
+        samples[9].text[-3:-1],
+        str(ITEMS // 2),
+        stock.phrase(chance, is_english=False),
+        f'"{stock.phrase(chance, is_english=True)}"',
+        f"{stock.chinese[3]} {stock.chinese[200]}",
+        "nowhere",
+    ]
     for text in queries:
         await compared(app, samples, text, limit=None)
         await compared(app, samples, text, limit=50)
@@ -97,9 +104,11 @@ async def compared(
     query, wanted = TextQuery.parse(text), ItemFilter.model_validate(narrowing)
     after = wanted.after or (dt.date.max, 0)
     there = [
-        one.number + 1
-        for one in samples
-        if meant(one) and (one.day, one.number + 1) < after and all(holds(one, clause) for clause in query.clauses)
+        sample.number + 1
+        for sample in samples
+        if meant(sample)
+        and (sample.day, sample.number + 1) < after
+        and all(holds(sample, clause) for clause in query.clauses)
     ]
     found = await app.store.fulltext.find(query, Scope(items=wanted), limit=limit)
     assert [match.item.id for match in found] == there[:limit], (text, narrowing)

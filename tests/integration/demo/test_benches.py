@@ -52,7 +52,7 @@ def test_all_tools_read_the_same_pages_and_the_corpus_scores_them(corpus: Path) 
     ours, *peers = bench_extract.measure(corpus, on_step=heard.append)
     assert (ours.name, ours.pages, ours.failed, ours.figures) == ("monitor", 2, 0, {"list_f1": 10.0, "text_f1": 1.0})
     assert ours.ms_a_page is not None
-    by_name = {one.name: one for one in peers}
+    by_name = {peer.name: peer for peer in peers}
     assert list(by_name) == heard[1:] == ["trafilatura", "htmldate", "gerapy-auto-extractor"]
     # What a tool does not claim to see is not held against it.
     assert (by_name["trafilatura"].pages, by_name["trafilatura"].figures) == (1, {"text_f1": 1.0})
@@ -100,7 +100,7 @@ def test_drawing_a_thousand_pages_leaves_little_behind(figures: Any) -> None:
     ("kind", "way", "least"), [("static", "ours: fetch + lexbor", 0.6), ("rendered", "ours: drawn", 0.85)]
 )
 def test_pages_come_nearly_as_fast_as_from_the_bare_libraries(figures: Any, kind: str, way: str, least: float) -> None:
-    ratios = {one["at_once"]: one["ratio"] for one in figures[kind] if one["way"] == way}
+    ratios = {figure["at_once"]: figure["ratio"] for figure in figures[kind] if figure["way"] == way}
     assert set(ratios) == {1, 2, 4, 8}
     assert min(ratios.values()) >= least, ratios
 
@@ -120,6 +120,6 @@ def test_a_page_follows_fifty_events_a_second() -> None:
 def test_paragraphs_at_once_are_researched_twice_as_fast() -> None:
     command = [sys.executable, "-m", "monitor", "bench", "research", "--json"]
     figures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["figures"]
-    assert [one["at_once"] for one in figures["runs"]] == [3, 1]
+    assert [figure["at_once"] for figure in figures["runs"]] == [3, 1]
     assert {one["paragraphs"] for one in figures["runs"]} == {5}
     assert figures["speedup"] >= 2.0, figures

@@ -48,7 +48,7 @@ async def test_the_search_finds_pages_by_their_words(app: App, world: ResearchWo
 async def test_the_search_keeps_to_a_range_of_days(app: App) -> None:
     query: dict[str, Any] = {"query": "储能", "time_range": {"start": "2026-11-01", "end": "2026-11-30"}}
     found = await app.searching.search(query)
-    assert {str(one.published_at)[:7] for one in found.items} == {"2026-11"}
+    assert {str(item.published_at)[:7] for item in found.items} == {"2026-11"}
 
 
 async def test_pages_are_reached_by_names_that_only_this_web_knows(world: ResearchWorld) -> None:

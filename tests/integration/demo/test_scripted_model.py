@@ -65,7 +65,7 @@ def list_page(number: int, count: int, *, date: dt.date = UNTIL, known: int = 0,
         next_page=f"{SITE}/zcfg/{number + 1}.html" if has_next else None,
         fetched_at=dt.datetime(2026, 11, 21, tzinfo=dt.UTC),
     )
-    return page_text(page, known=[one.url for one in candidates[:known]])
+    return page_text(page, known=[candidate.url for candidate in candidates[:known]])
 
 
 def navigation() -> list[Message]:
@@ -76,17 +76,30 @@ def navigation() -> list[Message]:
 
 def section(language: str = "zh") -> list[dict[str, Any]]:
     system, user = section_messages(
-        section="政策法规", url=f"{SITE}/zcfg/1.html", since=SINCE, until=UNTIL, max_items=20, rules="", known=[],
+        section="政策法规",
+        url=f"{SITE}/zcfg/1.html",
+        since=SINCE,
+        until=UNTIL,
+        max_items=20,
+        rules="",
+        known=[],
         language=language,
-    )  # fmt: skip
+    )
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 def site() -> list[dict[str, Any]]:
     system, user = general_messages(
-        name="国家绿色能源总署", url=f"{SITE}/", focus=[], since=SINCE, until=UNTIL, max_items=20, rules="", known=[],
+        name="国家绿色能源总署",
+        url=f"{SITE}/",
+        focus=[],
+        since=SINCE,
+        until=UNTIL,
+        max_items=20,
+        rules="",
+        known=[],
         language="zh",
-    )  # fmt: skip
+    )
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
@@ -161,8 +174,11 @@ async def test_a_good_model_saves_what_is_new_in_range_and_turns_pages_while_the
     assert [name for name, _ in calls] == ["browse_page", "save_results_batch", "browse_page", "finish"]
     assert len(saved(calls)) == 17
     assert saved(calls)[0] == {
-        "title": "关于第1批3号项目的通知", "url": f"{SITE}/zcfg/1-3.html", "date": "2026-11-21", "type": "通知",
-    }  # fmt: skip
+        "title": "关于第1批3号项目的通知",
+        "url": f"{SITE}/zcfg/1-3.html",
+        "date": "2026-11-21",
+        "type": "通知",
+    }
 
 
 async def test_a_good_model_asks_for_candidates_that_were_cut() -> None:
@@ -184,8 +200,12 @@ async def test_a_good_model_goes_through_a_whole_site() -> None:
     async with model.serve() as url:
         calls = await crawl(model, url, pages, site(), ALL_TOOLS)
     assert [arguments["url"].removeprefix(SITE) for name, arguments in calls if name == "browse_page"] == [
-        "/", "/zcfg/index.html", "/tzgg/list.html", "/xw/index.shtml", "/tlxf/2026/",
-    ]  # fmt: skip
+        "/",
+        "/zcfg/index.html",
+        "/tzgg/list.html",
+        "/xw/index.shtml",
+        "/tlxf/2026/",
+    ]
     assert len(saved(calls)) == 9
     assert calls[-1][0] == "finish"
 
@@ -235,7 +255,7 @@ async def test_malformed_answers_are_no_json_and_change_from_call_to_call() -> N
             json.loads(text)
     assert texts[0] != texts[1]
     assert len(parse_array(texts[0], of=dict) or []) == 4
-    assert sum(not _is_json(one) for one in calls) == 4
+    assert sum(not _is_json(call) for call in calls) == 4
 
 
 def _is_json(text: str) -> bool:
@@ -346,9 +366,16 @@ async def test_it_stops_while_a_call_is_under_way() -> None:
 
 async def test_it_runs_as_a_program() -> None:
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "monitor.demo.scripted_model", "--mode", "lazy", "--port", "0",
-        stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[3],
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "monitor.demo.scripted_model",
+        "--mode",
+        "lazy",
+        "--port",
+        "0",
+        stdout=asyncio.subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+    )
     try:
         assert program.stdout is not None
         line = (await program.stdout.readline()).decode()

@@ -70,7 +70,7 @@ async def streamed(url: str, task: Task, pieces: list[str]) -> Any:
         options: Any = {"stream": True, "stream_options": {"include_usage": True}}
         async for chunk in await client.chat.completions.create(model="scripted", messages=messages, **options):
             usage = chunk.usage or usage
-            pieces += [one.delta.content for one in chunk.choices if one.delta.content]
+            pieces += [choice.delta.content for choice in chunk.choices if choice.delta.content]
     return usage
 
 
@@ -85,7 +85,7 @@ def test_a_fence_inside_a_line_is_no_fence() -> None:
 
 
 async def test_a_good_plan_has_as_many_paragraphs_as_are_asked_for() -> None:
-    titles = [one["title"] for one in json.loads(await text_of("good", Task.STRUCTURE))]
+    titles = [load["title"] for load in json.loads(await text_of("good", Task.STRUCTURE))]
     assert titles == ["新型储能发展现状", "新型储能政策与规则", "新型储能市场与投资"]
 
 
@@ -96,7 +96,7 @@ async def test_searches_choose_the_tools_they_are_given_one_after_another() -> N
             json.loads((await ask(url, task)).choices[0].message.content)
             for task in (Task.FIRST_SEARCH, Task.REFLECTION, Task.FIRST_SEARCH)
         ]
-    tools = [one["search_tool"] for one in answers]
+    tools = [answer["search_tool"] for answer in answers]
     assert tools == ["search_images_for_news", "search_news_by_date", "search_images_for_news"]
     assert (answers[1]["start_date"], answers[1]["end_date"]) == ("2026-01-01", "2026-12-31")
     assert "start_date" not in answers[0]
@@ -148,15 +148,20 @@ async def test_a_truncated_answer_is_the_beginning_of_a_good_one(task: Task) -> 
 @pytest.mark.parametrize(
     ("task", "invented"),
     [
-        (Task.STRUCTURE, "invented.example"), (Task.FIRST_SEARCH, "site:"), (Task.FIRST_SUMMARY, "[99]"),
-        (Task.REFLECTION_SUMMARY, "〔2031〕99号"), (Task.BLUEPRINT, "87.3"), (Task.REPORT, "## 87.3%"),
-        (Task.REPORT, "(https://www.invented.example"), (Task.REWRITE, "98765亿元"),
+        (Task.STRUCTURE, "invented.example"),
+        (Task.FIRST_SEARCH, "site:"),
+        (Task.FIRST_SUMMARY, "[99]"),
+        (Task.REFLECTION_SUMMARY, "〔2031〕99号"),
+        (Task.BLUEPRINT, "87.3"),
+        (Task.REPORT, "## 87.3%"),
+        (Task.REPORT, "(https://www.invented.example"),
+        (Task.REWRITE, "98765亿元"),
     ],
-)  # fmt: skip
+)
 async def test_a_hallucinating_model_mixes_inventions_into_every_answer(task: Task, invented: str) -> None:
     async with ScriptedModel("hallucinating").serve() as url:
         texts = [(await ask(url, task)).choices[0].message.content for _ in range(2)]
-    assert any(invented in one for one in texts), texts
+    assert any(invented in text for text in texts), texts
 
 
 async def test_an_obedient_model_does_what_a_result_tells_it() -> None:

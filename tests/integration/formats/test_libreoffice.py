@@ -27,9 +27,17 @@ async def converted(content: bytes, name: str, folder: Path) -> str:
     given = folder / name
     given.write_bytes(content)
     process = await asyncio.create_subprocess_exec(
-        "soffice", f"-env:UserInstallation=file://{folder}/profile", "--headless", "--convert-to", "pdf",
-        "--outdir", str(folder), str(given), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+        "soffice",
+        f"-env:UserInstallation=file://{folder}/profile",
+        "--headless",
+        "--convert-to",
+        "pdf",
+        "--outdir",
+        str(folder),
+        str(given),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
     async with asyncio.timeout(PATIENCE_S):
         _, complaint = await process.communicate()
     assert process.returncode == 0
@@ -44,12 +52,15 @@ async def test_libreoffice_opens_a_word_file_with_its_contents_and_numbers(tmp_p
         for number, title in enumerate(["关于储能的通知", *HOSTILE], start=1)
     ]
     document = Document(
-        title="官方动态简报", contents="目录",
+        title="官方动态简报",
+        contents="目录",
         blocks=[
-            Paragraph(spans=[Span(text="有来源未能读取。")], tone="warning"), Heading(text="政策法规"),
-            Entries(entries=entries), Table(header=["来源", "新条目"], rows=[["能源局", "51"]]),
+            Paragraph(spans=[Span(text="有来源未能读取。")], tone="warning"),
+            Heading(text="政策法规"),
+            Entries(entries=entries),
+            Table(header=["来源", "新条目"], rows=[["能源局", "51"]]),
         ],
-    )  # fmt: skip
+    )
     text = await converted(docx(document), "briefing.docx", tmp_path)
     assert text.count("关于储能的通知") == 3, "in the contents, as a heading, in the text"
     assert all(words in text for words in ("官方动态简报", "目录", "=cmd|", "<script>", "能源局"))

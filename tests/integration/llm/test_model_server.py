@@ -71,8 +71,13 @@ async def test_an_answer_comes_with_its_row_in_the_ledger() -> None:
     assert "1200万千瓦" in answer.text
     row = rows[0]
     assert (row.run_id, row.phase, row.place, row.model, row.outcome, row.at) == (
-        "run-1", Phase.SUMMARISE, "item 4", "m", "ok", NOON,
-    )  # fmt: skip
+        "run-1",
+        Phase.SUMMARISE,
+        "item 4",
+        "m",
+        "ok",
+        NOON,
+    )
     assert row.context_chars == sum(len(message.content) for message in QUESTION)
     assert row.prompt_tokens > 0
     assert row.latency_ms >= 0

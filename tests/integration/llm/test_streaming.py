@@ -217,8 +217,10 @@ async def test_what_a_server_refuses_is_left_out_one_by_one() -> None:
     async with asked(server) as (model, _):
         assert (await told(model))[1] == ["好"]
     assert [{"stream_options", "temperature"} & request.keys() for request in server.requests] == [
-        {"stream_options", "temperature"}, {"temperature"}, set(),
-    ]  # fmt: skip
+        {"stream_options", "temperature"},
+        {"temperature"},
+        set(),
+    ]
 
 
 async def test_a_server_that_ignores_the_wish_for_a_stream_is_heard_too() -> None:
@@ -259,9 +261,10 @@ async def test_a_piece_of_work_has_its_own_model_and_sampling() -> None:
             run = shared.for_run("r", record=record, clock=FixedClock(), settings=settings)
             await run.complete(QUESTION, phase=Phase.REPORT)
         await shared.close()
-    assert [(one["model"], one["temperature"], one["top_p"]) for one in server.requests] == [
-        ("big", 0.9, 0.5), ("m", 0.3, 0.85),
-    ]  # fmt: skip
+    assert [(request["model"], request["temperature"], request["top_p"]) for request in server.requests] == [
+        ("big", 0.9, 0.5),
+        ("m", 0.3, 0.85),
+    ]
     assert [row.model for row in rows] == ["big", "m"]
 
 

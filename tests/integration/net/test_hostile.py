@@ -46,9 +46,14 @@ NO_URL = {Code.INVALID_URL, Code.FORBIDDEN, Code.NETWORK}
 async def page_in(response: Response) -> Page:
     """The page that a run reads in an answer."""
     sighting = Sighting(
-        url=response.final_url, way=Way.HTTP, at=NOON, final_url=response.final_url, status=response.status,
-        headers=response.headers, body=response.body,
-    )  # fmt: skip
+        url=response.final_url,
+        way=Way.HTTP,
+        at=NOON,
+        final_url=response.final_url,
+        status=response.status,
+        headers=response.headers,
+        body=response.body,
+    )
     return (await read(sighting)).page
 
 

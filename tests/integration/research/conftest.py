@@ -65,7 +65,7 @@ class Lab:
 
     def page(self, path: str, title: str, *sentences: str, day: str = "2026-11-20") -> str:
         """Serve a page and let the search find it."""
-        paragraphs = "".join(f"<p>{one}</p>" for one in sentences)
+        paragraphs = "".join(f"<p>{sentence}</p>" for sentence in sentences)
         head = f"<html><head><title>{title}</title><meta name='PubDate' content='{day}'></head>"
         url = self.site.on(path, f"{head}<body><h1>{title}</h1><div class='article'>{paragraphs}</div></body></html>")
         self.results.append({"title": title, "url": url, "content": sentences[0][:80], "published_date": day})
@@ -82,28 +82,40 @@ class Lab:
     async def parts(self, **given: Any) -> ResearchParts:
         """The parts of a research; each call makes them anew, over the same folder and the same site."""
         settings = Settings(
-            data_dir=self.folder, network={"allowed_private_hosts": self.network.allowed_private_hosts},
+            data_dir=self.folder,
+            network={"allowed_private_hosts": self.network.allowed_private_hosts},
             pages={"delay_s": 0, "render": "never", "respect_robots": False},
             search={"cache_s": 0, "backend": "tavily", "backends": {"tavily": {"base_url": self.site.url("")}}},
             research=given.pop("limits", {}),
-        )  # fmt: skip
+        )
         archive = ArchiveSearch(fulltext=self.store.fulltext, weigh=lambda relevance, *_: relevance)
         backends = Backends(
-            settings=settings, searches=self.store.searches, archive=archive, clock=self.clock,
+            settings=settings,
+            searches=self.store.searches,
+            archive=archive,
+            clock=self.clock,
             new_client=lambda: HttpClient(network=settings.network),
-        )  # fmt: skip
+        )
         self.stack.push_async_callback(backends.close)
         loader = Loader.from_settings(
             pages=settings.pages, network=settings.network, clock=self.clock, cache_folder=None
-        )  # fmt: skip
+        )
         self.stack.push_async_callback(loader.close)
         parts = {
-            "task_id": "t1", "query": QUESTION, "language": "zh", "model": await self._model(),
-            "search": backends.over(["tavily"]), "pages": loader.for_run(self.sightings),
-            "notebook": FileNotebook(self.folder / "notebook"), "bundles": BundleFolder(self.folder / "bundles"),
-            "scoring": Scoring(settings.search.weights, settings.retrieval), "clock": self.clock,
-            "limits": settings.research, "config": SearchConfig(), "kept_text": self.sightings.text,
-        }  # fmt: skip
+            "task_id": "t1",
+            "query": QUESTION,
+            "language": "zh",
+            "model": await self._model(),
+            "search": backends.over(["tavily"]),
+            "pages": loader.for_run(self.sightings),
+            "notebook": FileNotebook(self.folder / "notebook"),
+            "bundles": BundleFolder(self.folder / "bundles"),
+            "scoring": Scoring(settings.search.weights, settings.retrieval),
+            "clock": self.clock,
+            "limits": settings.research,
+            "config": SearchConfig(),
+            "kept_text": self.sightings.text,
+        }
         return ResearchParts(**{**parts, **given})
 
     async def _model(self) -> Any:
@@ -152,21 +164,24 @@ async def lab(
 def storage(lab: Lab) -> Lab:
     """Four pages on energy storage, one of which is gone."""
     lab.page(
-        "/news/a", "新型储能装机再创新高",
+        "/news/a",
+        "新型储能装机再创新高",
         "国家能源局11月18日发布数据，截至2026年9月底，全国新型储能装机规模达到1.2亿千瓦，同比增长45%。",
         "其中锂离子电池储能占比为92.5%，压缩空气储能发展较快。",
         "业内人士认为，储能的商业模式仍在探索之中，需要完善价格机制。",
-    )  # fmt: skip
+    )
     lab.page(
-        "/policy/b", "关于促进新型储能并网和调度运用的通知",
+        "/policy/b",
+        "关于促进新型储能并网和调度运用的通知",
         "《关于促进新型储能并网和调度运用的通知》（发改能源〔2026〕118号）自2026年7月1日起施行。",
         "通知要求电网企业优化调度，对新型储能的现状与政策衔接作出安排，年度等效利用小时数不低于1000小时。",
-    )  # fmt: skip
+    )
     lab.page(
-        "/study/c", "储能产业研究",
+        "/study/c",
+        "储能产业研究",
         "研究显示，2026年前三季度新型储能项目投资达到860亿元，比上年同期增加三成。",
         "储能对电力系统的影响主要体现在调峰和备用两个方面。",
-    )  # fmt: skip
+    )
     lab.results.append(
         {"title": "没有了的页面", "url": lab.site.url("/gone"), "content": "储能趋势", "published_date": ""}
     )
@@ -183,7 +198,8 @@ def planned() -> Callable[..., Any]:
 
         state = State.begun(parts.query, at=parts.clock.now())
         state.plan(
-            "新型储能", [PlanParagraph(title=one, content=f"{one}：新型储能装机和政策的数据与文件。") for one in titles]
+            "新型储能",
+            [PlanParagraph(title=title, content=f"{title}：新型储能装机和政策的数据与文件。") for title in titles],
         )
         await parts.notebook.keep_plan(state)
         return state

@@ -50,10 +50,10 @@ async def test_there_is_a_blueprint_that_rests_on_the_notes_whatever_the_model_d
         assert driver.evidence_refs
         assert set(driver.evidence_refs) <= set(range(len(NOTES)))
         assert not missing_from(driver.description, [*quotes, parts.query])
-    assert all({one.from_, one.to} <= set(names) for one in blueprint.relationships)
-    assert all(not missing_from(f"{one.estimate:.12g}{one.unit}", quotes) for one in blueprint.metrics)
+    assert all({relationship.from_, relationship.to} <= set(names) for relationship in blueprint.relationships)
+    assert all(not missing_from(f"{metric.estimate:.12g}{metric.unit}", quotes) for metric in blueprint.metrics)
     for scenario in blueprint.scenarios:
-        assert not any(missing_from(one, quotes) for one in [*scenario.assumptions, *scenario.outcomes])
+        assert not any(missing_from(assumption, quotes) for assumption in [*scenario.assumptions, *scenario.outcomes])
     # What is cut off before its first driver is complete is none.
     is_by_rule = mode in ("truncated", "empty", "http_500", None)
     assert output.metadata.is_fallback == blueprint.metadata.is_fallback == is_by_rule == bool(telling.told)

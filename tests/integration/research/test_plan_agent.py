@@ -23,7 +23,9 @@ async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, m
     plan = output.content
     assert 1 <= len(plan.metadata.paragraphs) <= parts.limits.max_paragraphs
     assert "".join(pieces).strip() == plan.content
-    assert all(one.title in plan.content and one.content in plan.content for one in plan.metadata.paragraphs)
+    assert all(
+        paragraph.title in plan.content and paragraph.content in plan.content for paragraph in plan.metadata.paragraphs
+    )
     assert plan.metadata.report_title == "2026年新型储能的发展如何"
     assert "http" not in json.dumps([plan.content, *(one.wire() for one in plan.metadata.paragraphs)])
     is_by_rule = mode in ("empty", "http_500")
@@ -40,4 +42,4 @@ async def test_the_plan_has_no_more_paragraphs_than_set(lab: Any) -> None:
     assert not plan.metadata.is_fallback
     english = await lab.parts(query="How is energy storage developing in 2026?", language="en")
     plan = (await PlanAgent(english, untold).run(english.query, {}, english.options)).content
-    assert all(one.title.isascii() for one in plan.metadata.paragraphs)
+    assert all(paragraph.title.isascii() for paragraph in plan.metadata.paragraphs)

@@ -26,12 +26,15 @@ async def reported(lab: Any, **given: Any) -> tuple[AgentOutput[ResearchReport],
     state.report_title = "新型储能怎么样"
     for order, (title, text) in enumerate(PAGES.items()):
         entry = SearchEntry(
-            query=title, url=f"https://a{order}.example/p", title=f"{title}的网页", content=text, score=0.8,
-            timestamp=lab.clock.now(), record=str(order),
-        )  # fmt: skip
-        research = ParagraphResearch(
-            search_history=[entry], latest_summary=f"{text[:-1]}[1]。", is_completed=True
-        )  # fmt: skip
+            query=title,
+            url=f"https://a{order}.example/p",
+            title=f"{title}的网页",
+            content=text,
+            score=0.8,
+            timestamp=lab.clock.now(),
+            record=str(order),
+        )
+        research = ParagraphResearch(search_history=[entry], latest_summary=f"{text[:-1]}[1]。", is_completed=True)
         state.paragraphs.append(Paragraph(title=title, content=title, order=order, research=research))
     await parts.notebook.keep_plan(state)
     findings = notes_of(state.paragraphs)
@@ -62,7 +65,9 @@ async def test_whatever_the_model_does_the_report_has_every_paragraph_and_nothin
     assert "".join(pieces) == report.markdown
     for text in PAGES.values():
         assert text[:-1] in report.markdown
-    assert [one.url for one in report.sources] == [found.notes[one.note_index].source_url for one in report.sources]
+    assert [source.url for source in report.sources] == [
+        found.notes[one.note_index].source_url for one in report.sources
+    ]
     assert sorted(one.note_index for one in report.sources) == [0, 1, 2]
     body = report.markdown.partition("## 来源")[0]
     sentences = [one for one in re.findall(r"[^。\n]+。", body) if not one.startswith(("#", ">", "|"))]
@@ -89,7 +94,7 @@ async def test_the_answer_is_streamed_and_sources_are_named_on_the_way(lab: Any)
     assert output.content.metadata.streamed is True
     assert len(pieces) > 30
     sources = [payload["metadata"]["sources"][0] for _, payload in told]
-    assert [(one["number"], one["noteIndex"]) for one in sources] == [(1, 0), (2, 1), (3, 2)]
+    assert [(source["number"], source["noteIndex"]) for source in sources] == [(1, 0), (2, 1), (3, 2)]
     assert sources[0]["url"] == found.notes[0].source_url
 
 

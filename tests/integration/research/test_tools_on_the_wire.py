@@ -11,19 +11,25 @@ from monitor.research.parts import untold
 from monitor.research.tools import TOOLS
 
 PLAIN = {
-    "search_depth": "basic", "include_answer": False, "include_images": False, "include_image_descriptions": False,
+    "search_depth": "basic",
+    "include_answer": False,
+    "include_images": False,
+    "include_image_descriptions": False,
     "include_raw_content": False,
-}  # fmt: skip
+}
 ON_THE_WIRE: dict[str, dict[str, Any]] = {
     "basic_search_news": {**PLAIN, "max_results": 7},
     "deep_search_news": {**PLAIN, "max_results": 20, "search_depth": "advanced", "include_answer": True},
     "search_news_last_24_hours": {**PLAIN, "max_results": 10, "time_range": "day"},
     "search_news_last_week": {**PLAIN, "max_results": 10, "time_range": "week"},
     "search_images_for_news": {
-        **PLAIN, "max_results": 5, "include_images": True, "include_image_descriptions": True,
+        **PLAIN,
+        "max_results": 5,
+        "include_images": True,
+        "include_image_descriptions": True,
     },
     "search_news_by_date": {**PLAIN, "max_results": 15, "start_date": "2026-01-01", "end_date": "2026-12-31"},
-}  # fmt: skip
+}
 
 
 def test_every_tool_is_met_here() -> None:
@@ -52,7 +58,7 @@ async def test_the_wishes_for_the_search_are_seen_on_the_wire(storage: Any, plan
     storage.model = ScriptedModel(tools=["deep_search_news"])
     parts = await storage.parts(config=SearchConfig(max_results=4), limits={"max_reflections": 0})
     await SearchAgent(parts, untold).paragraph(await planned(parts, "储能现状"), 0)
-    assert [one["max_results"] for one in storage.searches] == [4]
+    assert [search["max_results"] for search in storage.searches] == [4]
 
 
 async def test_a_page_that_orders_another_tool_is_not_obeyed(storage: Any, planned: Any) -> None:

@@ -17,10 +17,18 @@ BundleOf = Callable[..., SearchResultBundle]
 
 def make_item(rank: int, source_id: str, score: float, status: ItemStatus = ItemStatus.OK) -> SearchResultItem:
     return SearchResultItem(
-        source_id=source_id, rank=rank, url=f"https://example.org/{source_id}", title=f"标题 {source_id}",
-        captured_at=AT, score_relevance=score, score_freshness=score, score_authority=score, score_final=score,
-        status=status, error_code="Timeout" if status is ItemStatus.FAILED else None,
-    )  # fmt: skip
+        source_id=source_id,
+        rank=rank,
+        url=f"https://example.org/{source_id}",
+        title=f"标题 {source_id}",
+        captured_at=AT,
+        score_relevance=score,
+        score_freshness=score,
+        score_authority=score,
+        score_final=score,
+        status=status,
+        error_code="Timeout" if status is ItemStatus.FAILED else None,
+    )
 
 
 def make_bundle(
@@ -29,11 +37,17 @@ def make_bundle(
     *,
     task_id: str = TASK,
 ) -> SearchResultBundle:
-    items = [make_item(rank, *one) for rank, one in enumerate(results, start=1)]
+    items = [make_item(rank, *result) for rank, result in enumerate(results, start=1)]
     return SearchResultBundle(
-        task_id=task_id, query_id=query_id, query_text="光伏 补贴", query_intent="policy", provider="archive",
-        executed_at=AT, results=items, stats=stats_of(items, removed=0),
-    )  # fmt: skip
+        task_id=task_id,
+        query_id=query_id,
+        query_text="光伏 补贴",
+        query_intent="policy",
+        provider="archive",
+        executed_at=AT,
+        results=items,
+        stats=stats_of(items, removed=0),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -78,8 +78,21 @@ def test_two_names_never_share_a_file(names: list[str]) -> None:
 def test_numbers_in_names_are_in_their_order() -> None:
     names = ["q10", "q2", "q1", "q", "p9", "q02", "q2a", "q2-10", "q2-9", "10", "9", "q" + "9" * 5000, "查2", "查10"]
     assert sorted(names, key=natural_key) == [
-        "9", "10", "p9", "q", "q1", "q02", "q2", "q2-9", "q2-10", "q2a", "q10", "q" + "9" * 5000, "查2", "查10",
-    ]  # fmt: skip
+        "9",
+        "10",
+        "p9",
+        "q",
+        "q1",
+        "q02",
+        "q2",
+        "q2-9",
+        "q2-10",
+        "q2a",
+        "q10",
+        "q" + "9" * 5000,
+        "查2",
+        "查10",
+    ]
 
 
 @given(st.text(alphabet="q0123é٣²-", max_size=8), st.text(alphabet="q0123é٣²-", max_size=8))
@@ -167,6 +180,8 @@ def test_tasks_of_which_nothing_is_new_are_let_go_of(tmp_path, folder, bundle_of
             os.utime(path, (at, at))
     assert folder.remove_before(now - dt.timedelta(days=8)) == 2
     assert {task_id: list(folder.present(task_id)) for task_id in ("old", "read lately", "searched lately")} == {
-        "old": [], "read lately": ["q1"], "searched lately": ["q1"],
-    }  # fmt: skip
+        "old": [],
+        "read lately": ["q1"],
+        "searched lately": ["q1"],
+    }
     assert len(list((tmp_path / "bundles").iterdir())) == 2

@@ -141,9 +141,12 @@ def test_the_cursor_is_the_protocols(folder, bundle_of, tmp_path) -> None:
         take(reader)
     assert cursor_file(tmp_path) == {
         "$schema": "urn:monitor:search-read-cursor:1",
-        "task_id": TASK, "last_query_id": "q2", "last_source_id": "b", "consumed_count": 2,
+        "task_id": TASK,
+        "last_query_id": "q2",
+        "last_source_id": "b",
+        "consumed_count": 2,
         "updated_at": "2026-11-21T08:00:00Z",
-    }  # fmt: skip
+    }
 
 
 def test_a_bundle_that_comes_late_is_read_after_all_that_is_in_order_and_reported(folder, bundle_of) -> None:
@@ -295,7 +298,7 @@ def remaining_by_plain_json(root: Path, cursor: dict[str, Any] | None) -> list[H
         bundle = json.loads(path.read_text(encoding="utf-8"))
         results = [one for one in bundle["results"] if one["status"] == "ok"]
         results.sort(key=lambda one: one["score_final"], reverse=True)
-        order += [(bundle["query_id"], one["source_id"]) for one in results]
+        order += [(bundle["query_id"], result["source_id"]) for result in results]
     place = order.index((cursor["last_query_id"], cursor["last_source_id"])) + 1 if cursor else 0
     seen = {source for _, source in order[:place]}
     return [order[at] for at in range(place, len(order)) if order[at][1] not in seen | {s for _, s in order[place:at]}]

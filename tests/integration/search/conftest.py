@@ -51,16 +51,21 @@ class Searching:
         self.settings.setdefault("backends", {})[name] = {"base_url": f"{parts.scheme}://{parts.netloc}", **settings}
 
     def open(self, network: dict[str, Any] | None = None) -> Backends:
-        hosts = [urlsplit(one["base_url"]).netloc for one in self.settings.get("backends", {}).values()]
+        hosts = [urlsplit(setting["base_url"]).netloc for setting in self.settings.get("backends", {}).values()]
         settings = Settings(
-            data_dir=self.folder, search={"cache_s": 0, **self.settings}, pages={"delay_s": 0},
+            data_dir=self.folder,
+            search={"cache_s": 0, **self.settings},
+            pages={"delay_s": 0},
             network={"allowed_private_hosts": hosts, "timeout_s": 10, **(network or {})},
-        )  # fmt: skip
+        )
         archive = ArchiveSearch(fulltext=self.store.fulltext, weigh=lambda relevance, *_: relevance)
         backends = Backends(
-            settings=settings, searches=self.store.searches, archive=archive, clock=self.clock,
+            settings=settings,
+            searches=self.store.searches,
+            archive=archive,
+            clock=self.clock,
             new_client=lambda: HttpClient(network=settings.network, sleep=at_once),
-        )  # fmt: skip
+        )
         self.opened.append(backends)
         return backends
 
@@ -71,9 +76,16 @@ class Searching:
         """Put results into the archive as items."""
         for number, one in reversed(list(enumerate(results))):
             item = Item(
-                run_id="r", source="s", section="s", url=one.url, url_key=str(number), title=one.title,
-                summary=one.snippet, date=one.day, first_seen=NOW - dt.timedelta(minutes=number),
-            )  # fmt: skip
+                run_id="r",
+                source="s",
+                section="s",
+                url=one.url,
+                url_key=str(number),
+                title=one.title,
+                summary=one.snippet,
+                date=one.day,
+                first_seen=NOW - dt.timedelta(minutes=number),
+            )
             await self.store.items.save(item)
 
 

@@ -44,9 +44,16 @@ def backend(store: Store, clock: Clock) -> ArchiveBackend:
 
 async def keep(store: Store, title: str, text: str, *, path: str, date: dt.date | None, host: str = "a.gov") -> int:
     item = Item(
-        source_id=1, source="s", run_id="r", section="s", url=f"https://{host}/{path}", url_key="", title=title,
-        date=date, first_seen=FIRST_SEEN,
-    )  # fmt: skip
+        source_id=1,
+        source="s",
+        run_id="r",
+        section="s",
+        url=f"https://{host}/{path}",
+        url_key="",
+        title=title,
+        date=date,
+        first_seen=FIRST_SEEN,
+    )
     saved, _ = await store.items.save(item)
     await store.items.update(saved.id or 0, text=text)
     return saved.id or 0

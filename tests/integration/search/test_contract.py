@@ -110,11 +110,11 @@ async def test_arguments_that_break_the_contract_ask_nobody(searching: Any, site
     tool = SearchTool(searching.open().over(["ddg_html"]))
     refused = await tool.call("web.search", arguments)
     assert refused.items == []
-    assert [(one.type, one.retryable) for one in refused.errors] == [("InvalidInput", False)]
+    assert [(error.type, error.retryable) for error in refused.errors] == [("InvalidInput", False)]
     assert "\n" not in refused.errors[0].message
     assert site.asked == []
 
 
 async def test_another_tool_is_not_found(searching: Any, backend: str) -> None:
     refused = await SearchTool(searching.open().over([backend])).call("web.fetch", {"query": "x"})
-    assert [one.type for one in refused.errors] == ["ToolNotFound"]
+    assert [error.type for error in refused.errors] == ["ToolNotFound"]

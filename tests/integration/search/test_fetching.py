@@ -43,8 +43,10 @@ async def test_a_page_is_read_behind_the_redirect_of_a_search_service(fetch, sit
     assert (result.title, str(result.published_at), result.date_source) == ("关于光伏补贴的通知", "2026-11-03", "page")
     assert "现将有关事项通知如下" in result.text
     assert (result.http_status, result.content_type, result.fetched_at) == (
-        200, "text/html; charset=utf-8", clock.now(),
-    )  # fmt: skip
+        200,
+        "text/html; charset=utf-8",
+        clock.now(),
+    )
     assert result.errors == []
     assert result.wire()["published_at"] == "2026-11-03"
 
@@ -104,9 +106,21 @@ async def test_robots_txt_is_obeyed_and_our_own_machines_are_left_alone(fetch, s
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"url": ""}, {"url": 5}, {"url": None}, {"url": "no url"}, {"url": "http://a.example/", "depth": 1}, [],
-     "x", None, {"url": "http://[::"}, {"url": "http://a.example/\ud800"}, {"url": "h" * 9000}],
-)  # fmt: skip
+    [
+        {},
+        {"url": ""},
+        {"url": 5},
+        {"url": None},
+        {"url": "no url"},
+        {"url": "http://a.example/", "depth": 1},
+        [],
+        "x",
+        None,
+        {"url": "http://[::"},
+        {"url": "http://a.example/\ud800"},
+        {"url": "h" * 9000},
+    ],
+)
 async def test_arguments_that_break_the_contract_get_an_answer_of_the_same_shape(fetch, site, arguments: Any) -> None:
     result = await fetch(arguments)
     assert [(error.type, error.retryable) for error in result.errors] == [(PageErrorCode.INVALID_URL, False)]

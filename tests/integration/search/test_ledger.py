@@ -97,7 +97,7 @@ async def test_those_who_wait_for_their_turn_do_not_ask_after_a_captcha(searchin
     searching.asked_at("baidu_html", site.on("/s", reply(CAPTCHA)))
     search = searching.open().over(["baidu_html"])
     answers = await asyncio.gather(*(search.search(SearchQuery(text=f"{n}"), 3) for n in range(5)))
-    assert [one.errors[0].detail_code for one in answers] == ["captcha_required"] * 5
+    assert [answer.errors[0].detail_code for answer in answers] == ["captcha_required"] * 5
     assert len(site.asked) == 1
 
 
@@ -154,9 +154,18 @@ def test_all_that_changes_an_answer_and_nothing_else_changes_its_key() -> None:
 
     days = DateRange(start=dt.date(2026, 1, 1))
     others = [
-        key(), key(name="tavily"), key(address="https://b/"), key(limit=4), key(text="y"), key(lang="zh"),
-        key(time_range=Recency.DAY), key(time_range=days), key(site_filter="gov.cn"),
-        key(depth="basic"), key(depth="advanced"), key(wants_images=True),
-    ]  # fmt: skip
+        key(),
+        key(name="tavily"),
+        key(address="https://b/"),
+        key(limit=4),
+        key(text="y"),
+        key(lang="zh"),
+        key(time_range=Recency.DAY),
+        key(time_range=days),
+        key(site_filter="gov.cn"),
+        key(depth="basic"),
+        key(depth="advanced"),
+        key(wants_images=True),
+    ]
     assert len(set(others)) == len(others)
     assert key(trace_id="t", budget_ms=5) == key()

@@ -36,10 +36,11 @@ async def test_a_dead_and_a_slow_backend_do_not_keep_the_answer_of_a_good_one(
     found = await searching.found("brave", "tavily", "searxng", budget_ms=1500)
     assert not released.is_set()
     released.set()
-    assert [one.title for one in found.items] == ["A"]
-    assert [(one.type, one.message.split(":")[0]) for one in found.errors] == [
-        ("Timeout", "tavily"), ("NetworkError", "searxng"),
-    ]  # fmt: skip
+    assert [item.title for item in found.items] == ["A"]
+    assert [(error.type, error.message.split(":")[0]) for error in found.errors] == [
+        ("Timeout", "tavily"),
+        ("NetworkError", "searxng"),
+    ]
     assert found.provider_meta.provider_name == "brave+tavily+searxng"
     assert found.provider_meta.latency_ms <= 1500
 
@@ -58,8 +59,8 @@ async def test_a_backend_that_is_slower_than_its_own_time_is_left_before_the_bud
     )
     searching.asked_at("tavily", slow.on(wires["tavily"].path, lambda _: never), timeout_ms=300)
     found = await searching.found("brave", "tavily", budget_ms=60_000)
-    assert [one.title for one in found.items] == ["A"]
-    assert [one.type for one in found.errors] == ["Timeout"]
+    assert [item.title for item in found.items] == ["A"]
+    assert [error.type for error in found.errors] == ["Timeout"]
     assert found.provider_meta.latency_ms < 30_000
 
 
@@ -83,7 +84,7 @@ async def test_all_are_asked_at_the_same_time(
     for name, site in zip(names, sites, strict=True):
         searching.asked_at(name, site.on(wires[name].path, answering(name)))
     found = await searching.found(*names)
-    assert {one.provider for one in found.items} == set(names)
+    assert {item.provider for item in found.items} == set(names)
     assert found.errors == []
 
 
@@ -100,7 +101,7 @@ async def test_one_document_is_shown_once_by_its_real_address_and_higher_for_it(
     searching.asked_at("baidu_html", baidu.on("/s", send(wires["baidu_html"].answer(from_baidu))))
     searching.asked_at("brave", brave.on(wires["brave"].path, send(wires["brave"].answer(from_brave))))
     found = await searching.found("baidu_html", "brave")
-    assert [one.title for one in found.items] == ["两家都有", "B0", "R0", "B1"]
+    assert [item.title for item in found.items] == ["两家都有", "B0", "R0", "B1"]
     first = found.items[0]
     assert (first.url, first.source, first.snippet) == ("http://www.gov.example/policy/1.html", None, "百度的摘要")
     assert [one.rank for one in found.items] == [1, 2, 3, 4]
@@ -111,7 +112,7 @@ async def test_all_backends_failing_is_an_answer_without_items(searching: Any, f
         searching.asked_at(name, f"http://127.0.0.1:{free_port}/")
     found = await searching.found("brave", "bocha")
     assert found.items == []
-    assert [one.type for one in found.errors] == ["NetworkError", "NetworkError"]
+    assert [error.type for error in found.errors] == ["NetworkError", "NetworkError"]
 
 
 async def test_a_merged_answer_has_no_more_results_than_asked_for(
@@ -121,4 +122,4 @@ async def test_a_merged_answer_has_no_more_results_than_asked_for(
         results = [result(f"{name} {n}", f"https://{name}.example/{n}", "") for n in range(10)]
         searching.asked_at(name, site.on(wires[name].path, send(wires[name].answer(results))))
     found = await searching.found("brave", "tavily", limit=5)
-    assert [one.title for one in found.items] == ["brave 0", "tavily 0", "brave 1", "tavily 1", "brave 2"]
+    assert [item.title for item in found.items] == ["brave 0", "tavily 0", "brave 1", "tavily 1", "brave 2"]

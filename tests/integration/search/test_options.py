@@ -42,8 +42,16 @@ async def test_duckduckgo(asked: Any) -> None:
     assert full == {"q": "光伏 装机 site:gov.cn", "b": "", "kl": "cn-zh", "df": "w"}
     assert headers["cookie"] == "kl=cn-zh; df=w"
     assert (await asked("ddg_html", time_range=SPAN))[0]["df"] == "2026-11-01..2026-11-15"
-    regions = {"zh-TW": "tw-tzh", "zh-Hant": "tw-tzh", "en": "us-en", "en-GB": "uk-en", "de": "de-de", "de-AT": "at-de",
-               "ja": "jp-jp", "sw": "wt-wt"}  # fmt: skip
+    regions = {
+        "zh-TW": "tw-tzh",
+        "zh-Hant": "tw-tzh",
+        "en": "us-en",
+        "en-GB": "uk-en",
+        "de": "de-de",
+        "de-AT": "at-de",
+        "ja": "jp-jp",
+        "sw": "wt-wt",
+    }
     assert {lang: (await asked("ddg_html", lang=lang))[0]["kl"] for lang in regions} == regions
 
 
@@ -62,9 +70,17 @@ async def test_duckduckgo_page_by_page(
     assert len(site.asked) == 2
     second = {name: values[0] for name, values in parse_qs(site.asked[1].body.decode(), keep_blank_values=True).items()}
     assert second == {
-        "q": "echo", "s": "10", "nextParams": "", "dc": "11", "v": "l", "o": "json", "api": "d.js", "vqd": "4-123",
-        "kl": "wt-wt", "df": "d",
-    }  # fmt: skip
+        "q": "echo",
+        "s": "10",
+        "nextParams": "",
+        "dc": "11",
+        "v": "l",
+        "o": "json",
+        "api": "d.js",
+        "vqd": "4-123",
+        "kl": "wt-wt",
+        "df": "d",
+    }
 
 
 async def test_a_later_page_that_fails_leaves_the_first_and_an_error(
@@ -109,7 +125,7 @@ async def test_searxng_leaves_out_what_lies_outside_the_days(
     results = [result(str(day), f"https://a.example/{day}", "", day) for day in days]
     searching.asked_at("searxng", site.on("/search", send(wires["searxng"].answer(results))))
     found = await searching.found("searxng", time_range=SPAN, limit=3)
-    assert [one.title for one in found.items] == ["None", "2026-11-01"]
+    assert [item.title for item in found.items] == ["None", "2026-11-01"]
 
 
 async def test_bocha(asked: Any) -> None:
@@ -129,14 +145,21 @@ async def test_brave(asked: Any) -> None:
     assert headers["x-subscription-token"] == "key-of-BRAVE_API_KEY"
     full, _ = await asked("brave", limit=20, lang="zh-TW", time_range=Recency.DAY, site_filter="gov.tw")
     assert full == {
-        "q": "光伏 装机 site:gov.tw", "count": "20", "search_lang": "zh-hant", "country": "TW", "freshness": "pd",
-    }  # fmt: skip
+        "q": "光伏 装机 site:gov.tw",
+        "count": "20",
+        "search_lang": "zh-hant",
+        "country": "TW",
+        "freshness": "pd",
+    }
     assert (await asked("brave", time_range=SPAN))[0]["freshness"] == "2026-11-01to2026-11-15"
     open_end = DateRange(start=dt.date(2026, 11, 1))
     assert (await asked("brave", time_range=open_end))[0]["freshness"] == "2026-11-01to2026-11-21"
     assert {lang: (await asked("brave", lang=lang))[0]["search_lang"] for lang in ("zh", "ja", "en-GB", "de-AT")} == {
-        "zh": "zh-hans", "ja": "jp", "en-GB": "en-gb", "de-AT": "de",
-    }  # fmt: skip
+        "zh": "zh-hans",
+        "ja": "jp",
+        "en-GB": "en-gb",
+        "de-AT": "de",
+    }
 
 
 async def test_tavily(asked: Any) -> None:
@@ -182,7 +205,7 @@ async def test_the_proxy_and_the_user_agent_of_the_network_are_used(
     searching.asked_at(wire.name, "http://8.8.8.8/")
     network = {"proxy": f"http://{site.host}", "user_agent": "Tester/1", "allowed_private_hosts": [site.host]}
     found = await searching.open(network=network).over([wire.name]).search(SearchQuery(text="x"), 3)
-    assert [one.title for one in found.items] == ["Through the proxy"]
+    assert [item.title for item in found.items] == ["Through the proxy"]
     assert site.asked[0].headers["user-agent"] == "Tester/1"
 
 
@@ -199,4 +222,4 @@ async def test_a_later_page_that_is_late_leaves_the_first_and_an_error(
     searching.asked_at("baidu_html", site.on(wire.path, lambda one: first if wire.page_of(one) == 1 else never))
     found = await searching.found("baidu_html", limit=20, budget_ms=2000)
     assert len(found.items) == 10
-    assert [one.type for one in found.errors] == ["Timeout"]
+    assert [error.type for error in found.errors] == ["Timeout"]

@@ -77,31 +77,38 @@ def seen(searching: Any, wires: dict[str, Any], site: Any, reply: Any) -> Callab
 async def test_a_page_of_baidu_about_captchas_gives_its_results_and_nothing_else(seen: Any, site: Any) -> None:
     found = await seen("baidu_html", BAIDU)
     assert found.errors == []
-    assert [(one.title, one.url, one.source) for one in found.items] == [
+    assert [(item.title, item.url, item.source) for item in found.items] == [
         ("什么是验证码", "http://www.baidu.com/link?url=R1", "https://a.example/1"),
         ("百度安全验证 是什么", "http://www.baidu.com/link?url=R2", None),
         ("Relative", site.url("/link?url=R3"), "https://c.example/"),
     ]
     assert [one.snippet for one in found.items] == [
-        "安全验证与验证码的区别", "2026年3月5日 - 网络不给力，请稍后重试", "",
-    ]  # fmt: skip
+        "安全验证与验证码的区别",
+        "2026年3月5日 - 网络不给力，请稍后重试",
+        "",
+    ]
     assert str(found.items[1].published_at) == "2026-03-05"
 
 
 async def test_a_page_of_duckduckgo_about_captchas_gives_its_results_and_nothing_else(seen: Any) -> None:
     found = await seen("ddg_html", DDG)
     assert found.errors == []
-    assert [(one.title, one.url, one.snippet) for one in found.items] == [
-        ("How a captcha works", "https://a.example/captcha?q=1", "Unfortunately, bots use DuckDuckGo too. Nested twice"),
+    assert [(item.title, item.url, item.snippet) for item in found.items] == [
+        (
+            "How a captcha works",
+            "https://a.example/captcha?q=1",
+            "Unfortunately, bots use DuckDuckGo too. Nested twice",
+        ),
         ("Direct", "https://b.example/", ""),
-    ]  # fmt: skip
+    ]
 
 
 async def test_the_markup_for_the_simplest_browsers_is_read_as_well(seen: Any) -> None:
     found = await seen("ddg_html", DDG_LITE)
-    assert [(one.title, one.url, one.snippet) for one in found.items] == [
-        ("A", "https://a.example/", ""), ("B", "https://b.example/", "Text of B"),
-    ]  # fmt: skip
+    assert [(item.title, item.url, item.snippet) for item in found.items] == [
+        ("A", "https://a.example/", ""),
+        ("B", "https://b.example/", "Text of B"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -123,9 +130,9 @@ async def test_a_block_is_known_by_its_structure_and_its_page_is_kept(
 ) -> None:
     found = await seen(name, page, status, headers)
     assert found.items == []
-    assert [(one.type, one.detail_code, one.retryable) for one in found.errors] == [
+    assert [(error.type, error.detail_code, error.retryable) for error in found.errors] == [
         ("WebBlocked", "captcha_required", False)
-    ]  # fmt: skip
+    ]
     kept = list((searching.folder / "debug" / "search").glob(f"{name}-*.html"))
     assert [one.read_text(encoding="utf-8") for one in kept] == ([page] if page else [])
 
@@ -136,7 +143,7 @@ async def test_a_block_is_known_by_its_structure_and_its_page_is_kept(
 )
 async def test_a_page_that_is_no_result_page_is_never_an_empty_answer(seen: Any, name: str, page: str) -> None:
     found = await seen(name, page)
-    assert [one.type for one in found.errors] == ["WebParseError"]
+    assert [error.type for error in found.errors] == ["WebParseError"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +163,7 @@ async def test_a_redirect_within_the_service_is_followed_and_one_to_its_home_pag
     site.on("/s2", reply(BAIDU))
     assert len((await seen("baidu_html", "", 302, {"location": "/s2?signed=1"})).items) == 3
     site.on("/", reply(BAIDU_HOME))
-    assert [one.type for one in (await seen("baidu_html", "", 302, {"location": "/"})).errors] == ["WebParseError"]
+    assert [error.type for error in (await seen("baidu_html", "", 302, {"location": "/"})).errors] == ["WebParseError"]
     asked = len(site.asked)
     for elsewhere in ("https://another.example/s", "/s?again", "http://[", ""):
         site.on("/s", reply("", 302, {"location": elsewhere}))
@@ -184,7 +191,7 @@ async def test_a_real_result_page_gives_all_its_results_in_order(seen: Any, name
     gold = json.loads((CORPUS / "gold" / f"{page}.json").read_text(encoding="utf-8"))["items"]
     found = await seen(name, (CORPUS / "pages" / f"{page}.html").read_bytes())
     assert found.errors == []
-    assert [(one.title, one.url) for one in found.items] == [(one["title"], one["url"]) for one in gold]
+    assert [(item.title, item.url) for item in found.items] == [(one["title"], one["url"]) for one in gold]
     assert all(one.snippet for one in found.items)
 
 
@@ -192,4 +199,4 @@ async def test_the_real_block_page_is_a_block(seen: Any) -> None:
     if not CORPUS.is_dir():
         pytest.skip("the corpus of real pages is not here")
     found = await seen("ddg_html", (CORPUS / "pages" / "serp-ddg-captcha-2026.html").read_bytes())
-    assert [(one.type, one.detail_code) for one in found.errors] == [("WebBlocked", "captcha_required")]
+    assert [(error.type, error.detail_code) for error in found.errors] == [("WebBlocked", "captcha_required")]

@@ -16,9 +16,17 @@ DAY = dt.date(2026, 3, 2)
 
 def saved(title: str = "官方动态简报", **fields: Any) -> SavedBriefing:
     values = {
-        "title": title, "briefing": {"items": [{"title": "甲"}]}, "edit": {"title": title}, "size": 1, "language": "zh",
-        "since": DAY, "until": DAY, "query": {"days": 1}, "created_by": "王敏", "created_at": NOW,
-    }  # fmt: skip
+        "title": title,
+        "briefing": {"items": [{"title": "甲"}]},
+        "edit": {"title": title},
+        "size": 1,
+        "language": "zh",
+        "since": DAY,
+        "until": DAY,
+        "query": {"days": 1},
+        "created_by": "王敏",
+        "created_at": NOW,
+    }
     return SavedBriefing(**{**values, **fields})
 
 
@@ -45,7 +53,7 @@ async def test_what_is_archived_leaves_the_list_and_comes_back(store: Store) -> 
     assert await store.briefings.archive(number, NOW)
     assert not await store.briefings.archive(number, NOW)
     assert await store.briefings.rows() == []
-    assert [one.id for one in await store.briefings.rows(is_archived=True)] == [number]
+    assert [row.id for row in await store.briefings.rows(is_archived=True)] == [number]
     assert await store.briefings.archive(number, None)
     assert [one.id for one in await store.briefings.rows()] == [number]
 

@@ -186,8 +186,10 @@ async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, 
         await linked(store, {kept.id or 0: [claim(ClaimKind.LIST, "通知", listed)]}, instead_of=[ClaimKind.LIST])
     claims = await store.evidence.claims(kept.id or 0)
     assert [(one.kind, one.claim) for one in claims] == [
-        (ClaimKind.PAGE, kept.url), (ClaimKind.FIGURE, "12项"), (ClaimKind.LIST, "通知"),
-    ]  # fmt: skip
+        (ClaimKind.PAGE, kept.url),
+        (ClaimKind.FIGURE, "12项"),
+        (ClaimKind.LIST, "通知"),
+    ]
     assert claims[0].passage == "通知?"
     after = await store.items.get(kept.id or 0)
     assert after is not None
@@ -212,7 +214,7 @@ async def test_records_go_with_the_database_to_another_one(
     async with Store.open(there) as moved:
         (row,) = await moved.evidence.records(run.id)
         assert (await Records(store=moved, storage=storage).sighting(row)).body == BODY
-        assert [one.passage for one in await moved.evidence.claims(kept.id or 0)] == ["通知"]
+        assert [claim.passage for claim in await moved.evidence.claims(kept.id or 0)] == ["通知"]
 
 
 async def test_attempts_are_counted_from_what_was_recorded(store: Store, run: Run, records: Records) -> None:

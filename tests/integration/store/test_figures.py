@@ -30,4 +30,4 @@ async def test_of_researches_the_reports_are_counted_with_their_scores_and_what_
     assert found.by_status == {"succeeded": 1, "degraded": 1, "failed": 1}
     assert (found.tokens, found.cost) == (110, 0.5), "a run's calls are none of a research"
     reports = sorted(found.reports, key=lambda one: bool(one.score))
-    assert [(one.seconds, one.score) for one in reports] == [(90.0, {}), (90.0, score)]
+    assert [(report.seconds, report.score) for report in reports] == [(90.0, {}), (90.0, score)]

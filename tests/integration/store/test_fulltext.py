@@ -140,10 +140,32 @@ async def test_the_index_is_what_a_search_asks(postgres_url: str) -> None:
 
 
 HOSTILE = [
-    '"', '""', '" OR "', "*", "光伏*", "NEAR(光 伏)", "title:光伏", "t:光伏", "{terms}: x", "^光伏", "-光伏", "a AND",
-    "(((", "\x00", "光\x00伏", "'; DROP TABLE item; --", "\ud800", "{光伏,\"}", "😀", "%", "_", "\\",
-    "a" * 999, "光" * 1000, "光 " * 500,
-]  # fmt: skip
+    '"',
+    '""',
+    '" OR "',
+    "*",
+    "光伏*",
+    "NEAR(光 伏)",
+    "title:光伏",
+    "t:光伏",
+    "{terms}: x",
+    "^光伏",
+    "-光伏",
+    "a AND",
+    "(((",
+    "\x00",
+    "光\x00伏",
+    "'; DROP TABLE item; --",
+    "\ud800",
+    '{光伏,"}',
+    "😀",
+    "%",
+    "_",
+    "\\",
+    "a" * 999,
+    "光" * 1000,
+    "光 " * 500,
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

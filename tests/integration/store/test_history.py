@@ -23,9 +23,11 @@ async def add_run(store: Store, source: Source, run_id: str, *, hours: int = 0) 
 
 def entry(number: int, disposition: Disposition, *, title: str = "") -> LedgerEntry:
     candidate = Candidate(
-        title=title or f"第 {number} 号通知", url=f"https://example.gov/n/{number}.html", date=date(2026, 2, 1),
+        title=title or f"第 {number} 号通知",
+        url=f"https://example.gov/n/{number}.html",
+        date=date(2026, 2, 1),
         date_source=DateSource.LISTED,
-    )  # fmt: skip
+    )
     return LedgerEntry(candidate=candidate, page_url=PLAN.url, position=number, disposition=disposition)
 
 
@@ -95,7 +97,7 @@ async def test_the_details_are_those_that_each_run_has_by_itself(store: Store, s
     assert details["read"].coverage == await store.runs.coverage("read")
     assert details["read"].usage == await store.usage.for_run("read")
     assert list(details["read"].usage.by_phase) == ["navigate", "summarise"]
-    assert [one.reason for one in details["read"].fallbacks] == ["network: gone"]
+    assert [fallback.reason for fallback in details["read"].fallbacks] == ["network: gone"]
     assert details["empty"].coverage == await store.runs.coverage("empty")
     assert not details["empty"].fallbacks
 

@@ -18,9 +18,16 @@ NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 async def saved(store: Store, source: Source | None, name: str) -> Item:
     url = f"https://example.gov/{name}"
     item = Item(
-        source_id=source.id if source else None, run_id="run-1", source=source.name if source else "gone",
-        section="通知", url=url, url_key=url_key(url), title=name, type=ItemType.NOTICE, first_seen=NOON,
-    )  # fmt: skip
+        source_id=source.id if source else None,
+        run_id="run-1",
+        source=source.name if source else "gone",
+        section="通知",
+        url=url,
+        url_key=url_key(url),
+        title=name,
+        type=ItemType.NOTICE,
+        first_seen=NOON,
+    )
     return (await store.items.save(item))[0]
 
 
@@ -47,9 +54,10 @@ async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
     number = item.id or 0
     first = await store.marks.note(ItemNote(item_id=number, person="wang", text="看\x00第三条", at=NOON))
     await store.marks.note(ItemNote(item_id=number, person="li", text="已核实", at=NOON))
-    assert [(one.person, one.text) for one in await store.marks.notes(number)] == [
-        ("wang", "看第三条"), ("li", "已核实"),
-    ]  # fmt: skip
+    assert [(note.person, note.text) for note in await store.marks.notes(number)] == [
+        ("wang", "看第三条"),
+        ("li", "已核实"),
+    ]
     await store.marks.star("wang", number, at=NOON)
     on_items = await store.marks.on_items("wang", [number, 999])
     assert (on_items.starred, on_items.hidden, on_items.notes) == ({number}, set(), {number: 2})
@@ -84,9 +92,10 @@ async def test_wishes_are_those_on_the_items_of_the_same_sources(store: Store, i
     await store.marks.wish("li", item.id or 0, RankWish.HIGHER, at=NOON + timedelta(hours=1))
     await store.marks.wish("wang", other.id or 0, RankWish.HIGHER, at=NOON)
     wishes = await store.marks.wishes([like])
-    assert [(one.item_id, one.person, one.wish) for one in wishes] == [
-        (item.id, "li", RankWish.HIGHER), (item.id, "wang", RankWish.LOWER),
-    ]  # fmt: skip
+    assert [(wish.item_id, wish.person, wish.wish) for wish in wishes] == [
+        (item.id, "li", RankWish.HIGHER),
+        (item.id, "wang", RankWish.LOWER),
+    ]
     assert (wishes[0].source_id, wishes[0].section, wishes[0].type) == (source.id, "通知", ItemType.NOTICE)
     assert [one.item_id for one in await store.marks.wishes([other])] == [other.id]
     await store.marks.unwish("wang", item.id or 0)
@@ -96,7 +105,7 @@ async def test_wishes_are_those_on_the_items_of_the_same_sources(store: Store, i
 async def test_what_is_said_of_an_item_without_a_source_is_kept(store: Store, source: Source) -> None:
     orphan = await saved(store, None, "四")
     await store.marks.wish("wang", orphan.id or 0, RankWish.HIGHER, at=NOON)
-    assert [one.item_id for one in await store.marks.wishes([orphan])] == [orphan.id]
+    assert [wish.item_id for wish in await store.marks.wishes([orphan])] == [orphan.id]
 
 
 async def test_marks_on_an_item_that_is_not_there_are_refused(store: Store) -> None:

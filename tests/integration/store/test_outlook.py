@@ -44,7 +44,7 @@ async def test_what_is_new_is_counted_by_tier_and_told_by_importance(store: Stor
         TierCount(tier=2, count=1, fresh=0),
         TierCount(tier=None, count=1, fresh=0),
     ]
-    assert [one.title for one in await store.outlook.first_items(NOON, 3)] == ["Title 3", "Title 2", "Title 1"]
+    assert [item.title for item in await store.outlook.first_items(NOON, 3)] == ["Title 3", "Title 2", "Title 1"]
 
 
 async def test_what_was_new_is_counted_by_day(store: Store, source: Source) -> None:
@@ -66,20 +66,26 @@ async def test_the_last_run_of_a_source_that_ended_speaks_for_it(store: Store, s
     for run_id in ("early", last):
         places = [UnseenPlace(section=run_id, url=f"https://example.gov/{n}", reason="Timeout: late") for n in (1, 2)]
         await store.runs.add_unseen(run_id, places)
-    told = {one.source: (one.run_id, one.status) for one in await store.outlook.last_runs(NOON)}
+    told = {run.source: (run.run_id, run.status) for run in await store.outlook.last_runs(NOON)}
     assert told == {source.name: (last, RunStatus.DEGRADED), "other": ("of the other", RunStatus.SUCCEEDED)}
     await store.runs.update("early", is_baseline=True)
     firsts = {one.source: one.is_baseline for one in await store.outlook.last_runs(NOON)}
     assert firsts == {source.name: True, "other": False}, "an earlier run of the day was the source's first"
     count, places = await store.outlook.unread(NOON, 1)
-    assert (count, [(one.section, one.source, one.run_id) for one in places]) == (2, [("late", source.name, "late")])
+    assert (count, [(place.section, place.source, place.run_id) for place in places]) == (
+        2,
+        [("late", source.name, "late")],
+    )
     assert await store.outlook.unread(NOON + 5 * HOUR, 1) == (0, [])
 
 
 async def test_the_pulse_is_what_waits_what_runs_and_what_was_spent(store: Store, source: Source) -> None:
     assert (await store.outlook.pulse(NOON)).model_dump() == {
-        "queued": 0, "running": 0, "oldest_queued_at": None, "tokens": 0,
-    }  # fmt: skip
+        "queued": 0,
+        "running": 0,
+        "oldest_queued_at": None,
+        "tokens": 0,
+    }
     for number in (1, 2):
         await a_run(store, source, f"waits {number}", NOON + number * HOUR, RunStatus.QUEUED)
     await a_run(store, source, "runs", NOON, RunStatus.RUNNING)
@@ -110,7 +116,7 @@ async def test_a_block_is_found_in_what_fell_back_and_in_what_was_not_seen_once_
     reason = "no date from the article: WebBlocked/captcha_required: a captcha"
     await store.runs.add_fallback("new", Phase.CRAWL, "https://cdn.example/7", reason, NOON)
     await store.runs.add_fallback("new", Phase.CRAWL, "https://example.gov/8", "Timeout: it said WebBlocked", NOON)
-    told = [(one.source, one.place, one.reason) for one in await store.outlook.blocks(NOON - HOUR)]
+    told = [(block.source, block.place, block.reason) for block in await store.outlook.blocks(NOON - HOUR)]
     assert told == [
         (source.name, "https://cdn.example/7", reason),
         (source.name, url, "WebBlocked/http_403: refused"),
@@ -127,5 +133,9 @@ async def test_sections_of_many_sources_come_at_once(store: Store, source: Sourc
 async def test_sources_are_told_in_a_line_each(store: Store, source: Source) -> None:
     (one,) = await store.outlook.sources()
     assert (one.name, one.is_enabled, one.is_planned, one.has_run, one.consecutive_failures) == (
-        source.name, True, False, False, 0,
-    )  # fmt: skip
+        source.name,
+        True,
+        False,
+        False,
+        0,
+    )

@@ -139,7 +139,9 @@ async def test_messages_come_in_their_order_and_from_the_one_that_has_it(store: 
     mine = await store.research_events.after(running.id, 0)
     assert [one.data["progress"] for one in mine] == [0.0, 0.1, 0.2, 0.3]
     assert [one.id for one in mine] == numbers == sorted(numbers)
-    assert [one.id for one in await store.research_events.after(running.id, mine[1].id or 0, limit=1)] == [mine[2].id]
+    assert [event.id for event in await store.research_events.after(running.id, mine[1].id or 0, limit=1)] == [
+        mine[2].id
+    ]
     latest = await store.research_events.latest(running.id)
     assert latest is not None
     assert latest.id == mine[3].id
@@ -164,7 +166,7 @@ async def test_the_history_goes_on_by_its_last_row_and_shows_no_reports(store: S
     rest = await store.research.rows(after=(first[-1].created_at, first[-1].id), limit=9)
     assert [one.id for one in [*first, *rest]] == ["r-4", "r-3", "r-2", "r-1", "r-0"]
     assert [(one.progress, one.score) for one in first] == [(0.65, {"quotes": 3}), (0.0, None)]
-    assert [one.id for one in await store.research.rows(text="第2个")] == ["r-2"]
+    assert [row.id for row in await store.research.rows(text="第2个")] == ["r-2"]
 
 
 async def test_remarks_are_kept_while_it_runs(store: Store, running: Research) -> None:
@@ -177,9 +179,17 @@ async def test_remarks_are_kept_while_it_runs(store: Store, running: Research) -
 
 def record(record_id: str, task_id: str, *, attempt: int = 1) -> Record:
     return Record(
-        id=record_id, research_id=task_id, attempt=attempt, number=1, url="https://o.gov/", final_url="https://o.gov/",
-        way=Way.HTTP, headers={}, fetched_at=NOON, size=0,
-    )  # fmt: skip
+        id=record_id,
+        research_id=task_id,
+        attempt=attempt,
+        number=1,
+        url="https://o.gov/",
+        final_url="https://o.gov/",
+        way=Way.HTTP,
+        headers={},
+        fetched_at=NOON,
+        size=0,
+    )
 
 
 async def test_an_old_research_is_forgotten_with_all_that_is_its_own(store: Store, running: Research) -> None:

@@ -18,10 +18,16 @@ async def saved(store: Store, source: Source, run: Run, number: int, *, first_se
     url = f"https://example.gov/news/{number}.html"
     item, _ = await store.items.save(
         Item(
-            source_id=source.id, run_id=run.id, source=source.name, section="新闻", url=url, url_key=url_key(url),
-            title=f"第{number}号通知", first_seen=first_seen,
+            source_id=source.id,
+            run_id=run.id,
+            source=source.name,
+            section="新闻",
+            url=url,
+            url_key=url_key(url),
+            title=f"第{number}号通知",
+            first_seen=first_seen,
         )
-    )  # fmt: skip
+    )
     return item.id or 0
 
 
@@ -66,9 +72,13 @@ async def test_a_look_is_kept_whole(store: Store, source: Source, run: Run) -> N
     item_id = await saved(store, source, run, 1)
     edit = Edit(op=Op.CHANGED, part=Part.ARTICLE, article="第七条", before="一万元", after="二万元")
     revision = Revision(
-        item_id=item_id, run_id="run-1", seen_at=AT, kind=ChangeKind.CHANGED, before_text="旧",
+        item_id=item_id,
+        run_id="run-1",
+        seen_at=AT,
+        kind=ChangeKind.CHANGED,
+        before_text="旧",
         edits=[edit.model_dump(mode="json")],
-    )  # fmt: skip
+    )
     seen = Seen(url="https://example.gov/", seen_at=AT, title="通知", text="新", links=["更多"])
     await store.revisions.keep(
         ItemSight.of(item_id, "run-2", seen), revision=revision, text="新", changes={"issuer": "局"}

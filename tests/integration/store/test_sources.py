@@ -134,5 +134,5 @@ async def test_several_are_changed_and_only_those_that_differ_are_told(store: St
     a, b, c = await store.sources.add_all([a_source("a", tags=["x"]), a_source("b"), a_source("c", tags=["x"])])
     changed = await store.sources.change([a.id or 0, b.id or 0, 4711], lambda _: {"tags": ["x"]})
     assert [one.name for one in changed] == ["b"]
-    assert {one.name: one.tags for one in await store.sources.list()} == {"a": ["x"], "b": ["x"], "c": ["x"]}
+    assert {source.name: source.tags for source in await store.sources.list()} == {"a": ["x"], "b": ["x"], "c": ["x"]}
     assert (await store.sources.by_id(c.id or 0)) == c

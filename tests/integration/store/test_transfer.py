@@ -39,11 +39,18 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
     url = f"https://example.gov/news/{number}.html"
     item, _ = await store.items.save(
         Item(
-            source_id=source.id, run_id=run.id, source=name, section="新闻", url=url, url_key=url_key(url),
-            title="关于开展工作的通知", date=date(2026, 2, 3), first_seen=at,
+            source_id=source.id,
+            run_id=run.id,
+            source=name,
+            section="新闻",
+            url=url,
+            url_key=url_key(url),
+            title="关于开展工作的通知",
+            date=date(2026, 2, 3),
+            first_seen=at,
             attachments=[{"title": "附件", "url": url}],
         )
-    )  # fmt: skip
+    )
     await store.items.update(item.id or 0, text="正文")
     sight = ItemSight.of(item.id or 0, run.id, Seen(url=url, seen_at=at, title="关于开展工作的通知"))
     edit = Edit(op=Op.CHANGED, part=Part.ARTICLE, article="第七条", before="一万元", after="二万元")
@@ -63,9 +70,14 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
     await store.alarms.settle(source.id or 0, run_id=run.id, due=[finding], judged=judged, at=at)
     await store.alarms.settle(source.id or 0, run_id=run.id, due=[], judged=judged, at=at)
     delivery = Delivery(
-        id=f"partners-{number}", target="partners", status=DeliveryStatus.SENT, planned_at=at, key=f"k{number}",
-        message_id=f"<k{number}@x>", accepted=["a@x"],
-    )  # fmt: skip
+        id=f"partners-{number}",
+        target="partners",
+        status=DeliveryStatus.SENT,
+        planned_at=at,
+        key=f"k{number}",
+        message_id=f"<k{number}@x>",
+        accepted=["a@x"],
+    )
     await store.deliveries.create(delivery)
     record = BriefingRecord(delivery_id=delivery.id, composed_at=at, briefing={"title": "简报"}, unfinished=["甲"])
     await store.deliveries.keep_briefing(record)
@@ -75,18 +87,18 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
 async def image(store: Store) -> dict[str, Any]:
     """What a person could see of a database."""
     return {
-        "sources": [one.model_dump() for one in await store.sources.list()],
-        "runs": [one.model_dump() for one in await store.runs.list()],
-        "items": [one.model_dump() for one in await store.items.list(ItemFilter(), limit=None)],
+        "sources": [source.model_dump() for source in await store.sources.list()],
+        "runs": [run.model_dump() for run in await store.runs.list()],
+        "items": [item.model_dump() for item in await store.items.list(ItemFilter(), limit=None)],
         "texts": [await store.items.text(one.id or 0) for one in await store.items.list(ItemFilter(), limit=None)],
         "ledger": [one.model_dump() for one in await store.runs.ledger("run-1")],
-        "revisions": [one.model_dump() for one in await store.revisions.of_item(1)],
+        "revisions": [revision.model_dump() for revision in await store.revisions.of_item(1)],
         "sight": await store.revisions.sight(1),
         "usage": await store.usage.for_run("run-1"),
         "alarms": await store.alarms.list(),
-        "deliveries": [one.model_dump() for one in await store.deliveries.list()],
+        "deliveries": [delivery.model_dump() for delivery in await store.deliveries.list()],
         "briefing": await store.deliveries.last_briefing("partners"),
-        "sections": [one.model_dump() for one in await store.sections.of_source(1)],
+        "sections": [section.model_dump() for section in await store.sections.of_source(1)],
     }
 
 
@@ -94,7 +106,7 @@ async def test_a_backup_brings_everything_back(store: Store, url: str, tmp_path:
     await fill(store)
     before = await image(store)
     size = await asyncio.to_thread(backup.back_up, url, tmp_path / "kept" / "monitor.bak")
-    assert [one.name for one in (tmp_path / "kept").iterdir()] == ["monitor.bak"]
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["monitor.bak"]
     assert size == (tmp_path / "kept" / "monitor.bak").stat().st_size > 0
     await store.sources.remove("示例部 1")
     assert await image(store) != before
@@ -271,7 +283,7 @@ async def test_pruning_forgets_texts_and_records_but_no_item_and_no_known_url(st
         "alarms": 1,
     }
     assert pruned.model_dump() == {**counts, "deliveries": 1}
-    assert [one.id for one in await store.deliveries.list()] == ["partners-2"]
+    assert [delivery.id for delivery in await store.deliveries.list()] == ["partners-2"]
     assert await store.deliveries.briefing("partners-1") is None
     assert [run.id for run in await store.runs.list()] == ["run-2", "stuck"]
     assert (await store.runs.ledger("run-1"), len(await store.runs.ledger("run-2"))) == ([], 1)

@@ -185,15 +185,20 @@ async def standing_search(store: Store, settings: Settings, clock: MovableClock)
     """The searches of `query` sources, joined as the program joins them."""
     archive = ArchiveSearch(fulltext=store.fulltext, weigh=lambda relevance, *_: relevance)
     backends = Backends(
-        settings=settings, searches=store.searches, archive=archive, clock=clock,
+        settings=settings,
+        searches=store.searches,
+        archive=archive,
+        clock=clock,
         new_client=lambda: HttpClient(network=settings.network, max_bytes=settings.pages.max_bytes),
-    )  # fmt: skip
+    )
     scoring = Scoring(settings.search.weights, settings.retrieval)
     try:
         yield StandingSearch(
-            gather=SearchDesk(settings=settings, over=backends.over).for_gathering, clock=clock,
-            new_scoring=lambda: scoring, folder=BundleFolder(settings.data_dir / "bundles"),
-        )  # fmt: skip
+            gather=SearchDesk(settings=settings, over=backends.over).for_gathering,
+            clock=clock,
+            new_scoring=lambda: scoring,
+            folder=BundleFolder(settings.data_dir / "bundles"),
+        )
     finally:
         await backends.close()
 
@@ -233,14 +238,24 @@ async def bureau(
         )
         presence = HeartbeatPresence(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
         recording = Recording(
-            records=Records(store=store, storage=Storage(str(tmp_path))), settings=settings, clock=movable_clock,
-            new_loader=loader.for_run, new_model=new_model,
+            records=Records(store=store, storage=Storage(str(tmp_path))),
+            settings=settings,
+            clock=movable_clock,
+            new_loader=loader.for_run,
+            new_model=new_model,
             new_prompts=PromptDesk(store=store, clock=movable_clock).in_force,
-        )  # fmt: skip
+        )
         desk = SweepDesk(
-            store=store, settings=settings, clock=movable_clock, documents=Documents(), steps=DirectSteps(),
-            presence=presence, health=health, recording=recording, standing=standing,
-        )  # fmt: skip
+            store=store,
+            settings=settings,
+            clock=movable_clock,
+            documents=Documents(),
+            steps=DirectSteps(),
+            presence=presence,
+            health=health,
+            recording=recording,
+            standing=standing,
+        )
         yield Bureau(site, store, desk, movable_clock, settings, health, notices, standing)
 
 
@@ -324,9 +339,13 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
             fallbacks = Fallbacks(run_id="r", store=bureau.store, clock=bureau.clock)
             summaries = Summaries(source=source, model=None, folder=tmp_path, fallbacks=fallbacks, **shared)
             parts = CrawlParts(
-                model=models[0]("r", bureau.store), clock=bureau.clock, folder=tmp_path, fallbacks=fallbacks,
-                summaries=summaries, **shared,
-            )  # fmt: skip
+                model=models[0]("r", bureau.store),
+                clock=bureau.clock,
+                folder=tmp_path,
+                fallbacks=fallbacks,
+                summaries=summaries,
+                **shared,
+            )
             plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
             window = window_of(today=bureau.clock.today, days=7)
             toolbox = toolbox_for(plan, source=source, run_id="r", window=window, memory=None, parts=parts)

@@ -237,8 +237,13 @@ async def test_the_general_agent_has_all_six_tools_and_really_reads_documents(
     result = await general(bureau)
     assert (result.finished, result.reason, result.turns) == (True, "done", 5)
     assert [tool["function"]["name"] for tool in model.requests[0]["tools"]] == [
-        "browse_page", "save_results_batch", "save_result", "finish", "download_file", "read_document",
-    ]  # fmt: skip
+        "browse_page",
+        "save_results_batch",
+        "save_result",
+        "finish",
+        "download_file",
+        "read_document",
+    ]
     unseen, page, saved, passwd = model.results()
     assert "stands on no page" in unseen
     assert "填报说明" in page

@@ -94,4 +94,4 @@ async def test_tokens_and_money_are_told_by_day_source_and_phase(bureau: Any, ne
     }
     assert (ledger.cost, ledger.calls) == (run.usage.cost, run.usage.calls + 1)
     assert sum(one.cost or 0 for one in yesterday) == run.usage.cost
-    assert [one.day for one in (await costs.ledger(1)).costs] == [bureau.clock.today]
+    assert [cost.day for cost in (await costs.ledger(1)).costs] == [bureau.clock.today]

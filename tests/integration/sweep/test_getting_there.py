@@ -26,9 +26,11 @@ def tagged(site: Any, reply: Any, *, by_date: bool = False) -> list[int]:
     def answer(path: str) -> Any:
         whole = served[path]
         body = whole.body.encode() if isinstance(whole.body, str) else whole.body
-        name, asked_by, tag = ("last-modified", "if-modified-since", LONG_AGO) if by_date else (
-            "etag", "if-none-match", f'"{hash(body)}"'
-        )  # fmt: skip
+        name, asked_by, tag = (
+            ("last-modified", "if-modified-since", LONG_AGO)
+            if by_date
+            else ("etag", "if-none-match", f'"{hash(body)}"')
+        )
 
         def answered(asked: Any) -> Any:
             is_known = asked.headers.get(asked_by) == tag
@@ -101,7 +103,7 @@ async def test_a_robots_txt_that_could_not_be_read_is_noted_once(bureau: Any, re
     bureau.site.on("/robots.txt", reply("out of order", 500))
     run = await bureau.sweep()
     assert (run.status, len(run.items)) == (RunStatus.DEGRADED, 2)
-    assert [(one.where, "robots.txt" in one.reason) for one in run.fallbacks] == [
+    assert [(fallback.where, "robots.txt" in fallback.reason) for fallback in run.fallbacks] == [
         (bureau.site.url("/robots.txt"), True)
     ]
 
@@ -153,7 +155,10 @@ async def test_only_what_may_pass_is_asked_again(bureau: Any, reply: Any) -> Non
     sections = [{"name": name, "url": bureau.site.url(f"/{name}/")} for name in ("news", "broken")]
     bureau.options = {"sections": sections}
     run = await bureau.sweep()
-    assert [(one.ended, one.candidates) for one in run.sections] == [(SectionEnd.END, 8), (SectionEnd.ERROR, 0)]
+    assert [(section.ended, section.candidates) for section in run.sections] == [
+        (SectionEnd.END, 8),
+        (SectionEnd.ERROR, 0),
+    ]
     assert (bureau.site.paths().count("/news/"), bureau.site.paths().count("/broken/")) == (2, 1)
 
 

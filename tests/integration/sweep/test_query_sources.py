@@ -59,13 +59,15 @@ async def test_every_result_is_a_candidate_and_what_is_in_range_an_item(
     finds(shown, hidden, *bureau.rows(None, first=300))
     run = await bureau.sweep()
     assert run.status == "succeeded"
-    assert [(one.name, one.url, one.ended, one.candidates) for one in run.sections] == [
+    assert [(section.name, section.url, section.ended, section.candidates) for section in run.sections] == [
         (QUERY, "query:储能%20项目", "end", 3)
     ]
     ledger = await bureau.ledger(run)
     assert {number: (row.disposition, row.date_source) for number, row in ledger.items()} == {
-        100: ("saved", "listed"), 101: ("saved", "page"), 300: ("left", "unknown"),
-    }  # fmt: skip
+        100: ("saved", "listed"),
+        101: ("saved", "page"),
+        300: ("left", "unknown"),
+    }
     assert {item.title: item.date for item in run.items} == {shown.text: shown.day, hidden.text: hidden.day}
     assert all(item.summary and item.rank for item in run.items)
 
@@ -77,7 +79,7 @@ async def test_what_is_known_is_not_saved_again_and_an_empty_search_is_no_failur
     await bureau.sweep()
     finds(*bureau.rows(0, first=200), *bureau.rows(1))
     second = await bureau.sweep()
-    assert [one.url.rpartition("/")[2] for one in second.items] == ["200.html"]
+    assert [item.url.rpartition("/")[2] for item in second.items] == ["200.html"]
     assert (second.coverage.saved, second.coverage.known) == (1, 1)
     finds()
     third = await bureau.sweep()
@@ -100,7 +102,7 @@ async def test_a_search_that_fails_is_a_section_that_was_not_read(bureau: Any, f
     run = await bureau.sweep()
     assert (run.status, run.sections[0].ended) == ("failed", SectionEnd.ERROR)
     assert run.coverage.unseen[0].reason.startswith("BadGateway")
-    assert [one.where for one in run.fallbacks] == [QUERY]
+    assert [fallback.where for fallback in run.fallbacks] == [QUERY]
     source = await bureau.store.sources.get(bureau.name)
     assert source.consecutive_failures == 1
     finds(*bureau.rows(1))
@@ -120,7 +122,7 @@ async def test_each_focus_area_is_a_query_of_its_own_and_one_that_fails_does_not
         "sections": [],
     }
     run = await bureau.sweep()
-    assert [(one.name, one.ended) for one in run.sections] == [("broken", "error"), (QUERY, "end")]
+    assert [(section.name, section.ended) for section in run.sections] == [("broken", "error"), (QUERY, "end")]
     assert (run.status, run.coverage.saved) == ("degraded", 1)
 
 
@@ -168,15 +170,22 @@ async def test_without_a_backend_for_the_web_the_archive_is_searched_and_that_is
     other = await bureau.store.sources.add(Source(name="other", url="https://o.gov/", created_at=bureau.clock.now()))
     for row in bureau.rows(1, 2):
         item = Item(
-            source_id=other.id, source="other", run_id="r", section="s", url=bureau.site.url(row.path), url_key="",
-            title=f"{row.text} 储能 项目", date=row.day, first_seen=bureau.clock.now(),
-        )  # fmt: skip
+            source_id=other.id,
+            source="other",
+            run_id="r",
+            section="s",
+            url=bureau.site.url(row.path),
+            url_key="",
+            title=f"{row.text} 储能 项目",
+            date=row.day,
+            first_seen=bureau.clock.now(),
+        )
         await bureau.store.items.save(item)
     run = await bureau.sweep()
     assert run.coverage.saved == 2
     assert not [path for path in bureau.site.paths() if path.startswith("/search")]
     assert run.status == "degraded"
-    assert ["only what was gathered" in one.reason for one in run.fallbacks] == [True]
+    assert ["only what was gathered" in fallback.reason for fallback in run.fallbacks] == [True]
     assert not any("example.com/sample" in item.url for item in run.items)
 
 
@@ -186,9 +195,13 @@ def replayed(bureau: Any, tmp_path: Path) -> Callable[[str], Awaitable[Replay]]:
         return Loader(pages=PagesSettings(render=outset.render), clock=clock, guard=Guard(), outside=outside)
 
     desk = ReplayDesk(
-        store=bureau.store, storage=Storage(str(tmp_path)), settings=bureau.settings, new_loader=new_loader,
-        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes), standing=bureau.standing,
-    )  # fmt: skip
+        store=bureau.store,
+        storage=Storage(str(tmp_path)),
+        settings=bureau.settings,
+        new_loader=new_loader,
+        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes),
+        standing=bureau.standing,
+    )
     return desk.replay
 
 
@@ -199,7 +212,7 @@ async def test_a_backend_that_fails_beside_one_that_answers_is_said_and_said_aga
     bureau.settings.search.backend = ["searxng", "brave"]
     run = await bureau.sweep()
     assert (run.status, run.coverage.saved) == ("degraded", 1)
-    ((where, reason),) = [(one.where, one.reason) for one in run.fallbacks]
+    ((where, reason),) = [(fallback.where, fallback.reason) for fallback in run.fallbacks]
     assert where == "query:储能%20项目"
     assert reason.startswith("AuthError: ")
     assert (await replayed(run.run_id)).differences == []

@@ -30,9 +30,13 @@ async def replayed(bureau: Any, folder: Path, run_id: str) -> Replay:
         return Loader(pages=PagesSettings(render=outset.render), clock=clock, guard=Guard(), outside=outside)
 
     desk = ReplayDesk(
-        store=bureau.store, storage=Storage(str(folder)), settings=bureau.settings, new_loader=new_loader,
-        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes), standing=bureau.standing,
-    )  # fmt: skip
+        store=bureau.store,
+        storage=Storage(str(folder)),
+        settings=bureau.settings,
+        new_loader=new_loader,
+        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes),
+        standing=bureau.standing,
+    )
     return await desk.replay(run_id)
 
 
@@ -49,7 +53,7 @@ async def test_an_item_rests_on_its_list_and_its_page(bureau: Any) -> None:
         of_list, of_page = item.evidence
         pages = {record.id: record.url for record in await bureau.store.evidence.records(run.run_id)}
         assert (pages[of_list], pages[of_page]) == (bureau.site.url("/news/"), item.url)
-        claims = {(one.kind, one.claim): one for one in await bureau.store.evidence.claims(item.id)}
+        claims = {(claim.kind, claim.claim): claim for claim in await bureau.store.evidence.claims(item.id)}
         row = claims[ClaimKind.LIST, item.title].passage
         assert item.title in row
         day = claims[ClaimKind.DATE, str(item.date)]
@@ -101,7 +105,7 @@ async def test_a_page_that_failed_fails_again(bureau: Any, tmp_path: Path, reply
     run = await bureau.sweep()
     replay = await replayed(bureau, tmp_path, run.run_id)
     assert replay.is_identical
-    assert {one.reason for one in replay.replayed.fallbacks} == {one.reason for one in run.fallbacks}
+    assert {fallback.reason for fallback in replay.replayed.fallbacks} == {one.reason for one in run.fallbacks}
     assert len(run.fallbacks) == 2
 
 
@@ -119,7 +123,7 @@ async def test_a_feed_is_recorded_and_replayed_like_a_list(bureau: Any, tmp_path
     assert len(run.items) == 2
     for item in run.items:
         claims = await bureau.store.evidence.claims(item.id or 0)
-        row = next(one for one in claims if one.kind is ClaimKind.LIST)
+        row = next(claim for claim in claims if claim.kind is ClaimKind.LIST)
         record = await bureau.store.evidence.record(row.record_id)
         assert record.url == bureau.site.url("/map.xml.gz")
         assert row.passage == f"{item.url} {item.date}"

@@ -22,7 +22,7 @@ PDF = {"Content-Type": "application/pdf"}
 
 
 def page(*paragraphs: str, views: int = 10, annex: bool = False) -> str:
-    body = "".join(f"<p>{one}</p>" for one in paragraphs)
+    body = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
     link = '<p><a href="/files/annex.pdf">附件：收费标准目录.pdf</a></p>' if annex else ""
     return (
         "<html><head><title>充电设施运行管理办法</title></head><body><h1>充电设施运行管理办法</h1>"

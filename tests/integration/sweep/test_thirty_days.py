@@ -79,7 +79,11 @@ class World:
         return day
 
     def _show(self, section: str, day: int) -> None:
-        mine = sorted((one for one in self.documents if one.section == section), key=lambda one: one.date, reverse=True)
+        mine = sorted(
+            (document for document in self.documents if document.section == section),
+            key=lambda one: one.date,
+            reverse=True,
+        )
         how = self.layout(section, day)
         pages = {f"/{section}/": EMPTY if how == "none" else _list(mine[:12], is_dated=how == "plain")}
         pages |= {one.path: _article(one) for one in mine}
@@ -103,7 +107,7 @@ async def test_thirty_days(bureau: Any, model: Any, reply: Any) -> None:
 
     # Every document was saved on the day on which it could first be seen, and the late one says so.
     saved = {item.url: item for item in await bureau.store.items.list(ItemFilter(), limit=None)}
-    posted = [one for one in world.documents if one.posted]
+    posted = [document for document in world.documents if document.posted]
     days = {one.number: (saved[bureau.site.url(one.path)].first_seen.date() - world.first_day).days for one in posted}
     assert days == {one.number: world.seen_on(one) for one in posted}
     assert [url.rpartition("/")[2] for url, item in saved.items() if item.late] == [f"{LATE}.html"]
@@ -129,10 +133,10 @@ async def test_thirty_days(bureau: Any, model: Any, reply: Any) -> None:
 
 def _list(documents: list[Document], *, is_dated: bool) -> str:
     rows = "".join(
-        f'<li><a href="{one.path}">关于{one.section}有关事项的第{one.number}号通知</a>'
-        + (f"<span>{one.date}</span>" if is_dated else "")
+        f'<li><a href="{document.path}">关于{document.section}有关事项的第{document.number}号通知</a>'
+        + (f"<span>{document.date}</span>" if is_dated else "")
         + "</li>"
-        for one in documents
+        for document in documents
     )
     return f"<html><head><title>栏目</title></head><body><ul class='list'>{rows}</ul></body></html>"
 

@@ -23,9 +23,15 @@ async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: 
 
     phases = [(str(one.phase), one.done, one.total) for one in of_kind(told, EventKind.PHASE)]
     assert phases == [
-        ("navigate", 0, None), ("navigate", 1, 1), ("crawl", 0, 1), ("summarise", 0, 2), ("summarise", 1, 2),
-        ("summarise", 2, 2), ("rank", 0, 2), ("rank", 2, 2),
-    ]  # fmt: skip
+        ("navigate", 0, None),
+        ("navigate", 1, 1),
+        ("crawl", 0, 1),
+        ("summarise", 0, 2),
+        ("summarise", 1, 2),
+        ("summarise", 2, 2),
+        ("rank", 0, 2),
+        ("rank", 2, 2),
+    ]
     begun, ended = of_kind(told, EventKind.SECTION)
     assert (begun.place, begun.ordinal, begun.ended) == ("通知公告", 0, None)
     assert (ended.ended, ended.pages, ended.candidates, ended.saved) == (run.sections[0].ended, 1, len(rows), 2)
@@ -39,7 +45,7 @@ async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: 
     assert sum(one.tokens or 0 for one in answered) == run.usage.prompt_tokens + run.usage.completion_tokens
     assert {one.outcome for one in answered} == {"ok"}
     fell = [(str(one.phase), one.place, one.reason) for one in of_kind(told, EventKind.FALLBACK)]
-    assert sorted(fell) == sorted((str(one.phase), one.where, one.reason) for one in run.fallbacks)
+    assert sorted(fell) == sorted((str(fallback.phase), fallback.where, fallback.reason) for fallback in run.fallbacks)
     assert fell
 
 

@@ -36,11 +36,17 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     """Put the payloads wherever a person or a site can put a text."""
     source = await app.store.sources.add(
         Source(
-            name=storable(WORST)[:200], url="https://evil.example/?q=%22%3E", created_at=at, rules=storable(WORST),
-            tags=[storable(text)[:60] for text in list(PAYLOADS.values())[:12]], last_error=storable(WORST),
-            focus_areas=[storable(WORST)], consecutive_failures=3, last_run_at=at,
+            name=storable(WORST)[:200],
+            url="https://evil.example/?q=%22%3E",
+            created_at=at,
+            rules=storable(WORST),
+            tags=[storable(text)[:60] for text in list(PAYLOADS.values())[:12]],
+            last_error=storable(WORST),
+            focus_areas=[storable(WORST)],
+            consecutive_failures=3,
+            last_run_at=at,
         )
-    )  # fmt: skip
+    )
     run_id = await _run(app, source, at)
     await _live(app, source, at)
     items = {name: await _item(app, source, run_id, text, at) for name, text in PAYLOADS.items()}
@@ -57,20 +63,35 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
 async def _run(app: App, source: Source, at: dt.datetime) -> str:
     worst = storable(WORST)
     run = Run(
-        id="run-evil", source_id=source.id, source=source.name, planned_at=at, started_at=at, ended_at=at,
-        status=RunStatus.DEGRADED, since=at.date(), until=at.date(), error=worst,
-    )  # fmt: skip
+        id="run-evil",
+        source_id=source.id,
+        source=source.name,
+        planned_at=at,
+        started_at=at,
+        ended_at=at,
+        status=RunStatus.DEGRADED,
+        since=at.date(),
+        until=at.date(),
+        error=worst,
+    )
     await app.store.runs.create(run)
     plan = SectionPlan(ordinal=0, name=worst, url="https://evil.example/list")
     await app.store.runs.plan(run.id, [plan])
     entries = [
         LedgerEntry(
-            candidate=Candidate(title=storable(text), url=f"https://evil.example/c/{place}", date=at.date(),
-                                date_source=DateSource.LISTED),
-            page_url=plan.url, position=place, disposition=Disposition.LEFT, reason=storable(text),
+            candidate=Candidate(
+                title=storable(text),
+                url=f"https://evil.example/c/{place}",
+                date=at.date(),
+                date_source=DateSource.LISTED,
+            ),
+            page_url=plan.url,
+            position=place,
+            disposition=Disposition.LEFT,
+            reason=storable(text),
         )
         for place, text in enumerate(PAYLOADS.values())
-    ]  # fmt: skip
+    ]
     reading = SectionReading(plan=plan, ended=SectionEnd.ERROR, pages=1, entries=entries, listed=len(entries))
     await app.store.runs.keep_reading(run.id, source.id or 0, reading, on=at.date(), at=at)
     for text in PAYLOADS.values():
@@ -95,9 +116,13 @@ async def _researches(app: App, at: dt.datetime) -> None:
     """One research in each state, asked for and answered in hostile words."""
     worst = storable(WORST)
     evil: dict[str, Any] = {
-        "query": worst, "topics": (worst, f"{worst}2"), "quote": worst, "title": worst, "remarks": (worst,),
+        "query": worst,
+        "topics": (worst, f"{worst}2"),
+        "quote": worst,
+        "title": worst,
+        "remarks": (worst,),
         "url": "https://evil.example/?q=<script>",
-    }  # fmt: skip
+    }
     await put(app, "research-evil", at=at, status=ResearchStatus.DEGRADED, **evil)
     await put(app, "research-plan", at=at, status=ResearchStatus.AWAITING_PLAN, steps=1, far=0, **evil)
     await put(app, "research-failed", at=at, status=ResearchStatus.FAILED, steps=1, far=2, error=worst, **evil)
@@ -109,11 +134,23 @@ async def _item(app: App, source: Source, run_id: str, text: str, at: dt.datetim
     url = text if text.startswith("javascript:") else f"https://evil.example/{abs(hash(text))}?q=<script>"
     saved, _ = await app.store.items.save(
         Item(
-            source_id=source.id, run_id=run_id, source=source.name, url=url, url_key=url, title=text or "x",
-            date=at.date(), date_source=DateSource.LISTED, type=ItemType.NOTICE, summary_by=SummaryBy.EXTRACT,
-            first_seen=at, rank=1, tier=1, attachments=[{"title": text, "url": text, "type": text}], **fields,
+            source_id=source.id,
+            run_id=run_id,
+            source=source.name,
+            url=url,
+            url_key=url,
+            title=text or "x",
+            date=at.date(),
+            date_source=DateSource.LISTED,
+            type=ItemType.NOTICE,
+            summary_by=SummaryBy.EXTRACT,
+            first_seen=at,
+            rank=1,
+            tier=1,
+            attachments=[{"title": text, "url": text, "type": text}],
+            **fields,
         )
-    )  # fmt: skip
+    )
     item_id = saved.id or 0
     await app.store.items.update(item_id, text=f"{text}\n{text}")
     return item_id
@@ -126,9 +163,13 @@ async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
         sight = ItemSight.of(item_id, "run-evil", Seen(url="https://evil.example/", seen_at=at, title=text))
         edit = Edit(op=Op.CHANGED, part=Part.ARTICLE, article=text, before=text, after=text[::-1])
         revision = Revision(
-            item_id=item_id, run_id="run-evil", seen_at=at, kind=ChangeKind.CHANGED, reason=text,
+            item_id=item_id,
+            run_id="run-evil",
+            seen_at=at,
+            kind=ChangeKind.CHANGED,
+            reason=text,
             edits=[edit.model_dump(mode="json")],
-        )  # fmt: skip
+        )
         await app.store.revisions.keep(sight, revision=revision)
     for name in list(items)[:3]:
         hidden = HiddenItem(item_id=items[name], person="admin", reason=storable(PAYLOADS[name]), at=at)

@@ -17,9 +17,11 @@ def outputs_of(
 ) -> dict[str, Any]:
     """What the four steps gave: two notes of each topic, a model of two drivers, a report of as many sections."""
     note = {
-        "summary": f"{quote}。", "evidence": [{"quote": quote, "source": url, "confidence": 0.82}], "sourceUrl": url,
+        "summary": f"{quote}。",
+        "evidence": [{"quote": quote, "source": url, "confidence": 0.82}],
+        "sourceUrl": url,
         "engine": "archive",
-    }  # fmt: skip
+    }
     notes = [{**note, "topic": topic} for topic in topics for _ in range(2)]
     basis = {
         "title": title,
@@ -46,7 +48,8 @@ def outputs_of(
     return {
         "plan": {"result": plan, "told": told},
         "deep_search": {
-            "result": {"strategy": {"primaryQuery": query}, "notes": notes}, "told": told,
+            "result": {"strategy": {"primaryQuery": query}, "notes": notes},
+            "told": told,
             "bases": [basis] * len(notes),
         },
         "modeling": {
@@ -65,29 +68,49 @@ def outputs_of(
             "told": told,
             "result": {"markdown": f"# {query}\n\n{sections}\n\n## 来源\n\n1. [x]({url})", "sources": sources},
             "score": {
-                "quotes": len(notes), "quoteFidelity": 1.0, "figures": 4, "figureFidelity": 1.0, "sentences": 6,
-                "citationCoverage": 1.0, "independentHosts": 1, "officialShare": 1.0, "refused": {"quotes": 2},
+                "quotes": len(notes),
+                "quoteFidelity": 1.0,
+                "figures": 4,
+                "figureFidelity": 1.0,
+                "sentences": 6,
+                "citationCoverage": 1.0,
+                "independentHosts": 1,
+                "officialShare": 1.0,
+                "refused": {"quotes": 2},
             },
         },
-    }  # fmt: skip
+    }
 
 
 def paragraph_of(order: int, title: str, *, query: str, quote: str, url: str, at: dt.datetime, far: int = 3) -> Any:
     """A paragraph: 0 not begun, 1 while its results are read, 2 while they are summed up, 3 finished."""
-    entry = {"query": query, "url": url, "title": title, "content": quote, "score": 0.9, "timestamp": at.isoformat(),
-             "query_id": f"p{order}-q1"}  # fmt: skip
+    entry = {
+        "query": query,
+        "url": url,
+        "title": title,
+        "content": quote,
+        "score": 0.9,
+        "timestamp": at.isoformat(),
+        "query_id": f"p{order}-q1",
+    }
     rounds = [
         {
-            "number": number, "query_id": f"p{order}-q{number + 1}", "search_query": query,
-            "search_tool": "search_news_last_week" if number else "basic_search_news", "is_searched": far > 1,
-            "is_summarised": far > 2, "fallbacks": ["no answer of the model"] if number else [],
+            "number": number,
+            "query_id": f"p{order}-q{number + 1}",
+            "search_query": query,
+            "search_tool": "search_news_last_week" if number else "basic_search_news",
+            "is_searched": far > 1,
+            "is_summarised": far > 2,
+            "fallbacks": ["no answer of the model"] if number else [],
         }
         for number in range(min(far, 2))
-    ]  # fmt: skip
+    ]
     research = {
-        "search_history": [entry] if far > 1 else [], "rounds": rounds, "is_completed": far == 3,
+        "search_history": [entry] if far > 1 else [],
+        "rounds": rounds,
+        "is_completed": far == 3,
         "latest_summary": f"{quote}[1]。" if far == 3 else "",
-    }  # fmt: skip
+    }
     return {"title": title, "content": f"{title}的要点", "order": order, "research": research}
 
 
@@ -114,10 +137,20 @@ async def put(
     ended = at + dt.timedelta(seconds=83) if status.is_final else None
     state = {"query": query, "report_title": query, "created_at": at.isoformat(), "updated_at": at.isoformat()}
     research = Research(
-        id=task_id, query=query, language="zh", status=status, created_at=at, ended_at=ended, asked_by="editor",
-        started_at=None if status is ResearchStatus.QUEUED else at, error=error, executor="test", enqueued_at=at,
-        outputs=storable_value(outputs), state=storable_value(state) if steps else None,
-    )  # fmt: skip
+        id=task_id,
+        query=query,
+        language="zh",
+        status=status,
+        created_at=at,
+        ended_at=ended,
+        asked_by="editor",
+        started_at=None if status is ResearchStatus.QUEUED else at,
+        error=error,
+        executor="test",
+        enqueued_at=at,
+        outputs=storable_value(outputs),
+        state=storable_value(state) if steps else None,
+    )
     await app.store.research.create(research)
     for order, topic in enumerate(topics if steps else ()):
         data = paragraph_of(order, topic, query=query, quote=quote, url=url, at=at, far=max(far - order, 0))

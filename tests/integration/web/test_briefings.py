@@ -48,12 +48,21 @@ async def filled(app: App, name: str = "能源局") -> list[int]:
     await app.store.runs.create(run)
     items = [
         Item(
-            source_id=source.id, source=name, run_id=run.id, url=f"https://gov.example/{place}", url_key=str(place),
-            title=title, type=kind, date=now.date(), first_seen=now, section="通知", summary=f"{title}的摘要。",
+            source_id=source.id,
+            source=name,
+            run_id=run.id,
+            url=f"https://gov.example/{place}",
+            url_key=str(place),
+            title=title,
+            type=kind,
+            date=now.date(),
+            first_seen=now,
+            section="通知",
+            summary=f"{title}的摘要。",
             rank=place,
         )
         for place, (title, kind) in enumerate(zip(TITLES, TYPES, strict=True), start=1)
-    ]  # fmt: skip
+    ]
     return [item.id or 0 for item, _ in await app.store.items.save_all(items)]
 
 
@@ -119,9 +128,14 @@ async def test_an_item_is_moved_by_a_plain_form_and_what_was_typed_stays(desk: A
     number = (await saved(desk, group="none"))["id"]
     editor = await desk.sign_in("editor")
     form = {
-        "version": "1", "title": "本周要点", "note": "请看第一条", "group": "none", "has_overview": "true",
-        "order": f"top:{first},{second},{third};more:;out:;", f"note-{third}": "与我方有关",
-    }  # fmt: skip
+        "version": "1",
+        "title": "本周要点",
+        "note": "请看第一条",
+        "group": "none",
+        "has_overview": "true",
+        "order": f"top:{first},{second},{third};more:;out:;",
+        f"note-{third}": "与我方有关",
+    }
     page = await editor.post(f"/briefings/{number}/edit", {**form, "do": f"up-{third}"})
     assert page.status_code == 200
     assert f"top:{first},{third},{second};" in page.text
@@ -133,10 +147,11 @@ async def test_an_item_is_moved_by_a_plain_form_and_what_was_typed_stays(desk: A
     assert (await editor.post(f"/briefings/{number}/edit", again)).status_code == 303
     draft = await desk.app.drafts.draft(number)
     shown = draft.briefing
-    assert ([one.id for one in shown.items], shown.left_out, shown.title) == ([third, first], 1, "本周要点")
+    assert ([item.id for item in shown.items], shown.left_out, shown.title) == ([third, first], 1, "本周要点")
     assert (shown.items[0].note, shown.note) == (
-        type(shown.note)(text="与我方有关", by="editor"), type(shown.note)(text="请看第一条", by="editor"),
-    )  # fmt: skip
+        type(shown.note)(text="与我方有关", by="editor"),
+        type(shown.note)(text="请看第一条", by="editor"),
+    )
 
 
 async def test_of_two_who_edit_the_second_loses_nothing_and_sees_the_others_version(desk: Any, fill: Fill) -> None:
@@ -180,7 +195,7 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
     assert late.status_code == 409
     assert "editor edited the briefing" in late.json()["detail"]
     entries = await desk.app.audit.entries(action="briefing")
-    assert [one.action for one in entries] == ["briefing.edit", "briefing.save"]
+    assert [entry.action for entry in entries] == ["briefing.edit", "briefing.save"]
 
 
 async def test_the_list_pages_on_and_an_archived_briefing_stays_readable_but_not_to_be_edited(
@@ -258,7 +273,7 @@ async def test_a_delivery_that_fails_says_why_in_chinese_and_is_tried_again_with
     (row,) = (await editor.get("/api/deliveries")).json()["deliveries"]
     assert (row["saved_id"], row["kind"], row["status"]) == (number, "typed", "queued")
     kept = await desk.app.deliveries.sent(row["id"])
-    assert [one.id for one in kept.items] == [third, first, second]
+    assert [item.id for item in kept.items] == [third, first, second]
     assert kept.edited_by == "editor"
     refused = await editor.send("POST", f"/api/deliveries/{row['id']}/retry")
     assert refused.status_code == 409
@@ -287,8 +302,11 @@ async def test_a_reader_may_look_and_export_but_neither_keep_nor_edit_nor_send(d
     reader = await desk.sign_in("reader")
     assert (await reader.send("POST", "/api/briefings/preview", json={"days": 2})).status_code == 200
     for method, path in [
-        ("POST", "/api/briefings"), ("PATCH", f"/api/briefings/{number}"), ("DELETE", f"/api/briefings/{number}"),
-        ("POST", f"/api/briefings/{number}/send"), ("POST", "/api/targets/weekly/test"),
-    ]:  # fmt: skip
+        ("POST", "/api/briefings"),
+        ("PATCH", f"/api/briefings/{number}"),
+        ("DELETE", f"/api/briefings/{number}"),
+        ("POST", f"/api/briefings/{number}/send"),
+        ("POST", "/api/targets/weekly/test"),
+    ]:
         assert (await reader.send(method, path, json={"version": 1, "target": "weekly"})).status_code == 403, path
     assert (await reader.get(f"/briefings/{number}/edit")).status_code == 403

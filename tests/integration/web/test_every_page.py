@@ -51,13 +51,19 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)
 
 # A file, a redirect, an answer to a script, or a page that only a form or a trial under way leads to.
 NOT_BY_LINK = {
-    "/readyz", "/healthz", "/metrics", "/sign-in", "/sources/trials/{trial_id}", "/sources/trials/{trial_id}/steps",
+    "/readyz",
+    "/healthz",
+    "/metrics",
+    "/sign-in",
+    "/sources/trials/{trial_id}",
+    "/sources/trials/{trial_id}/steps",
     "/briefings/{briefing_id}/deliveries",
-}  # fmt: skip
+}
 ASKED = {
-    "/items": ["?q=bell&hidden=both", "?q=项目&type=通知"], "/briefings/now": ["?days=7&keyword=x"],
+    "/items": ["?q=bell&hidden=both", "?q=项目&type=通知"],
+    "/briefings/now": ["?days=7&keyword=x"],
     "/research": ["?q=x"],
-}  # fmt: skip
+}
 WIDTHS = {"zh": 1280, "en": 360}
 
 WATCH = """() => {
@@ -220,9 +226,7 @@ async def walk_through(browser: Browser, place: Place, language: str, axe: str |
         locale="zh-CN" if language == "zh" else "en-GB",
         viewport={"width": WIDTHS[language], "height": 800},
     )
-    cookies = [
-        {"name": one.name, "value": one.value or "", "url": place.url} for one in place.client.cookies.jar
-    ]  # fmt: skip
+    cookies = [{"name": one.name, "value": one.value or "", "url": place.url} for one in place.client.cookies.jar]
     await context.add_cookies(cookies)  # type: ignore[arg-type]
     await context.add_init_script(f"({WATCH})()")
     page = await listened(context, place, walked)
@@ -263,9 +267,7 @@ async def judged(page: Page, axe: str) -> list[str]:
         await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         await page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished))")
         run = {"type": "tag", "values": only} if only else {"type": "rule", "values": ["color-contrast"]}
-        result = await page.evaluate(
-            "(only) => axe.run(document, {runOnly: only, resultTypes: ['violations']})", run
-        )  # fmt: skip
+        result = await page.evaluate("(only) => axe.run(document, {runOnly: only, resultTypes: ['violations']})", run)
         for one in result["violations"]:
             places = [" ".join(map(str, node["target"])) for node in one["nodes"][:3]]
             found.append(f"{scheme}: {one['id']}: {one['help']} at {places} {one['nodes'][0]['html'][:200]}")
@@ -373,9 +375,21 @@ async def test_feeds_carry_hostile_texts_as_texts(place: Place, feed: str) -> No
 
 async def test_a_mail_carries_hostile_texts_as_texts(mail: EmailMessage) -> None:
     assert set(map(str.lower, mail.keys())) <= {
-        "from", "to", "subject", "date", "message-id", "mime-version", "content-type", "auto-submitted",
-        "list-id", "x-monitor-delivery", "content-transfer-encoding", "references", "in-reply-to", "precedence",
-    }, mail.keys()  # fmt: skip
+        "from",
+        "to",
+        "subject",
+        "date",
+        "message-id",
+        "mime-version",
+        "content-type",
+        "auto-submitted",
+        "list-id",
+        "x-monitor-delivery",
+        "content-transfer-encoding",
+        "references",
+        "in-reply-to",
+        "precedence",
+    }, mail.keys()
     assert mail["to"] == "a@example.org"
     page = LexborHTMLParser(mail.get_body(("html",)).get_content())  # type: ignore[union-attr]
     told = legible(page.text())

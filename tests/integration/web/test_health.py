@@ -152,10 +152,14 @@ async def test_sources_in_trouble_come_first_and_the_rest_page_by_page(desk: Any
     for number in range(60):
         await store.sources.add(
             Source(
-                name=f"n{number:02}", url="https://n.gov/", created_at=NOON, enabled=number != 1,
-                consecutive_failures=2 if number == 59 else 0, last_run_at=NOON,
+                name=f"n{number:02}",
+                url="https://n.gov/",
+                created_at=NOON,
+                enabled=number != 1,
+                consecutive_failures=2 if number == 59 else 0,
+                last_run_at=NOON,
             )
-        )  # fmt: skip
+        )
     reader = await desk.sign_in("reader", language="en")
     first = await reader.get("/health")
     names = re.findall(r'<th scope="row"><a href="/health/sources/\d+">(.*?)</a>', first.text)
@@ -172,9 +176,11 @@ async def test_sources_in_trouble_come_first_and_the_rest_page_by_page(desk: Any
 async def test_blocks_are_drawn_by_day_and_told_by_host_and_kind(desk: Any, source: Source) -> None:
     runs = desk.app.store.runs
     for place, reason in (
-        ("https://cdn.example/1", "WebBlocked/http_403: refused"), ("the list", "WebBlocked/http_403: refused"),
-        ("https://m.gov/2", "WebBlocked/captcha_required: a captcha"), ("https://m.gov/3", "Timeout: late"),
-    ):  # fmt: skip
+        ("https://cdn.example/1", "WebBlocked/http_403: refused"),
+        ("the list", "WebBlocked/http_403: refused"),
+        ("https://m.gov/2", "WebBlocked/captcha_required: a captcha"),
+        ("https://m.gov/3", "Timeout: late"),
+    ):
         await runs.add_fallback("run-1", Phase.CRAWL, place, reason, NOON)
     reader = await desk.sign_in("reader", language="en")
     told = (await reader.get("/api/blocks?days=2")).json()["blocks"]
@@ -193,9 +199,11 @@ async def test_blocks_are_drawn_by_day_and_told_by_host_and_kind(desk: Any, sour
 async def test_costs_are_drawn_by_day_and_told_by_model_and_source(desk: Any, source: Source) -> None:
     store = desk.app.store
     for ago, phase, model, tokens, cost in (
-        (HOUR, Phase.CRAWL, "gpt-5", 3000, 0.5), (2 * HOUR, Phase.RANK, "small", 1000, None),
-        (DAY, Phase.CRAWL, "gpt-5", 2000, 0.25), (40 * DAY, Phase.CRAWL, "gpt-5", 9999, 9.0),
-    ):  # fmt: skip
+        (HOUR, Phase.CRAWL, "gpt-5", 3000, 0.5),
+        (2 * HOUR, Phase.RANK, "small", 1000, None),
+        (DAY, Phase.CRAWL, "gpt-5", 2000, 0.25),
+        (40 * DAY, Phase.CRAWL, "gpt-5", 9999, 9.0),
+    ):
         call = ModelCall(run_id="run-1", phase=phase, model=model, prompt_tokens=tokens, at=NOON - ago, cost=cost)
         await store.usage.add(call)
     await store.searches.add(SearchCall(backend="brave", route="r", at=NOON))
@@ -211,13 +219,15 @@ async def test_costs_are_drawn_by_day_and_told_by_model_and_source(desk: Any, so
     assert ["small", "1", "1,000", "17%", "–"] in rows
     assert ["Ministry &lt;b&gt;", "3", "6,000", "100%", "0.75"] in rows
     assert "4,000 / 4,000" in page.text, "today's tokens, of the budget"
-    assert "daily budget" in [one.text for one in pictures(page, "chart")[0].iter()]
+    assert "daily budget" in [picture.text for picture in pictures(page, "chart")[0].iter()]
     assert "1 call was to a model without a price" in page.text
     told = (await reader.get("/api/costs?days=2")).json()
     assert (told["calls"], told["tokens"], told["cost"], told["since"]) == (3, 6000, 0.75, "2026-02-02")
     assert [(one["day"], one["phase"]) for one in told["costs"]] == [
-        ("2026-02-03", "crawl"), ("2026-02-03", "rank"), ("2026-02-02", "crawl"),
-    ]  # fmt: skip
+        ("2026-02-03", "crawl"),
+        ("2026-02-03", "rank"),
+        ("2026-02-02", "crawl"),
+    ]
 
 
 @pytest.mark.parametrize("path", ["/health/costs?days=0", "/health/blocks?days=367", "/health/sources/0"])

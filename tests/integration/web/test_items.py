@@ -51,12 +51,25 @@ async def shelf(desk: Any) -> Shelf:
         for number in (1, 2, 3):
             url = f"https://{name}.example/tz/{number}.html"
             item = Item(
-                source_id=source.id, run_id=f"run-{name}", source=name, section="通知公告", url=url,
-                url_key=url_key(url), title=f"关于{'光伏发电' if number == 1 else '储能'}的通知（{number}）",
-                date=dt.date(2026, 11, 21 - number), date_source=DateSource.LISTED, type=ItemType.NOTICE,
-                summary="部署<b>专项</b>检查。", summary_by=SummaryBy.EXTRACT, rank=number, tier=4, language="zh",
-                document_number="示发〔2026〕7号" if number == 1 else None, first_seen=NOW, late=number == 3,
-            )  # fmt: skip
+                source_id=source.id,
+                run_id=f"run-{name}",
+                source=name,
+                section="通知公告",
+                url=url,
+                url_key=url_key(url),
+                title=f"关于{'光伏发电' if number == 1 else '储能'}的通知（{number}）",
+                date=dt.date(2026, 11, 21 - number),
+                date_source=DateSource.LISTED,
+                type=ItemType.NOTICE,
+                summary="部署<b>专项</b>检查。",
+                summary_by=SummaryBy.EXTRACT,
+                rank=number,
+                tier=4,
+                language="zh",
+                document_number="示发〔2026〕7号" if number == 1 else None,
+                first_seen=NOW,
+                late=number == 3,
+            )
             saved, _ = await store.items.save(item)
             await store.items.update(saved.id, text=f"正文第{number}篇：分布式电站并网。")
             ids.append(saved.id)
@@ -69,9 +82,14 @@ async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: byt
     records = Records(store=app.store, storage=Storage(str(app.settings.data_dir)))
     recorder = records.recorder("run-示例部", attempt=1)
     sighting = Sighting(
-        url="https://示例部.example/tz/1.html", way=Way.HTTP, at=NOW, final_url="https://示例部.example/tz/1.html",
-        status=200, headers={"content-type": "text/html; charset=utf-8"}, body=body or PAGE.encode(),
-    )  # fmt: skip
+        url="https://示例部.example/tz/1.html",
+        way=Way.HTTP,
+        at=NOW,
+        final_url="https://示例部.example/tz/1.html",
+        status=200,
+        headers={"content-type": "text/html; charset=utf-8"},
+        body=body or PAGE.encode(),
+    )
     record = await recorder.keep(sighting)
     await app.store.items.update(shelf.first, evidence=[record])
     rows = [
@@ -176,7 +194,7 @@ async def test_a_hidden_item_leaves_lists_feeds_exports_and_briefings_until_it_i
     assert "重复" in page
     assert (await editor.post(f"/items/{shelf.first}/show")).status_code == 303
     assert shelf.first in await titles(reader, "")
-    actions = [(one.person, one.action, one.detail) for one in await shelf.desk.app.audit.entries()]
+    actions = [(entry.person, entry.action, entry.detail) for entry in await shelf.desk.app.audit.entries()]
     assert ("editor", "item.show", {"before": "重复"}) in actions
     assert ("editor", "item.hide", {"after": "重复"}) in actions
 
@@ -204,8 +222,10 @@ async def test_feedback_says_what_the_next_ranking_will_do(shelf: Shelf) -> None
     assert (detail["lift"], [one["wish"] for one in detail["feedback"]]) == ("higher", ["higher"])
     like = (await reader.get(f"/api/items/{shelf.ids[1]}")).json()
     assert (like["lift"], like["feedback"], [one["item"] for one in like["like_feedback"]]) == (
-        "higher", [], [shelf.first],
-    )  # fmt: skip
+        "higher",
+        [],
+        [shelf.first],
+    )
     assert (await reader.get(f"/api/items/{shelf.ids[3]}")).json()["lift"] is None
     assert (await reader.post(f"/items/{shelf.first}/feedback", {"wish": "none"})).status_code == 303
     assert (await reader.get(path)).json()["feedback"] == []
@@ -268,8 +288,12 @@ async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
     reader = await shelf.desk.sign_in("reader", language="en")
     store = shelf.desk.app.store
     edit = {
-        "op": "changed", "part": "article", "article": "第三条", "before": "补贴每瓦3元。", "after": "补贴每瓦5元<b>。",
-    }  # fmt: skip
+        "op": "changed",
+        "part": "article",
+        "article": "第三条",
+        "before": "补贴每瓦3元。",
+        "after": "补贴每瓦5元<b>。",
+    }
     revision = Revision(
         item_id=shelf.first, run_id="run-示例部", seen_at=NOW, kind=ChangeKind.CHANGED, edits=[edit], more_edits=2
     )

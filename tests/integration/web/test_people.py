@@ -14,7 +14,7 @@ def secret_in(page: Any) -> str:
 
 
 async def actions(desk: Any) -> list[tuple[str, str, str]]:
-    return [(one.person, one.action, one.subject) for one in await desk.app.audit.entries()]
+    return [(entry.person, entry.action, entry.subject) for entry in await desk.app.audit.entries()]
 
 
 async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(desk: Any) -> None:
@@ -37,7 +37,7 @@ async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(
     assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 303
     done = ["person.let_in", "person.shut_out", "person.reset", "person.role", "person.add"]
     assert await actions(desk) == [("admin", action, "李雷") for action in done]
-    everything = str([one.detail for one in await desk.app.audit.entries()])
+    everything = str([entry.detail for entry in await desk.app.audit.entries()])
     assert password not in everything
     assert reset not in everything
 
@@ -57,7 +57,7 @@ async def test_what_cannot_be_added_comes_back_with_its_reason(desk: Any) -> Non
 async def test_everybody_ends_their_own_sessions_and_an_administrator_anybodys(desk: Any) -> None:
     here, there, third = [await desk.sign_in("reader") for _ in range(3)]
     admin = await desk.sign_in("admin")
-    ids = {one.id: one for one in await desk.app.people.sessions("reader")}
+    ids = {session.id: session for session in await desk.app.people.sessions("reader")}
     of_there = await desk.app.people.visitor_of(there.client.cookies[SESSION_COOKIE])
     page = await here.get("/account")
     assert sum(f"/account/sessions/{one}/end" in page.text for one in ids) == 2, "this session cannot end itself here"
@@ -115,7 +115,7 @@ async def test_the_api_does_what_the_pages_do(desk: Any) -> None:
     assert (changed.json()["role"], changed.json()["is_shut_out"]) == ("reader", True)
     assert (await admin.send("POST", "/api/people/anna/reset")).json()["password"] != made.json()["password"]
     people = (await admin.get("/api/people")).json()
-    assert [one["name"] for one in people["people"]] == ["admin", "anna"]
+    assert [person["name"] for person in people["people"]] == ["admin", "anna"]
     assert people["next"] is None
     token = await admin.send("POST", "/api/tokens", json={"name": "t", "scopes": ["read"], "days": 1})
     assert token.status_code == 201

@@ -38,9 +38,7 @@ NOON = dt.datetime(2026, 2, 3, 4, tzinfo=dt.UTC)
 
 @pytest.fixture
 def desk_settings() -> Callable[[Settings], Settings]:
-    return lambda settings: settings.model_copy(
-        update={"web": settings.web.model_copy(update={"public_url": ADDRESS})}
-    )  # fmt: skip
+    return lambda settings: settings.model_copy(update={"web": settings.web.model_copy(update={"public_url": ADDRESS})})
 
 
 @pytest.fixture
@@ -48,12 +46,21 @@ async def admin(desk: Any) -> Any:
     """An administrator at a desk that has one of everything."""
     source = await desk.app.sources.add({"name": "示例部", "url": "https://example.gov/"})
     await desk.app.store.runs.create(Run(id="run-1", source_id=source.id, source=source.name, planned_at=NOON))
-    await desk.app.store.items.save_all([
-        Item(
-            source_id=source.id, source=source.name, run_id="run-1", section="政策", title="储能通知", first_seen=NOON,
-            url="https://example.gov/1.html", url_key="https://example.gov/1.html", date=dt.date(2026, 2, 3),
-        )
-    ])  # fmt: skip
+    await desk.app.store.items.save_all(
+        [
+            Item(
+                source_id=source.id,
+                source=source.name,
+                run_id="run-1",
+                section="政策",
+                title="储能通知",
+                first_seen=NOON,
+                url="https://example.gov/1.html",
+                url_key="https://example.gov/1.html",
+                date=dt.date(2026, 2, 3),
+            )
+        ]
+    )
     await put(desk.app, "research-1", at=NOON)
     await desk.app.people.add("admin", "admin")
     await desk.app.people.set_password("admin", PASSWORD)

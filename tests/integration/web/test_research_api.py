@@ -38,10 +38,12 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
         "query": "  稀土出口管制有哪些变化？\x00 ",
         "config": {"engines": ["bing", "archive"], "maxResults": 20, "timeoutMs": 20000},
         "options": {
-            "enabled": True, "models": {"search": "llama3:8b", "modeling": " ", "report": "llama3:70b"},
-            "sampling": {"temperature": 0.3, "topP": 0.85}, "review_plan": True,
+            "enabled": True,
+            "models": {"search": "llama3:8b", "modeling": " ", "report": "llama3:70b"},
+            "sampling": {"temperature": 0.3, "topP": 0.85},
+            "review_plan": True,
         },
-    }  # fmt: skip
+    }
     assert "monitor serve" in problem(await editor.post("/api/research", json=asked), 400)
     async with desk.app.presence.attending(WORKER):
         answer = await editor.post("/api/research", json=asked)
@@ -51,8 +53,11 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
     assert answer.headers["location"] == f"/api/research/{task_id}"
     view = (await editor.get(answer.headers["location"])).json()
     assert (view["query"], view["status"], view["language"], view["progress"]) == (
-        "稀土出口管制有哪些变化？", "queued", "zh", 0,
-    )  # fmt: skip
+        "稀土出口管制有哪些变化？",
+        "queued",
+        "zh",
+        0,
+    )
     assert view["config"] == asked["config"]
     assert view["options"] == asked["options"] | {"models": {"search": "llama3:8b", "report": "llama3:70b"}}
     assert view["askedBy"] == "editor-program"
@@ -158,10 +163,11 @@ async def test_a_remark_is_kept_while_the_research_goes(desk: Any, editor: httpx
 @pytest.mark.parametrize(
     ("before", "code", "after"),
     [
-        (ResearchStatus.QUEUED, 200, "cancelled"), (ResearchStatus.AWAITING_PLAN, 200, "cancelled"),
+        (ResearchStatus.QUEUED, 200, "cancelled"),
+        (ResearchStatus.AWAITING_PLAN, 200, "cancelled"),
         (ResearchStatus.RUNNING, 202, "running"),
     ],
-)  # fmt: skip
+)
 async def test_a_research_is_cancelled_at_once_or_soon(
     desk: Any, editor: httpx.AsyncClient, before: ResearchStatus, code: int, after: str
 ) -> None:
@@ -234,9 +240,13 @@ async def test_the_figures_of_researches_are_told_to_prometheus(desk: Any, edito
     await put(desk, "other", status=ResearchStatus.FAILED, steps=1)
     lines = (await editor.get("/metrics")).text.splitlines()
     for line in (
-        'monitor_researches{status="succeeded"} 1.0', 'monitor_researches{status="failed"} 1.0',
-        'monitor_researches{status="queued"} 0.0', "monitor_research_quote_fidelity 1.0",
-        "monitor_research_figure_fidelity 1.0", 'monitor_research_seconds{of="median"} 83.0',
-        'monitor_research_refused{kind="quotes"} 2.0', "monitor_research_tokens 0.0",
-    ):  # fmt: skip
+        'monitor_researches{status="succeeded"} 1.0',
+        'monitor_researches{status="failed"} 1.0',
+        'monitor_researches{status="queued"} 0.0',
+        "monitor_research_quote_fidelity 1.0",
+        "monitor_research_figure_fidelity 1.0",
+        'monitor_research_seconds{of="median"} 83.0',
+        'monitor_research_refused{kind="quotes"} 2.0',
+        "monitor_research_tokens 0.0",
+    ):
         assert line in lines

@@ -37,11 +37,13 @@ class House:
         begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         running = asyncio.create_task(
             self.app.research.run_here(
-                QUERY, config=SearchConfig(engines=["tavily", "nowhere"], max_results=5),
-                options=ResearchOptions(), by="editor",
+                QUERY,
+                config=SearchConfig(engines=["tavily", "nowhere"], max_results=5),
+                options=ResearchOptions(),
+                by="editor",
                 on_event=lambda event: None if begun.done() else begun.set_result(event.task_id),
             )
-        )  # fmt: skip
+        )
         return await asyncio.wait_for(begun, PATIENCE_S), running
 
 
@@ -56,9 +58,13 @@ async def house(
         llm = {"base_url": await stack.enter_async_context(model.serve()), "model": MODEL_NAME, "max_retries": 0}
         values = await stack.enter_async_context(ResearchWorld().serve())
         settings = Settings(
-            data_dir=tmp_path, database_url=sqlite_url, llm=llm, web={"port": free_port},
-            research={"max_paragraphs": 2, "max_reflections": 1}, **values,
-        )  # fmt: skip
+            data_dir=tmp_path,
+            database_url=sqlite_url,
+            llm=llm,
+            web={"port": free_port},
+            research={"max_paragraphs": 2, "max_reflections": 1},
+            **values,
+        )
         app = await stack.enter_async_context(open_app(settings))
         token = await app.tokens.make("program", "editor")
         address = await stack.enter_async_context(serving(app))
@@ -88,7 +94,7 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
     last = documents[-1]
     assert (last["stepType"], last["status"], last["progress"]) == ("reporting", "complete", 1.0)
     assert report_in(documents) == last["payload"]["result"]["markdown"]
-    steps = [one["stepType"] for one in documents if one["status"] == "complete"]
+    steps = [document["stepType"] for document in documents if document["status"] == "complete"]
     assert steps == ["plan", "deep_search", "modeling", "reporting"]
     view = (await house.client.get(f"/api/research/{task_id}")).json()
     assert view["status"] == ("degraded" if mode in (Mode.HTTP_500, Mode.TRUNCATED) else "succeeded")

@@ -65,9 +65,10 @@ async def test_the_history_hands_out_every_research_once(desk: Any, editor: Any)
 
 async def test_a_question_is_put_into_the_queue_with_the_settings_of_the_panel(desk: Any, editor: Any) -> None:
     options = {
-        "enabled": True, "models": {"search": "small", "modeling": "small", "report": "large"},
+        "enabled": True,
+        "models": {"search": "small", "modeling": "small", "report": "large"},
         "sampling": {"temperature": 0.7, "topP": 0.5},
-    }  # fmt: skip
+    }
     form = {"query": QUERY, "review_plan": "true", "options": json.dumps(options)}
     refused = page_of(await editor.post("/research", form), 400)
     assert "No worker is at work" in words_of(refused.css_first(".trouble"))
@@ -84,7 +85,7 @@ async def test_a_question_is_put_into_the_queue_with_the_settings_of_the_panel(d
     without = await desk.app.research.row(plain.headers["location"].rpartition("/")[2])
     assert (without.options["review_plan"], without.options["models"]) == (False, {})
     entries = await desk.app.audit.entries(action="research")
-    assert {(one.person, one.action) for one in entries} == {("editor", "research.start")}
+    assert {(entry.person, entry.action) for entry in entries} == {("editor", "research.start")}
 
 
 async def test_a_finished_research_is_all_there_without_a_script(desk: Any) -> None:
@@ -115,8 +116,11 @@ async def test_how_it_went_stands_beneath_each_paragraph(desk: Any, editor: Any)
     page = page_of(await editor.get("/research/going"))
     states = {one.attributes["data-step"]: one.attributes["class"] for one in page.css("[data-step]")}
     assert states == {
-        "plan": "phase done", "deep_search": "phase now", "modeling": "phase waiting", "reporting": "phase waiting",
-    }  # fmt: skip
+        "plan": "phase done",
+        "deep_search": "phase now",
+        "modeling": "phase waiting",
+        "reporting": "phase waiting",
+    }
     paragraphs = [words_of(one) for one in page.css("[data-paragraph]")]
     assert "完成" in paragraphs[0]
     assert "更新小结" in paragraphs[1]
@@ -143,7 +147,7 @@ async def test_a_plan_is_put_in_order_and_approved(desk: Any, editor: Any) -> No
     changed = {**form, "paragraph_title": ["价格", "影响"], "paragraph_content": ["一", "三"], "do": "start"}
     assert (await editor.post("/research/plan/plan", changed)).headers["location"] == "/research/plan"
     state = await desk.app.research.state("plan")
-    assert (state.report_title, [one.title for one in state.paragraphs]) == ("报告", ["价格", "影响"])
+    assert (state.report_title, [paragraph.title for paragraph in state.paragraphs]) == ("报告", ["价格", "影响"])
     assert (await desk.app.research.row("plan")).status is ResearchStatus.QUEUED
     late = await editor.post("/research/plan/plan", changed)
     assert late.headers["location"] == "/research/plan"
@@ -162,7 +166,7 @@ async def test_a_remark_is_heard_while_it_goes_on_and_not_later(desk: Any, edito
     assert (await editor.post("/research/going/remarks", {"text": " "})).status_code == 400
     await editor.post("/research/done/remarks", {"text": "太晚"})
     assert "研究已经结束" in words_of(page_of(await editor.get("/research/done")).css_first(".notice"))
-    assert [one.text for one in await desk.app.research.remarks("done")] == []
+    assert [remark.text for remark in await desk.app.research.remarks("done")] == []
 
 
 async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> None:
@@ -172,7 +176,7 @@ async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> No
     assert "研究已取消" in words_of(page.css_first("#research-head"))
     await editor.post("/research/waits/cancel")
     assert "研究已经结束" in words_of(page_of(await editor.get("/research/waits")).css_first(".notice"))
-    assert [one.action for one in await desk.app.audit.entries(action="research")] == ["research.cancel"]
+    assert [entry.action for entry in await desk.app.audit.entries(action="research")] == ["research.cancel"]
 
 
 async def test_a_failed_research_says_why_and_shows_what_it_had(desk: Any, editor: Any) -> None:
@@ -197,9 +201,17 @@ async def test_a_note_leads_to_the_passage_in_the_page(desk: Any, editor: Any) -
 async def test_hostile_words_stay_words(desk: Any, editor: Any, name: str) -> None:
     text = PAYLOADS[name]
     await put(
-        desk.app, "evil", at=NOON, query=text, topics=(text, text + "2"), quote=text, title=text, remarks=(text,),
-        status=ResearchStatus.DEGRADED, url="javascript:alert(1)",
-    )  # fmt: skip
+        desk.app,
+        "evil",
+        at=NOON,
+        query=text,
+        topics=(text, text + "2"),
+        quote=text,
+        title=text,
+        remarks=(text,),
+        status=ResearchStatus.DEGRADED,
+        url="javascript:alert(1)",
+    )
     for path in ("/research/evil", "/research"):
         page = page_of(await editor.get(path))
         assert text in page.css_first("main").text()

@@ -37,9 +37,13 @@ RESULTS: dict[StepType, Wire] = {
 
 def told(step: StepType, status: Status, share: float, **payload: Any) -> StepEvent:
     return StepEvent(
-        step_id=STEP_IDS[step], step_type=step, status=status, progress=progress_at(step, share),
-        label=LABELS[step]["zh"], payload=payload,
-    )  # fmt: skip
+        step_id=STEP_IDS[step],
+        step_type=step,
+        status=status,
+        progress=progress_at(step, share),
+        label=LABELS[step]["zh"],
+        payload=payload,
+    )
 
 
 def whole() -> Iterator[StepEvent]:
@@ -79,10 +83,12 @@ async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
     async with (
         serving(desk.app) as address,
         httpx.AsyncClient(
-            base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S,
+            base_url=address,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=PATIENCE_S,
             limits=httpx.Limits(max_connections=None),
         ) as client,
-    ):  # fmt: skip
+    ):
         yield client
 
 
@@ -94,7 +100,7 @@ async def begin(app: Any, task_id: str) -> None:
 
 
 async def tell(app: Any, task_id: str, events: list[StepEvent]) -> None:
-    rows = [ResearchEvent(task_id=task_id, at=NOON, data=one.wire()) for one in events]
+    rows = [ResearchEvent(task_id=task_id, at=NOON, data=event.wire()) for event in events]
     assert await app.store.research_events.add(rows, executor=EXECUTOR)
 
 
@@ -124,7 +130,7 @@ async def read(client: httpx.AsyncClient, task_id: str, *, last: str = "", at_mo
 
 def conforms(messages: list[Message]) -> list[dict[str, Any]]:
     """The objects of a stream from its beginning, every one of them as the schema says, none out of order."""
-    documents = [json.loads(one.data) for one in messages]
+    documents = [json.loads(message.data) for message in messages]
     for document in documents:
         VALIDATOR.validate(document)
     assert {one.event for one in messages} == {"message"}
@@ -137,7 +143,7 @@ def conforms(messages: list[Message]) -> list[dict[str, Any]]:
 
 def report_in(documents: list[dict[str, Any]]) -> str:
     """The report, put together from the pieces since its last beginning."""
-    told = [one for one in documents if one["stepType"] == "reporting"]
+    told = [document for document in documents if document["stepType"] == "reporting"]
     begun = max(place for place, one in enumerate(told) if one["status"] == "start")
     return "".join(one["payload"].get("chunk", "") for one in told[begun:])
 
@@ -151,7 +157,7 @@ async def test_a_research_is_told_by_the_schema_from_its_start_to_its_report(
     await end(desk.app, "r", ResearchStatus.SUCCEEDED)
     messages = await read(client, "r")
     documents = conforms(messages)
-    assert documents == [one.wire() for one in events]
+    assert documents == [event.wire() for event in events]
     last = documents[-1]
     assert (last["stepType"], last["status"], last["progress"]) == ("reporting", "complete", 1.0)
     assert report_in(documents) == last["payload"]["result"]["markdown"] == "".join(PIECES)
@@ -199,7 +205,7 @@ async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: An
     assert not watching.done()
     await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), told=event)
     documents = conforms(await asyncio.wait_for(watching, PATIENCE_S))
-    assert [one["status"] for one in documents] == ["start", "progress", "complete", "error"]
+    assert [document["status"] for document in documents] == ["start", "progress", "complete", "error"]
 
 
 async def test_where_nothing_is_told_comments_keep_the_connection_and_a_long_stream_is_taken_up_again(
@@ -223,7 +229,7 @@ async def test_where_nothing_is_told_comments_keep_the_connection_and_a_long_str
     await end(desk.app, "r", ResearchStatus.SUCCEEDED)
     while more := await read(client, "r", last=messages[-1].id):
         messages += more
-    assert conforms(messages) == [one.wire() for one in events]
+    assert conforms(messages) == [event.wire() for event in events]
 
 
 async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: Any, client: httpx.AsyncClient) -> None:
@@ -261,7 +267,7 @@ async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: A
     assert len(told) == 50
     numbers = [one.id for one in told[0]]
     assert len(numbers) == len(events)
-    assert all([one.id for one in messages] == numbers for messages in told)
+    assert all([message.id for message in messages] == numbers for messages in told)
     conforms(told[0])
     # One question for all each quarter of a second; a reader who comes asks for what was there before him.
     visits = len(stay) + len(late) + sum(-(-len(events) // (7 + place)) for place in range(15))

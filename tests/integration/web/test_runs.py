@@ -33,21 +33,35 @@ async def read_run(desk: Any, source: Source) -> str:
     store = desk.app.store
     await add_run(desk, source, "read")
     item = Item(
-        source_id=source.id, run_id="read", source=source.name, section="通知", url="https://o.gov/n/0",
-        url_key="o.gov/n/0", title="关于<b>印发</b>的通知", date=date(2026, 2, 1), first_seen=NOON, rank=1, tier=2,
-    )  # fmt: skip
+        source_id=source.id,
+        run_id="read",
+        source=source.name,
+        section="通知",
+        url="https://o.gov/n/0",
+        url_key="o.gov/n/0",
+        title="关于<b>印发</b>的通知",
+        date=date(2026, 2, 1),
+        first_seen=NOON,
+        rank=1,
+        tier=2,
+    )
     ((saved, _),) = await store.items.save_all([item])
     entries = [
         LedgerEntry(
             candidate=Candidate(
-                title=f"第 {number} 号 <i>文件</i>", url=f"https://o.gov/n/{number}", date=date(2026, 2, 1),
+                title=f"第 {number} 号 <i>文件</i>",
+                url=f"https://o.gov/n/{number}",
+                date=date(2026, 2, 1),
                 date_source=DateSource.LISTED,
             ),
-            page_url="https://o.gov/n/", position=number, disposition=ENDS[number % 4],
-            reason="agent: 不相关" if number % 4 == 3 else "", item_id=saved.id if number == 0 else None,
+            page_url="https://o.gov/n/",
+            position=number,
+            disposition=ENDS[number % 4],
+            reason="agent: 不相关" if number % 4 == 3 else "",
+            item_id=saved.id if number == 0 else None,
         )
         for number in range(240)
-    ]  # fmt: skip
+    ]
     plan = SectionPlan(ordinal=0, name="通知", url="https://o.gov/n/")
     unseen = [UnseenPlace(section="通知", url="https://o.gov/n/2", reason="max_pages")]
     reading = SectionReading(plan=plan, ended=SectionEnd.MAX_PAGES, pages=3, entries=entries, unseen=unseen)

@@ -59,7 +59,7 @@ async def service(
         app = await stack.enter_async_context(open_service(settings, worker=True, scheduler=False))
         await app.people.add("anna", "editor")
         await app.people.set_password("anna", PASSWORD)
-        pinned = [one for one in site.sections(url) if one["name"] in SECTIONS]
+        pinned = [section for section in site.sections(url) if section["name"] in SECTIONS]
         source = await app.sources.add({"name": site.title, "url": f"{url}/", "sections": pinned})
         yield app, await stack.enter_async_context(serving(app)), source, site
 

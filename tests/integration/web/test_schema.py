@@ -37,12 +37,26 @@ async def examined(served: tuple[App, str], role: str, folder: Path, *options: s
     configuration = folder / "schemathesis.toml"
     configuration.write_text(CONFIGURATION)
     process = await asyncio.create_subprocess_exec(
-        Path(sys.executable).with_name("schemathesis"), "--config-file", configuration,
-        "run", f"{url}api/openapi.json", "-H", f"Authorization: Bearer {token}", "--checks", "all", "--seed", "7",
-        "--no-shrink", "--continue-on-failure", "--no-color", *options,
-        cwd=folder, env={**os.environ, "NO_PROXY": "*"}, stdout=asyncio.subprocess.PIPE,
+        Path(sys.executable).with_name("schemathesis"),
+        "--config-file",
+        configuration,
+        "run",
+        f"{url}api/openapi.json",
+        "-H",
+        f"Authorization: Bearer {token}",
+        "--checks",
+        "all",
+        "--seed",
+        "7",
+        "--no-shrink",
+        "--continue-on-failure",
+        "--no-color",
+        *options,
+        cwd=folder,
+        env={**os.environ, "NO_PROXY": "*"},
+        stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+    )
     said = (await process.communicate())[0].decode()
     assert process.returncode == 0, said
     found = re.search(r"(\d+) generated", said)

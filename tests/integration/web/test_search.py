@@ -16,10 +16,11 @@ from monitor.web.desk import new_web
 @pytest.fixture
 async def client(tmp_path: Path, site: Any) -> AsyncIterator[httpx.AsyncClient]:
     settings = Settings(
-        data_dir=tmp_path, database_url=f"sqlite:///{tmp_path / 'monitor.db'}",
+        data_dir=tmp_path,
+        database_url=f"sqlite:///{tmp_path / 'monitor.db'}",
         network={"allowed_private_hosts": [site.host]},
         search={"backend": "searxng", "backends": {"searxng": {"base_url": site.url("")}}},
-    )  # fmt: skip
+    )
     async with open_app(settings) as app:
         token = await app.tokens.make("reader", "reader")
         transport = httpx.ASGITransport(app=new_web(app))
@@ -40,7 +41,7 @@ async def test_a_search_is_answered_in_the_one_shape(client: httpx.AsyncClient, 
     answer = await client.get("/api/search", params=asked)
     assert answer.status_code == 200
     found = ToolResult.model_validate(answer.json())
-    assert [(one.title, one.provider, one.rank) for one in found.items] == [("光伏", "bing", 1)]
+    assert [(item.title, item.provider, item.rank) for item in found.items] == [("光伏", "bing", 1)]
     assert found.provider_meta.request_id == "t"
     assert "language=zh" in site.asked[0].path
     assert (await client.get("/api/openapi.json")).json()["paths"]["/api/search"]["get"]["parameters"]

@@ -26,7 +26,7 @@ async def address() -> AsyncIterator[str]:
 
 
 async def audit_of(desk: Any) -> list[tuple[str, str, dict[str, Any]]]:
-    return [(one.action, one.subject, one.detail) for one in await desk.app.audit.entries(limit=100)]
+    return [(entry.action, entry.subject, entry.detail) for entry in await desk.app.audit.entries(limit=100)]
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
@@ -57,7 +57,7 @@ async def test_the_model_endpoint_is_changed_and_tested_in_one_go(desk: Any, add
     assert "knows no model" in unknown.text
     assert "answered after" in unknown.text
     trials = (await admin.send("POST", "/api/settings/model/test")).json()["trials"]
-    assert [(one["model"], one["complaint"] is None) for one in trials] == [("gpt-5", True), ("none-such", False)]
+    assert [(trial["model"], trial["complaint"] is None) for trial in trials] == [("gpt-5", True), ("none-such", False)]
     assert all(one["endpoint"].startswith(address) for one in trials)
     await admin.post("/settings/model", {"llm.enabled": "false"})
     assert not desk.app.settings.llm.is_on
@@ -68,9 +68,14 @@ async def test_a_form_stores_only_what_was_changed(desk: Any) -> None:
     page = (await admin.get("/settings/limits")).text
     assert 'name="sweep.max_items" value="20"' in page
     values = {
-        "sweep.max_items": "5", "sweep.window_days": "7", "sweep.revisit_days": "1, 3，10", "work.max_runs": "",
-        "pages.delay_s": "1", "pages.respect_robots": "true", "sweep.crawl": "agent",
-    }  # fmt: skip
+        "sweep.max_items": "5",
+        "sweep.window_days": "7",
+        "sweep.revisit_days": "1, 3，10",
+        "work.max_runs": "",
+        "pages.delay_s": "1",
+        "pages.respect_robots": "true",
+        "sweep.crawl": "agent",
+    }
     answer = await admin.post("/settings/limits", values)
     assert (answer.status_code, answer.headers["location"]) == (303, "/settings/limits")
     stored = {one.path: one.value for one in desk.app.configuring.all() if one.origin == "stored"}
@@ -113,10 +118,13 @@ async def test_a_secret_is_on_no_page_in_no_answer_and_not_in_the_audit(
 ) -> None:
     admin = await desk.sign_in("admin")
     values = {
-        "llm.api_key": SECRET, "llm.base_url": address, "search.backends.brave.api_key": SECRET, "secrets.HOOK": SECRET,
+        "llm.api_key": SECRET,
+        "llm.base_url": address,
+        "search.backends.brave.api_key": SECRET,
+        "secrets.HOOK": SECRET,
         "network.proxy": f"http://me:{SECRET}@127.0.0.1:9",
         "deliver.targets": [{"name": "hook", "url": f"https://hook.example/{SECRET}", "secret_env": "HOOK"}],
-    }  # fmt: skip
+    }
     seen = [(await admin.send("PATCH", "/api/settings", json=values)).text]
     for page in [f"/settings{page}" for page in (*PAGES, "/targets")] + ["/audit", "/api/settings", "/api/audit"]:
         answer = await admin.get(page)
@@ -178,10 +186,20 @@ async def test_storage_is_told_and_pruned(desk: Any) -> None:
 
 class TestTargets:
     FORM = {  # noqa: RUF012 -- not changed
-        "name": "desk", "url": f"https://hook.example/{SECRET}", "secret": SECRET, "schedule": "30 7 * * 1-5",
-        "sources": "甲, 乙", "types": ["政策", "法规"], "formats": "docx", "language": "en", "top": "5", "days": "2",
-        "quiet": "note", "alarms": "true", "deadline_minutes": "30",
-    }  # fmt: skip
+        "name": "desk",
+        "url": f"https://hook.example/{SECRET}",
+        "secret": SECRET,
+        "schedule": "30 7 * * 1-5",
+        "sources": "甲, 乙",
+        "types": ["政策", "法规"],
+        "formats": "docx",
+        "language": "en",
+        "top": "5",
+        "days": "2",
+        "quiet": "note",
+        "alarms": "true",
+        "deadline_minutes": "30",
+    }
 
     async def test_one_is_added_changed_and_removed(self, desk: Any) -> None:
         admin = await desk.sign_in("admin", language="en")

@@ -15,9 +15,7 @@ from tests.integration.web.conftest import PASSWORD
 @pytest.fixture
 def desk_settings(request: pytest.FixtureRequest) -> Callable[[Settings], Settings]:
     url = getattr(request, "param", None)
-    return lambda settings: settings.model_copy(
-        update={"web": settings.web.model_copy(update={"public_url": url})}
-    )  # fmt: skip
+    return lambda settings: settings.model_copy(update={"web": settings.web.model_copy(update={"public_url": url})})
 
 
 def cookie_of(answer: httpx.Response, name: str = SESSION_COOKIE) -> "Morsel[str]":
@@ -79,10 +77,15 @@ async def test_the_cookie_is_kept_from_scripts_and_other_paths(desk: Any, path: 
 @pytest.mark.parametrize(
     ("wanted", "place"),
     [
-        ("/account?x=1", "/account?x=1"), ("https://evil.example/", "/"), ("//evil.example", "/"), ("/\\evil", "/"),
-        ("/a\r\nSet-Cookie: x=y", "/"), ("javascript:alert(1)", "/"), ("", "/"),
+        ("/account?x=1", "/account?x=1"),
+        ("https://evil.example/", "/"),
+        ("//evil.example", "/"),
+        ("/\\evil", "/"),
+        ("/a\r\nSet-Cookie: x=y", "/"),
+        ("javascript:alert(1)", "/"),
+        ("", "/"),
     ],
-)  # fmt: skip
+)
 async def test_nobody_is_sent_away_from_here(desk: Any, wanted: str, place: str) -> None:
     await desk.sign_in("reader")
     visitor = await desk.visitor()
@@ -103,9 +106,7 @@ async def test_a_page_is_come_back_to_after_signing_in(desk: Any) -> None:
 async def test_a_refusal_does_not_tell_names_apart_and_too_many_are_waited_for(desk: Any) -> None:
     await desk.sign_in("reader")
     visitor = await desk.visitor(headers={"Accept-Language": "en"})
-    pages = [
-        await visitor.post("/sign-in", data={"name": name, "password": "wrong"}) for name in ("reader", "nobody")
-    ]  # fmt: skip
+    pages = [await visitor.post("/sign-in", data={"name": name, "password": "wrong"}) for name in ("reader", "nobody")]
     assert [page.status_code for page in pages] == [403, 403]
     assert pages[0].text.replace("reader", "nobody") == pages[1].text
     assert "monitor_session" not in str(pages[0].headers)

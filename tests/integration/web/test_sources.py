@@ -164,7 +164,7 @@ async def test_changes_are_tried_with_what_is_known_and_not_stored(desk: Any, mi
     form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
     answer = await editor.post(f"/sources/{source.id}/try", {**form, "kind": "site", "focus_areas": "人事任免"})
     report = await ended(desk, answer.headers["location"].rpartition("/")[2])
-    assert [one.name for one in report.result.sections][:1] == ["人事任免"]
+    assert [section.name for section in report.result.sections][:1] == ["人事任免"]
     assert (await desk.app.sources.by_id(source.id)).focus_areas == ["政策法规"]
     page = (await editor.get(f"/sources/trials/{report.id}")).text
     assert f'action="/sources/{source.id}/edit"' in page
@@ -180,7 +180,7 @@ async def test_several_are_changed_together(desk: Any) -> None:
     await editor.post("/sources/bulk", {"ids": ids[1:], "action": "disable"})
     changed = await editor.send("POST", "/api/sources/bulk", json={"ids": ids, "action": "untag", "tag": "能源"})
     assert sorted(changed.json()["changed"]) == sorted(ids)
-    found = {one.name: (one.tags, one.enabled) for one in await desk.app.sources.all()}
+    found = {source.name: (source.tags, source.enabled) for source in await desk.app.sources.all()}
     assert found == {"a": (["部委"], True), "b": (["部委"], False), "c": ([], False)}
     back = await editor.post("/sources/bulk", {"ids": ids, "action": "enable", "back": "//evil.example/"})
     assert back.headers["location"] == "/"
@@ -231,7 +231,7 @@ async def test_a_list_is_seen_before_it_is_stored_and_taken_whole(desk: Any) -> 
     assert len(await desk.app.sources.all()) == 1
     stored = await admin.post("/sources/import", {**form_of(seen), "store": "true"})
     assert stored.status_code == 303, stored.text
-    assert [one.name for one in await desk.app.sources.all()] == ["新二", "新一", "能源局"]
+    assert [source.name for source in await desk.app.sources.all()] == ["新二", "新一", "能源局"]
     assert len(await desk.app.audit.entries(action="source.import")) == 2
     assert (await admin.post("/sources/import", {"text": ""})).status_code == 400
     too_long = {"file": ("list.yaml", b"#" * (2 * 1024 * 1024 + 1))}

@@ -71,9 +71,12 @@ async def test_a_source_is_added_by_its_address(
     async with AsyncExitStack() as stack:
         base_url = await stack.enter_async_context(site.serve())
         settings = settings_in(
-            tmp_path, sqlite_url, free_port, network={"allowed_private_hosts": [urlsplit(base_url).netloc]},
+            tmp_path,
+            sqlite_url,
+            free_port,
+            network={"allowed_private_hosts": [urlsplit(base_url).netloc]},
             pages={"delay_s": 0, "render": "never", "timeout_s": 2 * PATIENCE_MS / 1000},
-        )  # fmt: skip
+        )
         app = await stack.enter_async_context(open_app(settings))
         page = await stack.enter_async_context(signed_in(app, browser, locale))
         await page.goto("/sources")
@@ -95,7 +98,7 @@ async def test_a_source_is_added_by_its_address(
         await page.get_by_role("button", name=words["save"], exact=True).click()
         await page.wait_for_url("**/sources/1")
         (source,) = await app.sources.all()
-        assert [one["name"] for one in source.sections] == ["政策法规"]
+        assert [section["name"] for section in source.sections] == ["政策法规"]
         assert (source.name, source.tags) == (site.title, ["能源"])
 
 

@@ -56,9 +56,16 @@ class Life:
     async def item(self, source: Source, title: str, *, ago: dt.timedelta = HOUR, **facts: Any) -> int:
         url = f"{source.url}{title}-{ago}"
         item = Item(
-            source_id=source.id, source=source.name, section="news", run_id="r", url=url, url_key=url, title=title,
-            first_seen=self.noon - ago, **facts,
-        )  # fmt: skip
+            source_id=source.id,
+            source=source.name,
+            section="news",
+            run_id="r",
+            url=url,
+            url_key=url,
+            title=title,
+            first_seen=self.noon - ago,
+            **facts,
+        )
         ((saved, _),) = await self.store.items.save_all([item])
         return int(saved.id or 0)
 
@@ -173,7 +180,7 @@ async def test_what_came_after_the_last_look_of_the_same_day_is_marked(desk: Any
     await life.store.outlook.keep_look("reader", life.noon - 3 * HOUR, None)
     await reader.get("/")
     seen = await desk.app.today.look("reader")
-    assert [(one.title, one.is_fresh) for one in seen.items] == [("Early", False), ("Late", True)]
+    assert [(item.title, item.is_fresh) for item in seen.items] == [("Early", False), ("Late", True)]
     assert (await reader.get("/")).text.count('<span class="badge accent">new</span>') == 1
     assert seen.last_visit_at == life.noon - 3 * HOUR, "a program that asks does not move the mark"
 
@@ -186,24 +193,35 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     await life.store.runs.add_unseen("run-partly", places)
     await life.store.runs.add_unseen("run-down", places[:1])
     finding = AlarmFinding(
-        kind=AlarmKind.SILENCE, message="nothing new since 2026-01-02; something new usually comes every 3 days",
-        section="<i>notices</i>", section_key="k",
-    )  # fmt: skip
+        kind=AlarmKind.SILENCE,
+        message="nothing new since 2026-01-02; something new usually comes every 3 days",
+        section="<i>notices</i>",
+        section_key="k",
+    )
     await life.store.alarms.settle(silent.id or 0, run_id="run-silent", due=[finding], judged={}, at=life.noon)
     await life.store.deliveries.create(
         Delivery(
-            id="d", target="office", status=DeliveryStatus.FAILED, planned_at=life.noon, key="k", message_id="m",
+            id="d",
+            target="office",
+            status=DeliveryStatus.FAILED,
+            planned_at=life.noon,
+            key="k",
+            message_id="m",
             last_error="550 no such user",
         )
-    )  # fmt: skip
+    )
     call = ModelCall(run_id="r", phase=Phase.RANK, model="m", prompt_tokens=900, completion_tokens=0, at=life.noon)
     await life.store.usage.add(call)
     await life.store.runs.create(Run(id="q", source_id=down.id, source="down", planned_at=life.noon))
     seen = await desk.app.today.look("reader")
     assert [(str(one.matter), one.source, one.count) for one in seen.attention] == [
-        ("no_worker", "", 1), ("budget_low", "", 90), ("alarm", "silent", 0), ("failing", "down", 2),
-        ("delivery", "", 0), ("unread", "partly", 3),
-    ]  # fmt: skip
+        ("no_worker", "", 1),
+        ("budget_low", "", 90),
+        ("alarm", "silent", 0),
+        ("failing", "down", 2),
+        ("delivery", "", 0),
+        ("unread", "partly", 3),
+    ]
     assert not seen.is_well
     reader = await desk.sign_in("reader")
     page = await reader.get("/")

@@ -57,11 +57,20 @@ async def filled(desk: Desk) -> None:
         await store.usage.add(call)
     items = [
         Item(
-            source_id=source.id, source=source.name, section="s", run_id="run-1", url=f"https://m.gov/{n}",
-            url_key=str(n), title=f"{LONG}{n}", summary=LONG, first_seen=now, tier=1 + n % 5, rank=n,
+            source_id=source.id,
+            source=source.name,
+            section="s",
+            run_id="run-1",
+            url=f"https://m.gov/{n}",
+            url_key=str(n),
+            title=f"{LONG}{n}",
+            summary=LONG,
+            first_seen=now,
+            tier=1 + n % 5,
+            rank=n,
         )
         for n in range(6)
-    ]  # fmt: skip
+    ]
     await store.items.save_all(items)
     finding = AlarmFinding(kind=AlarmKind.GAP, message=LONG, section=LONG, section_key="n")
     await store.alarms.settle(source.id or 0, run_id="run-1", due=[finding], judged={}, at=now)

@@ -72,10 +72,14 @@ def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], Dispa
     def build(settings: Settings) -> Dispatch:
         writing = WritingDesk(print_pdf=no_printer, template=None)
         return Dispatch(
-            store=store, settings=settings, clock=clock, schedules=CronSchedules(), write=writing.briefing,
+            store=store,
+            settings=settings,
+            clock=clock,
+            schedules=CronSchedules(),
+            write=writing.briefing,
             briefings=BriefingDesk(store=store, clock=clock, settings=settings, new_model=no_model),
             new_channel=lambda target: channel_of(target, settings.network, clock),
-        )  # fmt: skip
+        )
 
     return build
 

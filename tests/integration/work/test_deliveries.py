@@ -50,8 +50,8 @@ class Desk:
     async def work(self) -> None:
         """As a worker does it every second."""
         await self.dispatch.release()
-        for one in await self.store.deliveries.due(self.clock.now()):
-            await self.dispatch.carry_out(one.id, one.attempts, DirectSteps())
+        for delivery in await self.store.deliveries.due(self.clock.now()):
+            await self.dispatch.carry_out(delivery.id, delivery.attempts, DirectSteps())
 
     async def log(self) -> list[Delivery]:
         return list(reversed(await self.store.deliveries.list()))
@@ -59,7 +59,7 @@ class Desk:
     def received(self) -> list[tuple[str, list[str]]]:
         """The key of everything that was posted, and the titles in it."""
         bodies = [json.loads(one.body) for one in self.site.asked]
-        return [(one["key"], [item["title"] for item in one["briefing"]["items"]]) for one in bodies]
+        return [(body["key"], [item["title"] for item in body["briefing"]["items"]]) for body in bodies]
 
     async def see(self, source: Source, title: str) -> None:
         """An item that a run of the source saved at this moment."""
@@ -67,10 +67,18 @@ class Desk:
         url = f"{source.url}{self._count}.html"
         await self.store.items.save(
             Item(
-                source_id=source.id, source=source.name, run_id=f"r{self._count}", url=url, url_key=url, title=title,
-                section="news", type=ItemType.NOTICE, date=self.clock.now().date(), first_seen=self.clock.now(),
+                source_id=source.id,
+                source=source.name,
+                run_id=f"r{self._count}",
+                url=url,
+                url_key=url,
+                title=title,
+                section="news",
+                type=ItemType.NOTICE,
+                date=self.clock.now().date(),
+                first_seen=self.clock.now(),
             )
-        )  # fmt: skip
+        )
 
     async def run(self, source: Source, status: RunStatus) -> Run:
         self._count += 1
@@ -299,9 +307,13 @@ async def test_a_receiver_that_stays_away_ends_in_a_failure_that_a_person_can_re
 def people_of(desk: Desk) -> DeliveryDesk:
     presence = HeartbeatPresence(store=desk.store, clock=desk.clock, folder=desk.settings.data_dir)
     return DeliveryDesk(
-        store=desk.store, settings=desk.settings, clock=desk.clock, presence=presence, dispatch=desk.dispatch,
+        store=desk.store,
+        settings=desk.settings,
+        clock=desk.clock,
+        presence=presence,
+        dispatch=desk.dispatch,
         steps=DirectSteps(),
-    )  # fmt: skip
+    )
 
 
 async def test_a_target_gets_what_its_filters_let_through_in_its_language(
@@ -402,7 +414,7 @@ async def test_an_alarm_that_comes_after_the_message_of_its_minute_goes_by_itsel
     second = await raised(desk, idle, "laws", "no list")
     clock.turn(minutes=5)
     await desk.work()
-    told = [[one["id"] for one in json.loads(one.body)["alarms"]] for one in desk.site.asked]
+    told = [[alarm["id"] for alarm in json.loads(asked.body)["alarms"]] for asked in desk.site.asked]
     assert told == [[first.id], [second.id]]
 
 
@@ -446,7 +458,7 @@ async def test_mail_reaches_each_address_once_although_one_was_refused_at_first(
     await desk.work()
     (delivery,) = await desk.log()
     assert delivery.status is DeliveryStatus.SENT
-    assert [one.rcpt_tos for one in mailbox.envelopes] == [["partner@example.org"], ["clerk@example.org"]]
-    assert {one["Message-ID"] for one in mailbox.messages()} == {delivery.message_id}
-    names = [one.get_filename() for one in mailbox.messages()[0].iter_attachments()]
+    assert [envelope.rcpt_tos for envelope in mailbox.envelopes] == [["partner@example.org"], ["clerk@example.org"]]
+    assert {message["Message-ID"] for message in mailbox.messages()} == {delivery.message_id}
+    names = [attachment.get_filename() for attachment in mailbox.messages()[0].iter_attachments()]
     assert names == ["官方动态简报-2026-03-02.docx", "官方动态简报-2026-03-02.xlsx"]

@@ -27,9 +27,14 @@ async def no_research(task_id: str) -> str:
 @asynccontextmanager
 async def opened(settings: Settings, deliver: Any) -> AsyncIterator[DurableQueue]:
     queue = DurableQueue(
-        database_url=settings.database_url, executor_id="worker", flow=no_sweep, deliver=deliver,
-        research=no_research, concurrency=2, most_runs=None,
-    )  # fmt: skip
+        database_url=settings.database_url,
+        executor_id="worker",
+        flow=no_sweep,
+        deliver=deliver,
+        research=no_research,
+        concurrency=2,
+        most_runs=None,
+    )
     await queue.open()
     try:
         yield queue
@@ -42,11 +47,16 @@ async def deliveries(store: Store, clock: Any) -> list[Delivery]:
     now = clock.now()
     rows = [
         Delivery(
-            id=f"{target}-{time}", target=target, planned_at=now, next_try_at=now, key=f"{target}{time}",
+            id=f"{target}-{time}",
+            target=target,
+            planned_at=now,
+            next_try_at=now,
+            key=f"{target}{time}",
             message_id="<x>",
         )
-        for target in ("partners", "press", "staff") for time in range(2)
-    ]  # fmt: skip
+        for target in ("partners", "press", "staff")
+        for time in range(2)
+    ]
     for row in rows:
         await store.deliveries.create(row)
     return rows
@@ -82,7 +92,7 @@ async def test_what_two_workers_see_due_is_tried_once_and_one_at_a_time_to_a_tar
         await asyncio.wait_for(done.wait(), 30)
         for one in rounds:
             await one.look()
-    assert tried == {one.id: 1 for one in deliveries}
+    assert tried == {delivery.id: 1 for delivery in deliveries}
     assert overlaps == []
 
 
@@ -99,7 +109,7 @@ async def test_a_try_that_broke_off_is_counted_and_made_again_later_and_a_lost_o
     async with opened(settings, deliver) as queue:
         rounds = DeliveryRounds(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
         await rounds.look()
-        names = [try_of(one) for one in deliveries]
+        names = [try_of(delivery) for delivery in deliveries]
         async with asyncio.timeout(30):
             while set((await queue.states(names)).values()) != {"ERROR", "SUCCESS"}:  # noqa: ASYNC110 -- the library's
                 await asyncio.sleep(0.05)

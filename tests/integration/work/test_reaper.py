@@ -66,9 +66,14 @@ def opened(settings: Settings, done: Done) -> Open:
     @asynccontextmanager
     async def open_queue(executor: str, *, hangs: bool = False) -> AsyncIterator[DurableQueue]:
         queue = DurableQueue(
-            database_url=settings.database_url, executor_id=executor, flow=done.flow(executor, hangs=hangs),
-            deliver=no_delivery, research=no_research, concurrency=2, most_runs=None,
-        )  # fmt: skip
+            database_url=settings.database_url,
+            executor_id=executor,
+            flow=done.flow(executor, hangs=hangs),
+            deliver=no_delivery,
+            research=no_research,
+            concurrency=2,
+            most_runs=None,
+        )
         await queue.open()
         try:
             yield queue
@@ -84,9 +89,14 @@ def opened(settings: Settings, done: Done) -> Open:
 @pytest.fixture
 async def run(store: Store, source: Source, clock: Any) -> Run:
     run = Run(
-        id=RUN, source_id=source.id, source=source.name, planned_at=clock.now(), status=RunStatus.RUNNING,
-        enqueued_at=clock.now() - dt.timedelta(hours=1), executor="first",
-    )  # fmt: skip
+        id=RUN,
+        source_id=source.id,
+        source=source.name,
+        planned_at=clock.now(),
+        status=RunStatus.RUNNING,
+        enqueued_at=clock.now() - dt.timedelta(hours=1),
+        executor="first",
+    )
     await store.runs.create(run)
     return run
 
@@ -102,9 +112,14 @@ def new_reaper(
         rounds = DeliveryRounds(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
         researches = ResearchRounds(store=store, clock=clock, desk=research_desk, queue=queue)
         return Reaper(
-            store=store, clock=clock, queue=queue, deliveries=rounds, researches=researches, executor="second",
+            store=store,
+            clock=clock,
+            queue=queue,
+            deliveries=rounds,
+            researches=researches,
+            executor="second",
             monotonic=lambda: steady["s"],
-        )  # fmt: skip
+        )
 
     return build
 

@@ -65,9 +65,14 @@ async def no_delivery(delivery_id: str, attempt: int) -> str | None:
 @asynccontextmanager
 async def opened(settings: Settings, research: Any) -> AsyncIterator[DurableQueue]:
     queue = DurableQueue(
-        database_url=settings.database_url, executor_id="worker", flow=no_run, deliver=no_delivery, research=research,
-        concurrency=1, most_runs=None,
-    )  # fmt: skip
+        database_url=settings.database_url,
+        executor_id="worker",
+        flow=no_run,
+        deliver=no_delivery,
+        research=research,
+        concurrency=1,
+        most_runs=None,
+    )
     await queue.open()
     try:
         yield queue

@@ -18,10 +18,15 @@ WALL = "WebBlocked/http_403: the site refused"
 
 def row(listed: int | None = 20, dated: int | None = None, **values: Any) -> RunSection:
     return RunSection(
-        run_id="r", ordinal=0, name="news", url=URL, listed=listed,
-        listed_dated=(listed or 0) if dated is None else dated, pages=1,
+        run_id="r",
+        ordinal=0,
+        name="news",
+        url=URL,
+        listed=listed,
+        listed_dated=(listed or 0) if dated is None else dated,
+        pages=1,
         **{"ended": SectionEnd.KNOWN, **values},
-    )  # fmt: skip
+    )
 
 
 def unread(reason: str = "Timeout: no answer") -> RunSection:
@@ -38,9 +43,13 @@ def memory(*days_ago: int) -> Section:
 
 
 def alarms(
-    now: RunSection, *earlier: RunSection, arrivals: Section | None = None, fallbacks: tuple[Fallback, ...] = (),
-    failures: int = 0, status: RunStatus = RunStatus.SUCCEEDED,
-) -> set[AlarmKind]:  # fmt: skip
+    now: RunSection,
+    *earlier: RunSection,
+    arrivals: Section | None = None,
+    fallbacks: tuple[Fallback, ...] = (),
+    failures: int = 0,
+    status: RunStatus = RunStatus.SUCCEEDED,
+) -> set[AlarmKind]:
     source = Source(id=1, name="s", url="https://example.gov/", created_at=NOW, consecutive_failures=failures)
     run = Run(id="r", source_id=1, source="s", status=status, planned_at=NOW)
     state = SectionState(row=now, earlier=earlier, memory=arrivals)
@@ -69,10 +78,17 @@ def test_a_section_as_always_raises_nothing() -> None:
         (unread(), [row(), row()], set()),
     ],
     ids=[
-        "no list any more", "no row any more", "a quarter is left", "nearly a third is left", "a short list",
-        "never read before", "never had a list", "still gone", "not read at all",
+        "no list any more",
+        "no row any more",
+        "a quarter is left",
+        "nearly a third is left",
+        "a short list",
+        "never read before",
+        "never had a list",
+        "still gone",
+        "not read at all",
     ],
-)  # fmt: skip
+)
 def test_a_list_that_falls_to_nothing_is_a_change_of_structure(
     now: RunSection, earlier: list[RunSection], due: set[AlarmKind]
 ) -> None:

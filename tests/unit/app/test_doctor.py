@@ -35,10 +35,15 @@ def _targets(_settings: Settings) -> str:
 
 async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[str, Finding]:
     doctor = Doctor(
-        load=lambda: (settings, "config.yaml"), check_database=_well, lay_over=_laid_over, check_model=_well,
-        check_targets=_targets, check_storage=_targets, find_browser=lambda _: "/usr/bin/chromium",
+        load=lambda: (settings, "config.yaml"),
+        check_database=_well,
+        lay_over=_laid_over,
+        check_model=_well,
+        check_targets=_targets,
+        check_storage=_targets,
+        find_browser=lambda _: "/usr/bin/chromium",
         clock=clock or Noon(),
-    )  # fmt: skip
+    )
     return {finding.check: finding for finding in await doctor.examine()}
 
 
@@ -69,9 +74,15 @@ async def test_each_part_that_is_not_well_fails_by_itself() -> None:
         raise WorkFailed("no bucket: make one.")
 
     doctor = Doctor(
-        load=load, check_database=database, lay_over=_laid_over, check_model=model, find_browser=browser,
-        check_targets=targets, check_storage=storage, clock=Noon(),
-    )  # fmt: skip
+        load=load,
+        check_database=database,
+        lay_over=_laid_over,
+        check_model=model,
+        find_browser=browser,
+        check_targets=targets,
+        check_storage=storage,
+        clock=Noon(),
+    )
     found = {finding.check: (finding.level, finding.message) for finding in await doctor.examine()}
     assert found["database"] == ("fail", "no database: run `monitor init`.")
     assert found["model"] == ("fail", "no model: start it.")
@@ -146,6 +157,8 @@ async def test_a_template_of_the_firm_that_word_cannot_open_fails(tmp_path: Path
     firm = tmp_path / "firm.docx"
     docx.Document().save(firm)
     assert (await _examined(with_template(firm)))["template"].model_dump() == {
-        "check": "template", "level": "ok", "message": str(firm),
-    }  # fmt: skip
+        "check": "template",
+        "level": "ok",
+        "message": str(firm),
+    }
     assert (await _examined(Settings()))["template"].level == "ok"

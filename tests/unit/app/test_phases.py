@@ -44,15 +44,17 @@ def test_phases_before_the_latest_are_done_and_those_after_it_wait(
     status: RunStatus, last: RunEvent | None, expected: str
 ) -> None:
     views = phases_of(a_run(status), last=last, sections=[], items=[])
-    assert " ".join(one.state for one in views) == expected
+    assert " ".join(view.state for view in views) == expected
 
 
 def test_a_run_that_told_nothing_is_where_its_sections_are() -> None:
     half = [section(0, SectionEnd.END), section(1, None)]
     views = phases_of(a_run(RunStatus.RUNNING), last=None, sections=half, items=[])
-    assert [(one.state, one.done, one.total) for one in views[:3]] == [
-        ("done", 2, 2), ("now", 1, 2), ("waiting", None, None),
-    ]  # fmt: skip
+    assert [(view.state, view.done, view.total) for view in views[:3]] == [
+        ("done", 2, 2),
+        ("now", 1, 2),
+        ("waiting", None, None),
+    ]
 
 
 def test_what_a_phase_told_last_is_how_far_it_is() -> None:

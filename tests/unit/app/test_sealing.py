@@ -22,7 +22,7 @@ def test_the_key_is_made_when_it_is_first_needed_for_its_owner_alone(tmp_path: P
     sealed = Seal(folder).seal("geheim, 秘密")
     assert "geheim" not in sealed
     assert stat.S_IMODE((folder / KEY_FILE).stat().st_mode) == 0o600
-    assert [one.name for one in folder.iterdir()] == [KEY_FILE]
+    assert [path.name for path in folder.iterdir()] == [KEY_FILE]
     assert Seal(folder).unseal(sealed) == "geheim, 秘密"
 
 

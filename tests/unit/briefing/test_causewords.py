@@ -62,6 +62,6 @@ def test_every_error_of_a_page_has_words() -> None:
         ("连接超时", "连接超时"),
         ("", ""),
     ],
-)  # fmt: skip
+)
 def test_the_record_in_chinese(told: str, said: str) -> None:
     assert CHINESE.said(told) == said

@@ -45,18 +45,30 @@ WIRE_FIELDS = [
 
 def item(number: int, **fields: Any) -> Item:
     values: dict[str, Any] = {
-        "id": number, "run_id": "run-1", "source": "能源局", "section": "通知", "url": f"https://gov.example/{number}",
-        "url_key": str(number), "title": f"第{number}号文件", "date": dt.date(2026, 2, 1 + (number - 1) % 28),
-        "type": ItemType.NOTICE, "date_source": DateSource.LISTED, "rank": number, "tier": 4, "first_seen": NOW,
-    }  # fmt: skip
+        "id": number,
+        "run_id": "run-1",
+        "source": "能源局",
+        "section": "通知",
+        "url": f"https://gov.example/{number}",
+        "url_key": str(number),
+        "title": f"第{number}号文件",
+        "date": dt.date(2026, 2, 1 + (number - 1) % 28),
+        "type": ItemType.NOTICE,
+        "date_source": DateSource.LISTED,
+        "rank": number,
+        "tier": 4,
+        "first_seen": NOW,
+    }
     return Item(**(values | fields))
 
 
 def briefing(items: Sequence[Item | Group], states: list[SourceState], **more: Any) -> Briefing:
     values: dict[str, Any] = {
-        "period": Period(since=dt.date(2026, 1, 28), until=dt.date(2026, 2, 3)), "language": "zh",
-        "top": None, "generated_at": NOW,
-    }  # fmt: skip
+        "period": Period(since=dt.date(2026, 1, 28), until=dt.date(2026, 2, 3)),
+        "language": "zh",
+        "top": None,
+        "generated_at": NOW,
+    }
     documents = [one if isinstance(one, Group) else Group(one) for one in items]
     ranking = Ranking(order=list(range(len(documents))), by="rule")
     return compose(documents, states, ranking=ranking, **(values | more))
@@ -120,11 +132,12 @@ def test_every_item_is_reachable_in_every_form_however_it_is_grouped(
     numbers = count(101)
     groups = [
         Group(
-            item(next(numbers), date=None, tier=tier), tuple(item(next(numbers), date=None) for _ in range(places)),
+            item(next(numbers), date=None, tier=tier),
+            tuple(item(next(numbers), date=None) for _ in range(places)),
             tuple(Group(item(next(numbers), date=None), (item(next(numbers), date=None),)) for _ in range(readings)),
         )
         for places, readings, tier in shape
-    ]  # fmt: skip
+    ]
     value = briefing(groups, [], top=top, group=group)
     known = set(range(101, next(numbers)))
     assert value.item_ids == known
@@ -145,7 +158,7 @@ def test_items_stand_under_their_theme_where_the_most_important_of_it_would() ->
 def test_items_stand_under_their_source_or_under_one_heading_if_so_wished(group: str, headings: list[str]) -> None:
     value = briefing([item(1, source="甲"), item(2, source="乙"), item(3, source="甲")], [], group=group)
     blocks = as_document(value).blocks
-    parts = [(one.text, blocks[at + 1]) for at, one in enumerate(blocks) if one.kind == "heading"]
+    parts = [(block.text, blocks[at + 1]) for at, block in enumerate(blocks) if block.kind == "heading"]
     found = {text: [entry.number for entry in part.entries] for text, part in parts if part.kind == "entries"}
     assert list(found) == headings
     assert [number for numbers in found.values() for number in numbers] == [1, 2, 3]
@@ -168,7 +181,7 @@ def test_changes_name_the_articles_and_what_else_differs() -> None:
         {"op": "added", "part": "article", "article": "第八条"},
         {"op": "changed", "part": "article", "article": "第九条"},
         {"op": "changed", "part": "date"},
-    ]  # fmt: skip
+    ]
     revision = Revision(item_id=1, run_id="r", seen_at=NOW, kind=ChangeKind.CHANGED, edits=edits)
     value = briefing([], [], changes=[changed_item(item(1), revision)])
     assert value.changes[0].articles == {Op.CHANGED: ["第七条", "第九条"], Op.ADDED: ["第八条"]}
@@ -178,13 +191,15 @@ def test_changes_name_the_articles_and_what_else_differs() -> None:
 
 def test_possible_gaps_and_open_alarms_are_told_with_the_rest_that_could_not_be_seen() -> None:
     state = SourceState(
-        name="甲", status=RunStatus.SUCCEEDED, new_items=1,
+        name="甲",
+        status=RunStatus.SUCCEEDED,
+        new_items=1,
         possible_gaps=[UnseenPlace(section="公告", url="https://gov.example/gg/", reason="possible gap")],
         alarms=[
             OpenAlarm(kind=AlarmKind.SILENCE, section="数据", message="nothing new since 2026-01-01"),
             OpenAlarm(kind=AlarmKind.GAP, section="公告", message="possible gap"),
         ],
-    )  # fmt: skip
+    )
     value = briefing([item(1)], [state])
     assert [(gap.kind, gap.place, gap.reason) for gap in value.gaps] == [
         ("possible_gap", "公告", ""),
@@ -199,7 +214,13 @@ def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
     states = [
         SourceState(name="甲", status=RunStatus.FAILED, last_error="连接超时"),
         SourceState(
-            name="乙", status=RunStatus.DEGRADED, new_items=1, is_baseline=True, over_limit=7, left=2, refused=1,
+            name="乙",
+            status=RunStatus.DEGRADED,
+            new_items=1,
+            is_baseline=True,
+            over_limit=7,
+            left=2,
+            refused=1,
             fallbacks=[FallbackWire(phase=Phase.CRAWL, where="公告", reason="http_412")],
             unseen=[UnseenPlace(section="公告", url="https://gov.example/gg/", reason="http_412")],
         ),
@@ -208,12 +229,21 @@ def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
         SourceState(name="戊", status=RunStatus.DEGRADED, new_items=1),
         SourceState(name="己", status=RunStatus.CANCELLED),
         SourceState(name="庚", status=RunStatus.RUNNING),
-    ]  # fmt: skip
+    ]
     value = briefing([item(1)], states)
     assert [(gap.source, gap.kind) for gap in value.gaps] == [
-        ("甲", "failed"), ("乙", "degraded"), ("乙", "unseen"), ("乙", "over_limit"), ("乙", "left"), ("乙", "refused"),
-        ("丙", "silent"), ("丁", "never_run"), ("戊", "degraded"), ("己", "cancelled"), ("庚", "running"),
-    ]  # fmt: skip
+        ("甲", "failed"),
+        ("乙", "degraded"),
+        ("乙", "unseen"),
+        ("乙", "over_limit"),
+        ("乙", "left"),
+        ("乙", "refused"),
+        ("丙", "silent"),
+        ("丁", "never_run"),
+        ("戊", "degraded"),
+        ("己", "cancelled"),
+        ("庚", "running"),
+    ]
     assert value.baselines == ["乙"]
     page = html_of(value)
     for word in (

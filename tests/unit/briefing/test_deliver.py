@@ -85,8 +85,18 @@ def test_a_day_is_quiet_only_where_every_source_was_seen(
     period = Period(since=NOW.date(), until=NOW.date())
     state = SourceState(name="office", status=status)
     briefing = Briefing(
-        title="t", period=period, language="zh", generated_at=NOW, items=[], more=[], sources=[state],
-        gaps=gaps_of(state), baselines=[], extracts=0, without_summary=0, reposts=[],
-    )  # fmt: skip
+        title="t",
+        period=period,
+        language="zh",
+        generated_at=NOW,
+        items=[],
+        more=[],
+        sources=[state],
+        gaps=gaps_of(state),
+        baselines=[],
+        extracts=0,
+        without_summary=0,
+        reposts=[],
+    )
     assert is_quiet(briefing, unfinished) is quiet
     assert unseen_sources(briefing, unfinished) == ([] if quiet else ["office"])

@@ -18,20 +18,43 @@ from monitor.formats.document import Entries
 
 def item(number: int, **fields: Any) -> dict[str, Any]:
     values = {
-        "id": number, "source": "能源局", "section": "通知", "title": f"第{number}号", "date": "2026-02-01",
-        "url": f"https://gov.example/{number}", "date_source": "listed", "type": "通知", "summary": f"摘要{number}",
-        "rank": number, "tier": 2, "summary_by": "model", "by": "rule", "late": False, "document_number": None,
-        "issuer": None, "language": "zh", "first_seen": "2026-02-03T00:30:00Z",
-    }  # fmt: skip
+        "id": number,
+        "source": "能源局",
+        "section": "通知",
+        "title": f"第{number}号",
+        "date": "2026-02-01",
+        "url": f"https://gov.example/{number}",
+        "date_source": "listed",
+        "type": "通知",
+        "summary": f"摘要{number}",
+        "rank": number,
+        "tier": 2,
+        "summary_by": "model",
+        "by": "rule",
+        "late": False,
+        "document_number": None,
+        "issuer": None,
+        "language": "zh",
+        "first_seen": "2026-02-03T00:30:00Z",
+    }
     return {**values, **fields}
 
 
 def composed(*items: dict[str, Any], **fields: Any) -> Briefing:
     values: dict[str, Any] = {
-        "title": "官方动态简报", "period": {"since": "2026-02-03", "until": "2026-02-03"}, "language": "zh",
-        "generated_at": "2026-02-03T09:30:00+08:00", "items": list(items), "more": [], "sources": [], "gaps": [],
-        "baselines": [], "extracts": 0, "without_summary": 0, "reposts": [],
-    }  # fmt: skip
+        "title": "官方动态简报",
+        "period": {"since": "2026-02-03", "until": "2026-02-03"},
+        "language": "zh",
+        "generated_at": "2026-02-03T09:30:00+08:00",
+        "items": list(items),
+        "more": [],
+        "sources": [],
+        "gaps": [],
+        "baselines": [],
+        "extracts": 0,
+        "without_summary": 0,
+        "reposts": [],
+    }
     return Briefing.model_validate({**values, **fields})
 
 

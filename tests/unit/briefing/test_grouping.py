@@ -25,10 +25,20 @@ Known = dict[str, Any]
 
 def item_of(known: Known, number: int) -> Item:
     return Item(
-        id=number, run_id="run-1", source=known.get("source") or "", section="", url=known["url"], url_key=known["url"],
-        title=known["title"], date=known.get("date"), type=ItemType(known.get("type") or "其他"), first_seen=SEEN,
-        document_number=known.get("document_number"), issuer=known.get("issuer"), is_repost=known.get("repost", False),
-    )  # fmt: skip
+        id=number,
+        run_id="run-1",
+        source=known.get("source") or "",
+        section="",
+        url=known["url"],
+        url_key=known["url"],
+        title=known["title"],
+        date=known.get("date"),
+        type=ItemType(known.get("type") or "其他"),
+        first_seen=SEEN,
+        document_number=known.get("document_number"),
+        issuer=known.get("issuer"),
+        is_repost=known.get("repost", False),
+    )
 
 
 def relation_of(one: Known, other: Known) -> Relation:

@@ -39,10 +39,19 @@ class Answering:
 
 def item(number: int, **fields: Any) -> Item:
     values: dict[str, Any] = {
-        "id": number, "run_id": f"run-{number}", "source": "甲", "section": "通知", "url": f"https://gov.example/{number}",
-        "url_key": str(number), "title": f"关于开展第{number}次检查的通知", "date": dt.date(2026, 2, 1 + number % 28),
-        "type": ItemType.NOTICE, "rank": 1, "tier": 4, "first_seen": NOW,
-    }  # fmt: skip
+        "id": number,
+        "run_id": f"run-{number}",
+        "source": "甲",
+        "section": "通知",
+        "url": f"https://gov.example/{number}",
+        "url_key": str(number),
+        "title": f"关于开展第{number}次检查的通知",
+        "date": dt.date(2026, 2, 1 + number % 28),
+        "type": ItemType.NOTICE,
+        "rank": 1,
+        "tier": 4,
+        "first_seen": NOW,
+    }
     return Item(**(values | fields))
 
 

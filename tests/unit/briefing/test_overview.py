@@ -17,11 +17,25 @@ NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
 
 def item(number: int, title: str, summary: str = "", **fields: Any) -> ItemWire:
     values: dict[str, Any] = {
-        "id": number * 10, "source": "甲", "section": "通知", "title": title, "url": f"https://gov.example/{number}",
-        "date": dt.date(2026, 2, 1), "date_source": DateSource.LISTED, "type": ItemType.NOTICE, "summary": summary,
-        "summary_by": SummaryBy.MODEL, "rank": number, "tier": 2, "by": SavedBy.RULE, "late": False,
-        "document_number": None, "issuer": None, "language": "zh", "first_seen": NOW,
-    }  # fmt: skip
+        "id": number * 10,
+        "source": "甲",
+        "section": "通知",
+        "title": title,
+        "url": f"https://gov.example/{number}",
+        "date": dt.date(2026, 2, 1),
+        "date_source": DateSource.LISTED,
+        "type": ItemType.NOTICE,
+        "summary": summary,
+        "summary_by": SummaryBy.MODEL,
+        "rank": number,
+        "tier": 2,
+        "by": SavedBy.RULE,
+        "late": False,
+        "document_number": None,
+        "issuer": None,
+        "language": "zh",
+        "first_seen": NOW,
+    }
     return ItemWire(**(values | fields))
 
 
@@ -36,27 +50,33 @@ TEXTS = {20: "办法共7章46条，有效期24个月。“统一核发”由国�
 
 
 def kept(answer: str) -> list[tuple[str, list[int]]]:
-    return [(one.text, one.items) for one in read_overview(answer, ITEMS, TEXTS).sentences]
+    return [(sentence.text, sentence.items) for sentence in read_overview(answer, ITEMS, TEXTS).sentences]
 
 
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
         ("午间低谷时段延长到5小时[1]。", [("午间低谷时段延长到5小时。", [10])]),
-        ("午间低谷时段延长到5小时。[1] 该办法共有46条。[2]",
-         [("午间低谷时段延长到5小时。", [10]), ("该办法共有46条。", [20])]),
+        (
+            "午间低谷时段延长到5小时。[1] 该办法共有46条。[2]",
+            [("午间低谷时段延长到5小时。", [10]), ("该办法共有46条。", [20])],
+        ),
         ("电价与绿证制度同时推进[1][2]。", [("电价与绿证制度同时推进。", [10, 20])]),
         ("电价与绿证制度同时推进[1, 2]。", [("电价与绿证制度同时推进。", [10, 20])]),
         ("电价与绿证制度同时推进【2】［1］。", [("电价与绿证制度同时推进。", [20, 10])]),
-        ("电价与绿证制度同时推进（国绿能价〔2026〕17号）[1]。",
-         [("电价与绿证制度同时推进（国绿能价〔2026〕17号）。", [10])]),
+        (
+            "电价与绿证制度同时推进（国绿能价〔2026〕17号）[1]。",
+            [("电价与绿证制度同时推进（国绿能价〔2026〕17号）。", [10])],
+        ),
         ("《绿色电力证书核发和交易管理办法》明年施行[2]。", [("《绿色电力证书核发和交易管理办法》明年施行。", [20])]),
         ("办法回答了“怎么办？”这个问题[2]。", [("办法回答了“怎么办？”这个问题。", [20])]),
         ("U.S. operators must report within 24 hours [3].", [("U.S. operators must report within 24 hours.", [30])]),
-        ("- 午间低谷时段延长到5小时[1]。\n- 办法自2027年1月1日起施行[2]。",
-         [("午间低谷时段延长到5小时。", [10]), ("办法自2027年1月1日起施行。", [20])]),
+        (
+            "- 午间低谷时段延长到5小时[1]。\n- 办法自2027年1月1日起施行[2]。",
+            [("午间低谷时段延长到5小时。", [10]), ("办法自2027年1月1日起施行。", [20])],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_sentence_that_rests_on_what_it_cites_is_kept(answer: str, expected: list[tuple[str, list[int]]]) -> None:
     assert kept(answer) == expected
     assert read_overview(answer, ITEMS, TEXTS).dropped == 0
@@ -113,6 +133,8 @@ def test_the_prompt_fences_the_items_and_no_word_of_theirs_can_end_the_list(lang
 @given(st.text(max_size=300))
 @settings(max_examples=150)
 def test_whatever_a_model_writes_only_sentences_with_citations_and_true_figures_remain(answer: str) -> None:
-    for one in read_overview(f"{answer}[1]。{answer}", ITEMS, TEXTS).sentences:
-        assert one.items == [10]
-        assert not ungrounded_numbers(one.text, f"{ITEMS[0].title}\n{ITEMS[0].document_number}\n{ITEMS[0].summary}")
+    for sentence in read_overview(f"{answer}[1]。{answer}", ITEMS, TEXTS).sentences:
+        assert sentence.items == [10]
+        assert not ungrounded_numbers(
+            sentence.text, f"{ITEMS[0].title}\n{ITEMS[0].document_number}\n{ITEMS[0].summary}"
+        )

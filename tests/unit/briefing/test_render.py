@@ -45,24 +45,53 @@ def place(name: str, **fields: Any) -> dict[str, Any]:
 
 def item(name: str, **fields: Any) -> dict[str, Any]:
     values = {
-        **place(name), "id": 7, "date_source": "listed", "type": "通知", "summary": f"摘要{name}", "rank": 3, "tier": 2,
-        "summary_by": "extract", "by": "rule", "late": True, "document_number": "国能〔2026〕1号", "issuer": "能源局",
-        "language": "zh", "first_seen": "2026-02-03T00:30:00Z", "evidence": [],
+        **place(name),
+        "id": 7,
+        "date_source": "listed",
+        "type": "通知",
+        "summary": f"摘要{name}",
+        "rank": 3,
+        "tier": 2,
+        "summary_by": "extract",
+        "by": "rule",
+        "late": True,
+        "document_number": "国能〔2026〕1号",
+        "issuer": "能源局",
+        "language": "zh",
+        "first_seen": "2026-02-03T00:30:00Z",
+        "evidence": [],
         "attachments": [{"title": f"附件{name}", "url": f"https://gov.example/{name}.pdf", "type": "pdf"}],
-    }  # fmt: skip
+    }
     return {**values, **fields}
 
 
 def briefing(**fields: Any) -> Briefing:
     shown = item("a", places=[place("a-again")], interpretations=[place("a-read", places=[place("a-read-again")])])
     values: dict[str, Any] = {
-        "title": "官方动态简报", "period": {"since": "2026-02-03", "until": "2026-02-03"}, "language": "zh",
-        "generated_at": NOW, "public_url": "https://monitor.example/", "items": [shown], "overview_dropped": 1,
-        "overview": [{"text": "能源局发布通知。", "items": [7]}], "more": [place("b", places=[place("b-again")])],
+        "title": "官方动态简报",
+        "period": {"since": "2026-02-03", "until": "2026-02-03"},
+        "language": "zh",
+        "generated_at": NOW,
+        "public_url": "https://monitor.example/",
+        "items": [shown],
+        "overview_dropped": 1,
+        "overview": [{"text": "能源局发布通知。", "items": [7]}],
+        "more": [place("b", places=[place("b-again")])],
         "sources": [{"name": "能源局", "status": "degraded", "new_items": 1, "last_run_at": NOW}],
-        "gaps": [{"source": "能源局", "kind": "unseen", "place": "公告", "reason": "http_412", "url": "https://gov.example/gap"}],
-        "baselines": [], "extracts": 1, "without_summary": 0, "reposts": [],
-    }  # fmt: skip
+        "gaps": [
+            {
+                "source": "能源局",
+                "kind": "unseen",
+                "place": "公告",
+                "reason": "http_412",
+                "url": "https://gov.example/gap",
+            }
+        ],
+        "baselines": [],
+        "extracts": 1,
+        "without_summary": 0,
+        "reposts": [],
+    }
     return Briefing.model_validate({**values, **fields})
 
 
@@ -134,8 +163,12 @@ def test_dates_of_a_workbook_are_dates_and_instants_the_clocks_of_the_briefing()
     assert row["首次看到"].isoformat() == "2026-02-03T08:30:00"
     assert (row["序"], row["位置"], row["类型"], row["迟到"], row["摘要方式"]) == (1, "条目", "通知", "迟到", "摘录")
     assert [(other[0], other[1]) for other in others] == [
-        (1, "解读"), (1, "亦见"), (1, "亦见"), (2, "其余条目"), (2, "亦见")
-    ]  # fmt: skip
+        (1, "解读"),
+        (1, "亦见"),
+        (1, "亦见"),
+        (2, "其余条目"),
+        (2, "亦见"),
+    ]
 
 
 def test_a_briefing_in_english_has_english_columns_and_words() -> None:

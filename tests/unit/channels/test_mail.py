@@ -18,15 +18,30 @@ ANY_TEXT = some.text(max_size=60) | some.just("简报\r\nBcc: thief@example.org\
 @given(subject=ANY_TEXT, text=ANY_TEXT, html=ANY_TEXT)
 def test_no_text_adds_a_header_or_ends_the_letter(subject: str, text: str, html: str) -> None:
     letter = Letter(
-        id="partners-1", key="k", message_id="<k@example.org>", target="partners", kind=DeliveryKind.PLANNED,
-        planned_at=dt.datetime(2026, 3, 2, tzinfo=dt.UTC), subject=subject, text=text, html=html,
-        digest=Digest(head="", points=[], more=""), payload={},
-    )  # fmt: skip
+        id="partners-1",
+        key="k",
+        message_id="<k@example.org>",
+        target="partners",
+        kind=DeliveryKind.PLANNED,
+        planned_at=dt.datetime(2026, 3, 2, tzinfo=dt.UTC),
+        subject=subject,
+        text=text,
+        html=html,
+        digest=Digest(head="", points=[], more=""),
+        payload={},
+    )
     read = message_from_bytes(message_of(letter, TARGET).as_bytes(), policy=policy.default)
     assert {name.lower() for name in read} == {
-        "from", "to", "subject", "date", "message-id", "auto-submitted", "x-monitor-delivery", "mime-version",
+        "from",
+        "to",
+        "subject",
+        "date",
+        "message-id",
+        "auto-submitted",
+        "x-monitor-delivery",
+        "mime-version",
         "content-type",
-    }  # fmt: skip
+    }
     body = read.get_body(("plain",))
     assert body is not None
     assert body.get_content().split() == text.encode("utf-8", "replace").decode().split()

@@ -31,8 +31,11 @@ def test_a_section_without_name_or_url_is_refused(text: str) -> None:
 
 def test_a_cleared_field_goes_back_to_its_default() -> None:
     assert cleared(["tags", "schedule", "rules", "enabled"]) == {
-        "tags": [], "schedule": None, "rules": "", "enabled": True,
-    }  # fmt: skip
+        "tags": [],
+        "schedule": None,
+        "rules": "",
+        "enabled": True,
+    }
 
 
 def test_what_a_source_cannot_be_without_is_not_cleared() -> None:

@@ -57,7 +57,14 @@ def test_an_adjusted_wording_holds_in_its_language_alone() -> None:
     day = dt.date(2026, 2, 3)
     for language, is_adjusted in (("zh", True), ("en", False)):
         _, user = section_messages(
-            section="S", url="u", since=day, until=day, max_items=3, rules="", known=[], language=language,
+            section="S",
+            url="u",
+            since=day,
+            until=day,
+            max_items=3,
+            rules="",
+            known=[],
+            language=language,
             prompts=prompts,
-        )  # fmt: skip
+        )
         assert ("只此一句" in user) is is_adjusted

@@ -69,8 +69,11 @@ async def test_answers_are_given_in_their_order_and_the_last_one_again() -> None
     kept = await recorded(CALL, ModelFailed("late", outcome="timeout"), ModelUnavailable("spent", outcome="budget"))
     model = ReplayedModel(kept)
     assert [await outcome(model) for _ in range(4)] == [
-        CALL, "ModelFailed timeout: late", "ModelUnavailable budget: spent", "ModelUnavailable budget: spent",
-    ]  # fmt: skip
+        CALL,
+        "ModelFailed timeout: late",
+        "ModelUnavailable budget: spent",
+        "ModelUnavailable budget: spent",
+    ]
 
 
 @pytest.mark.parametrize(

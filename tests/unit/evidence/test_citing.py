@@ -18,7 +18,7 @@ PASSAGE = "《绿色电力办法》（国绿能价〔2026〕17号）自2027年1�
 
 
 def numbered(text: str, count: int = 3) -> list[tuple[str, tuple[int, ...]]]:
-    return [(one.text, one.numbers) for one in cited_sentences(text, count)]
+    return [(sentence.text, sentence.numbers) for sentence in cited_sentences(text, count)]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ The scheme applies from 1 January 2027 to all operators. Share on Twitter
 
 def test_furniture_of_the_page_and_pieces_of_sentences_are_left_out() -> None:
     assert list(whole_sentences(PAGE, 200)) == [
-        "现将有关事项通知如下，请认真贯彻落实。", "第一条说明了适用的范围。",
+        "现将有关事项通知如下，请认真贯彻落实。",
+        "第一条说明了适用的范围。",
         "The scheme applies from 1 January 2027 to all operators.",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_sentence_that_is_too_long_gives_its_clauses() -> None:

@@ -37,7 +37,7 @@ def page_of(case: Path, look: str, about: dict[str, Any]) -> Page:
 def seen(case: Path, look: str, about: dict[str, Any]) -> Seen:
     page = page_of(case, look, about)
     by_name = about[look].get("hashes", {})
-    hashes = {one.url: by_name.get(one.url.rsplit("/", 1)[-1]) for one in page.attachments}
+    hashes = {attachment.url: by_name.get(attachment.url.rsplit("/", 1)[-1]) for attachment in page.attachments}
     return seen_of(page, {url: value for url, value in hashes.items() if value})
 
 

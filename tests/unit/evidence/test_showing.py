@@ -13,9 +13,14 @@ AT = dt.datetime(2026, 2, 3, 8, tzinfo=dt.UTC)
 def seen(body: str, content_type: str = "text/html; charset=utf-8") -> Sighting:
     url = "https://example.gov/list/"
     return Sighting(
-        url=url, way=Way.HTTP, at=AT, final_url=url, status=200, headers={"content-type": content_type},
+        url=url,
+        way=Way.HTTP,
+        at=AT,
+        final_url=url,
+        status=200,
+        headers={"content-type": content_type},
         body=body.encode(),
-    )  # fmt: skip
+    )
 
 
 def passage(page: Sighting, words: str, *, near: str = "") -> str | None:

@@ -42,9 +42,11 @@ def test_another_reader_sees_the_body_that_the_parsers_saw() -> None:
     assert record.http_headers.get_statuscode() == "200"
     kept = dict(record.http_headers.headers)
     assert kept == {
-        "content-type": "text/html; charset=gbk", "x-original-content-encoding": "br",
-        "x-original-transfer-encoding": "chunked", "content-length": str(len(body)),
-    }  # fmt: skip
+        "content-type": "text/html; charset=gbk",
+        "x-original-content-encoding": "br",
+        "x-original-transfer-encoding": "chunked",
+        "content-length": str(len(body)),
+    }
 
 
 def test_a_drawn_page_is_no_answer_of_a_server() -> None:

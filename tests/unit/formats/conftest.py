@@ -29,9 +29,9 @@ HOSTILE = {
     "surrogate": "a\ud83db\udc00",
     "emoji": "👩‍👩‍👧 🇨🇳 𠮷",
     "lines": "a\r\nb\u2028c\td",
-    "word fields": "HYPERLINK \"https://evil.example\" _x000D_ &P &[Page] %n",
+    "word fields": 'HYPERLINK "https://evil.example" _x000D_ &P &[Page] %n',
     "error": "#N/A",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(params=HOSTILE.values(), ids=HOSTILE.keys())
@@ -47,7 +47,10 @@ def new_document() -> Callable[[str], Document]:
 
     def make(text: str) -> Document:
         return Document(
-            title=text, overline=text, subtitle=text, contents="目录",
+            title=text,
+            overline=text,
+            subtitle=text,
+            contents="目录",
             blocks=[
                 Facts(facts=[(text, text)]),
                 Paragraph(spans=[Span(text=text)], tone="warning"),
@@ -55,8 +58,12 @@ def new_document() -> Callable[[str], Document]:
                 Entries(
                     entries=[
                         Entry(
-                            number=1, title=Span(text=text, url=URL), particulars=[[Span(text=text)]],
-                            badges=[Badge(text=text)], text=text, text_mark=text,
+                            number=1,
+                            title=Span(text=text, url=URL),
+                            particulars=[[Span(text=text)]],
+                            badges=[Badge(text=text)],
+                            text=text,
+                            text_mark=text,
                             links=[Links(label=text, links=[Span(text=text, url=URL)])],
                             remark=Remark(mark=text, paragraphs=[text, text]),
                         )
@@ -69,6 +76,6 @@ def new_document() -> Callable[[str], Document]:
                 Figure(svg="<svg></svg>", caption=text, table=Table(header=[text], rows=[[text]])),
             ],
             colophon=[Span(text=text)],
-        )  # fmt: skip
+        )
 
     return make

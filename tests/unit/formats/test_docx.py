@@ -65,7 +65,9 @@ def test_hostile_text_stays_text_and_the_file_whole(hostile: str, new_document: 
 
 def test_the_contents_are_filled_and_each_line_leads_to_its_heading() -> None:
     file = opened(docx(briefing()))
-    lines = [one.text for one in file.paragraphs if one.style and one.style.name.startswith("toc ")]
+    lines = [
+        paragraph.text for paragraph in file.paragraphs if paragraph.style and paragraph.style.name.startswith("toc ")
+    ]
     assert lines == ["政策法规", "1\t关于储能的通知", "来源情况"]
     anchors = [anchor for anchor in values(file, "hyperlink", "anchor") if anchor]
     assert anchors == values(file, "bookmarkStart", "name")

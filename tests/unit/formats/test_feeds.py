@@ -40,11 +40,14 @@ def said(root: Any, path: str) -> list[str]:
 def test_an_entry_has_all_that_a_reader_of_feeds_needs() -> None:
     root = written(
         entry(
-            published=dt.datetime(2026, 2, 1, tzinfo=dt.UTC), author="某部", summary="摘要", categories=["通知", ""],
+            published=dt.datetime(2026, 2, 1, tzinfo=dt.UTC),
+            author="某部",
+            summary="摘要",
+            categories=["通知", ""],
             enclosures=[Span(text="附件", url=f"{URL}.pdf"), Span(text="无", url="javascript:x")],
             related=[Span(text="转载", url="https://other.example/路 径".replace(" ", ""))],
         )
-    )  # fmt: skip
+    )
     assert said(root, "//a:entry/a:updated/text()") == ["2026-02-03T09:30:00+08:00"]
     assert said(root, "//a:entry/a:published/text()") == ["2026-02-01T00:00:00Z"]
     assert said(root, "//a:entry/a:link/@href") == [URL, f"{URL}.pdf", "https://other.example/%E8%B7%AF%E5%BE%84"]

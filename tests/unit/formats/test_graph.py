@@ -14,10 +14,20 @@ from monitor.formats.graph import MOST_NODES, GraphEdge, GraphNode, draw_graph, 
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = [
-    "装机规模", "市场化电价机制改革与容量补偿", "《新型储能发展行动方案》", "安全监管", "Technology cost",
-    "地方补贴政策", "Supply chain of lithium carbonate", "电网调度", "用户侧需求", "国际贸易壁垒", "绿证与碳市场",
-    "人才", "第十三个",
-]  # fmt: skip
+    "装机规模",
+    "市场化电价机制改革与容量补偿",
+    "《新型储能发展行动方案》",
+    "安全监管",
+    "Technology cost",
+    "地方补贴政策",
+    "Supply chain of lithium carbonate",
+    "电网调度",
+    "用户侧需求",
+    "国际贸易壁垒",
+    "绿证与碳市场",
+    "人才",
+    "第十三个",
+]
 
 
 def parsed(text: str) -> Any:
@@ -44,7 +54,7 @@ def test_no_box_lies_on_another_and_all_are_in_the_picture(count: int) -> None:
     picture = drawn(count, [(start, end) for start in range(count) for end in range(start + 1, count)])
     boxes = rects(picture)
     assert len(boxes) == count
-    assert not any(overlap(one, other) for place, one in enumerate(boxes) for other in boxes[place + 1 :])
+    assert not any(overlap(box, other) for place, box in enumerate(boxes) for other in boxes[place + 1 :])
     left, top, width, height = map(float, (picture.get("viewBox") or "").split())
     for x, y, wide, high in boxes:
         assert left <= x and top <= y and x + wide <= left + width and y + high <= top + height  # noqa: PT018
@@ -54,7 +64,7 @@ def test_words_lie_neither_on_boxes_nor_on_each_other() -> None:
     picture = drawn(6, [(0, 1), (1, 0), (1, 2), (2, 5), (3, 1), (4, 1), (5, 4), (0, 3)])
     words = [one for one in picture.iter(f"{SVG}text") if one.text == "influence"]
     assert len(words) >= 6
-    around = [(float(one.get("x") or 0) - 30, float(one.get("y") or 0) - 10, 60.0, 12.0) for one in words]
+    around = [(float(word.get("x") or 0) - 30, float(word.get("y") or 0) - 10, 60.0, 12.0) for word in words]
     assert not any(overlap(one, box) for one in around for box in rects(picture))
     assert not any(overlap(one, other) for place, one in enumerate(around) for other in around[place + 1 :])
 

@@ -52,8 +52,12 @@ def document(text: str, url: str | None = "https://gov.example/a?b=1&c=2") -> Do
             Entries(
                 entries=[
                     Entry(
-                        number=1, title=Span(text=text, url=url), particulars=[[Span(text=text)]],
-                        badges=[Badge(text=text)], text=text, text_mark=text,
+                        number=1,
+                        title=Span(text=text, url=url),
+                        particulars=[[Span(text=text)]],
+                        badges=[Badge(text=text)],
+                        text=text,
+                        text_mark=text,
                         links=[Links(label=text, links=[Span(text=text, url=url)])],
                     )
                 ]
@@ -62,7 +66,7 @@ def document(text: str, url: str | None = "https://gov.example/a?b=1&c=2") -> Do
             Table(header=[text, "b"], rows=[[text, ""]], tones=["warning"]),
         ],
         colophon=[Span(text=text)],
-    )  # fmt: skip
+    )
 
 
 def parsed_html(text: str, url: str | None = "https://gov.example/a?b=1&c=2") -> LexborHTMLParser:

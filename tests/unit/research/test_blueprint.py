@@ -87,13 +87,20 @@ def test_a_description_says_what_the_notes_say(name: str, description: Any, told
 def test_relationships_lead_from_one_driver_to_another_as_sure_as_the_less_sure_end() -> None:
     told = [
         {"from": "机制", "to": "规模", "type": "enable", "confidence": 0.99},
-        {"from": "机制", "to": "规模"}, {"from": "规模", "to": "规模"}, {"from": "规模", "to": "外星人"},
-        {"from": "规模", "to": "机制", "type": "<b>very long & strange</b>"}, "机制",
-    ]  # fmt: skip
+        {"from": "机制", "to": "规模"},
+        {"from": "规模", "to": "规模"},
+        {"from": "规模", "to": "外星人"},
+        {"from": "规模", "to": "机制", "type": "<b>very long & strange</b>"},
+        "机制",
+    ]
     blueprint, refused = read(relationships=told)
-    assert [(one.from_, one.to, one.type, one.confidence) for one in blueprint.relationships] == [
-        ("机制", "规模", "enable", 0.7), ("规模", "机制", "influence", 0.7),
-    ]  # fmt: skip
+    assert [
+        (relationship.from_, relationship.to, relationship.type, relationship.confidence)
+        for relationship in blueprint.relationships
+    ] == [
+        ("机制", "规模", "enable", 0.7),
+        ("规模", "机制", "influence", 0.7),
+    ]
     assert refused == {"relationships": 3}
 
 
@@ -137,7 +144,7 @@ def test_a_metric_is_a_figure_of_a_quote_that_is_about_it(
     name: str, estimate: Any, unit: str | None, kept: tuple[float, str, float] | None
 ) -> None:
     blueprint, refused = read(metrics=[{"name": name, "estimate": estimate, "unit": unit, "confidence": 1.0}])
-    found = [(one.estimate, one.unit, one.confidence) for one in blueprint.metrics]
+    found = [(metric.estimate, metric.unit, metric.confidence) for metric in blueprint.metrics]
     assert (found, refused) == (([], {"metrics": 1}) if kept is None else ([kept], {}))
 
 
@@ -148,9 +155,12 @@ def test_the_type_is_one_of_a_known_set() -> None:
 
 KEYS = ["name", "description", "evidenceRefs", "from", "to", "type", "assumptions", "outcomes", "estimate", "unit"]
 LEAVES = (
-    st.none() | st.booleans() | st.integers(-5, 99) | st.floats(allow_nan=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 99)
+    | st.floats(allow_nan=False)
     | st.sampled_from(["规模", "1.8亿千瓦", "http://a.b", "9%"])
-)  # fmt: skip
+)
 JSON = st.recursive(
     LEAVES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
@@ -174,8 +184,11 @@ def check(blueprint: ModelBlueprint, notes: list[Note]) -> None:
         assert one.evidence_refs
         assert all(0 <= ref < len(notes) for ref in one.evidence_refs)
         assert not missing_from(one.description, [*quotes, QUERY])
-    assert all({one.from_, one.to} <= set(names) and one.from_ != one.to for one in blueprint.relationships)
-    assert all(not missing_from(f"{one.estimate:.12g}{one.unit}", quotes) for one in blueprint.metrics)
+    assert all(
+        {relationship.from_, relationship.to} <= set(names) and relationship.from_ != relationship.to
+        for relationship in blueprint.relationships
+    )
+    assert all(not missing_from(f"{metric.estimate:.12g}{metric.unit}", quotes) for metric in blueprint.metrics)
 
 
 def page(host: str, title: str, content: str) -> SearchEntry:
@@ -202,13 +215,18 @@ def test_by_rule_the_documents_are_drivers_and_arrows_lead_to_those_that_they_na
     blueprint = blueprint_by_rule(NOTES, QUERY, PAGES)
     check(blueprint, NOTES)
     assert [(one.name, one.evidence_refs) for one in blueprint.core_drivers] == [
-        ("新型储能行动方案", [0, 2]), ("储能装机增长…", [1]), ("储能电站安全标准修订", [3]),
-    ]  # fmt: skip
+        ("新型储能行动方案", [0, 2]),
+        ("储能装机增长…", [1]),
+        ("储能电站安全标准修订", [3]),
+    ]
     assert blueprint.core_drivers[0].description == "到2027年，全国新型储能装机规模达到1.8亿千瓦以上。"
-    assert [(one.from_, one.to, one.type, one.confidence) for one in blueprint.relationships] == [
+    assert [
+        (relationship.from_, relationship.to, relationship.type, relationship.confidence)
+        for relationship in blueprint.relationships
+    ] == [
         ("储能装机增长…", "新型储能行动方案", "refers_to", 0.5),
         ("储能电站安全标准修订", "新型储能行动方案", "refers_to", 0.4),
-    ]  # fmt: skip
+    ]
     assert blueprint.scenarios == []
 
 
@@ -216,23 +234,27 @@ def test_by_rule_documents_of_one_name_are_told_apart() -> None:
     notes = [note("甲", host, "各地正在落实储能政策。") for host in ("a.com", "b.com", "c.com")]
     pages = {one.source_url: page(one.source_url.split("/")[2], "储能政策", "全文") for one in notes}
     assert [one.name for one in blueprint_by_rule(notes, QUERY, pages).core_drivers] == [
-        "储能政策", "储能政策 (b.com)", "储能政策 (c.com)",
-    ]  # fmt: skip
+        "储能政策",
+        "储能政策 (b.com)",
+        "储能政策 (c.com)",
+    ]
 
 
 @pytest.mark.parametrize(
     ("title", "name"),
     [
         ("储能调度月报（2025年9月）", "储能调度月报"),
-        ("Grid-scale energy storage: the state of the market and its outlook",
-         "Grid-scale energy storage: the state of the market and its…"),
+        (
+            "Grid-scale energy storage: the state of the market and its outlook",
+            "Grid-scale energy storage: the state of the market and its…",
+        ),
         ("储" * 40, "储" * 29 + "…"),
         ("储能装机规模达到1.8亿千瓦", "储能装机规模达到1.8亿千瓦"),
         ("关于2099年度储能交易的通知 - 能源局", "关于储能交易的通知"),
         ("北方储能累计并网突破三千万千瓦大关", "北方储能累计并网突破…"),
         ("12家企业获批", "a.gov.cn"),
     ],
-)  # fmt: skip
+)
 def test_by_rule_a_name_is_short_and_has_no_figure_that_the_quotes_do_not_have(title: str, name: str) -> None:
     pages = {NOTES[0].source_url: page("a.gov.cn", title, "全文")}
     assert blueprint_by_rule(NOTES[:1], QUERY, pages).core_drivers[0].name == name
@@ -250,10 +272,11 @@ def test_by_rule_figures_with_a_unit_are_metrics_named_by_the_words_before_them(
         note("其他", "d.com", "The fund rose to 12.5 billion euros in 2026. 第3条规定如下。约占45%。羊毛产量下降7%。"),
     ]
     metrics = blueprint_by_rule(notes, f"{QUERY} The fund", PAGES).metrics
-    assert [(one.name, one.estimate, one.unit) for one in metrics] == [
-        ("到2027年，全国新型储能装机规模", 1.8, "亿千瓦"), ("2025年新型储能装机同比增长", 84.5, "%"),
+    assert [(metric.name, metric.estimate, metric.unit) for metric in metrics] == [
+        ("到2027年，全国新型储能装机规模", 1.8, "亿千瓦"),
+        ("2025年新型储能装机同比增长", 84.5, "%"),
         ("The fund", 12.5, "billion euros"),
-    ]  # fmt: skip
+    ]
 
 
 def test_without_notes_there_is_nothing_to_model() -> None:

@@ -15,9 +15,14 @@ def entry(host: str, content: str, **fields: Any) -> SearchEntry:
     at = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
     values: dict[str, Any] = {"authority": 0.4, "freshness": 0.5}
     return SearchEntry(
-        query="q", url=f"https://{host}/{len(content)}.html", title="t", content=content, score=0.5, timestamp=at,
+        query="q",
+        url=f"https://{host}/{len(content)}.html",
+        title="t",
+        content=content,
+        score=0.5,
+        timestamp=at,
         **(values | fields),
-    )  # fmt: skip
+    )
 
 
 def test_it_is_the_sum_of_authority_agreement_and_date() -> None:

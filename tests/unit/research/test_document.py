@@ -51,11 +51,18 @@ BASES = [
 MODEL = ModelBlueprint(
     core_drivers=[Driver(name=name, description="", evidence_refs=[1]) for name in ("政策", "投资")],
     relationships=[Relationship.model_validate({"from": "政策", "to": "投资", "type": "influence", "confidence": 0.5})],
-)  # fmt: skip
+)
 SCORE = Score(
-    quotes=3, quote_fidelity=1.0, figures=4, figure_fidelity=1.0, sentences=5, citation_coverage=1.0,
-    independent_hosts=2, official_share=0.4, refused={"figures": 2, "rewritten": 1},
-)  # fmt: skip
+    quotes=3,
+    quote_fidelity=1.0,
+    figures=4,
+    figure_fidelity=1.0,
+    sentences=5,
+    citation_coverage=1.0,
+    independent_hosts=2,
+    official_share=0.4,
+    refused={"figures": 2, "rewritten": 1},
+)
 
 
 def passage(note_index: int) -> str | None:
@@ -65,18 +72,27 @@ def passage(note_index: int) -> str | None:
 @pytest.fixture
 def document() -> Document:
     return report_document(
-        ResearchReport(markdown=MARKDOWN, sources=SOURCES), query="储能怎么样？", notes=[], bases=BASES, score=SCORE,
-        blueprint=MODEL, language="zh", citation_url=passage,
-    )  # fmt: skip
+        ResearchReport(markdown=MARKDOWN, sources=SOURCES),
+        query="储能怎么样？",
+        notes=[],
+        bases=BASES,
+        score=SCORE,
+        blueprint=MODEL,
+        language="zh",
+        citation_url=passage,
+    )
 
 
 def test_each_citation_leads_to_its_passage_or_else_to_its_source(document: Document) -> None:
-    paragraph = next(one for one in document.blocks if isinstance(one, Paragraph) and one.tone == "plain")
+    paragraph = next(block for block in document.blocks if isinstance(block, Paragraph) and block.tone == "plain")
     assert paragraph.spans == [
-        Span(text="装机1.2亿千瓦"), Span(text="[1]", url="https://a.example/1"), Span(text="。投资860亿元"),
-        Span(text="[2]", url="https://monitor.example/notes/0"), Span(text="[3]", url="https://monitor.example/notes/1"),
+        Span(text="装机1.2亿千瓦"),
+        Span(text="[1]", url="https://a.example/1"),
+        Span(text="。投资860亿元"),
+        Span(text="[2]", url="https://monitor.example/notes/0"),
+        Span(text="[3]", url="https://monitor.example/notes/1"),
         Span(text="。"),
-    ]  # fmt: skip
+    ]
     table = next(one for one in document.blocks if isinstance(one, Table))
     assert table.rows == [["装机", "1.2亿千瓦"], ["投资", "860亿元"]]
     assert [[span.text for span in notes] for notes in table.notes] == [["[1]"], ["[2]", "[3]"]]
@@ -88,22 +104,34 @@ def test_a_page_stands_among_the_sources_once_with_all_its_numbers(document: Doc
     assert isinstance(listing, Listing)
     assert heading.text == "来源"
     assert [[(span.text, span.url) for span in point] for point in listing.points] == [
-        [("[1][3] 甲", "https://a.example/1"), ("a.example", None), ("原文段落 [3]", "https://monitor.example/notes/1")],
-        [("[2] 乙", "https://b.example/2"), ("b.example", None), ("2026-07-01", None),
-         ("原文段落 [2]", "https://monitor.example/notes/0")],
-    ]  # fmt: skip
+        [
+            ("[1][3] 甲", "https://a.example/1"),
+            ("a.example", None),
+            ("原文段落 [3]", "https://monitor.example/notes/1"),
+        ],
+        [
+            ("[2] 乙", "https://b.example/2"),
+            ("b.example", None),
+            ("2026-07-01", None),
+            ("原文段落 [2]", "https://monitor.example/notes/0"),
+        ],
+    ]
 
 
 def test_the_score_stands_on_top_and_the_picture_under_its_heading(document: Document) -> None:
     facts, mark = document.blocks[:2]
     assert isinstance(facts, Facts)
     assert facts.facts == [
-        ("引文核对", "100%"), ("数字核对", "100%"), ("注明出处的句子", "100%"), ("独立来源", "2"),
-        ("官方来源占比", "40%"), ("剔除", "2"),
-    ]  # fmt: skip
+        ("引文核对", "100%"),
+        ("数字核对", "100%"),
+        ("注明出处的句子", "100%"),
+        ("独立来源", "2"),
+        ("官方来源占比", "40%"),
+        ("剔除", "2"),
+    ]
     assert isinstance(mark, Paragraph)
     assert mark.tone == "accent"
-    place = next(i for i, one in enumerate(document.blocks) if isinstance(one, Figure))
+    place = next(i for i, block in enumerate(document.blocks) if isinstance(block, Figure))
     assert document.blocks[place - 1] == Heading(text="驱动因素与关系")
     assert (document.title, document.subtitle) == ("储能怎么样", "")
 
@@ -121,7 +149,7 @@ def test_every_format_shows_the_report_with_its_links(document: Document) -> Non
     assert ["投资", "860亿元[2][3]"] in [
         [cell.text for cell in row.cells] for table in word.tables for row in table.rows
     ]
-    assert "规则自7月1日起施行[3]。" in [one.text.replace("•\t", "") for one in word.paragraphs]
+    assert "规则自7月1日起施行[3]。" in [paragraph.text.replace("•\t", "") for paragraph in word.paragraphs]
     text = render(document, "md").decode()
     assert "- 规则自7月1日起施行[\\[3\\]](<https://monitor.example/notes/1>)。" in text
     assert (
@@ -134,10 +162,16 @@ def test_every_format_shows_the_report_with_its_links(document: Document) -> Non
 def test_a_report_in_english_without_score_model_or_sources(document: Document) -> None:
     report = ResearchReport(markdown="# Storage\n\n> Nothing was found.\n")
     made = report_document(
-        report, query="How does storage develop in 2026?", notes=[], bases=[], score=None, blueprint=None,
-        language="en", citation_url=passage,
-    )  # fmt: skip
-    assert [one.kind for one in made.blocks] == ["paragraph"]
+        report,
+        query="How does storage develop in 2026?",
+        notes=[],
+        bases=[],
+        score=None,
+        blueprint=None,
+        language="en",
+        citation_url=passage,
+    )
+    assert [block.kind for block in made.blocks] == ["paragraph"]
     assert (made.overline, made.subtitle) == ("Research report", "Question: How does storage develop in 2026?")
     assert render(made, "html")
 

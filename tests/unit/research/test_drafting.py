@@ -97,7 +97,7 @@ def test_thoughts_are_left_out(answer: str, kept: list[str]) -> None:
 
 def test_a_line_without_an_end_is_cut() -> None:
     pieces = drafted(*["很长的一行没有句号" * 100] * 20)
-    assert len([one for one in pieces if isinstance(one, Sentence)]) > 1
+    assert len([piece for piece in pieces if isinstance(piece, Sentence)]) > 1
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,16 @@ SEARCHED: dict[str, Any] = {
     "strategy": {"primaryQuery": "稀土出口", "queries": ["稀土出口"], "engines": ["bing"], "notes": "先总后分"},
     "notes": [
         {
-            "summary": "出口管制自二月起施行。", "topic": "政策", "sourceUrl": "https://o.gov/1", "engine": "bing",
+            "summary": "出口管制自二月起施行。",
+            "topic": "政策",
+            "sourceUrl": "https://o.gov/1",
+            "engine": "bing",
             "evidence": [{"quote": "自2月4日起施行", "source": "https://o.gov/1", "confidence": 0.0}],
         }
     ],
     "rawResults": [{"title": "公告", "url": "https://o.gov/1", "snippet": "公告", "engine": "bing"}],
     "metadata": {"durationMs": 0, "tokens": 0, "isFallback": False},
-}  # fmt: skip
+}
 MODELLED: dict[str, Any] = {
     "modelType": "causal_graph",
     "coreDrivers": [{"name": "管制", "description": "出口许可", "evidenceRefs": [0]}],
@@ -36,10 +39,11 @@ MODELLED: dict[str, Any] = {
     "metadata": {"durationMs": 0, "tokens": 0, "warnings": []},
 }
 REPORTED: dict[str, Any] = {
-    "markdown": "# 标题", "outline": [{"heading": "执行摘要", "bullets": ["要点"]}],
+    "markdown": "# 标题",
+    "outline": [{"heading": "执行摘要", "bullets": ["要点"]}],
     "sources": [{"title": "公告", "url": "https://o.gov/1", "noteIndex": 3}],
     "metadata": {"durationMs": 0, "tokens": 0, "streamed": True},
-}  # fmt: skip
+}
 PLANNED: dict[str, Any] = {
     "content": "两个维度",
     "metadata": {"durationMs": 0, "tokens": 0, "paragraphs": [{"title": "政策", "content": "有哪些政策"}]},
@@ -49,9 +53,13 @@ RESULTS = {"plan": PLANNED, "deep_search": SEARCHED, "modeling": MODELLED, "repo
 
 def message(status: str, step: str = "deep_search", **payload: Any) -> dict[str, Any]:
     return {
-        "stepId": STEP_IDS[StepType(step)], "stepType": step, "status": status, "progress": 0.35,
-        "label": "多源深度搜索", "payload": payload,
-    }  # fmt: skip
+        "stepId": STEP_IDS[StepType(step)],
+        "stepType": step,
+        "status": status,
+        "progress": 0.35,
+        "label": "多源深度搜索",
+        "payload": payload,
+    }
 
 
 GOOD = {
@@ -117,10 +125,12 @@ def test_no_key_of_a_result_may_be_missing_and_none_be_added(step: str) -> None:
 @pytest.mark.parametrize(
     ("step", "shape"),
     [
-        ("plan", shapes.Plan), ("deep_search", shapes.SearchAgentResult), ("modeling", shapes.ModelBlueprint),
+        ("plan", shapes.Plan),
+        ("deep_search", shapes.SearchAgentResult),
+        ("modeling", shapes.ModelBlueprint),
         ("reporting", shapes.ResearchReport),
     ],
-)  # fmt: skip
+)
 def test_what_our_shapes_write_passes(step: str, shape: type[BaseModel]) -> None:
     document = shape.model_validate(RESULTS[step])
     VALIDATOR.validate(message("complete", step, result=document.model_dump(mode="json", by_alias=True)))

@@ -50,7 +50,7 @@ def test_copies_are_told_once_and_no_page_tells_all() -> None:
     )
     text = extracted_summary(PLAN, [entry(1, many), entry(2, NEWS), entry(3, NEWS), entry(4, many)], QUERY)
     sentences = cited_sentences(text, 4)
-    assert len({one.text for one in sentences}) == len(sentences) <= MOST_SENTENCES
+    assert len({sentence.text for sentence in sentences}) == len(sentences) <= MOST_SENTENCES
     assert all([one.numbers for one in sentences].count((number,)) <= MOST_OF_ONE for number in range(1, 5))
 
 
@@ -67,17 +67,21 @@ def test_without_a_sentence_that_fits_it_is_empty() -> None:
 
 def test_paragraphs_over_the_same_pages_do_not_tell_the_same() -> None:
     said = [
-        "储能电站的安全标准正在修订，事故有所减少。", "电力市场的价格机制对储能作出安排。", "新型储能受到各地欢迎。",
-        "多个新型储能项目在西部开工建设。", "新型储能企业的订单排到明年年底。", "新型储能设备出口到一百多个国家。",
+        "储能电站的安全标准正在修订，事故有所减少。",
+        "电力市场的价格机制对储能作出安排。",
+        "新型储能受到各地欢迎。",
+        "多个新型储能项目在西部开工建设。",
+        "新型储能企业的订单排到明年年底。",
+        "新型储能设备出口到一百多个国家。",
         "高校开设新型储能专业培养人才。",
-    ]  # fmt: skip
+    ]
     entries = [entry(place, text) for place, text in enumerate(said, start=1)]
     plan = [
         Paragraph(title="安全与标准", content="安全标准、事故和监管", order=0),
         Paragraph(title="市场与价格", content="电力市场、价格机制和标准", order=1),
     ]
     first, second = (
-        {one.text for one in cited_sentences(extracted_summary(one, entries, QUERY, plan), len(entries))}
+        {sentence.text for sentence in cited_sentences(extracted_summary(one, entries, QUERY, plan), len(entries))}
         for one in plan
     )
     assert said[0] in first

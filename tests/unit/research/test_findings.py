@@ -58,17 +58,21 @@ def paragraph(summary: str, *, order: int = 0, entries: list[SearchEntry] | None
     [
         ("到2027年装机规模达到1.8亿千瓦以上[1][2]。", "到2027年装机规模达到1.8亿千瓦以上[1][2]。"),
         ("- **到2027年装机规模达到18000万千瓦。**[2]", "到2027年装机规模达到18000万千瓦[2]。"),
-        ("《新型储能发展行动方案》（发改能源〔2026〕5号）已经印发[1][2]。",
-         "《新型储能发展行动方案》（发改能源〔2026〕5号）已经印发[1]。"),
+        (
+            "《新型储能发展行动方案》（发改能源〔2026〕5号）已经印发[1][2]。",
+            "《新型储能发展行动方案》（发改能源〔2026〕5号）已经印发[1]。",
+        ),
         ("储能将参与电力市场交易[1]。储能将参与电力市场交易[1]。", "储能将参与电力市场交易[1]。"),
         ("2025年中国储能装机增长12.5%，达到73.8GW[3]。", "2025年中国储能装机增长12.5%，达到73.8GW[3]。"),
-        ("Capacity rose 12.5% in 2025 [3]. Investors expect growth [3].",
-         "Capacity rose 12.5% in 2025[3]. Investors expect growth[3]."),
+        (
+            "Capacity rose 12.5% in 2025 [3]. Investors expect growth [3].",
+            "Capacity rose 12.5% in 2025[3]. Investors expect growth[3].",
+        ),
         ("2025年增长12.5%，2027年将达到1.8亿千瓦[1][3]。", "2025年增长12.5%，2027年将达到1.8亿千瓦[1][3]。"),
         ("储能电站的安全标准正在修订[4]。", "储能电站的安全标准正在修订[4]。"),
     ],
     ids=["as-said", "folded", "only-who-bears", "once", "translated", "english", "together", "beside-an-order"],
-)  # fmt: skip
+)
 def test_a_sentence_that_rests_on_what_it_cites_is_kept(answer: str, kept: str) -> None:
     checked = checked_summary(answer, ENTRIES)
     assert (checked.text, checked.refused) == (kept, {})
@@ -122,8 +126,10 @@ def test_one_note_for_each_page_that_a_paragraph_cites() -> None:
         ]
     )
     assert [(note.topic, note.source_url, note.engine) for note in found.notes] == [
-        ("第0段", ENTRIES[1].url, "tavily"), ("第0段", ENTRIES[0].url, "tavily"), ("第1段", ENTRIES[0].url, "tavily"),
-    ]  # fmt: skip
+        ("第0段", ENTRIES[1].url, "tavily"),
+        ("第0段", ENTRIES[0].url, "tavily"),
+        ("第1段", ENTRIES[0].url, "tavily"),
+    ]
     assert [basis.url for basis in found.bases] == [note.source_url for note in found.notes]
     assert found.notes[0].summary == "市场机制是关键。到2027年装机规模达到1.8亿千瓦以上。"
     assert found.refused == {}
@@ -201,10 +207,18 @@ async def test_a_quote_that_the_kept_page_does_not_have_is_taken_out_with_what_i
 
 
 SAID = [
-    "装机规模达到1.8亿千瓦以上", "装机规模达到3亿千瓦以上", "直接投资约2500亿元", "2025年增长12.5%",
-    "市场机制是关键所在", "储能将参与电力市场交易", "储能政策已经全面失败", "发改能源〔2026〕5号文件",
-    "《新型储能发展行动方案》印发", "详见http://a.b", "今年天气寒冷，注意保暖",
-]  # fmt: skip
+    "装机规模达到1.8亿千瓦以上",
+    "装机规模达到3亿千瓦以上",
+    "直接投资约2500亿元",
+    "2025年增长12.5%",
+    "市场机制是关键所在",
+    "储能将参与电力市场交易",
+    "储能政策已经全面失败",
+    "发改能源〔2026〕5号文件",
+    "《新型储能发展行动方案》印发",
+    "详见http://a.b",
+    "今年天气寒冷，注意保暖",
+]
 SENTENCES = st.lists(st.tuples(st.sampled_from(SAID), st.lists(st.integers(1, 7), max_size=3)), max_size=6)
 
 

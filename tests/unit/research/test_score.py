@@ -99,15 +99,21 @@ async def test_a_page_that_was_not_kept_proves_nothing() -> None:
     report = ResearchReport(markdown="", sources=[])
     score = await score_of(report, told, [NoteBasis(title="页", url=told[0].source_url)], kept_text, query=QUERY)
     assert (score.quote_fidelity, score.figure_fidelity, score.citation_coverage, score.official_share) == (
-        0.0, None, None, None,
-    )  # fmt: skip
+        0.0,
+        None,
+        None,
+        None,
+    )
 
 
 def test_what_is_no_sentence_of_the_report_is_not_counted() -> None:
     assert [(one.text, one.numbers) for one in sentences_of(REPORT, 3)] == [
-        ("到2027年装机规模达到1.8亿千瓦以上。", (1,)), ("2025年增长84.5%。", (2,)),
-        ("2025年增长84.5%，2027年达到1.8亿千瓦。", (1, 2)), ("安全标准正在修订。", (3,)), ("增速 84.5%", (2,)),
-    ]  # fmt: skip
+        ("到2027年装机规模达到1.8亿千瓦以上。", (1,)),
+        ("2025年增长84.5%。", (2,)),
+        ("2025年增长84.5%，2027年达到1.8亿千瓦。", (1, 2)),
+        ("安全标准正在修订。", (3,)),
+        ("增速 84.5%", (2,)),
+    ]
 
 
 def test_escapes_of_markdown_are_taken_off() -> None:

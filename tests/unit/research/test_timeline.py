@@ -3,19 +3,27 @@ from monitor.research.timeline import MOST_FACTS, timeline
 
 
 def notes(*summaries: str) -> list[Note]:
-    return [Note(summary=one, topic="t", source_url=f"https://a.example/{one[:4]}", engine="e") for one in summaries]
+    return [
+        Note(summary=summary, topic="t", source_url=f"https://a.example/{summary[:4]}", engine="e")
+        for summary in summaries
+    ]
 
 
 def test_dated_sentences_stand_in_the_order_of_their_dates_each_once() -> None:
     facts = timeline(
         notes(
-            "试点于2026年3月启动。此后没有新的消息。", "国务院2025年12月1日印发方案。价格上涨5%。",
-            "规则自２０２６年７月１日起施行。试点于2026年3月启动。", "The rules took effect on 4 May 2026.",
+            "试点于2026年3月启动。此后没有新的消息。",
+            "国务院2025年12月1日印发方案。价格上涨5%。",
+            "规则自２０２６年７月１日起施行。试点于2026年3月启动。",
+            "The rules took effect on 4 May 2026.",
         )
-    )  # fmt: skip
-    assert [(one.written, one.number) for one in facts] == [
-        ("2025年12月1日", 2), ("2026年3月", 1), ("4 May 2026", 4), ("2026年7月1日", 3),
-    ]  # fmt: skip
+    )
+    assert [(fact.written, fact.number) for fact in facts] == [
+        ("2025年12月1日", 2),
+        ("2026年3月", 1),
+        ("4 May 2026", 4),
+        ("2026年7月1日", 3),
+    ]
     assert facts[1].text == "试点于2026年3月启动。"
 
 
@@ -26,4 +34,4 @@ def test_dates_of_fewer_than_three_notes_are_no_course_of_events() -> None:
 def test_the_latest_dates_stand_where_there_are_many() -> None:
     facts = timeline(notes(*(f"2026年{month}月启动第{month}批。2025年{month}月筹备。" for month in range(1, 13))))
     assert len(facts) == MOST_FACTS
-    assert all(one.day[0] == 2026 for one in facts)
+    assert all(fact.day[0] == 2026 for fact in facts)

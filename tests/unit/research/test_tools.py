@@ -38,11 +38,14 @@ async def test_each_tool_has_its_own_way_to_search() -> None:
     await news.search_news_by_date("储能", "2026-01-01", "2026-06-30")
     days = DateRange(start=dt.date(2026, 1, 1), end=dt.date(2026, 6, 30))
     assert search.asked == [
-        (SearchQuery(text="储能", depth="basic"), 7), (SearchQuery(text="储能", depth="basic"), 3),
-        (SearchQuery(text="储能", depth="advanced"), 20), (SearchQuery(text="储能", time_range=Recency.DAY), 10),
-        (SearchQuery(text="储能", time_range=Recency.WEEK), 10), (SearchQuery(text="储能", wants_images=True), 5),
+        (SearchQuery(text="储能", depth="basic"), 7),
+        (SearchQuery(text="储能", depth="basic"), 3),
+        (SearchQuery(text="储能", depth="advanced"), 20),
+        (SearchQuery(text="储能", time_range=Recency.DAY), 10),
+        (SearchQuery(text="储能", time_range=Recency.WEEK), 10),
+        (SearchQuery(text="储能", wants_images=True), 5),
         (SearchQuery(text="储能", time_range=days), 15),
-    ]  # fmt: skip
+    ]
 
 
 async def test_what_was_asked_for_beside_the_question_holds() -> None:

@@ -26,17 +26,26 @@ def seen(html: str) -> Sighting:
     body = f"<html><body><div class='article_con'><h1>标题</h1>{html}<p>{rest}</p></div></body></html>"
     url = "https://sample.gov.cn/1.html"
     return Sighting(
-        url=url, way=Way.HTTP, at=NOON, final_url=url, status=200, headers={"content-type": "text/html; charset=utf-8"},
+        url=url,
+        way=Way.HTTP,
+        at=NOON,
+        final_url=url,
+        status=200,
+        headers={"content-type": "text/html; charset=utf-8"},
         body=body.encode(),
-    )  # fmt: skip
+    )
 
 
 def entry_of(case: dict[str, Any]) -> SearchEntry:
     sighting = seen(case["html"])
     page = parse_page(
-        sighting.body or b"", url=sighting.url, final_url=sighting.final_url, status=200,
-        content_type=sighting.headers["content-type"], fetched_at=NOON,
-    )  # fmt: skip
+        sighting.body or b"",
+        url=sighting.url,
+        final_url=sighting.final_url,
+        status=200,
+        content_type=sighting.headers["content-type"],
+        fetched_at=NOON,
+    )
     return SearchEntry(query="问", url=page.url, title="标题", content=page.text, score=0.5, timestamp=NOON)
 
 

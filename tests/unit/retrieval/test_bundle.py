@@ -7,10 +7,17 @@ from pydantic import ValidationError
 from monitor.retrieval.bundle import SearchResultItem, source_id_of
 
 ITEM: dict[str, Any] = {
-    "source_id": "0" * 16, "rank": 1, "url": "https://example.org/a", "title": "",
+    "source_id": "0" * 16,
+    "rank": 1,
+    "url": "https://example.org/a",
+    "title": "",
     "captured_at": "2026-02-06T10:00:00Z",
-    "score_relevance": 0.5, "score_freshness": 0.5, "score_authority": 0.5, "score_final": 0.5, "status": "ok",
-}  # fmt: skip
+    "score_relevance": 0.5,
+    "score_freshness": 0.5,
+    "score_authority": 0.5,
+    "score_final": 0.5,
+    "status": "ok",
+}
 
 
 def test_a_failed_item_says_why() -> None:

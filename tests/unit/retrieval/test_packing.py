@@ -28,9 +28,15 @@ def page(url: str, **given: Any) -> Page:
 def packed(*items: SearchItem, query: SearchQuery | None = None, **given: Any) -> SearchResultBundle:
     meta = ProviderMeta(provider_name="brave", latency_ms=1, request_id="r")
     return pack(
-        ToolResult(items=list(items), provider_meta=meta, errors=[]), task_id="t", query_id="q1",
-        query=query or SearchQuery(text="光伏"), intent="policy", executed_at=AT, scoring=SCORING, **given,
-    )  # fmt: skip
+        ToolResult(items=list(items), provider_meta=meta, errors=[]),
+        task_id="t",
+        query_id="q1",
+        query=query or SearchQuery(text="光伏"),
+        intent="policy",
+        executed_at=AT,
+        scoring=SCORING,
+        **given,
+    )
 
 
 def only(bundle: SearchResultBundle) -> SearchResultItem:
@@ -49,9 +55,14 @@ def test_a_result_without_its_page_is_what_the_search_told() -> None:
 
 def test_a_page_that_was_opened_tells_more_than_the_search() -> None:
     seen = page(
-        "https://s.example/link?url=1", final_url="https://a.gov.cn/1", text="正文" * 10, language="zh",
-        published_on=dt.date(2026, 11, 1), title="页面的标题", fetched_at=AT + dt.timedelta(seconds=9),
-    )  # fmt: skip
+        "https://s.example/link?url=1",
+        final_url="https://a.gov.cn/1",
+        text="正文" * 10,
+        language="zh",
+        published_on=dt.date(2026, 11, 1),
+        title="页面的标题",
+        fetched_at=AT + dt.timedelta(seconds=9),
+    )
     item = found("https://s.example/link?url=1", title="", published_at=dt.date(2026, 11, 20))
     result = only(packed(item, pages={item.url: seen}, content_max_chars=6))
     assert (result.url, result.source_id) == ("https://a.gov.cn/1", source_id_of("https://a.gov.cn/1"))
@@ -76,8 +87,11 @@ def test_a_page_that_could_not_be_loaded_makes_its_result_failed_with_the_pages_
     assert (result.status, result.error_code, result.http_status) == (ItemStatus.FAILED, "WebBlocked", 403)
     assert (result.url, result.content_text) == ("https://a.example/1", None)
     assert bundle.stats.model_dump() == {
-        "total_returned": 1, "kept_after_filter": 0, "failed_count": 1, "dedup_count": 0,
-    }  # fmt: skip
+        "total_returned": 1,
+        "kept_after_filter": 0,
+        "failed_count": 1,
+        "dedup_count": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -115,9 +129,10 @@ def test_of_one_source_the_better_result_stays() -> None:
     error = PageError(code=PageErrorCode.TIMEOUT, message="late")
     urls = ["http://a.example/1", "https://www.a.example/1", "https://a.example/1/"]
     bundle = packed(
-        *(found(url, rank=rank) for rank, url in enumerate(urls, 1)), found("https://b.example/", rank=4),
+        *(found(url, rank=rank) for rank, url in enumerate(urls, 1)),
+        found("https://b.example/", rank=4),
         pages={urls[0]: page(urls[0], error=error, status=None)},
-    )  # fmt: skip
+    )
     assert [(result.rank, result.status) for result in bundle.results] == [(2, "ok"), (4, "ok")]
     assert (bundle.stats.total_returned, bundle.stats.dedup_count, bundle.stats.failed_count) == (4, 2, 0)
 

@@ -71,19 +71,35 @@ INSTANTS = st.datetimes(timezones=st.just(dt.UTC))
 SCORES = st.floats(0, 1)
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
 ITEMS = st.builds(
-    SearchResultItem, source_id=NAMES, rank=st.integers(1, 10**9), captured_at=INSTANTS,
+    SearchResultItem,
+    source_id=NAMES,
+    rank=st.integers(1, 10**9),
+    captured_at=INSTANTS,
     status=st.sampled_from(ItemStatus),
-    published_at=st.none() | st.dates(), http_status=st.none() | st.integers(100, 999), error_code=st.just("Timeout"),
-    score_relevance=SCORES, score_freshness=SCORES, score_authority=SCORES, score_final=SCORES,
-)  # fmt: skip
+    published_at=st.none() | st.dates(),
+    http_status=st.none() | st.integers(100, 999),
+    error_code=st.just("Timeout"),
+    score_relevance=SCORES,
+    score_freshness=SCORES,
+    score_authority=SCORES,
+    score_final=SCORES,
+)
 BUNDLES = st.builds(
-    SearchResultBundle, task_id=NAMES, query_id=NAMES, executed_at=INSTANTS, results=st.lists(ITEMS, max_size=3),
+    SearchResultBundle,
+    task_id=NAMES,
+    query_id=NAMES,
+    executed_at=INSTANTS,
+    results=st.lists(ITEMS, max_size=3),
     stats=st.builds(stats_of, st.lists(ITEMS, max_size=2), removed=st.integers(0, 9)),
-)  # fmt: skip
+)
 CURSORS = st.builds(
-    SearchReadCursor, task_id=NAMES, last_query_id=NAMES, last_source_id=NAMES, consumed_count=st.integers(0),
+    SearchReadCursor,
+    task_id=NAMES,
+    last_query_id=NAMES,
+    last_source_id=NAMES,
+    consumed_count=st.integers(0),
     updated_at=INSTANTS,
-)  # fmt: skip
+)
 
 
 @given(st.tuples(st.just("bundle"), BUNDLES) | st.tuples(st.just("cursor"), CURSORS))
@@ -104,14 +120,26 @@ def test_what_is_written_is_as_the_published_schema_says(one: tuple[str, Any]) -
 def test_the_schema_refuses_what_the_program_refuses() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     item = {
-        "source_id": "a", "rank": 1, "url": "", "title": "", "captured_at": "2026-02-06T10:00:00Z", "status": "ok",
-        "score_relevance": 0, "score_freshness": 0, "score_authority": 0, "score_final": 1,
-    }  # fmt: skip
+        "source_id": "a",
+        "rank": 1,
+        "url": "",
+        "title": "",
+        "captured_at": "2026-02-06T10:00:00Z",
+        "status": "ok",
+        "score_relevance": 0,
+        "score_freshness": 0,
+        "score_authority": 0,
+        "score_final": 1,
+    }
     bundle = {
-        "task_id": "t", "query_id": "q1", "query_text": "", "query_intent": "", "provider": "",
+        "task_id": "t",
+        "query_id": "q1",
+        "query_text": "",
+        "query_intent": "",
+        "provider": "",
         "executed_at": "2026-02-06T10:00:00Z",
         "stats": {"total_returned": 1, "kept_after_filter": 1, "failed_count": 0, "dedup_count": 0},
-    }  # fmt: skip
+    }
     validator = _validator(jsonschema, "bundle")
     validator.validate({**bundle, "results": [item]})
     for wrong in ({"status": "failed"}, {"score_final": 1.1}, {"rank": 0}, {"status": "new"}):

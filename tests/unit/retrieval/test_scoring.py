@@ -19,9 +19,14 @@ def scoring(*weights: float, **settings: object) -> Scoring:
 
 def test_the_scores_are_those_that_the_documentation_reckons() -> None:
     scores = scoring().scores(
-        "光伏 补贴", rank=3, title="光伏发电补贴办法", text="", url="https://www.nea.gov.cn/a", today=TODAY,
+        "光伏 补贴",
+        rank=3,
+        title="光伏发电补贴办法",
+        text="",
+        url="https://www.nea.gov.cn/a",
+        today=TODAY,
         published_on=TODAY - dt.timedelta(days=45),
-    )  # fmt: skip
+    )
     assert scores == Scores(relevance=0.9167, freshness=0.7071, authority=1.0, final=0.8914)
 
 
@@ -49,16 +54,27 @@ def test_freshness_halves_and_a_date_that_cannot_be_is_none(age_days: int | None
 @pytest.mark.parametrize(
     ("url", "score"),
     [
-        ("https://www.gov.cn/a", 1.0), ("http://zfxxgk.nea.gov.cn:8080/", 1.0), ("https://www.sec.gov", 1.0),
-        ("https://www.bmwk.bund.de/x", 1.0), ("https://eur-lex.europa.eu/", 1.0), ("https://www.meti.go.jp/", 1.0),
-        ("https://www.fca.org.uk/news", 1.0), ("https://www.pku.edu.cn/", 0.8), ("https://www.ox.ac.uk/", 0.8),
-        ("https://zhuanlan.zhihu.com/p/1", 0.2), ("https://example.com/gov.cn", UNKNOWN),
+        ("https://www.gov.cn/a", 1.0),
+        ("http://zfxxgk.nea.gov.cn:8080/", 1.0),
+        ("https://www.sec.gov", 1.0),
+        ("https://www.bmwk.bund.de/x", 1.0),
+        ("https://eur-lex.europa.eu/", 1.0),
+        ("https://www.meti.go.jp/", 1.0),
+        ("https://www.fca.org.uk/news", 1.0),
+        ("https://www.pku.edu.cn/", 0.8),
+        ("https://www.ox.ac.uk/", 0.8),
+        ("https://zhuanlan.zhihu.com/p/1", 0.2),
+        ("https://example.com/gov.cn", UNKNOWN),
         ("https://notgov.cn/", UNKNOWN),
-        ("https://gov.de/", UNKNOWN), ("https://www.gov.cn.example.com/", UNKNOWN),
+        ("https://gov.de/", UNKNOWN),
+        ("https://www.gov.cn.example.com/", UNKNOWN),
         ("https://user@gov.cn@example.com/", UNKNOWN),
-        ("https://WWW.GOV.CN./", 1.0), ("no url", UNKNOWN), ("http://[", UNKNOWN), ("http://[::1]/", UNKNOWN),
+        ("https://WWW.GOV.CN./", 1.0),
+        ("no url", UNKNOWN),
+        ("http://[", UNKNOWN),
+        ("http://[::1]/", UNKNOWN),
     ],
-)  # fmt: skip
+)
 def test_who_speaks_with_authority(url: str, score: float) -> None:
     assert AuthorityTable({}).score(url) == score
 
@@ -66,8 +82,11 @@ def test_who_speaks_with_authority(url: str, score: float) -> None:
 def test_the_administrators_lines_come_first_and_the_longest_domain_decides() -> None:
     table = AuthorityTable({"Gov.cn": 0.7, "news.gov.cn": 0.1, "example.org": 0.9, ".xn--p1ai": 0.3})
     assert [table.score(f"https://{host}/") for host in ("a.gov.cn", "b.news.gov.cn", "example.org", "x.xn--p1ai")] == [
-        0.7, 0.1, 0.9, 0.3,
-    ]  # fmt: skip
+        0.7,
+        0.1,
+        0.9,
+        0.3,
+    ]
     assert table.score("https://www.gov.uk/") == 1.0
 
 
@@ -100,9 +119,16 @@ WEIGHT = st.floats(0, 1e6)
 
 
 @given(
-    st.tuples(WEIGHT, WEIGHT, WEIGHT).filter(sum), st.floats(1e-3, 1e6), st.text(max_size=20), st.integers(1, 10**6),
-    st.text(max_size=20), st.text(max_size=40), st.text(max_size=30), st.none() | st.dates(), st.dates(),
-)  # fmt: skip
+    st.tuples(WEIGHT, WEIGHT, WEIGHT).filter(sum),
+    st.floats(1e-3, 1e6),
+    st.text(max_size=20),
+    st.integers(1, 10**6),
+    st.text(max_size=20),
+    st.text(max_size=40),
+    st.text(max_size=30),
+    st.none() | st.dates(),
+    st.dates(),
+)
 def test_every_score_lies_between_0_and_1(weights, half_life, query, rank, title, text, host, published, today) -> None:
     scores = scoring(*weights, half_life_days=half_life).scores(
         query, rank=rank, title=title, text=text, url=f"https://{host}/", published_on=published, today=today

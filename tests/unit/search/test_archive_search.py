@@ -32,9 +32,7 @@ def test_the_formula_of_relevance_is_the_one_that_is_told() -> None:
 
 
 @settings(max_examples=100)
-@given(
-    st.lists(st.tuples(st.booleans(), st.integers(0, 10**6)), max_size=5), st.text(max_size=50), st.integers(0, 4)
-)  # fmt: skip
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 10**6)), max_size=5), st.text(max_size=50), st.integers(0, 4))
 def test_relevance_lies_between_0_and_1_and_grows_with_every_place(
     places: list[tuple[bool, int]], body: str, more: int
 ) -> None:

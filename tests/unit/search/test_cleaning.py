@@ -13,11 +13,42 @@ from monitor.search.cleaning import SNIPPET_CHARS, TITLE_CHARS, URL_CHARS, check
 MARKUP = re.compile(r"<[A-Za-z/!?]")
 SCRIPT_URL = re.compile(r"(javascript|vbscript)\s*:", re.IGNORECASE)
 pieces = st.sampled_from(
-    ["<", ">", "<script>", "</b", "<img src=x onerror=alert(1)", "&lt;", "&#60;b&gt;", "javascript:", "JavaScript :",
-     "java\u200bscript:", "\x00", "\x1b[31m", "\u202e", "\ud800", "\r\n", "&amp;lt;", "<!--", "<?", "]]>", "光伏", "a",
-     "http://a.example/", "https://b.example/x?utm_source=1", "data:text/html,", "//", "\\", '"', "'", "#", "@", "%00",
-     " ", "é"]
-)  # fmt: skip
+    [
+        "<",
+        ">",
+        "<script>",
+        "</b",
+        "<img src=x onerror=alert(1)",
+        "&lt;",
+        "&#60;b&gt;",
+        "javascript:",
+        "JavaScript :",
+        "java\u200bscript:",
+        "\x00",
+        "\x1b[31m",
+        "\u202e",
+        "\ud800",
+        "\r\n",
+        "&amp;lt;",
+        "<!--",
+        "<?",
+        "]]>",
+        "光伏",
+        "a",
+        "http://a.example/",
+        "https://b.example/x?utm_source=1",
+        "data:text/html,",
+        "//",
+        "\\",
+        '"',
+        "'",
+        "#",
+        "@",
+        "%00",
+        " ",
+        "é",
+    ]
+)
 texts = st.lists(pieces | st.text(max_size=5), max_size=12).map("".join)
 urls = texts | st.tuples(st.sampled_from(["http://", "https://", "HTTPS://", ""]), texts).map("".join)
 hits = st.lists(st.builds(SearchHit, title=texts, url=urls, snippet=texts, source=st.none() | urls), max_size=12)

@@ -33,8 +33,14 @@ def test_the_published_schema_is_the_one_of_this_version(part: str) -> None:
 def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
     given = json.loads(search_schema("input"))
     assert set(given["properties"]) == {
-        "query", "max_results", "lang", "time_range", "site_filter", "trace_id", "budget_ms",
-    }  # fmt: skip
+        "query",
+        "max_results",
+        "lang",
+        "time_range",
+        "site_filter",
+        "trace_id",
+        "budget_ms",
+    }
     assert given["required"] == ["query"]
     told = json.loads(search_schema("output"))
     assert list(told["properties"]) == told["required"] == ["items", "provider_meta", "errors"]
@@ -63,9 +69,16 @@ def test_what_is_not_known_is_left_out_of_the_wire() -> None:
 def test_arguments_become_a_query() -> None:
     span = {"start": "2026-01-01"}
     query = checked_input(
-        {"query": "  光伏\n 装机 ", "max_results": 5, "lang": "zh-CN", "time_range": span, "site_filter": "GOV.cn",
-         "trace_id": "t", "budget_ms": 900}
-    ).as_query()  # fmt: skip
+        {
+            "query": "  光伏\n 装机 ",
+            "max_results": 5,
+            "lang": "zh-CN",
+            "time_range": span,
+            "site_filter": "GOV.cn",
+            "trace_id": "t",
+            "budget_ms": 900,
+        }
+    ).as_query()
     assert (query.text, query.site_filter, query.lang, query.budget_ms) == ("光伏 装机", "gov.cn", "zh-CN", 900)
     assert query.time_range == DateRange(start=dt.date(2026, 1, 1))
     assert checked_input({"query": "x", "time_range": "week"}).as_query().time_range is Recency.WEEK

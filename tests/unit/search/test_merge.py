@@ -24,7 +24,9 @@ lists = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_siz
 def test_every_document_stands_once_and_higher_scores_stand_higher(numbers: list[list[int]], limit: int) -> None:
     merged = fused([items_of(str(at), one) for at, one in enumerate(numbers)], limit=limit)
     scores = {
-        n: sum(1 / (RANK_CONSTANT + one.index(n) + 1) for one in numbers if n in one) for one in numbers for n in one
+        n: sum(1 / (RANK_CONSTANT + one.index(n) + 1) for one in numbers if n in one)
+        for number in numbers
+        for n in number
     }
     keys = [int(item.url.rsplit("/", 1)[1]) for item in merged]
     assert len(keys) == len(set(keys)) == min(limit, len(scores))
@@ -44,9 +46,14 @@ def test_one_list_alone_keeps_its_order(numbers: list[int]) -> None:
 def test_the_result_with_a_real_address_is_shown_with_what_others_tell() -> None:
     day = dt.date(2026, 2, 3)
     redirect = SearchItem(
-        title="T", url="http://www.baidu.com/link?url=1", snippet="S", provider="baidu_html", rank=1,
-        source="https://a.example/1", published_at=day,
-    )  # fmt: skip
+        title="T",
+        url="http://www.baidu.com/link?url=1",
+        snippet="S",
+        provider="baidu_html",
+        rank=1,
+        source="https://a.example/1",
+        published_at=day,
+    )
     direct = SearchItem(title="", url="https://a.example/1", snippet="", provider="brave", rank=4)
     (shown,) = fused([[redirect], [direct]], limit=5)
     assert (shown.url, shown.title, shown.snippet, shown.published_at) == (direct.url, "T", "S", day)

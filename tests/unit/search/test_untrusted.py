@@ -26,17 +26,44 @@ READERS: dict[str, Read] = {
     "tavily": lambda response: tavily.hits_of(tavily.answer_in(response)),
 }
 NAMES = [
-    "results", "web", "data", "webPages", "value", "url", "title", "name", "content", "description", "snippet", "code",
-    "msg", "query", "error", "detail", "engine", "unresponsive_engines", "page_age", "published_date",
-]  # fmt: skip
+    "results",
+    "web",
+    "data",
+    "webPages",
+    "value",
+    "url",
+    "title",
+    "name",
+    "content",
+    "description",
+    "snippet",
+    "code",
+    "msg",
+    "query",
+    "error",
+    "detail",
+    "engine",
+    "unresponsive_engines",
+    "page_age",
+    "published_date",
+]
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.just("²") | st.just("200"),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
     max_leaves=12,
 )
 ATTACKS = [
-    "<script>alert(1)</script>", "</div></a>", "<b", "javascript:", "&lt;i&gt;", "\x1b", "\u202e", "光伏", '"', "'>",
-]  # fmt: skip
+    "<script>alert(1)</script>",
+    "</div></a>",
+    "<b",
+    "javascript:",
+    "&lt;i&gt;",
+    "\x1b",
+    "\u202e",
+    "光伏",
+    '"',
+    "'>",
+]
 hostile = st.lists(st.sampled_from(ATTACKS) | st.text(max_size=4), max_size=5).map("".join)
 results = st.lists(
     st.builds(Result, title=hostile, url=hostile | hostile.map("https://".__add__), snippet=hostile), max_size=4

@@ -27,10 +27,14 @@ def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_shared_variables_fill_the_settings(loaded: Any) -> None:
     settings = loaded(
-        WEB_SEARCH_BACKEND="searxng", WEB_SEARCH_TIMEOUT_MS="4000", SEARXNG_BASE_URL="http://127.0.0.1:8888/",
-        SEARXNG_TIMEOUT_MS="2500", BOCHA_BASE_URL="https://bocha.example", BOCHA_TIMEOUT_MS="3000",
+        WEB_SEARCH_BACKEND="searxng",
+        WEB_SEARCH_TIMEOUT_MS="4000",
+        SEARXNG_BASE_URL="http://127.0.0.1:8888/",
+        SEARXNG_TIMEOUT_MS="2500",
+        BOCHA_BASE_URL="https://bocha.example",
+        BOCHA_TIMEOUT_MS="3000",
         BOCHA_TOP_K_DEFAULT="8",
-    )  # fmt: skip
+    )
     assert settings.names == ["searxng"]
     assert settings.of("searxng").base_url == "http://127.0.0.1:8888"
     assert (settings.of("bocha").base_url, settings.of("bocha").max_results) == ("https://bocha.example", 8)

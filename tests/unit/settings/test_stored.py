@@ -37,9 +37,14 @@ def nested(path: str, value: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("path", "variable", "given", "of_environment", "stored", "of_file"), LAYERS)
 def test_the_environment_comes_before_what_is_stored_and_that_before_the_file(
-    path: str, variable: str, given: str, of_environment: Any, stored: Any, of_file: Any,
+    path: str,
+    variable: str,
+    given: str,
+    of_environment: Any,
+    stored: Any,
+    of_file: Any,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     def origin(base: Settings, rows: dict[str, Any]) -> str:
         return origin_of(path, base, rows, environment_values())
 
@@ -65,9 +70,15 @@ def test_what_is_stored_beside_other_values_of_its_group_leaves_them_alone() -> 
 
 def test_a_value_that_spoils_its_group_is_left_out_and_the_others_hold() -> None:
     rows = {
-        "llm.temperature": 9, "llm.model": "stored", "timezone": "Mars/Base", "search.weights.relevance": 0,
-        "search.weights.freshness": 0, "search.weights.authority": 0, "nonsense": 1, "web.host": "0.0.0.0",
-    }  # fmt: skip
+        "llm.temperature": 9,
+        "llm.model": "stored",
+        "timezone": "Mars/Base",
+        "search.weights.relevance": 0,
+        "search.weights.freshness": 0,
+        "search.weights.authority": 0,
+        "nonsense": 1,
+        "web.host": "0.0.0.0",
+    }
     overlay = overlaid(Settings(), rows, {})
     assert overlay.settings.llm.model == "stored"
     assert (overlay.settings.llm.temperature, overlay.settings.timezone) == (0.3, "Asia/Shanghai")
@@ -78,9 +89,20 @@ def test_a_value_that_spoils_its_group_is_left_out_and_the_others_hold() -> None
 
 
 @pytest.mark.parametrize(
-    "path", ["database_url", "data_dir", "storage_url", "web.host", "web.port", "sources", "llm.api_key_env",
-             "search.backends.brave.api_key_env", "pages.browser.path", "work.executor_id"],
-)  # fmt: skip
+    "path",
+    [
+        "database_url",
+        "data_dir",
+        "storage_url",
+        "web.host",
+        "web.port",
+        "sources",
+        "llm.api_key_env",
+        "search.backends.brave.api_key_env",
+        "pages.browser.path",
+        "work.executor_id",
+    ],
+)
 def test_what_decides_where_things_lie_and_what_is_started_or_read_is_not_stored(path: str) -> None:
     assert "cannot be stored" in (complaint_about(path, "x") or "")
     assert places()[path].why_not

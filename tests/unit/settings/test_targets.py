@@ -89,5 +89,6 @@ def test_what_is_shown_of_a_target_is_its_host(target: dict[str, Any], shown: st
 def test_secrets_that_stand_in_a_url_are_known_as_such() -> None:
     assert TargetSettings(**MAIL).secrets() == ["hunter2hunter2"]
     assert TargetSettings(name="h", url="https://x.example/T0/abcdefghijklmnop?key=s").secrets() == [
-        "abcdefghijklmnop?key=s", "key=s",
-    ]  # fmt: skip
+        "abcdefghijklmnop?key=s",
+        "key=s",
+    ]

@@ -20,7 +20,11 @@ def recorded() -> set[str]:
         text = file.read_text("utf-8")
         if "audit.record(" in text:
             constants = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
-            found |= {one for one in constants if isinstance(one, str) and re.fullmatch(rf"({KINDS})\.[a-z_]+", one)}
+            found |= {
+                constant
+                for constant in constants
+                if isinstance(constant, str) and re.fullmatch(rf"({KINDS})\.[a-z_]+", constant)
+            }
     return found
 
 

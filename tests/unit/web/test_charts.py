@@ -18,9 +18,15 @@ HOSTILE = "</title><script>alert(1)</script>\" onload='x' & \x00\x07 {{7*7}}"
 
 def drawn(series: list[Series], *, limit: Limit | None = None, days: list[dt.date] = DAYS, title: str = "T") -> Chart:
     return bars(
-        "tokens", days, series, title=title, summary="all of it", day_word="Day", shown=lambda value: f"{value:g}",
+        "tokens",
+        days,
+        series,
+        title=title,
+        summary="all of it",
+        day_word="Day",
+        shown=lambda value: f"{value:g}",
         limit=limit,
-    )  # fmt: skip
+    )
 
 
 def tree(picture: Markup) -> ET.Element:

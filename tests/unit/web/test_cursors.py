@@ -29,10 +29,23 @@ def packed(value: object) -> str:
 
 @pytest.mark.parametrize(
     "cursor",
-    ["x", "!!!!", "光伏", packed({"a": 1}), packed([1]), packed(["a", "b"]), packed([1, "a"]), packed(["a", True]),
-     packed(["a", 2**31]), packed(["a", -(2**31)]), packed(["a", 1.5]), packed(["a\0", 1]), packed(["\ud800", 1]),
-     "W" * 5000],
-)  # fmt: skip
+    [
+        "x",
+        "!!!!",
+        "光伏",
+        packed({"a": 1}),
+        packed([1]),
+        packed(["a", "b"]),
+        packed([1, "a"]),
+        packed(["a", True]),
+        packed(["a", 2**31]),
+        packed(["a", -(2**31)]),
+        packed(["a", 1.5]),
+        packed(["a\0", 1]),
+        packed(["\ud800", 1]),
+        "W" * 5000,
+    ],
+)
 def test_a_cursor_that_is_none_of_ours_is_refused(cursor: str) -> None:
     with pytest.raises(Problem, match="none of ours") as refused:
         decode(cursor, str, int)

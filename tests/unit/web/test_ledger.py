@@ -13,10 +13,17 @@ ENDS = list(Disposition)
 
 def row(number: int) -> LedgerRow:
     return LedgerRow(
-        id=number, section=number % 2, page_url="https://o.gov/", url=f"https://O.gov/N/{number}",
-        title=f"第{number}号", date=None, date_source=DateSource.UNKNOWN, disposition=ENDS[number % 7], reason="",
+        id=number,
+        section=number % 2,
+        page_url="https://o.gov/",
+        url=f"https://O.gov/N/{number}",
+        title=f"第{number}号",
+        date=None,
+        date_source=DateSource.UNKNOWN,
+        disposition=ENDS[number % 7],
+        reason="",
         item_id=None,
-    )  # fmt: skip
+    )
 
 
 ROWS = sorted(map(row, range(1, 211)), key=lambda one: (one.section, one.id))

@@ -13,13 +13,16 @@ def form(do: str, *titles: str) -> PlanForm:
 
 
 def titles(plan: PlanForm) -> list[str]:
-    return [one.title for one in plan.paragraphs]
+    return [paragraph.title for paragraph in plan.paragraphs]
 
 
 def test_a_form_is_read_in_the_order_of_the_page() -> None:
     plan = form("start", "a", "b")
     assert (plan.title, plan.do) == ("Bericht", "start")
-    assert [(one.title, one.content) for one in plan.paragraphs] == [("a", "what\na says"), ("b", "what\nb says")]
+    assert [(paragraph.title, paragraph.content) for paragraph in plan.paragraphs] == [
+        ("a", "what\na says"),
+        ("b", "what\nb says"),
+    ]
 
 
 def test_paragraphs_move_and_the_focus_goes_with_them() -> None:
@@ -27,7 +30,7 @@ def test_paragraphs_move_and_the_focus_goes_with_them() -> None:
     assert (titles(up), up.focus) == (["a", "c", "b"], 1)
     down = rearranged(form("down-0", "a", "b", "c"), most=5)
     assert (titles(down), down.focus) == (["b", "a", "c"], 1)
-    assert [one.content for one in down.paragraphs] == ["what\nb says", "what\na says", "what\nc says"]
+    assert [paragraph.content for paragraph in down.paragraphs] == ["what\nb says", "what\na says", "what\nc says"]
 
 
 def test_the_first_goes_no_higher_and_the_last_no_lower() -> None:

@@ -7,8 +7,9 @@ def test_reasons_are_said_in_the_language_of_the_reader() -> None:
     reasons = ["first_summary: the answer cannot be used", "pages: 2 could not be read: Timeout"]
     assert reasons_said(reasons, "zh") == ["模型的回答无法使用", "未能读取的网页：2 个（网站未按时应答）"]
     assert reasons_said(reasons, "en") == [
-        "the model's answer cannot be used", "pages that could not be read: 2 (no answer in time)",
-    ]  # fmt: skip
+        "the model's answer cannot be used",
+        "pages that could not be read: 2 (no answer in time)",
+    ]
 
 
 def test_the_same_reason_is_said_once() -> None:

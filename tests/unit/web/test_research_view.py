@@ -29,9 +29,13 @@ def paragraph(order: int, *rounds: Round, is_completed: bool = False) -> Paragra
 
 def a_round(number: int = 0, *, is_searched: bool = False, is_summarised: bool = False) -> Round:
     return Round(
-        number=number, query_id=f"q{number}", search_query="x", search_tool="basic_search_news",
-        is_searched=is_searched, is_summarised=is_summarised,
-    )  # fmt: skip
+        number=number,
+        query_id=f"q{number}",
+        search_query="x",
+        search_tool="basic_search_news",
+        is_searched=is_searched,
+        is_summarised=is_summarised,
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,7 +52,7 @@ def a_round(number: int = 0, *, is_searched: bool = False, is_summarised: bool =
 )
 def test_each_step_says_how_it_stands(status: str, done: int, expected: list[str]) -> None:
     steps = steps_of(row(ResearchStatus(status), done), None)
-    assert [str(one.state) for one in steps] == expected
+    assert [str(step.state) for step in steps] == expected
 
 
 def test_a_step_says_what_it_took_and_why_it_went_by_rule() -> None:
@@ -90,7 +94,7 @@ def test_a_search_under_way_has_no_results_and_one_that_found_nothing_has_none()
     state = State.begun("q", at=NOON)
     state.paragraphs = [paragraph(0, a_round(is_searched=True), a_round(1))]
     (view,) = paragraphs_of(row(ResearchStatus.RUNNING, 1), state)
-    assert [one.results for one in view.searches] == [0, None]
+    assert [search.results for search in view.searches] == [0, None]
 
 
 def test_a_model_in_which_nothing_hangs_together_is_not_drawn() -> None:

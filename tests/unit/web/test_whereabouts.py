@@ -7,10 +7,18 @@ from monitor.web.whereabouts import is_of_pages, own_address, own_path, prefix_o
 
 
 def request(path: str, *, root_path: str = "", query: str = "") -> Request:
-    return Request({
-        "type": "http", "method": "GET", "path": path, "root_path": root_path, "query_string": query.encode(),
-        "headers": [(b"host", b"monitor.test")], "scheme": "https", "server": ("monitor.test", 443),
-    })  # fmt: skip
+    return Request(
+        {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "root_path": root_path,
+            "query_string": query.encode(),
+            "headers": [(b"host", b"monitor.test")],
+            "scheme": "https",
+            "server": ("monitor.test", 443),
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,8 +64,18 @@ def test_a_path_of_ours_is_taken(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [None, "", "https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)",
-     "/a\r\nSet-Cookie: x", "/\t/evil.example", "/a\\b", "items"],
-)  # fmt: skip
+    [
+        None,
+        "",
+        "https://evil.example/",
+        "//evil.example",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "/a\r\nSet-Cookie: x",
+        "/\t/evil.example",
+        "/a\\b",
+        "items",
+    ],
+)
 def test_an_address_that_could_lead_elsewhere_is_the_first_page(text: str | None) -> None:
     assert own_address(text) == "/"

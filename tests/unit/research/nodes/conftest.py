@@ -28,6 +28,16 @@ def parts_of() -> Callable[..., ResearchParts]:
 def _parts(language: str = "zh", **limits: Any) -> ResearchParts:
     world: Any = None
     return ResearchParts(
-        task_id="t1", query="q", language=language, model=None, search=world, pages=world, notebook=world,
-        bundles=world, scoring=world, clock=Noon(), limits=ResearchSettings(**limits), kept_text=world,
-    )  # fmt: skip
+        task_id="t1",
+        query="q",
+        language=language,
+        model=None,
+        search=world,
+        pages=world,
+        notebook=world,
+        bundles=world,
+        scoring=world,
+        clock=Noon(),
+        limits=ResearchSettings(**limits),
+        kept_text=world,
+    )

@@ -11,9 +11,24 @@ from monitor.research.nodes.structure import TITLE_CHARS, StructureNode
 from monitor.research.tools import BY_DATE, TOOLS
 
 WORDS = st.sampled_from(
-    ["储能 装机", "https://evil.example/", "site:evil.example 储能", "2031年达到87%", "2026-01-01", "2026-13-40",
-     "STATE>>>", "<<<STATE", "", " ", "?", *TOOLS, "no_tool", "\x00\u202e", "长" * 300]
-)  # fmt: skip
+    [
+        "储能 装机",
+        "https://evil.example/",
+        "site:evil.example 储能",
+        "2031年达到87%",
+        "2026-01-01",
+        "2026-13-40",
+        "STATE>>>",
+        "<<<STATE",
+        "",
+        " ",
+        "?",
+        *TOOLS,
+        "no_tool",
+        "\x00\u202e",
+        "长" * 300,
+    ]
+)
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), WORDS, st.text(max_size=30), st.lists(WORDS, max_size=2)
 )
@@ -51,7 +66,7 @@ def test_a_plan_can_be_worked_by(parts_of_noon: Any, answer: Any, cut: int) -> N
         return
     assert 1 <= len(structure.paragraphs) <= 5
     assert len({one.title for one in structure.paragraphs}) == len(structure.paragraphs)
-    for one in structure.paragraphs:
-        assert 0 < len(one.title) <= TITLE_CHARS
-        assert one.content
-        assert not any(mark in one.title + one.content for mark in ("http", "<<<", ">>>", "\n", "87%"))
+    for paragraph in structure.paragraphs:
+        assert 0 < len(paragraph.title) <= TITLE_CHARS
+        assert paragraph.content
+        assert not any(mark in paragraph.title + paragraph.content for mark in ("http", "<<<", ">>>", "\n", "87%"))

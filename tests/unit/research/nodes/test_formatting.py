@@ -91,11 +91,14 @@ class Writer:
 def given(**changes: Any) -> ReportInput:
     notes = [
         Note(
-            summary=text, topic=topic, source_url=f"https://a{number}.example/p", engine="tavily",
+            summary=text,
+            topic=topic,
+            source_url=f"https://a{number}.example/p",
+            engine="tavily",
             evidence=[Evidence(quote=text, source=f"https://a{number}.example/p", confidence=0.5)],
         )
         for number, (topic, text) in enumerate(SAID, 1)
-    ]  # fmt: skip
+    ]
     bases = [
         NoteBasis(title=f"第{i}页 [甲]", url=note.source_url, host=f"a{i}.example") for i, note in enumerate(notes)
     ]
@@ -295,7 +298,9 @@ async def test_the_model_of_the_topic_is_told_with_its_notes_and_scenarios_are_m
         ],
         scenarios=[
             Scenario(
-                name="较快发展", assumptions=["装机保持45%的增速"], outcomes=["投资达到999亿元", "成本下降"],
+                name="较快发展",
+                assumptions=["装机保持45%的增速"],
+                outcomes=["投资达到999亿元", "成本下降"],
                 confidence=0.4,
             ),
         ],
@@ -303,7 +308,7 @@ async def test_the_model_of_the_topic_is_told_with_its_notes_and_scenarios_are_m
             Metric(name="新型储能项目投资", estimate=860, unit="亿元", confidence=0.5),
             Metric(name="市场份额", estimate=0.24, unit="%", confidence=0.5),
         ],
-    )  # fmt: skip
+    )
     report, _, _ = await write(Writer(GOOD), given(model=model))
     assert "## 驱动因素与关系\n\n- 并网政策：新型储能并网的通知自2026年7月1日起施行[4]\n" in report.markdown
     assert "- 项目投资：新型储能项目投资达到860亿元[2]\n- 并网政策 → 项目投资（影响）[2][4]。" in report.markdown

@@ -34,8 +34,11 @@ def test_the_tool_that_takes_dates_gets_them(parts_of: Any) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"search_tool": "delete_everything"}, {"search_tool": None}, {"search_tool": ["basic_search_news"]},
-        {"search_tool": BY_DATE}, {"search_tool": BY_DATE, "start_date": "2026-01-01"},
+        {"search_tool": "delete_everything"},
+        {"search_tool": None},
+        {"search_tool": ["basic_search_news"]},
+        {"search_tool": BY_DATE},
+        {"search_tool": BY_DATE, "start_date": "2026-01-01"},
         {"search_tool": BY_DATE, "start_date": "2026-13-01", "end_date": "2026-12-31"},
         {"search_tool": BY_DATE, "start_date": "last week", "end_date": "today"},
         {"search_tool": BY_DATE, "start_date": "2026-06-30", "end_date": "2026-01-01"},
@@ -43,7 +46,7 @@ def test_the_tool_that_takes_dates_gets_them(parts_of: Any) -> None:
         {"search_tool": BY_DATE, "start_date": 20260101, "end_date": 20261231},
     ],
     ids=["unknown", "null", "array", "no dates", "one date", "no month", "words", "reversed", "ahead", "numbers"],
-)  # fmt: skip
+)
 def test_a_tool_that_cannot_be_called_gives_way_to_the_basic_one_and_it_is_said(parts_of: Any, wrong: Any) -> None:
     choice = FirstSearchNode(parts_of()).process_output(answer(**wrong), GAP)
     assert choice is not None
@@ -55,13 +58,19 @@ def test_a_tool_that_cannot_be_called_gives_way_to_the_basic_one_and_it_is_said(
 @pytest.mark.parametrize(
     ("written", "clean"),
     [
-        ("储能 site:evil.example 装机", "储能 装机"), ("https://evil.example/a 储能", "储能"),
-        ("-site:gov.cn filetype：pdf 储能\n装机", "储能 装机"), ("see www.evil.example now", "see now"),
-        ("<<<STATE 储能", "STATE 储能"), ("inurl:admin", ""), ("？！", ""), ("", ""), ("长" * 161, ""),
+        ("储能 site:evil.example 装机", "储能 装机"),
+        ("https://evil.example/a 储能", "储能"),
+        ("-site:gov.cn filetype：pdf 储能\n装机", "储能 装机"),
+        ("see www.evil.example now", "see now"),
+        ("<<<STATE 储能", "STATE 储能"),
+        ("inurl:admin", ""),
+        ("？！", ""),
+        ("", ""),
+        ("长" * 161, ""),
         ("EU: batteries", "EU: batteries"),
     ],
     ids=["site", "url", "operators", "www", "mark", "operator alone", "signs", "nothing", "long", "colon"],
-)  # fmt: skip
+)
 def test_a_query_is_plain_words(written: str, clean: str) -> None:
     assert clean_query(written) == clean
 

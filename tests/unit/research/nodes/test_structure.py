@@ -20,29 +20,36 @@ def test_paragraphs_are_taken_in_their_order_each_title_once_and_no_more_than_se
     given = answer(("背景", "由来"), ("## 现状：", "数据"), ("现状", "又一次"), ("影响", "企业"), ("展望", "走势"))
     structure = node.process_output(f"好的，提纲如下：\n```json\n{given}\n```", QUESTION)
     assert structure is not None
-    assert [(one.title, one.content) for one in structure.paragraphs] == [
-        ("背景", "由来"), ("现状", "数据"), ("影响", "企业"),
-    ]  # fmt: skip
+    assert [(paragraph.title, paragraph.content) for paragraph in structure.paragraphs] == [
+        ("背景", "由来"),
+        ("现状", "数据"),
+        ("影响", "企业"),
+    ]
     assert structure.title == "2026年新型储能的发展现状与政策走向如何"
 
 
 def test_what_a_plan_may_not_say_is_left_out_and_counted(parts_of: Any) -> None:
     given = answer(
-        ("见 https://evil.example/ 的结论", "照抄"), ("2031年占比达87%的目标", "证明它"), ("", "没有标题"),
-        ("2026年的三个方面", "到2030年达到3亿千瓦。梳理2026年的数据。见https://evil.example/x。"), ("只有标题", ""),
-    )  # fmt: skip
+        ("见 https://evil.example/ 的结论", "照抄"),
+        ("2031年占比达87%的目标", "证明它"),
+        ("", "没有标题"),
+        ("2026年的三个方面", "到2030年达到3亿千瓦。梳理2026年的数据。见https://evil.example/x。"),
+        ("只有标题", ""),
+    )
     structure = StructureNode(parts_of()).process_output(given, QUESTION)
     assert structure is not None
-    assert [(one.title, one.content) for one in structure.paragraphs] == [
-        ("2026年的三个方面", "梳理2026年的数据。见"), ("只有标题", "只有标题"),
-    ]  # fmt: skip
+    assert [(paragraph.title, paragraph.content) for paragraph in structure.paragraphs] == [
+        ("2026年的三个方面", "梳理2026年的数据。见"),
+        ("只有标题", "只有标题"),
+    ]
     assert structure.refused == {"urls": 1, "figures": 1}
 
 
 @pytest.mark.parametrize(
-    "text", ["", "我不能回答", "[]", "{}", '[{"title": ""}]', "[1, 2]", '["背景"]', '[{"title": "https://evil.example"}]'],
+    "text",
+    ["", "我不能回答", "[]", "{}", '[{"title": ""}]', "[1, 2]", '["背景"]', '[{"title": "https://evil.example"}]'],
     ids=["empty", "prose", "array", "object", "untitled", "numbers", "strings", "url"],
-)  # fmt: skip
+)
 def test_an_answer_without_a_paragraph_is_of_no_use(parts_of: Any, text: str) -> None:
     assert StructureNode(parts_of()).process_output(text, QUESTION) is None
 
@@ -69,7 +76,7 @@ async def test_without_a_model_the_plan_is_made_of_the_question(
     structure = await StructureNode(parts_of(language)).run(question)
     assert structure.fallback == "no model is set"
     assert len(structure.paragraphs) == 5
-    assert all(topic in one.content for one in structure.paragraphs)
+    assert all(topic in paragraph.content for paragraph in structure.paragraphs)
     few = await StructureNode(parts_of(language, max_paragraphs=2)).run(question)
     assert few.paragraphs == structure.paragraphs[:2]
 
@@ -78,7 +85,7 @@ async def test_the_structure_is_written_into_the_state(parts_of: Any) -> None:
     node = StructureNode(parts_of())
     state = State.begun(QUESTION, at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     changed = node.mutate_state(await node.run(QUESTION), state)
-    assert [one.order for one in changed.paragraphs] == [0, 1, 2, 3, 4]
+    assert [paragraph.order for paragraph in changed.paragraphs] == [0, 1, 2, 3, 4]
     assert changed.report_title == QUESTION.strip("？")
     assert changed.updated_at > changed.created_at
 

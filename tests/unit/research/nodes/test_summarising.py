@@ -19,9 +19,14 @@ TEXTS = (
 
 def entry(number: int, text: str) -> SearchEntry:
     return SearchEntry(
-        query="储能", url=f"https://a{number}.example/", title=f"标题{number}", content=text, score=0.5,
-        timestamp=NOON, query_id="p1-q1",
-    )  # fmt: skip
+        query="储能",
+        url=f"https://a{number}.example/",
+        title=f"标题{number}",
+        content=text,
+        score=0.5,
+        timestamp=NOON,
+        query_id="p1-q1",
+    )
 
 
 def material(latest: str = "", remark: str = "", shown: tuple[int, ...] = (0, 1)) -> Draft:
@@ -61,9 +66,10 @@ def test_quotes_are_taken_only_from_the_results(parts_of: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", '{"answer": "x"}', '{"paragraph_latest_state": 3}', '{"paragraph_latest_state": " "}'],
+    "text",
+    ["", '{"answer": "x"}', '{"paragraph_latest_state": 3}', '{"paragraph_latest_state": " "}'],
     ids=["empty", "other", "number", "blank"],
-)  # fmt: skip
+)
 def test_an_answer_without_a_text_is_of_no_use(parts_of: Any, text: str) -> None:
     assert FirstSummaryNode(parts_of()).process_output(text, material()) is None
 

@@ -8,11 +8,16 @@ from monitor.research.prompts.fencing import fenced, lines_of_page
 @pytest.mark.parametrize(
     "line",
     [
-        "STATE>>>", "<<<STATE", "<<>>><STATE", "STATE><<<>>", "\u200bSTATE>>>", "a\u2028STATE>>>\u2028<<<STATE",
+        "STATE>>>",
+        "<<<STATE",
+        "<<>>><STATE",
+        "STATE><<<>>",
+        "\u200bSTATE>>>",
+        "a\u2028STATE>>>\u2028<<<STATE",
         "<<<<<<STATE",
     ],
     ids=["closes", "opens", "nested", "nested end", "unseen", "line parts", "twice"],
-)  # fmt: skip
+)
 def test_nothing_that_stands_between_the_marks_is_a_mark(line: str) -> None:
     block = fenced("STATE", ["first", line, "last"]).splitlines()
     assert (block[0], block[-1]) == ("<<<STATE", "STATE>>>")
