@@ -18,7 +18,7 @@ AS_ROOT := $(filter 0,$(shell id -u))
 APT := $(and $(AS_ROOT),$(shell command -v apt-get))
 
 # Draws an empty page: a browser whose system libraries are missing can be found and yet not start.
-BROWSER_STARTS := browser=$$(.venv/bin/python -m monitor.pages.browser 2>/dev/null) && \
+BROWSER_STARTS := browser=$$(.venv/bin/python -m monitor.fetch.browser.launch 2>/dev/null) && \
 	"$$browser" --headless --no-sandbox --disable-gpu --dump-dom about:blank >/dev/null 2>&1
 
 ## Look at it ------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ soak: .venv/.browser ## run the long tests (memory, endurance) that `make test` 
 
 .PHONY: browser
 browser: .venv/.browser ## make .venv and find or install a browser, without running anything
-	@.venv/bin/python -m monitor.pages.browser
+	@.venv/bin/python -m monitor.fetch.browser.launch
 
 .PHONY: lock
 lock: ## choose the newest allowed packages anew and write requirements.lock (needs uv)

@@ -6,10 +6,9 @@ from alembic import context
 from sqlalchemy import text
 from sqlalchemy.types import TypeDecorator
 
-from monitor.domain import tables
-from monitor.store.address import DatabaseAddress
-from monitor.store.engines import open_migration_engine
-from monitor.store.indexing import INDEX
+from monitor.db.engines import DatabaseAddress, open_migration_engine
+from monitor.db.fulltext_index import INDEX_NAME
+from monitor.db.tables import collection as tables
 
 ADVISORY_LOCK = 20261121  # any number, the same for all processes of this program
 
@@ -23,7 +22,7 @@ def spelt_plainly(kind: str, thing: Any, autogen_context: Any) -> str | bool:
 def is_of_the_tables(name: str | None, kind: str, parents: Any) -> bool:
     """Whether the tables describe it: all but the full-text index, which each database has in its own way."""
     del kind, parents
-    return not (name or "").startswith(INDEX)
+    return not (name or "").startswith(INDEX_NAME)
 
 
 def run() -> None:

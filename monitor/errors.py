@@ -64,7 +64,7 @@ class BrowserMissing(WorkFailed):
 class NotDelivered(WorkFailed):
     """A letter did not arrive, or not with everybody.
 
-    `may_retry`: another try may succeed, after `retry_after_s` where the receiver said so. `accepted` are those of
+    `may_retry`: another try may succeed, after `parse_retry_after` where the receiver said so. `accepted` are those of
     several addresses that have it.
     """
 

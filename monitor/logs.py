@@ -1,6 +1,6 @@
 """Logs: one event a line on stderr, each with the run and source that it belongs to.
 
-Nothing is written before `begin_logs`: a command that a person types tells them what they need in its own words, and
+Nothing is written before `configure_logging`: a command that a person types tells them what they need in its own words, and
 only the long-running processes, and `--debug`, write a log.
 """
 
@@ -15,16 +15,28 @@ from structlog.typing import Processor
 
 Logger = structlog.stdlib.BoundLogger
 
-_ROOT = "monitor"
-_LOUD = ("httpx", "httpcore", "openai", "hishel", "apscheduler", "trafilatura", "htmldate", "asyncio", "uvicorn.access")
+_ROOT_LOGGER = "monitor"
+
+_NOISY_LOGGERS = (
+    "httpx",
+    "httpcore",
+    "openai",
+    "hishel",
+    "apscheduler",
+    "trafilatura",
+    "htmldate",
+    "asyncio",
+    "uvicorn.access",
+)
+
 # Without a handler of its own, Python prints warnings of a quiet program to stderr.
-logging.getLogger(_ROOT).addHandler(logging.NullHandler())
+logging.getLogger(_ROOT_LOGGER).addHandler(logging.NullHandler())
 
 
-def logger_of(room: str) -> Logger:
+def get_logger(room: str) -> Logger:
     """The logger of a room of this program: `logger_of("store").warning("database gone", reason=…)`."""
     logger: Logger = structlog.wrap_logger(
-        logging.getLogger(f"{_ROOT}.{room}"),
+        logging.getLogger(f"{_ROOT_LOGGER}.{room}"),
         processors=[
             structlog.stdlib.filter_by_level,
             structlog.contextvars.merge_contextvars,
@@ -37,13 +49,15 @@ def logger_of(room: str) -> Logger:
 
 
 @contextmanager
-def belonging_to(*, run: str, source: str) -> Iterator[None]:
+def bind_log_context(*, run: str, source: str) -> Iterator[None]:
     """Every event inside the block, whichever task it comes from, bears this run and source."""
     with structlog.contextvars.bound_contextvars(run=run, source=source):
         yield
 
 
-def begin_logs(*, level: int = logging.INFO, is_readable: bool | None = None, stream: TextIO | None = None) -> None:
+def configure_logging(
+    *, level: int = logging.INFO, is_readable: bool | None = None, stream: TextIO | None = None
+) -> None:
     """Write the log to stderr from now on, that of the libraries from their warnings on.
 
     JSON lines, unless somebody reads along: `is_readable` None asks whether the stream is a terminal.
@@ -52,23 +66,25 @@ def begin_logs(*, level: int = logging.INFO, is_readable: bool | None = None, st
     for_people = target.isatty() if is_readable is None else is_readable
     handler = logging.StreamHandler(target)
     handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=_facts(), processors=_rendering(for_people=for_people))
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_build_pre_chain(), processors=_build_processors(for_people=for_people)
+        )
     )
     root = logging.getLogger()
     for old in [one for one in root.handlers if isinstance(one.formatter, structlog.stdlib.ProcessorFormatter)]:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
-    logging.getLogger(_ROOT).setLevel(level)
-    for name in _LOUD:
+    logging.getLogger(_ROOT_LOGGER).setLevel(level)
+    for name in _NOISY_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _facts() -> list[Processor]:
+def _build_pre_chain() -> list[Processor]:
     return [structlog.contextvars.merge_contextvars, structlog.stdlib.ExtraAdder()]
 
 
-def _rendering(*, for_people: bool) -> list[Processor]:
+def _build_processors(*, for_people: bool) -> list[Processor]:
     common: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,

@@ -25,7 +25,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope
 from hypothesis import settings
 from psycopg import sql
 
-from monitor.store import migrate
+from monitor.db import migrate
 
 # How long an example takes says more about the machine than about the program: speed is measured by `monitor bench`.
 # A property takes the same examples each time: a change is blamed for what it did. `make soak` looks for others.

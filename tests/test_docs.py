@@ -13,20 +13,19 @@ import yaml
 from pydantic import BaseModel
 from typer.main import get_command
 
-from monitor.app.source_form import SourceForm, checked_form
-from monitor.cli.main import new_app
-from monitor.domain.alarms import AlarmKind
-from monitor.domain.deliveries import DeliveryKind, DeliveryStatus
-from monitor.domain.page import PageErrorCode
-from monitor.domain.research import ResearchStatus
-from monitor.domain.revisions import ChangeKind
-from monitor.domain.searching import SearchErrorCode
-from monitor.domain.words import DateSource, Disposition, ItemType, RunStatus, SectionEnd, SourceKind
-from monitor.formats.render import FORMATS
-from monitor.settings import Settings
-from monitor.settings.targets import TargetSettings
-from monitor.settings.template import config_text
-from monitor.work.triggers import CronSchedules
+from monitor.cli.main import build_cli
+from monitor.config.loading import render_config
+from monitor.config.model import Settings
+from monitor.config.targets import TargetSettings
+from monitor.db.tables.delivery import AlarmKind, DeliveryKind, DeliveryStatus
+from monitor.db.tables.evidence import ChangeKind
+from monitor.db.tables.research import ResearchStatus
+from monitor.exports.registry import FORMATS
+from monitor.jobs.schedules import ApschedulerCronParser
+from monitor.page import PageErrorCode
+from monitor.search.contract import SearchErrorCode
+from monitor.services.sources.form import SourceForm, validate_form
+from monitor.vocabulary import DateSource, Disposition, ItemType, RunStatus, SectionEnd, SourceKind
 
 HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
@@ -81,7 +80,7 @@ def sections_of(text: str) -> dict[str, str]:
 def test_the_configuration_file_is_the_template_with_its_own_sources() -> None:
     written = read("config.yaml")
     assert SOURCES in written, "config.yaml has no list of sources"
-    expected = config_text(written.split(SOURCES, 1)[1])
+    expected = render_config(written.split(SOURCES, 1)[1])
     difference = difflib.unified_diff(written.splitlines(), expected.splitlines(), "config.yaml", "template", n=0)
     assert written == expected, "config.yaml is not what the settings say:\n" + "\n".join(difference)
 
@@ -90,7 +89,7 @@ def test_the_configuration_file_brings_ten_real_sources_that_wait_to_be_tried() 
     rows = yaml.safe_load(read("config.yaml"))["sources"]
     assert len(rows) == 10
     for row in rows:
-        form = checked_form(row, timezone="Asia/Shanghai", schedules=CronSchedules())
+        form = validate_form(row, timezone="Asia/Shanghai", schedules=ApschedulerCronParser())
         given = [
             name for name in ("focus_areas", "tags", "summary_language", "schedule", "timezone") if name not in row
         ]
@@ -112,7 +111,7 @@ def test_every_setting_stands_on_the_settings_page_as_it_is() -> None:
 
 def test_every_command_and_option_is_documented() -> None:
     told = sections_of("".join(read(page) for page in COMMANDS))
-    known = dict(commands(get_command(new_app())))
+    known = dict(commands(get_command(build_cli())))
     missing = [f"no heading for `{path}`" for path in known if path not in told]
     missing += [f"a heading for `{path}`, which is no command" for path in told if path not in known]
     for path in known.keys() & told.keys():

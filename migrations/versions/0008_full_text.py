@@ -7,7 +7,7 @@ Revision 0008.
 import sqlalchemy as sa
 from alembic import op
 
-from monitor.store.indexing import terms_line
+from monitor.db.fulltext_index import build_terms_line
 
 revision = "0008"
 down_revision = "0007"
@@ -63,6 +63,6 @@ def _fill(connection: sa.Connection) -> None:
     )
     last = 0
     while rows := connection.execute(query.where(item.c.id > last).order_by(item.c.id).limit(_BATCH)).all():
-        written = [{"item_id": row.id, "terms": terms_line(row.title, row.summary, row.text or "")} for row in rows]
+        written = [{"item_id": row.id, "terms": build_terms_line(row.title, row.summary, row.text or "")} for row in rows]
         connection.execute(sa.insert(terms), written)
         last = rows[-1].id

@@ -7,8 +7,8 @@ Revision 0011.
 import sqlalchemy as sa
 from alembic import op
 
-from monitor.store.indexing import marked, terms_line
-from monitor.store.term_index import make_index, take_index
+from monitor.db.fulltext_index import append_marks, build_terms_line
+from monitor.db.fulltext_index import create_index, drop_index
 
 revision = "0011"
 down_revision = "0010"
@@ -39,9 +39,9 @@ def upgrade() -> None:
     op.create_index("ix_item_of_no_source", "item", ["source"], sqlite_where=_NO_SOURCE, postgresql_where=_NO_SOURCE)
     op.create_index("ix_run_planned_at", "run", ["planned_at"])
     connection = op.get_bind()
-    take_index(connection)
+    drop_index(connection)
     _write_lines(connection)
-    make_index(connection)
+    create_index(connection)
 
 
 def downgrade() -> None:
@@ -68,7 +68,7 @@ def _write_lines(connection: sa.Connection) -> None:
         lines = [
             {
                 "item_id": row.id,
-                "terms": marked(terms_line(row.title, row.summary, row.text or ""), row.day, row.source_id),
+                "terms": append_marks(build_terms_line(row.title, row.summary, row.text or ""), row.day, row.source_id),
             }
             for row in rows
         ]

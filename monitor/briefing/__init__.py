@@ -1,1 +1,1 @@
-"""Items to something that people read."""
+"""monitor.briefing."""

@@ -10,19 +10,21 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.gaps import Gap, SourceState, gaps_of
-from monitor.briefing.grouping import Group
+from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
+from monitor.briefing.item import ItemSchema
 from monitor.briefing.order import RankedBy, Ranking
-from monitor.briefing.overview import Overview, Sentence
-from monitor.briefing.wire import ItemWire
-from monitor.briefing.wording import wording_for
-from monitor.domain.revisions import ChangeKind, Op, Part, Revision
-from monitor.domain.tables import Item
-from monitor.domain.words import RankWish, SummaryBy
-from monitor.ranking import tier_of
+from monitor.briefing.overview import Overview, OverviewSentence
+from monitor.briefing.words import get_briefing_messages
+from monitor.db.tables.collection import Item
+from monitor.db.tables.evidence import ChangeKind, EditOperation, PagePart, Revision
+from monitor.dedupe.clusters import DocumentCluster
+from monitor.ranking.rule import classify_tier
+from monitor.vocabulary import RankDirection, SummaryBy
 
-Grouping = Literal["theme", "source", "none"]
+GroupBy = Literal["theme", "source", "none"]
+
 ModelTask = Literal["ranking", "overview"]
+
 LOWEST_TIER = 5
 
 
@@ -33,7 +35,7 @@ class Period(BaseModel):
     until: dt.date
 
 
-class Place(BaseModel):
+class ItemReference(BaseModel):
     """An item that is not shown in full: another place of a document, its interpretation, or one beyond the top."""
 
     id: int | None
@@ -44,13 +46,13 @@ class Place(BaseModel):
     date: dt.date | None
 
 
-class Interpretation(Place):
+class Interpretation(ItemReference):
     """An item that explains the one that it stands under, with the other places of it."""
 
-    places: list[Place] = Field(default_factory=list)
+    places: list[ItemReference] = Field(default_factory=list)
 
 
-class Note(BaseModel):
+class AnalystNote(BaseModel):
     """What somebody wrote by hand beside what was collected, and who it was."""
 
     text: str
@@ -62,24 +64,24 @@ class Note(BaseModel):
         return [line for line in self.text.splitlines() if line.strip()]
 
 
-class BriefingItem(ItemWire):
+class BriefingItem(ItemSchema):
     """An item shown in full; `rank` is its place in this briefing, `moved` how people's feedback moved it there.
 
     `places` are the other items in which the same document was published, `interpretations` those that explain it.
     """
 
-    places: list[Place] = Field(default_factory=list)
+    places: list[ItemReference] = Field(default_factory=list)
     interpretations: list[Interpretation] = Field(default_factory=list)
-    note: Note | None = None
-    moved: RankWish | None = None
+    note: AnalystNote | None = None
+    moved: RankDirection | None = None
 
 
-class MoreItem(Place):
+class MoreItem(ItemReference):
     """An item beyond the top ones, with what stands under it."""
 
-    places: list[Place] = Field(default_factory=list)
+    places: list[ItemReference] = Field(default_factory=list)
     interpretations: list[Interpretation] = Field(default_factory=list)
-    note: Note | None = None
+    note: AnalystNote | None = None
 
 
 class ChangedItem(BaseModel):
@@ -94,8 +96,8 @@ class ChangedItem(BaseModel):
     url: str
     source: str
     kind: ChangeKind
-    articles: dict[Op, list[str]] = Field(default_factory=dict)
-    parts: list[Part] = Field(default_factory=list)
+    articles: dict[EditOperation, list[str]] = Field(default_factory=dict)
+    parts: list[PagePart] = Field(default_factory=list)
     seen_at: dt.datetime
 
 
@@ -123,21 +125,21 @@ class Briefing(BaseModel):
     language: str
     generated_at: dt.datetime
     public_url: str | None = None
-    group: Grouping = "theme"
+    group: GroupBy = "theme"
     ranked_by: RankedBy = "rule"
-    overview: list[Sentence] = Field(default_factory=list)
+    overview: list[OverviewSentence] = Field(default_factory=list)
     overview_dropped: int = 0
     items: list[BriefingItem]
     more: list[MoreItem]
     changes: list[ChangedItem] = Field(default_factory=list)
-    sources: list[SourceState]
+    sources: list[SourceRunSummary]
     gaps: list[Gap]
     model_faults: list[ModelFault] = Field(default_factory=list)
     baselines: list[str]
     extracts: int
     without_summary: int
     reposts: list[int]
-    note: Note | None = None
+    note: AnalystNote | None = None
     edited_by: str | None = None
     left_out: int = 0
 
@@ -150,9 +152,9 @@ class Briefing(BaseModel):
         return {one.id for one in (*told, *readings, *places) if one.id is not None}
 
 
-def compose(
-    groups: Sequence[Group],
-    runs_info: Sequence[SourceState],
+def compose_briefing(
+    clusters: Sequence[DocumentCluster],
+    sources: Sequence[SourceRunSummary],
     *,
     ranking: Ranking,
     period: Period,
@@ -160,7 +162,7 @@ def compose(
     top: int | None,
     generated_at: dt.datetime,
     public_url: str | None = None,
-    group: Grouping = "theme",
+    group: GroupBy = "theme",
     changes: Sequence[ChangedItem] = (),
 ) -> Briefing:
     """The briefing of these documents in the order of `ranking`, without an overview.
@@ -169,38 +171,38 @@ def compose(
     failure, fallback, silence and unread place of `runs_info` is a gap, whether there are items or not.
     """
     shown = ranking.order[:top]
-    leads = [groups[place].lead for place in shown]
+    leads = [clusters[place].lead for place in shown]
     return Briefing(
-        title=wording_for(language).title,
+        title=get_briefing_messages(language).title,
         period=period,
         language=language,
         generated_at=generated_at,
         public_url=public_url,
         group=group,
         ranked_by=ranking.by,
-        items=[_shown(groups[place], rank, place, ranking) for rank, place in enumerate(shown, start=1)],
-        more=[_more(groups[place]) for place in ranking.order[len(shown) :]],
+        items=[_build_top_item(clusters[place], rank, place, ranking) for rank, place in enumerate(shown, start=1)],
+        more=[_build_more_item(clusters[place]) for place in ranking.order[len(shown) :]],
         changes=list(changes),
-        sources=list(runs_info),
-        gaps=[gap for state in runs_info for gap in gaps_of(state)],
-        model_faults=_faults("ranking", ranking.fault),
-        baselines=[state.name for state in runs_info if state.is_baseline],
+        sources=list(sources),
+        gaps=[gap for state in sources for gap in list_gaps(state)],
+        model_faults=_build_faults("ranking", ranking.fault),
+        baselines=[state.name for state in sources if state.is_baseline],
         extracts=sum(item.summary_by is SummaryBy.EXTRACT for item in leads),
         without_summary=sum(not item.summary for item in leads),
         reposts=[item.id for item in leads if item.is_repost and item.id is not None],
     )
 
 
-def part_of(item: BriefingItem, group: Grouping) -> int | str:
+def get_part_key(item: BriefingItem, group: GroupBy) -> int | str:
     """The part of a briefing in which an item stands: its tier, its source, or the only one."""
     if group == "theme":
         return item.tier or LOWEST_TIER
     return item.source if group == "source" else ""
 
 
-def with_overview(briefing: Briefing, overview: Overview) -> Briefing:
+def attach_overview(briefing: Briefing, overview: Overview) -> Briefing:
     """The briefing with the overview that was written of it, or with the reason why none was."""
-    faults = _faults("overview", overview.fault)
+    faults = _build_faults("overview", overview.fault)
     return briefing.model_copy(
         update={
             "overview": overview.sentences,
@@ -210,7 +212,7 @@ def with_overview(briefing: Briefing, overview: Overview) -> Briefing:
     )
 
 
-def changed_item(item: Item, revision: Revision) -> ChangedItem:
+def build_changed_item(item: Item, revision: Revision) -> ChangedItem:
     """What a briefing says of a revision."""
     change = revision.change
     return ChangedItem(
@@ -219,44 +221,51 @@ def changed_item(item: Item, revision: Revision) -> ChangedItem:
         url=item.url,
         source=item.source,
         kind=revision.kind,
-        articles={op: articles for op in Op if (articles := change.articles(op))},
-        parts=[part for part in Part if part is not Part.ARTICLE and change.of(part)],
+        articles={op: articles for op in EditOperation if (articles := change.list_articles(op))},
+        parts=[part for part in PagePart if part is not PagePart.ARTICLE and change.list_edits(part)],
         seen_at=revision.seen_at,
     )
 
 
-def _shown(group: Group, rank: int, place: int, ranking: Ranking) -> BriefingItem:
-    lead = group.lead
-    tier = ranking.tiers.get(place) or lead.tier or tier_of(lead)
+def _build_top_item(cluster: DocumentCluster, rank: int, place: int, ranking: Ranking) -> BriefingItem:
+    lead = cluster.lead
+    tier = ranking.tiers.get(place) or lead.tier or classify_tier(lead)
     told = {"rank": rank, "tier": tier, "moved": ranking.moved.get(place) or lead.moved}
-    return BriefingItem.model_validate(_fields(group.lead, BriefingItem) | _under(group) | told)
+    return BriefingItem.model_validate(
+        _collect_fields(cluster.lead, BriefingItem) | _build_related_fields(cluster) | told
+    )
 
 
-def _more(group: Group) -> MoreItem:
-    return MoreItem.model_validate(_fields(group.lead, MoreItem) | _under(group))
+def _build_more_item(cluster: DocumentCluster) -> MoreItem:
+    return MoreItem.model_validate(_collect_fields(cluster.lead, MoreItem) | _build_related_fields(cluster))
 
 
-def _under(group: Group) -> dict[str, Any]:
+def _build_related_fields(cluster: DocumentCluster) -> dict[str, Any]:
     """What stands under a document; what explains an explanation stands beside it."""
     readings = [
         reading
-        for interpretation in group.interpretations
+        for interpretation in cluster.interpretations
         for reading in (interpretation, *interpretation.interpretations)
     ]
-    return {"places": _places(group), "interpretations": [_reading(one) for one in readings]}
+    return {
+        "places": _build_item_references(cluster),
+        "interpretations": [_build_interpretation(one) for one in readings],
+    }
 
 
-def _reading(group: Group) -> Interpretation:
-    return Interpretation.model_validate(_fields(group.lead, Interpretation) | {"places": _places(group)})
+def _build_interpretation(cluster: DocumentCluster) -> Interpretation:
+    return Interpretation.model_validate(
+        _collect_fields(cluster.lead, Interpretation) | {"places": _build_item_references(cluster)}
+    )
 
 
-def _places(group: Group) -> list[Place]:
-    return [Place.model_validate(item, from_attributes=True) for item in group.places]
+def _build_item_references(cluster: DocumentCluster) -> list[ItemReference]:
+    return [ItemReference.model_validate(item, from_attributes=True) for item in cluster.places]
 
 
-def _fields(item: Item, shape: type[BaseModel]) -> dict[str, Any]:
+def _collect_fields(item: Item, shape: type[BaseModel]) -> dict[str, Any]:
     return {name: getattr(item, name) for name in shape.model_fields if hasattr(item, name)}
 
 
-def _faults(task: ModelTask, reason: str) -> list[ModelFault]:
+def _build_faults(task: ModelTask, reason: str) -> list[ModelFault]:
     return [ModelFault(task=task, reason=reason)] if reason else []

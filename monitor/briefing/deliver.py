@@ -6,16 +6,18 @@ import secrets
 from collections.abc import Sequence
 
 from monitor.briefing.compose import Briefing
-from monitor.domain.deliveries import Delivery, DeliveryKind, DeliveryStatus, Outcome
+from monitor.config.targets import TargetSettings
+from monitor.db.tables.delivery import Delivery, DeliveryKind, DeliveryOutcome, DeliveryStatus
 from monitor.errors import MonitorError, NotDelivered
-from monitor.settings.targets import TargetSettings
 
-_PAUSES_S = (5, 30, 120, 600, 1800, 3600, 7200, 14400, 14400)
-_LONGEST_PAUSE_S = 86_400.0
-_NOT_SEEN = ("failed", "cancelled", "running")
+_RETRY_DELAYS_S = (5, 30, 120, 600, 1800, 3600, 7200, 14400, 14400)
+
+_MAX_RETRY_DELAY_S = 86_400.0
+
+_UNREAD_KINDS = ("failed", "cancelled", "running")
 
 
-def new_delivery(
+def create_delivery(
     target: TargetSettings, kind: DeliveryKind, *, name: str, planned_at: dt.datetime, now: dt.datetime
 ) -> Delivery:
     """A delivery that may be tried at once, with the key and the Message-ID that go with every try of it.
@@ -35,22 +37,24 @@ def new_delivery(
     )
 
 
-def planned_name(planned_at: dt.datetime) -> str:
+def format_planned_time(planned_at: dt.datetime) -> str:
     """The part of an id that a planned time gives."""
     return f"{planned_at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}"
 
 
-def after_failure(delivery: Delivery, error: MonitorError, now: dt.datetime) -> Outcome:
+def decide_retry(delivery: Delivery, error: MonitorError, now: dt.datetime) -> DeliveryOutcome:
     """What a failed try leads to: another one after a pause that grows, or the end.
 
     A receiver that says how long to wait is obeyed, for up to a day. What it refuses for good is not tried again.
     """
     failure = error if isinstance(error, NotDelivered) else NotDelivered(str(error))
     left = delivery.attempts_allowed - delivery.attempts - 1
-    outcome = Outcome(status=DeliveryStatus.FAILED, last_error=str(failure), accepted=failure.accepted)
+    outcome = DeliveryOutcome(status=DeliveryStatus.FAILED, last_error=str(failure), accepted=failure.accepted)
     if not failure.may_retry or left <= 0:
         return outcome
-    pause_s = max(_PAUSES_S[max(0, len(_PAUSES_S) - left)], min(failure.retry_after_s or 0.0, _LONGEST_PAUSE_S))
+    pause_s = max(
+        _RETRY_DELAYS_S[max(0, len(_RETRY_DELAYS_S) - left)], min(failure.retry_after_s or 0.0, _MAX_RETRY_DELAY_S)
+    )
     return outcome.model_copy(
         update={"status": DeliveryStatus.QUEUED, "next_try_at": now + dt.timedelta(seconds=pause_s)}
     )
@@ -59,9 +63,9 @@ def after_failure(delivery: Delivery, error: MonitorError, now: dt.datetime) -> 
 def is_quiet(briefing: Briefing, unfinished: Sequence[str]) -> bool:
     """Whether there is nothing to tell: no item, no change, and no source of which that cannot be said."""
     told = briefing.items or briefing.more or briefing.changes
-    return not told and not unseen_sources(briefing, unfinished)
+    return not told and not list_unread_sources(briefing, unfinished)
 
 
-def unseen_sources(briefing: Briefing, unfinished: Sequence[str]) -> list[str]:
+def list_unread_sources(briefing: Briefing, unfinished: Sequence[str]) -> list[str]:
     """The sources that were not done by the deadline, and those whose last run failed or was stopped, each once."""
-    return list(dict.fromkeys([*unfinished, *(gap.source for gap in briefing.gaps if gap.kind in _NOT_SEEN)]))
+    return list(dict.fromkeys([*unfinished, *(gap.source for gap in briefing.gaps if gap.kind in _UNREAD_KINDS)]))

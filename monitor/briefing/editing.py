@@ -7,18 +7,20 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.compose import Briefing, BriefingItem, Grouping, MoreItem, Note, part_of
-from monitor.briefing.overview import Sentence
-from monitor.domain.words import SummaryBy
+from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, GroupBy, MoreItem, get_part_key
+from monitor.briefing.overview import OverviewSentence
 from monitor.errors import NotFound, UsageError
-from monitor.formats.document import one_line
+from monitor.exports.document import normalize_line
+from monitor.vocabulary import SummaryBy
 
-Standing = Literal["top", "more", "out"]
+ItemPlacement = Literal["top", "more", "out"]
 """Where an item stands: shown in full, named among the further ones, or left out."""
-Move = Literal["up", "down", "top", "more", "out"]
+
+ItemMove = Literal["up", "down", "top", "more", "out"]
 
 
 MAX_TITLE_CHARS = 300
+
 MAX_NOTE_CHARS = 10_000
 
 
@@ -26,29 +28,29 @@ class ItemEdit(BaseModel):
     """What was decided about one item."""
 
     id: int
-    standing: Standing = "top"
-    note: Note | None = None
+    standing: ItemPlacement = "top"
+    note: AnalystNote | None = None
 
 
-class Edit(BaseModel):
+class BriefingEdit(BaseModel):
     """All that was decided by hand; `items` stand in their order, those that are left out too."""
 
     title: str
-    note: Note | None = None
-    group: Grouping = "theme"
+    note: AnalystNote | None = None
+    group: GroupBy = "theme"
     has_overview: bool = True
     items: list[ItemEdit] = Field(default_factory=list)
 
 
-class ItemChange(BaseModel):
+class ItemEditPatch(BaseModel):
     """What is wanted of one item; what is None stays as it is."""
 
     id: int = Field(ge=1, le=2**31 - 1, strict=True)
-    standing: Standing | None = None
+    standing: ItemPlacement | None = None
     note: str | None = Field(default=None, max_length=MAX_NOTE_CHARS)
 
 
-class Changes(BaseModel):
+class BriefingEditPatch(BaseModel):
     """What is wanted of an edit; what is None stays as it is, a note that is empty goes.
 
     `items` stand in the order that is wanted; those that are not named follow in the order that they had.
@@ -56,32 +58,32 @@ class Changes(BaseModel):
 
     title: str | None = Field(default=None, min_length=1, max_length=MAX_TITLE_CHARS)
     note: str | None = Field(default=None, max_length=MAX_NOTE_CHARS)
-    group: Grouping | None = None
+    group: GroupBy | None = None
     has_overview: bool | None = Field(default=None, strict=True)
-    items: list[ItemChange] | None = None
+    items: list[ItemEditPatch] | None = None
 
 
-def first_edit(composed: Briefing, top: int | None) -> Edit:
+def create_initial_edit(composed: Briefing, top: int | None) -> BriefingEdit:
     """The edit that leaves a briefing as it was composed, with so many items in full."""
     items = [
         ItemEdit(id=item.id, standing="top" if top is None or place < top else "more")
         for place, item in enumerate(composed.items)
         if item.id is not None
     ]
-    return arranged(composed, Edit(title=composed.title, group=composed.group, items=items))
+    return arrange_items(composed, BriefingEdit(title=composed.title, group=composed.group, items=items))
 
 
-def edited(composed: Briefing, edit: Edit, *, by: str | None) -> Briefing:
+def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Briefing:
     """The briefing as its edit shows it; `composed` has all of its items in full.
 
     A sentence of the overview that rests on an item which was left out goes with it, and so does one of whose items
     none is shown in full.
     """
-    whole = _by_id(composed)
+    whole = _index_by_id(composed)
     shown = [(whole[item.id], item.note) for item in edit.items if item.standing == "top" and item.id in whole]
     rest = [(whole[one.id], one.note) for one in edit.items if one.standing == "more" and one.id in whole]
     items = [one.model_copy(update={"rank": rank, "note": note}) for rank, (one, note) in enumerate(shown, start=1)]
-    more = [_more(one, note) for one, note in rest]
+    more = [_build_more_item(one, note) for one, note in rest]
     ids = {one.id for one in items}
     told = ids | {one.id for one in more}
     return composed.model_copy(
@@ -93,7 +95,7 @@ def edited(composed: Briefing, edit: Edit, *, by: str | None) -> Briefing:
             "items": items,
             "more": more,
             "left_out": len(whole) - len(items) - len(more),
-            "overview": [one for one in composed.overview if edit.has_overview and _rests(one, ids, told)],
+            "overview": [one for one in composed.overview if edit.has_overview and _is_still_supported(one, ids, told)],
             "overview_dropped": composed.overview_dropped if edit.has_overview else 0,
             "extracts": sum(one.summary_by is SummaryBy.EXTRACT for one in items),
             "without_summary": sum(not one.summary for one in items),
@@ -102,35 +104,35 @@ def edited(composed: Briefing, edit: Edit, *, by: str | None) -> Briefing:
     )
 
 
-def changed(composed: Briefing, edit: Edit, changes: Changes, *, by: str) -> Edit:
+def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch, *, by: str) -> BriefingEdit:
     """The edit with what is wanted of it; a note that says something else is `by`'s from now on.
 
     `NotFound` for an item that is not in the briefing, `UsageError` for one that is named twice.
     """
     items = {one.id: one for one in edit.items}
     wanted: dict[int, ItemEdit] = {}
-    for item in changes.items or ():
+    for item in patch.items or ():
         before = items.get(item.id)
         if before is None:
             raise NotFound(f"The item {item.id} is not in this briefing: name its own, in the order that you want.")
         if item.id in wanted:
             raise UsageError(f"The item {item.id} is named twice: name each once, in the order that you want.")
-        note = before.note if item.note is None else _noted(item.note, before.note, by)
+        note = before.note if item.note is None else _update_note(item.note, before.note, by)
         wanted[item.id] = ItemEdit(id=item.id, standing=item.standing or before.standing, note=note)
-    title = one_line(changes.title or "") or edit.title
-    return arranged(
+    title = normalize_line(patch.title or "") or edit.title
+    return arrange_items(
         composed,
-        Edit(
+        BriefingEdit(
             title=title,
-            note=edit.note if changes.note is None else _noted(changes.note, edit.note, by),
-            group=changes.group or edit.group,
-            has_overview=edit.has_overview if changes.has_overview is None else changes.has_overview,
+            note=edit.note if patch.note is None else _update_note(patch.note, edit.note, by),
+            group=patch.group or edit.group,
+            has_overview=edit.has_overview if patch.has_overview is None else patch.has_overview,
             items=[*wanted.values(), *(one for one in edit.items if one.id not in wanted)],
         ),
     )
 
 
-def moved(composed: Briefing, edit: Edit, item_id: int, move: Move) -> Edit:
+def move_item(composed: Briefing, edit: BriefingEdit, item_id: int, move: ItemMove) -> BriefingEdit:
     """The edit after one item was moved; as it was where it cannot go there.
 
     Up and down are by a place within the item's part. From the end of a part on, the item goes past the next one, and
@@ -144,38 +146,38 @@ def moved(composed: Briefing, edit: Edit, item_id: int, move: Move) -> Edit:
         others = [*edit.items[:at], *edit.items[at + 1 :]]
         items = [*others, chosen] if move == "top" else [chosen, *others]
     else:
-        items = _by_a_place(composed, edit, at, move)
-    return arranged(composed, edit.model_copy(update={"items": items}))
+        items = _move_by_one(composed, edit, at, move)
+    return arrange_items(composed, edit.model_copy(update={"items": items}))
 
 
-def arranged(composed: Briefing, edit: Edit) -> Edit:
+def arrange_items(composed: Briefing, edit: BriefingEdit) -> BriefingEdit:
     """The edit with its items in the order in which they are read, and every item of the briefing once.
 
     An item that it does not name stands behind the others that are shown in full; one that is not the briefing's goes.
     """
-    whole = _by_id(composed)
+    whole = _index_by_id(composed)
     named = {item.id: item for item in edit.items if item.id in whole}
     every = [*named.values(), *(ItemEdit(id=one) for one in whole if one not in named)]
     parts: dict[int | str, list[ItemEdit]] = {}
     for one in every:
         if one.standing == "top":
-            parts.setdefault(part_of(whole[one.id], edit.group), []).append(one)
+            parts.setdefault(get_part_key(whole[one.id], edit.group), []).append(one)
     items = [one for part in parts.values() for one in part]
     for standing in ("more", "out"):
         items.extend(one for one in every if one.standing == standing)
     return edit.model_copy(update={"items": items})
 
 
-def _by_a_place(composed: Briefing, edit: Edit, at: int, move: Move) -> list[ItemEdit]:
+def _move_by_one(composed: Briefing, edit: BriefingEdit, at: int, move: ItemMove) -> list[ItemEdit]:
     """Up or down by a place; at the end of its part the whole part changes places with its neighbour."""
-    items, whole = list(edit.items), _by_id(composed)
+    items, whole = list(edit.items), _index_by_id(composed)
     step = -1 if move == "up" else 1
     other = at + step
     if not 0 <= other < len(items) or items[other].standing != items[at].standing:
         return items
 
-    def part(one: ItemEdit) -> tuple[Standing, int | str]:
-        return one.standing, part_of(whole[one.id], edit.group) if one.standing == "top" else ""
+    def part(one: ItemEdit) -> tuple[ItemPlacement, int | str]:
+        return one.standing, get_part_key(whole[one.id], edit.group) if one.standing == "top" else ""
 
     if part(items[other]) == part(items[at]):
         items[at], items[other] = items[other], items[at]
@@ -187,23 +189,23 @@ def _by_a_place(composed: Briefing, edit: Edit, at: int, move: Move) -> list[Ite
     return [*items[:first], *pair, *items[first + len(pair) :]]
 
 
-def _rests(sentence: Sentence, shown: set[int | None], told: set[int | None]) -> bool:
+def _is_still_supported(sentence: OverviewSentence, shown: set[int | None], named: set[int | None]) -> bool:
     cited = set(sentence.items)
-    return cited <= told and bool(cited & shown)
+    return cited <= named and bool(cited & shown)
 
 
-def _more(item: BriefingItem, note: Note | None) -> MoreItem:
+def _build_more_item(item: BriefingItem, note: AnalystNote | None) -> MoreItem:
     fields = {name: getattr(item, name) for name in MoreItem.model_fields}
     return MoreItem.model_validate({**fields, "note": note})
 
 
-def _by_id(composed: Briefing) -> dict[int, BriefingItem]:
+def _index_by_id(composed: Briefing) -> dict[int, BriefingItem]:
     return {item.id: item for item in composed.items if item.id is not None}
 
 
-def _noted(text: str, before: Note | None, by: str) -> Note | None:
+def _update_note(text: str, before: AnalystNote | None, by: str) -> AnalystNote | None:
     """A note with these words: of who wrote it first, as long as nobody changes them; None for none."""
     words = "\n".join(line.strip() for line in text.strip().splitlines())
     if not words:
         return None
-    return before if before is not None and before.text == words else Note(text=words, by=by)
+    return before if before is not None and before.text == words else AnalystNote(text=words, by=by)

@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.wire import FallbackWire
-from monitor.domain.alarms import AlarmKind
-from monitor.domain.reading import UnseenPlace
-from monitor.domain.words import Phase, RunStatus
+from monitor.briefing.item import FallbackSchema
+from monitor.db.reading import UnseenPlace
+from monitor.db.tables.delivery import AlarmKind
+from monitor.vocabulary import Phase, RunStatus
 
 GapKind = Literal[
     "failed",
@@ -30,7 +30,7 @@ GapKind = Literal[
 ]
 """The last five are open alarms of that kind."""
 
-BY_ALARM: dict[AlarmKind, GapKind] = {
+GAP_KIND_BY_ALARM: dict[AlarmKind, GapKind] = {
     AlarmKind.SILENCE: "silence",
     AlarmKind.STRUCTURE: "structure",
     AlarmKind.DATES_LOST: "dates_lost",
@@ -48,7 +48,7 @@ class OpenAlarm(BaseModel):
     message: str
 
 
-class SourceState(BaseModel):
+class SourceRunSummary(BaseModel):
     """What the runs of a source in the period came to; `status` is the latest one's, None where there was none.
 
     `new_items` counts all that it brought, also what the words or types of a briefing leave out; `over_limit`, `left`
@@ -64,7 +64,7 @@ class SourceState(BaseModel):
     last_error: str | None = None
     last_run_at: dt.datetime | None = None
     last_new_item_at: dt.datetime | None = None
-    fallbacks: list[FallbackWire] = Field(default_factory=list)
+    fallbacks: list[FallbackSchema] = Field(default_factory=list)
     unseen: list[UnseenPlace] = Field(default_factory=list)
     possible_gaps: list[UnseenPlace] = Field(default_factory=list)
     alarms: list[OpenAlarm] = Field(default_factory=list)
@@ -73,7 +73,7 @@ class SourceState(BaseModel):
     refused: int = 0
 
     @property
-    def is_troubled(self) -> bool:
+    def has_problems(self) -> bool:
         """Whether something of this source was not seen in the period, or may not have been."""
         troubled = (None, RunStatus.FAILED, RunStatus.DEGRADED, RunStatus.CANCELLED)
         return self.status in troubled or bool(self.unseen or self.possible_gaps)
@@ -96,36 +96,36 @@ class Gap(BaseModel):
     url: str | None = None
 
 
-def gaps_of(state: SourceState) -> list[Gap]:
+def list_gaps(source: SourceRunSummary) -> list[Gap]:
     """All that a source's runs and alarms leave open, the gravest first."""
-    name = state.name
+    name = source.name
     gaps = [
-        *_of_status(state),
+        *_list_status_gaps(source),
         *(
             Gap(source=name, kind="degraded", phase=fallback.phase, place=fallback.where, reason=fallback.reason)
-            for fallback in state.fallbacks
+            for fallback in source.fallbacks
         ),
-        *(Gap(source=name, kind="unseen", place=one.section, reason=one.reason, url=one.url) for one in state.unseen),
-        *(Gap(source=name, kind="possible_gap", place=gap.section, url=gap.url) for gap in state.possible_gaps),
+        *(Gap(source=name, kind="unseen", place=one.section, reason=one.reason, url=one.url) for one in source.unseen),
+        *(Gap(source=name, kind="possible_gap", place=gap.section, url=gap.url) for gap in source.possible_gaps),
         *(
-            Gap(source=name, kind=BY_ALARM[alarm.kind], place=alarm.section, reason=alarm.message)
-            for alarm in state.alarms
+            Gap(source=name, kind=GAP_KIND_BY_ALARM[alarm.kind], place=alarm.section, reason=alarm.message)
+            for alarm in source.alarms
             if alarm.kind is not AlarmKind.GAP  # told by the runs themselves
         ),
     ]
     counts: tuple[tuple[GapKind, int], ...] = (
-        ("over_limit", state.over_limit),
-        ("left", state.left),
-        ("refused", state.refused),
+        ("over_limit", source.over_limit),
+        ("left", source.left),
+        ("refused", source.refused),
     )
     gaps.extend(Gap(source=name, kind=kind, count=count) for kind, count in counts if count)
-    if state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) and state.new_items == 0:
-        last = state.last_new_item_at
+    if source.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) and source.new_items == 0:
+        last = source.last_new_item_at
         gaps.append(Gap(source=name, kind="silent", day=last.date() if last else None))
     return gaps
 
 
-def _of_status(state: SourceState) -> list[Gap]:
+def _list_status_gaps(state: SourceRunSummary) -> list[Gap]:
     kind: GapKind
     if state.status is None:
         kind = "never_run"

@@ -3,12 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from monitor.briefing.closing import closing
-from monitor.briefing.compose import Briefing, BriefingItem, ChangedItem, MoreItem, Note, Place, part_of
-from monitor.briefing.gaps import SourceState
-from monitor.briefing.wording import Wording, wording_for
-from monitor.domain.words import DateSource, RunStatus, SummaryBy
-from monitor.formats.document import (
+from monitor.briefing.compose import (
+    AnalystNote,
+    Briefing,
+    BriefingItem,
+    ChangedItem,
+    ItemReference,
+    MoreItem,
+    get_part_key,
+)
+from monitor.briefing.gaps import Gap, GapKind, SourceRunSummary
+from monitor.briefing.words import BriefingMessages, get_briefing_messages
+from monitor.exports.document import (
     Badge,
     Block,
     Document,
@@ -16,36 +22,129 @@ from monitor.formats.document import (
     Entry,
     Facts,
     Heading,
-    Links,
+    LinkRow,
     Listing,
     Paragraph,
     Remark,
     Span,
+    Table,
 )
+from monitor.vocabulary import DateSource, RunStatus, SummaryBy
+
+_MAX_SIMILAR_GAPS = 3
 
 
-def as_document(briefing: Briefing) -> Document:
+def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
+    """State of the sources, what was not seen, how to read the marks."""
+    blocks: list[Block] = []
+    if briefing.sources:
+        rows = [
+            [state.name, words.statuses[state.status], str(state.new_items), format_remarks(state, briefing, words)]
+            for state in briefing.sources
+        ]
+        header = [words.source, words.state, words.new_items, words.remarks]
+        tones = ["warning" if state.has_problems else "plain" for state in briefing.sources]
+        blocks.extend([Heading(text=words.source_states), Table(header=header, rows=rows, tones=tones)])
+    listed = [gap for gap in briefing.gaps if gap.kind != "silent"]
+    blocks.append(Heading(text=words.gaps))
+    if listed:
+        blocks.append(Listing(points=_build_gap_points(listed, words)))
+    else:
+        text = words.no_gaps if briefing.sources else words.nothing_seen
+        blocks.append(Paragraph(spans=[Span(text=text)]))
+    if notes := [[Span(text=note)] for note in list_reading_notes(briefing, words)]:
+        blocks.extend([Heading(text=words.notes), Listing(points=notes)])
+    return blocks
+
+
+def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]:
+    """How to read this briefing, and what its model did and did not do."""
+    notes = [words.ranked_notes[briefing.ranked_by], words.rank_note, words.date_note] if briefing.items else []
+    if briefing.edited_by:
+        notes.append(words.edited_note.format(briefing.edited_by))
+    if briefing.left_out:
+        notes.append(words.left_out_note.format(briefing.left_out))
+    notes.extend(words.fault_notes[fault.task].format(words.translate(fault.reason)) for fault in briefing.model_faults)
+    if briefing.overview:
+        notes.append(words.overview_note)
+    if briefing.overview_dropped:
+        notes.append(words.dropped_note.format(briefing.overview_dropped))
+    if briefing.extracts:
+        notes.append(words.extract_note.format(briefing.extracts))
+    if briefing.without_summary:
+        notes.append(words.no_summary_note.format(briefing.without_summary))
+    return notes
+
+
+def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingMessages) -> str:
+    """What is to be said of a source beside its state, on one line."""
+    remarks = [words.baseline] if state.is_baseline else []
+    if state.last_error:
+        remarks.append(words.translate(state.last_error))
+    kinds = [gap.kind for gap in briefing.gaps if gap.source == state.name]
+    counted: tuple[GapKind, ...] = ("degraded", "unseen")
+    remarks.extend(f"{words.gap_kinds[kind]} {kinds.count(kind)}" for kind in counted if kind in kinds)
+    if "silent" in kinds:
+        remarks.append(words.gap_kinds["silent"])
+    return " · ".join(remarks)
+
+
+def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list[Span]]:
+    """A point for each gap; many fallbacks of one source for one reason are one point with their number."""
+    alike: dict[tuple[object, ...], list[Gap]] = {}
+    for gap in gaps:
+        what = _get_reason_kind(gap.reason) if gap.kind == "degraded" else (gap.place, gap.reason, gap.count, gap.url)
+        alike.setdefault((gap.source, gap.kind, gap.phase, what), []).append(gap)
+    points: list[list[Span]] = []
+    for same in alike.values():
+        if len(same) <= _MAX_SIMILAR_GAPS:
+            points.extend(build_gap_spans(gap, words) for gap in same)
+            continue
+        source, kind, _ = build_gap_spans(same[0], words)
+        phase, reason = same[0].phase, _get_reason_kind(words.translate(same[0].reason))
+        places = words.and_more.format(same[0].place, len(same))
+        points.append([source, kind, Span(text=_join_parts(phase and words.phases[phase], places, reason))])
+    return points
+
+
+def _get_reason_kind(reason: str) -> str:
+    """What is common to reasons that differ in their figures only."""
+    return re.split("[:：]", reason, maxsplit=1)[0]
+
+
+def build_gap_spans(gap: Gap, words: BriefingMessages) -> list[Span]:
+    """A gap in words: source, kind, detail."""
+    figures = ("" if gap.count is None else str(gap.count), gap.day.isoformat() if gap.day else "")
+    detail = _join_parts(gap.phase and words.phases[gap.phase], gap.place, words.translate(gap.reason), *figures)
+    return [Span(text=gap.source), Span(text=words.gap_kinds[gap.kind]), Span(text=detail, url=gap.url)]
+
+
+def _join_parts(*parts: str | None) -> str:
+    return " · ".join(part for part in parts if part)
+
+
+def build_document(briefing: Briefing) -> Document:
     """The briefing as a document in its own language, for any format that draws documents."""
-    words = wording_for(briefing.language)
+    words = get_briefing_messages(briefing.language)
     since, until = briefing.period.since.isoformat(), briefing.period.until.isoformat()
     subtitle = words.one_day.format(since) if since == until else words.period.format(since, until)
     offset = f"{briefing.generated_at:%z}".removesuffix("+0000")
     colophon = [Span(text=words.generated.format(f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
     if briefing.public_url:
         colophon.append(Span(text=words.online, url=briefing.public_url))
-    parts = parts_of(briefing)
+    parts = group_items_by_heading(briefing)
     return Document(
         title=briefing.title,
         language=words.locale,
         overline=words.overline,
         subtitle=subtitle,
         blocks=[
-            *_head(briefing, words),
-            *_note(briefing, words),
-            *_overview(briefing, words, parts),
-            *_body(briefing, words, parts),
-            *_changes(briefing, words),
-            *closing(briefing, words),
+            *_build_head(briefing, words),
+            *_build_note_blocks(briefing, words),
+            *_build_overview(briefing, words, parts),
+            *_build_body(briefing, words, parts),
+            *_build_changes(briefing, words),
+            *build_closing_blocks(briefing, words),
         ],
         colophon=colophon,
         contents=words.contents,
@@ -53,19 +152,19 @@ def as_document(briefing: Briefing) -> Document:
     )
 
 
-def parts_of(briefing: Briefing) -> dict[str, list[BriefingItem]]:
+def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
     """The items as they are read, under the headings of their parts; a part stands where its first item would."""
-    words = wording_for(briefing.language)
+    words = get_briefing_messages(briefing.language)
     parts: dict[str, list[BriefingItem]] = {}
     for item in briefing.items:
-        part = part_of(item, briefing.group)
+        part = get_part_key(item, briefing.group)
         heading = words.themes[part] if isinstance(part, int) else part or words.entries
         parts.setdefault(heading, []).append(item)
     return parts
 
 
-def _head(briefing: Briefing, words: Wording) -> list[Block]:
-    troubled = [state for state in briefing.sources if state.is_troubled]
+def _build_head(briefing: Briefing, words: BriefingMessages) -> list[Block]:
+    troubled = [state for state in briefing.sources if state.has_problems]
     facts = [
         (words.items, str(len(briefing.items) + len(briefing.more))),
         (words.sources, str(len(briefing.sources))),
@@ -74,7 +173,7 @@ def _head(briefing: Briefing, words: Wording) -> list[Block]:
     ]
     blocks: list[Block] = [Facts(facts=facts)]
     if troubled:
-        names = words.comma.join(_with_status(state, words) for state in troubled)
+        names = words.comma.join(_format_source_status(state, words) for state in troubled)
         blocks.append(Paragraph(spans=[Span(text=words.alert.format(names))], tone="warning"))
     if briefing.baselines:
         text = words.baseline_alert.format(words.comma.join(briefing.baselines))
@@ -82,9 +181,9 @@ def _head(briefing: Briefing, words: Wording) -> list[Block]:
     return blocks
 
 
-def _note(briefing: Briefing, words: Wording) -> list[Block]:
+def _build_note_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     """What was written by hand on the whole, each paragraph of it, the first with its author."""
-    remark = _remark(briefing.note, words)
+    remark = _build_remark(briefing.note, words)
     if remark is None:
         return []
     marks = [f"{remark.mark} ", *("" for _ in remark.paragraphs[1:])]
@@ -94,19 +193,21 @@ def _note(briefing: Briefing, words: Wording) -> list[Block]:
     ]
 
 
-def _remark(note: Note | None, words: Wording) -> Remark | None:
+def _build_remark(note: AnalystNote | None, words: BriefingMessages) -> Remark | None:
     if note is None or not note.paragraphs:
         return None
     return Remark(mark=words.analyst_note.format(note.by), paragraphs=note.paragraphs)
 
 
-def _with_status(state: SourceState, words: Wording) -> str:
+def _format_source_status(state: SourceRunSummary, words: BriefingMessages) -> str:
     if state.status is RunStatus.SUCCEEDED:
         return state.name
     return words.aside.format(state.name, words.statuses[state.status])
 
 
-def _overview(briefing: Briefing, words: Wording, parts: Mapping[str, Sequence[BriefingItem]]) -> list[Block]:
+def _build_overview(
+    briefing: Briefing, words: BriefingMessages, parts: Mapping[str, Sequence[BriefingItem]]
+) -> list[Block]:
     """The sentences, each followed by the numbers under which its items stand below, as links to them."""
     if not briefing.overview:
         return []
@@ -121,7 +222,9 @@ def _overview(briefing: Briefing, words: Wording, parts: Mapping[str, Sequence[B
     return [Heading(text=words.overview), Paragraph(spans=spans)]
 
 
-def _body(briefing: Briefing, words: Wording, parts: Mapping[str, Sequence[BriefingItem]]) -> list[Block]:
+def _build_body(
+    briefing: Briefing, words: BriefingMessages, parts: Mapping[str, Sequence[BriefingItem]]
+) -> list[Block]:
     if not briefing.items and not briefing.more:
         was_seen = any(state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) for state in briefing.sources)
         return [Paragraph(spans=[Span(text=words.nothing if was_seen else words.nothing_seen)])]
@@ -132,14 +235,16 @@ def _body(briefing: Briefing, words: Wording, parts: Mapping[str, Sequence[Brief
         entries = []
         for item in items:
             number += 1
-            entries.append(_entry(number, item, words, is_repost=item.id in reposts))
+            entries.append(_build_entry(number, item, words, is_repost=item.id in reposts))
         blocks.extend([Heading(text=heading), Entries(entries=entries)])
     if briefing.more:
-        blocks.extend([Heading(text=words.more), Listing(points=[_more(item, words) for item in briefing.more])])
+        blocks.extend(
+            [Heading(text=words.more), Listing(points=[_build_more_point(item, words) for item in briefing.more])]
+        )
     return blocks
 
 
-def _entry(number: int, item: BriefingItem, words: Wording, *, is_repost: bool) -> Entry:
+def _build_entry(number: int, item: BriefingItem, words: BriefingMessages, *, is_repost: bool) -> Entry:
     date = words.undated
     if item.date is not None:
         date = words.aside.format(item.date.isoformat(), words.date_sources[item.date_source])
@@ -149,7 +254,7 @@ def _entry(number: int, item: BriefingItem, words: Wording, *, is_repost: bool) 
     first = [Span(text=words.types[item.type]), Span(text=date)]
     first.extend([Span(text=item.source), Span(text=item.section)])
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]
-    attachments = [Span(text=_attachment(a.title, a.type), url=a.url) for a in item.attachments]
+    attachments = [Span(text=_format_attachment_title(a.title, a.type), url=a.url) for a in item.attachments]
     badges = []
     if item.late:
         badges.append(Badge(text=words.late, tone="warning"))
@@ -164,64 +269,71 @@ def _entry(number: int, item: BriefingItem, words: Wording, *, is_repost: bool) 
         badges=badges,
         text=item.summary,
         text_mark=words.extract if item.summary and item.summary_by is SummaryBy.EXTRACT else "",
-        links=[*_links(words.attachments, attachments), *_under(item, words)],
-        remark=_remark(item.note, words),
+        links=[*_build_link_row(words.attachments, attachments), *_build_related_links(item, words)],
+        remark=_build_remark(item.note, words),
     )
 
 
-def _attachment(title: str, file_type: str) -> str:
+def _format_attachment_title(title: str, file_type: str) -> str:
     """The title with the type of the file, unless it ends with that by itself: `.pdf`, `（PDF）`."""
     is_said = not file_type or re.search(rf"[.(（\[【]{re.escape(file_type)}[)）\]】]?\s*$", title, re.IGNORECASE)
     return title if is_said else f"{title} ({file_type.upper()})"
 
 
-def _place(place: Place, beside: str, words: Wording) -> Span:
+def _build_reference_span(reference: ItemReference, beside: str, words: BriefingMessages) -> Span:
     """Another item, with where it stands: its section on the source of the item beside it, else its source."""
-    where = place.section if place.source == beside else place.source
-    if place.date is not None:
-        where = f"{where} {place.date.isoformat()}"
-    return Span(text=words.aside.format(place.title, where), url=place.url)
+    where = reference.section if reference.source == beside else reference.source
+    if reference.date is not None:
+        where = f"{where} {reference.date.isoformat()}"
+    return Span(text=words.aside.format(reference.title, where), url=reference.url)
 
 
-def _under(item: BriefingItem | MoreItem, words: Wording) -> list[Links]:
+def _build_related_links(item: BriefingItem | MoreItem, words: BriefingMessages) -> list[LinkRow]:
     """What stands under an item: its interpretations, each with its other places, and its own other places."""
     readings: list[Span] = []
     for reading in item.interpretations:
-        readings.append(_place(reading, item.source, words))
+        readings.append(_build_reference_span(reading, item.source, words))
         readings.extend(Span(text=f"{words.places} {place.source}", url=place.url) for place in reading.places)
-    places = [_place(place, item.source, words) for place in item.places]
-    return [*_links(words.interpretations, readings), *_links(words.places, places)]
+    places = [_build_reference_span(place, item.source, words) for place in item.places]
+    return [*_build_link_row(words.interpretations, readings), *_build_link_row(words.places, places)]
 
 
-def _links(label: str, links: list[Span]) -> list[Links]:
-    return [Links(label=label, links=links)] if links else []
+def _build_link_row(label: str, links: list[Span]) -> list[LinkRow]:
+    return [LinkRow(label=label, links=links)] if links else []
 
 
-def _more(item: MoreItem, words: Wording) -> list[Span]:
+def _build_more_point(item: MoreItem, words: BriefingMessages) -> list[Span]:
     date = item.date.isoformat() if item.date else words.undated
-    under = [Span(text=f"{row.label} {link.text}", url=link.url) for row in _under(item, words) for link in row.links]
-    remark = _remark(item.note, words)
+    under = [
+        Span(text=f"{row.label} {link.text}", url=link.url)
+        for row in _build_related_links(item, words)
+        for link in row.links
+    ]
+    remark = _build_remark(item.note, words)
     notes = [Span(text=" ".join([remark.mark, *remark.paragraphs]))] if remark else []
     return [Span(text=item.title, url=item.url), Span(text=date), Span(text=item.source), *under, *notes]
 
 
-def _changes(briefing: Briefing, words: Wording) -> list[Block]:
+def _build_changes(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     if not briefing.changes:
         return []
-    return [Heading(text=words.changes), Listing(points=[_change(change, words) for change in briefing.changes])]
+    return [
+        Heading(text=words.changes),
+        Listing(points=[_build_change_point(change, words) for change in briefing.changes]),
+    ]
 
 
-def _change(change: ChangedItem, words: Wording) -> list[Span]:
+def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Span]:
     spans = [Span(text=change.title, url=change.url), Span(text=words.change_kinds[change.kind])]
-    said = [Span(text=one) for one in differences_of(change, words)]
-    return [*spans, *said, Span(text=change.source), Span(text=_seen_on(change, words))]
+    said = [Span(text=one) for one in list_differences(change, words)]
+    return [*spans, *said, Span(text=change.source), Span(text=_format_seen_on(change, words))]
 
 
-def differences_of(change: ChangedItem, words: Wording) -> list[str]:
+def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
     """What differs: the clauses by what became of them, then the other parts."""
     said = [f"{words.ops[op]} {words.comma.join(articles)}" for op, articles in change.articles.items()]
     return [*said, *(words.parts[part] for part in change.parts)]
 
 
-def _seen_on(change: ChangedItem, words: Wording) -> str:
+def _format_seen_on(change: ChangedItem, words: BriefingMessages) -> str:
     return words.seen_on.format(change.seen_at.date().isoformat())

@@ -6,17 +6,20 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.domain.causes import Cause
-from monitor.domain.prompts import OURS, Prompts
-from monitor.domain.tables import Item
-from monitor.domain.words import Phase, RankWish
+from monitor.causes import Cause
+from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
 from monitor.llm.answers import parse_array
-from monitor.ports import ChatModel
-from monitor.ranking import honoured, newest_first, ranking_messages, repair_order, rule_order, tier_of
+from monitor.llm.chat import ChatModel
+from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
+from monitor.ranking.feedback import apply_feedback
+from monitor.ranking.prompt import build_ranking_messages, repair_order
+from monitor.ranking.rule import classify_tier, rank_by_rule, sort_newest_first
+from monitor.vocabulary import Phase, RankDirection
 
 RankedBy = Literal["run", "model", "rule"]
-MOST_LINES = 200
+
+MAX_RANKED_ITEMS = 200
 """So many items a model is asked to compare at once; what the rules place behind them stays in their order."""
 
 
@@ -30,51 +33,53 @@ class Ranking(BaseModel):
     order: list[int]
     by: RankedBy
     fault: str = ""
-    moved: dict[int, RankWish] = Field(default_factory=dict)
+    moved: dict[int, RankDirection] = Field(default_factory=dict)
     tiers: dict[int, int] = Field(default_factory=dict)
 
 
-async def ranked(
+async def rank_briefing_items(
     items: Sequence[Item],
     *,
     model: ChatModel | None,
     language: str,
     lifts: Sequence[int] = (),
-    prompts: Prompts = OURS,
+    prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> Ranking:
     """The order of items: the run's own where one run brought them all, else one completion over the merged list.
 
     Ranks of different runs cannot be compared. Without a model, or where it fails, the rules decide. Last come people's
     wishes: `lifts` says by place how far each item is to move (`ranking/wishes.py`).
     """
-    ranking = await _ranked(items, model=model, language=language, prompts=prompts)
+    ranking = await _rank_without_feedback(items, model=model, language=language, prompts=prompts)
     if not any(lifts):
         return ranking
-    tiers = [item.tier or tier_of(item) for item in items]
-    after = honoured(ranking.order, tiers=tiers, lifts=lifts)
+    tiers = [item.tier or classify_tier(item) for item in items]
+    after = apply_feedback(ranking.order, tiers=tiers, lifts=lifts)
     changed = {n: tier - tiers[n] for n, tier in after.tiers.items() if tier != tiers[n]}
-    moved = {n: RankWish.HIGHER if change < 0 else RankWish.LOWER for n, change in changed.items()}
+    moved = {n: RankDirection.HIGHER if change < 0 else RankDirection.LOWER for n, change in changed.items()}
     return ranking.model_copy(update={"order": after.order, "moved": after.moved | moved, "tiers": after.tiers})
 
 
-async def _ranked(items: Sequence[Item], *, model: ChatModel | None, language: str, prompts: Prompts) -> Ranking:
+async def _rank_without_feedback(
+    items: Sequence[Item], *, model: ChatModel | None, language: str, prompts: PromptSet
+) -> Ranking:
     if len({item.run_id for item in items}) == 1 and any(item.rank is not None for item in items):
-        return Ranking(order=_by_rank(items), by="run")
-    by_rule = await asyncio.to_thread(rule_order, items)
+        return Ranking(order=_sort_by_run_rank(items), by="run")
+    by_rule = await asyncio.to_thread(rank_by_rule, items)
     if model is None or len(items) < 2:
         return Ranking(order=by_rule, by="rule")
-    asked = by_rule[:MOST_LINES]
-    messages = ranking_messages([items[index] for index in asked], language, prompts=prompts)
+    asked = by_rule[:MAX_RANKED_ITEMS]
+    messages = build_ranking_messages([items[index] for index in asked], language, prompts=prompts)
     try:
         completion = await model.complete(messages, phase=Phase.RANK, place="briefing")
     except ModelFailed as error:
         return Ranking(order=by_rule, by="rule", fault=f"{error.outcome}: {error}")
     answer = repair_order(parse_array(completion.text), len(asked))
     if answer is None:
-        return Ranking(order=by_rule, by="rule", fault=Cause.NO_NUMBERS.told())
-    return Ranking(order=[*(asked[place] for place in answer), *by_rule[MOST_LINES:]], by="model")
+        return Ranking(order=by_rule, by="rule", fault=Cause.NO_NUMBERS.render())
+    return Ranking(order=[*(asked[place] for place in answer), *by_rule[MAX_RANKED_ITEMS:]], by="model")
 
 
-def _by_rank(items: Sequence[Item]) -> list[int]:
-    age = {index: place for place, index in enumerate(newest_first(items))}
+def _sort_by_run_rank(items: Sequence[Item]) -> list[int]:
+    age = {index: place for place, index in enumerate(sort_newest_first(items))}
     return sorted(range(len(items)), key=lambda n: (items[n].rank is None, items[n].rank or 0, age[n]))

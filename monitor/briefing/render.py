@@ -2,21 +2,154 @@
 
 import datetime as dt
 import json
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from monitor.briefing.compose import Briefing
-from monitor.briefing.feed import KeptBriefing, briefing_feed, briefings_feed, item_feed
-from monitor.briefing.layout import as_document
-from monitor.briefing.rows import briefing_workbook, field_sheet, item_workbook
-from monitor.briefing.wire import ItemWire
+from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
+from monitor.briefing.item import ItemSchema
+from monitor.briefing.layout import build_document, build_gap_spans
+from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
+from monitor.briefing.words import BriefingMessages, get_briefing_messages
 from monitor.errors import UsageError
-from monitor.formats.delimited import delimited
-from monitor.formats.feeds import atom
-from monitor.formats.render import check_format, render
-from monitor.formats.xlsx import xlsx
+from monitor.exports.atom import Feed, FeedEntry, render_atom
+from monitor.exports.csv import render_csv
+from monitor.exports.document import Span
+from monitor.exports.registry import check_format, render_document
+from monitor.exports.xlsx import render_xlsx
+
+_FEED_AUTHOR = "Monitor"
+
+
+def build_item_feed(items: Sequence[ItemSchema], title: str, language: str, now: dt.datetime) -> Feed:
+    """The items as a feed, in their order. `now` is said where there is none; days are the clock's that it carries."""
+    words, zone = get_briefing_messages(language), now.tzinfo or dt.UTC
+    return Feed(
+        name="items",
+        title=title,
+        language=words.locale,
+        author=_FEED_AUTHOR,
+        updated=max((item.first_seen for item in items), default=now),
+        entries=[_build_item_entry(item, words, zone, related=()) for item in items],
+    )
+
+
+def build_briefing_feed(briefing: Briefing) -> Feed:
+    """All documents of the briefing, in its order, and last an entry that says what could not be seen."""
+    words, zone = get_briefing_messages(briefing.language), briefing.generated_at.tzinfo or dt.UTC
+    entries = [
+        _append_note(_build_item_entry(item, words, zone, _list_related_links(item)), item.note, words)
+        for item in briefing.items
+    ]
+    entries.extend(
+        _append_note(_build_more_entry(item, zone, briefing.generated_at), item.note, words) for item in briefing.more
+    )
+    if gaps := [gap for gap in briefing.gaps if gap.kind != "silent"]:
+        told = "; ".join(" · ".join(span.text for span in build_gap_spans(gap, words) if span.text) for gap in gaps)
+        name = f"gaps {briefing.title} {briefing.period.since} {briefing.period.until}"
+        entries.append(FeedEntry(name=name, title=words.gaps, updated=briefing.generated_at, summary=told))
+    return Feed(
+        name=f"briefing {briefing.public_url or ''} {briefing.title}",
+        title=briefing.title,
+        language=words.locale,
+        author=_FEED_AUTHOR,
+        updated=briefing.generated_at,
+        url=briefing.public_url,
+        entries=entries,
+        subtitle=" ".join([*_format_note(briefing.note, words), *(sentence.text for sentence in briefing.overview)]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BriefingFeedItem:
+    """A briefing that somebody saved: its number, when it last changed, and by whom."""
+
+    number: int
+    at: dt.datetime
+    by: str
+    briefing: Briefing
+
+
+def build_saved_briefings_feed(
+    briefings: Sequence[BriefingFeedItem], language: str, now: dt.datetime, public_url: str | None
+) -> Feed:
+    """Saved briefings as a feed, an entry each: what was written of it by hand, the overview, and its titles."""
+    words = get_briefing_messages(language)
+    home = (public_url or "").rstrip("/")
+    entries = []
+    for one in briefings:
+        since, until = one.briefing.period.since, one.briefing.period.until
+        told = [*_format_note(one.briefing.note, words), *(sentence.text for sentence in one.briefing.overview)]
+        titles = [f"{number}. {item.title}" for number, item in enumerate(one.briefing.items, start=1)]
+        entries.append(
+            FeedEntry(
+                name=f"saved briefing {home} {one.number}",
+                updated=one.at,
+                author=one.by,
+                title=f"{one.briefing.title} {since if since == until else words.period.format(since, until)}",
+                url=f"{home}/briefings/{one.number}" if home else None,
+                summary=" ".join([*told, *titles]),
+            )
+        )
+    return Feed(
+        name=f"saved briefings {home}",
+        title=words.overline,
+        language=words.locale,
+        author=_FEED_AUTHOR,
+        updated=max((one.at for one in briefings), default=now),
+        url=f"{home}/briefings" if home else None,
+        entries=entries,
+    )
+
+
+def _append_note(entry: FeedEntry, note: AnalystNote | None, words: BriefingMessages) -> FeedEntry:
+    return replace(entry, summary=" ".join([*filter(None, [entry.summary]), *_format_note(note, words)]))
+
+
+def _format_note(note: AnalystNote | None, words: BriefingMessages) -> list[str]:
+    return [f"{words.analyst_note.format(note.by)} {note.text}"] if note else []
+
+
+def _build_item_entry(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo, related: Sequence[Span]) -> FeedEntry:
+    return FeedEntry(
+        name=item.url,
+        title=item.title,
+        url=item.url,
+        updated=item.first_seen,
+        published=_get_day_start(item.date, zone),
+        author=item.issuer or item.source,
+        summary=item.summary,
+        categories=[words.types[item.type]],
+        enclosures=[Span(text=attachment.title, url=attachment.url) for attachment in item.attachments],
+        related=related,
+    )
+
+
+def _build_more_entry(item: MoreItem, zone: dt.tzinfo, now: dt.datetime) -> FeedEntry:
+    published = _get_day_start(item.date, zone)
+    return FeedEntry(
+        name=item.url,
+        title=item.title,
+        url=item.url,
+        updated=published or now,
+        published=published,
+        author=item.source,
+        related=_list_related_links(item),
+    )
+
+
+def _list_related_links(item: BriefingItem | MoreItem) -> list[Span]:
+    again = [place for reading in item.interpretations for place in reading.places]
+    return [Span(text=place.title, url=place.url) for place in (*item.interpretations, *item.places, *again)]
+
+
+def _get_day_start(day: dt.date | None, zone: dt.tzinfo) -> dt.datetime | None:
+    return dt.datetime.combine(day, dt.time.min, tzinfo=zone) if day else None
+
 
 ITEM_FORMATS = ("csv", "xlsx", "json", "jsonl", "atom")
+
 _TITLES = {"zh": "条目", "en": "Items"}
 
 
@@ -27,40 +160,53 @@ def render_briefing(briefing: Briefing, format_name: str, template: bytes | None
     """
     match check_format(format_name):
         case "json":
-            return _json(briefing.model_dump(mode="json"), indent=2)
+            return _render_json(briefing.model_dump(mode="json"), indent=2)
         case "xlsx":
-            return xlsx(briefing_workbook(briefing))
+            return render_xlsx(build_briefing_workbook(briefing))
         case "csv":
-            return delimited(briefing_workbook(briefing).sheets[0])
+            return render_csv(build_briefing_workbook(briefing).sheets[0])
         case "atom":
-            return atom(briefing_feed(briefing))
+            return render_atom(build_briefing_feed(briefing))
         case "pdf":
             raise UsageError("A PDF is printed by a browser, which this part of the program does not have.")
         case _:
-            return render(as_document(briefing), format_name, template)
+            return render_document(build_document(briefing), format_name, template)
 
 
-def render_items(items: Sequence[ItemWire], format_name: str, *, language: str, now: dt.datetime) -> bytes:
+def render_items(items: Sequence[ItemSchema], format_name: str, *, language: str, now: dt.datetime) -> bytes:
     """The items in one of `ITEM_FORMATS`; `now` carries the time zone in which instants are shown to people."""
     title = _TITLES["zh" if language.startswith("zh") else "en"]
     match check_format(format_name, ITEM_FORMATS):
         case "csv":
-            return delimited(field_sheet(items))
+            return render_csv(build_field_sheet(items))
         case "xlsx":
-            return xlsx(item_workbook(items, title, language, now.tzinfo or dt.UTC))
+            return render_xlsx(build_item_workbook(items, title, language, now.tzinfo or dt.UTC))
         case "jsonl":
-            return b"".join(_json(item.model_dump(mode="json")) for item in items)
+            return b"".join(_render_json(item.model_dump(mode="json")) for item in items)
         case "json":
-            return _json({"items": [item.model_dump(mode="json") for item in items]}, indent=2)
+            return _render_json({"items": [item.model_dump(mode="json") for item in items]}, indent=2)
         case _:
-            return atom(item_feed(items, title, language, now))
+            return render_atom(build_item_feed(items, title, language, now))
 
 
-def render_kept(kept: Sequence[KeptBriefing], *, language: str, now: dt.datetime, public_url: str | None) -> bytes:
+def render_saved_briefings(
+    briefings: Sequence[BriefingFeedItem], *, language: str, now: dt.datetime, public_url: str | None
+) -> bytes:
     """Saved briefings as an Atom feed."""
-    return atom(briefings_feed(kept, language, now, public_url))
+    return render_atom(build_saved_briefings_feed(briefings, language, now, public_url))
 
 
-def _json(document: Any, indent: int | None = None) -> bytes:
+def _render_json(document: Any, indent: int | None = None) -> bytes:
     # Half a surrogate pair, which a broken page may bring, has no place in UTF-8: it becomes a question mark.
     return (json.dumps(document, ensure_ascii=False, indent=indent) + "\n").encode(errors="replace")
+
+
+def build_briefing_schema() -> str:
+    """What the JSON of every briefing of this version looks like, as docs/schemas/briefing.json keeps it."""
+    schema = Briefing.model_json_schema(mode="serialization")
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(build_briefing_schema())

@@ -1,1 +1,1 @@
-"""The console: one module per command group; parses, calls, prints."""
+"""monitor.cli."""

@@ -7,18 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from monitor.cli.handover import check_outlet, hand_over
-from monitor.cli.options import Fields, given, with_options
-from monitor.cli.terminal import Terminal, day, terminal_of
-from monitor.domain.words import ItemType
+from monitor.cli.terminal import (
+    OptionValue,
+    Terminal,
+    add_options,
+    check_output,
+    collect_given,
+    get_terminal,
+    parse_day,
+    write_output,
+)
 from monitor.errors import UsageError
+from monitor.vocabulary import ItemType
 
 if TYPE_CHECKING:
     from monitor.briefing.compose import Briefing
 
+
 _OPTIONS: dict[str, Any] = {
     "day": Annotated[
-        dt.date | None, typer.Option("--date", parser=day, metavar="D", help="The last day; default today.")
+        dt.date | None, typer.Option("--date", parser=parse_day, metavar="D", help="The last day; default today.")
     ],
     "days": Annotated[
         int | None,
@@ -45,7 +53,7 @@ _OPTIONS: dict[str, Any] = {
 """By the fields of a briefing's query."""
 
 
-@with_options(_OPTIONS)
+@add_options(_OPTIONS)
 def brief(
     context: typer.Context,
     form: Annotated[str, typer.Option("--format", metavar="FMT", help="md html docx pdf xlsx json csv atom.")] = "md",
@@ -53,39 +61,39 @@ def brief(
     template: Annotated[
         Path | None, typer.Option("--template", metavar="FILE", help="The firm's Word file that a docx is made from.")
     ] = None,
-    kept: Annotated[
+    from_file: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Write the briefing of this JSON file in the format.")
     ] = None,
-    **wanted: Fields,
+    **wanted: OptionValue,
 ) -> None:
     """Write a ranked briefing of what was first seen in a period, and of what could not be seen."""
-    from monitor.formats.render import check_format
+    from monitor.exports.registry import check_format
 
-    terminal = terminal_of(context)
+    terminal = get_terminal(context)
     check_format(form)
-    check_outlet(form, out)
-    chosen = given(wanted)
-    if kept is not None and chosen:
+    check_output(form, out)
+    chosen = collect_given(wanted)
+    if from_file is not None and chosen:
         raise UsageError("--from writes a briefing as it is: give it with --format, --out and --template alone.")
-    briefing = _read(kept) if kept is not None else None
-    content, count = asyncio.run(_written(terminal, briefing, chosen, form=form, template=template))
-    hand_over(terminal, content, form, out, count)
+    briefing = _read_briefing(from_file) if from_file is not None else None
+    content, count = asyncio.run(_compose(terminal, briefing, chosen, form=form, template=template))
+    write_output(terminal, content, form, out, count)
 
 
-async def _written(
+async def _compose(
     terminal: Terminal, briefing: "Briefing | None", wanted: dict[str, Any], *, form: str, template: Path | None
 ) -> tuple[bytes, int]:
     """The briefing in its format, composed now unless it is there already, and how many items it shows."""
-    from monitor.app.briefings import BriefingQuery
     from monitor.bootstrap import open_app
+    from monitor.services.briefings import BriefingQuery
 
-    async with open_app(terminal.settings()) as parts:
+    async with open_app(terminal.load_settings()) as parts:
         if briefing is None:
-            briefing = await parts.briefings.write(BriefingQuery(**wanted))
-        return await parts.writing.briefing(briefing, form, template=template), len(briefing.items)
+            briefing = await parts.briefings.compose(BriefingQuery(**wanted))
+        return await parts.exports.export_briefing(briefing, form, template=template), len(briefing.items)
 
 
-def _read(file: Path) -> "Briefing":
+def _read_briefing(file: Path) -> "Briefing":
     from pydantic import ValidationError
 
     from monitor.briefing.compose import Briefing

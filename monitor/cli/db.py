@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, terminal_of
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 
 if TYPE_CHECKING:
-    from monitor.store.retention import Pruned
+    from monitor.db.queries.retention import PruneResult
 
 app = typer.Typer(help="The database.", rich_markup_mode=None)
 
@@ -26,8 +26,8 @@ def upgrade(context: typer.Context) -> None:
     """Create the database or bring it to the schema of this version."""
     from monitor.bootstrap import upgrade_database
 
-    terminal = terminal_of(context)
-    terminal.say(upgrade_database(terminal.settings()))
+    terminal = get_terminal(context)
+    terminal.write_line(upgrade_database(terminal.load_settings()))
 
 
 @app.command()
@@ -39,12 +39,12 @@ def backup(
     """Write all that the database holds into one file, while the service works."""
     from monitor.bootstrap import back_up_database
 
-    terminal = terminal_of(context)
-    size = back_up_database(terminal.settings(), file)
+    terminal = get_terminal(context)
+    size = back_up_database(terminal.load_settings(), file)
     if as_json:
-        terminal.document({"file": str(file), "bytes": size})
+        terminal.write_json({"file": str(file), "bytes": size})
     else:
-        terminal.say(f"{file}: {size / 1e6:.1f} MB, checked.")
+        terminal.write_line(f"{file}: {size / 1e6:.1f} MB, checked.")
 
 
 @app.command()
@@ -57,9 +57,9 @@ def restore(
     """Put a backup into the database, which must be empty and at rest."""
     from monitor.bootstrap import restore_database
 
-    terminal = terminal_of(context)
-    rows = asyncio.run(restore_database(terminal.settings(), file, is_replacing=replace))
-    _tell_rows(terminal, rows, "restored", as_json=as_json)
+    terminal = get_terminal(context)
+    rows = asyncio.run(restore_database(terminal.load_settings(), file, is_replacing=replace))
+    _print_rows(terminal, rows, "restored", as_json=as_json)
 
 
 @app.command()
@@ -71,13 +71,13 @@ def prune(
     as_json: JsonOption = False,
 ) -> None:
     """Forget old texts, runs with their evidence, and model calls; items, and all urls ever seen, stay."""
-    terminal = terminal_of(context)
-    pruned = asyncio.run(_pruned(terminal, days))
+    terminal = get_terminal(context)
+    pruned = asyncio.run(_prune(terminal, days))
     if as_json:
-        terminal.document(pruned.model_dump())
+        terminal.write_json(pruned.model_dump())
     else:
         told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in pruned.model_dump().items())
-        terminal.say(f"Forgotten: {told}.")
+        terminal.write_line(f"Forgotten: {told}.")
 
 
 @app.command()
@@ -90,24 +90,24 @@ def copy(
     """Copy everything into another database, which must be empty and at rest."""
     from monitor.bootstrap import copy_database
 
-    terminal = terminal_of(context)
-    rows = asyncio.run(copy_database(terminal.settings(), url, is_replacing=replace))
-    _tell_rows(terminal, rows, "copied", as_json=as_json)
+    terminal = get_terminal(context)
+    rows = asyncio.run(copy_database(terminal.load_settings(), url, is_replacing=replace))
+    _print_rows(terminal, rows, "copied", as_json=as_json)
 
 
-def _tell_rows(terminal: Terminal, rows: dict[str, int], done: str, *, as_json: bool) -> None:
+def _print_rows(terminal: Terminal, rows: dict[str, int], done: str, *, as_json: bool) -> None:
     if as_json:
-        terminal.document({"tables": rows})
+        terminal.write_json({"tables": rows})
         return
-    terminal.table(("table", "rows"), sorted(rows.items()))
-    terminal.say(f"{sum(rows.values())} rows {done}, every table counted again.")
+    terminal.write_table(("table", "rows"), sorted(rows.items()))
+    terminal.write_line(f"{sum(rows.values())} rows {done}, every table counted again.")
 
 
-async def _pruned(terminal: Terminal, days: int | None) -> "Pruned":
-    from monitor.app.audit import BY_COMMAND
+async def _prune(terminal: Terminal, days: int | None) -> "PruneResult":
     from monitor.bootstrap import open_app
+    from monitor.services.audit import COMMAND_LINE_ACTOR
 
-    async with open_app(terminal.settings()) as parts:
-        pruned = await parts.upkeep.prune(days)
-        await parts.audit.record(BY_COMMAND, "storage.prune", "storage", days=days, **pruned.model_dump())
+    async with open_app(terminal.load_settings()) as parts:
+        pruned = await parts.retention.prune(days)
+        await parts.audit.record(COMMAND_LINE_ACTOR, "storage.prune", "storage", days=days, **pruned.model_dump())
         return pruned

@@ -2,15 +2,16 @@
 
 import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, day, terminal_of
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal, parse_day
 
 if TYPE_CHECKING:
-    from monitor.app.deliveries import DeliveryDesk, DeliveryWire
+    from collections.abc import Awaitable, Callable
+
+    from monitor.services.deliveries import DeliverySchema, DeliveryService
 
 T = TypeVar("T")
 
@@ -27,24 +28,24 @@ def list_deliveries(
     as_json: JsonOption = False,
 ) -> None:
     """List the deliveries of briefings, newest first."""
-    terminal = terminal_of(context)
-    rows = asyncio.run(_asked(terminal, lambda desk: desk.list(target=target, limit=limit)))
+    terminal = get_terminal(context)
+    rows = asyncio.run(_query_deliveries(terminal, lambda desk: desk.list(target=target, limit=limit)))
     if as_json:
-        terminal.document({"deliveries": [one.model_dump(mode="json") for one in rows]})
+        terminal.write_json({"deliveries": [one.model_dump(mode="json") for one in rows]})
     elif rows:
         cells = [
             (row.id, row.target, row.kind, row.status, row.planned_at, row.attempts, row.sent_at, row.last_error)
             for row in rows
         ]
-        terminal.table(("id", "target", "kind", "status", "planned", "tries", "sent", "error"), cells)
+        terminal.write_table(("id", "target", "kind", "status", "planned", "tries", "sent", "error"), cells)
     else:
-        terminal.note("No deliveries.")
+        terminal.write_status("No deliveries.")
 
 
 @app.command("test")
-def try_out(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
+def send_test(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
     """Send a letter that says that it is a test, to see whether the target works."""
-    _tell(terminal_of(context), lambda desk: desk.test(target), "target.test", as_json=as_json)
+    _run_action(get_terminal(context), lambda desk: desk.send_test(target), "target.test", as_json=as_json)
 
 
 @app.command()
@@ -52,12 +53,12 @@ def now(
     context: typer.Context,
     target: Target,
     date: Annotated[
-        dt.date | None, typer.Option("--date", parser=day, metavar="D", help="The last day; default today.")
+        dt.date | None, typer.Option("--date", parser=parse_day, metavar="D", help="The last day; default today.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Send a target its briefing now, beside what is planned."""
-    _tell(terminal_of(context), lambda desk: desk.now(target, date), "target.send", as_json=as_json)
+    _run_action(get_terminal(context), lambda desk: desk.send_now(target, date), "target.send", as_json=as_json)
 
 
 @app.command()
@@ -67,42 +68,42 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a failed delivery again: the same briefing under the same key."""
-    _tell(terminal_of(context), lambda desk: desk.retry(delivery_id), "delivery.retry", as_json=as_json)
+    _run_action(get_terminal(context), lambda desk: desk.retry(delivery_id), "delivery.retry", as_json=as_json)
 
 
-def _tell(
-    terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[DeliveryWire]]", action: str, *, as_json: bool
+def _run_action(
+    terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[DeliverySchema]]", action: str, *, as_json: bool
 ) -> None:
     """What became of a delivery that was waited for; one that did not arrive is a failure of the command."""
-    from monitor.domain.deliveries import DeliveryStatus
+    from monitor.db.tables.delivery import DeliveryStatus
     from monitor.errors import WorkFailed
 
-    found = asyncio.run(_sent(terminal, ask, action))
+    found = asyncio.run(_run_and_audit(terminal, ask, action))
     is_sent = found.status is DeliveryStatus.SENT
     if as_json:
-        terminal.document(found.model_dump(mode="json"))
+        terminal.write_json(found.model_dump(mode="json"))
     elif is_sent:
-        terminal.say(f"{found.id} was sent to {found.target}.")
+        terminal.write_line(f"{found.id} was sent to {found.target}.")
     if not is_sent:
         again = f"; it is tried again at {found.next_try_at:%Y-%m-%d %H:%MZ}" if found.next_try_at else ""
         raise WorkFailed(f"{found.id} was not sent to {found.target}: {(found.last_error or '').rstrip('.')}{again}.")
 
 
-async def _sent(
-    terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[DeliveryWire]]", action: str
-) -> "DeliveryWire":
-    from monitor.app.audit import BY_COMMAND
+async def _run_and_audit(
+    terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[DeliverySchema]]", action: str
+) -> "DeliverySchema":
     from monitor.bootstrap import open_app
+    from monitor.services.audit import COMMAND_LINE_ACTOR
 
-    async with open_app(terminal.settings()) as parts:
+    async with open_app(terminal.load_settings()) as parts:
         found = await ask(parts.deliveries)
         subject = found.id if action == "delivery.retry" else found.target
-        await parts.audit.record(BY_COMMAND, action, subject, status=found.status)
+        await parts.audit.record(COMMAND_LINE_ACTOR, action, subject, status=found.status)
         return found
 
 
-async def _asked(terminal: Terminal, ask: "Callable[[DeliveryDesk], Awaitable[T]]") -> T:
+async def _query_deliveries(terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[T]]") -> T:
     from monitor.bootstrap import open_app
 
-    async with open_app(terminal.settings()) as parts:
+    async with open_app(terminal.load_settings()) as parts:
         return await ask(parts.deliveries)

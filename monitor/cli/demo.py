@@ -12,18 +12,23 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from monitor.cli.progress import watching
-from monitor.cli.terminal import Terminal, terminal_of, write_file
-from monitor.domain.words import RunStatus
+from monitor.cli.progress import show_progress
+from monitor.cli.terminal import Terminal, get_terminal, write_file
+from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
-    from monitor.app.report import RunReport
     from monitor.briefing.compose import Briefing
+    from monitor.services.run_report import RunReport
+
+if TYPE_CHECKING:
     from monitor.demo.site import SampleSite
 
+
 _SITES = ("ministry", "bureau")
-_TOP = 30
-_NEXT = """\
+
+_MAX_ITEMS = 30
+
+_NEXT_STEPS = """\
 Now with real sources{activate}:
   monitor init                          writes config.yaml and the database
   monitor doctor                        says what is missing on this machine
@@ -42,51 +47,51 @@ def demo(
     """Sweep a sample ministry and a bureau that are served on this machine, and print their ranked briefing."""
     from monitor.briefing.render import render_briefing
 
-    terminal = terminal_of(context)
+    terminal = get_terminal(context)
     with tempfile.TemporaryDirectory(prefix="monitor-demo-") as folder:
-        reports, briefing = asyncio.run(_swept(terminal, Path(folder)))
-    terminal.say(_readable(render_briefing(briefing, "md").decode()))
+        reports, briefing = asyncio.run(_run_demo(terminal, Path(folder)))
+    terminal.write_line(_strip_markdown(render_briefing(briefing, "md").decode()))
     path = out / "briefing.html"
     write_file(path, render_briefing(briefing, "html"))
-    terminal.say(f"The same as a page: {path}")
+    terminal.write_line(f"The same as a page: {path}")
     failed = [report for report in reports if report.status is RunStatus.FAILED]
     for report in failed:
-        terminal.note(f"monitor: {report.source}: {report.error or 'the run failed'}")
+        terminal.write_status(f"monitor: {report.source}: {report.error or 'the run failed'}")
     if failed:
         raise typer.Exit(1)
-    terminal.say("\n" + _NEXT.format(activate=_activate()))
+    terminal.write_line("\n" + _NEXT_STEPS.format(activate=_format_activation_hint()))
 
 
-async def _swept(terminal: Terminal, folder: Path) -> "tuple[list[RunReport], Briefing]":
-    from monitor.app.briefings import BriefingQuery
-    from monitor.bootstrap import SystemClock, open_app
-    from monitor.cli.account import tell
-    from monitor.demo.sample_settings import TIMEZONE, sample_settings
-    from monitor.demo.site import SampleSite
-    from monitor.settings import Settings
+async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport], Briefing]":
+    from monitor.bootstrap import open_app
+    from monitor.cli.progress import print_run
+    from monitor.clock import SystemClock
+    from monitor.config.model import Settings
+    from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
+    from monitor.services.briefings import BriefingQuery
 
     today = SystemClock().now().astimezone(ZoneInfo(TIMEZONE)).date()
     sites = [SampleSite(name, today=today) for name in _SITES]
     reports = []
     async with AsyncExitStack() as stack:
         urls = [await stack.enter_async_context(site.serve()) for site in sites]
-        parts = await stack.enter_async_context(open_app(sample_settings(Settings(), *urls, folder=folder)))
+        parts = await stack.enter_async_context(open_app(build_sample_settings(Settings(), *urls, folder=folder)))
         for site, url in zip(sites, urls, strict=True):
-            source = await parts.sources.add(_source_of(site, url))
-            terminal.note(f"{site.title} is served at {url}/ for as long as this takes.")
-            with watching(terminal, is_quiet=False) as on_progress:
+            source = await parts.sources.add(_build_source(site, url))
+            terminal.write_status(f"{site.title} is served at {url}/ for as long as this takes.")
+            with show_progress(terminal, is_quiet=False) as on_progress:
                 report = await parts.sweeps.sweep(source, on_progress=on_progress)
-            tell(terminal, report, top=0)
+            print_run(terminal, report, top=0)
             reports.append(report)
-        return reports, await parts.briefings.write(BriefingQuery(top=_TOP))
+        return reports, await parts.briefings.compose(BriefingQuery(top=_MAX_ITEMS))
 
 
-def _source_of(site: "SampleSite", base_url: str) -> dict[str, object]:
+def _build_source(site: "SampleSite", base_url: str) -> dict[str, object]:
     focus = [area["name"] for area in site.focus_areas]
     return {"name": site.title, "url": f"{base_url}/", "focus_areas": focus}
 
 
-def _activate() -> str:
+def _format_activation_hint() -> str:
     """How this shell comes to know the command, where it does not yet."""
     script = Path(sys.prefix) / "bin" / "activate"
     if shutil.which("monitor") or not script.exists():
@@ -95,7 +100,7 @@ def _activate() -> str:
     return f" (type `. {shown}` first, so that the shell finds the command)"
 
 
-def _readable(markdown: str) -> str:
+def _strip_markdown(markdown: str) -> str:
     """Markdown as a terminal's reader wants it: links with their urls beside them, no marks and no escapes.
 
     A number in brackets stays one: its entry, with the url, is on the same page.

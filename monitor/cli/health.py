@@ -5,13 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, terminal_of
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.app.deliveries import DeliveryWire
-    from monitor.app.health import Health, SourceHealth
+    from monitor.services.alarms import HealthReport
+    from monitor.services.deliveries import DeliverySchema
+    from monitor.services.usage import CostLedger
+
+if TYPE_CHECKING:
+    from monitor.services.alarms import SourceHealth
 
 
 def health(
@@ -21,34 +25,34 @@ def health(
     as_json: JsonOption = False,
 ) -> None:
     """Show alarms, deliveries in trouble, and how every source and section fares."""
-    terminal = terminal_of(context)
-    found, deliveries = asyncio.run(_looked(terminal, source or [], is_whole=past))
+    terminal = get_terminal(context)
+    found, deliveries = asyncio.run(_load_health(terminal, source or [], is_whole=past))
     if as_json:
         told = [delivery.model_dump(mode="json") for delivery in deliveries]
-        terminal.document({**found.model_dump(mode="json"), "deliveries": told})
+        terminal.write_json({**found.model_dump(mode="json"), "deliveries": told})
         return
     if found.alarms:
         rows = [
             (alarm.raised_at, alarm.cleared_at, alarm.kind, alarm.source, alarm.section, alarm.message)
             for alarm in found.alarms
         ]
-        terminal.table(("since", "over", "alarm", "source", "section", "what"), rows)
+        terminal.write_table(("since", "over", "alarm", "source", "section", "what"), rows)
     else:
-        terminal.say("No alarm.")
+        terminal.write_line("No alarm.")
     if deliveries:
-        terminal.say("\nDeliveries in trouble (`monitor deliver retry ID` tries a failed one again):")
+        terminal.write_line("\nDeliveries in trouble (`monitor deliver retry ID` tries a failed one again):")
         cells = [(one.id, one.status, one.attempts, one.next_try_at, one.last_error) for one in deliveries]
-        terminal.table(("id", "status", "tries", "next try", "error"), cells)
+        terminal.write_table(("id", "status", "tries", "next try", "error"), cells)
     for one in found.sources:
-        _tell(terminal, one)
+        _print_source(terminal, one)
 
 
-def _tell(terminal: Terminal, source: "SourceHealth") -> None:
+def _print_source(terminal: Terminal, source: "SourceHealth") -> None:
     state = "" if source.enabled else " (disabled)"
     rest = f"; rests until {source.resting_until:%Y-%m-%d %H:%MZ}" if source.resting_until else ""
-    terminal.say(f"\n{source.source}{state}: {source.consecutive_failures} failures in a row{rest}")
+    terminal.write_line(f"\n{source.source}{state}: {source.consecutive_failures} failures in a row{rest}")
     if source.last_error:
-        terminal.say(f"  last error: {source.last_error}")
+        terminal.write_line(f"  last error: {source.last_error}")
     rows = [
         (
             section.name,
@@ -62,11 +66,64 @@ def _tell(terminal: Terminal, source: "SourceHealth") -> None:
     ]
     if rows:
         head = ("section", "last new", "usual days", "alarm after days", "read whole on", "url")
-        terminal.table(head, rows)
+        terminal.write_table(head, rows)
 
 
-async def _looked(terminal: Terminal, names: "Sequence[str]", *, is_whole: bool) -> "tuple[Health, list[DeliveryWire]]":
+async def _load_health(
+    terminal: Terminal, names: "Sequence[str]", *, is_whole: bool
+) -> "tuple[HealthReport, list[DeliverySchema]]":
     from monitor.bootstrap import open_app
 
-    async with open_app(terminal.settings()) as parts:
-        return await parts.health.look(names, is_whole=is_whole), await parts.deliveries.troubles()
+    async with open_app(terminal.load_settings()) as parts:
+        return await parts.alarms.get_report(names, include_cleared=is_whole), await parts.deliveries.list_problems()
+
+
+def costs(
+    context: typer.Context,
+    days: Annotated[int, typer.Option("--days", min=1, max=366, metavar="N", help="So many, today included.")] = 7,
+    as_json: JsonOption = False,
+) -> None:
+    """Show tokens, searches and money by day; prices stand in llm.prices and search.backends."""
+    terminal = get_terminal(context)
+    ledger = asyncio.run(_load_costs(terminal, days))
+    if as_json:
+        terminal.write_json(ledger.model_dump(mode="json"))
+        return
+    rows = [
+        (
+            cost.day,
+            cost.source,
+            cost.phase,
+            cost.calls,
+            cost.prompt_tokens,
+            cost.completion_tokens,
+            format_money(cost.cost),
+        )
+        for cost in ledger.costs
+    ]
+    if rows:
+        terminal.write_table(("day", "source", "phase", "calls", "prompt tokens", "completion tokens", "cost"), rows)
+    searches = [
+        (search.day, search.backend, search.requests, search.failed, format_money(search.cost))
+        for search in ledger.searches
+    ]
+    if searches:
+        terminal.write_table(("day", "search backend", "requests", "failed", "cost"), searches)
+    unpriced = sum(one.unpriced_calls for one in ledger.costs)
+    without = f", {unpriced} calls of models without a price" if unpriced else ""
+    terminal.write_line(
+        f"{ledger.since} to {ledger.until}: {ledger.calls} calls, {ledger.tokens} tokens, cost {format_money(ledger.cost)}"
+        f"{without}."
+    )
+
+
+def format_money(cost: float | None) -> str:
+    """An amount as it is shown; there is no price, there is no amount."""
+    return "-" if cost is None else f"{cost:.4f}"
+
+
+async def _load_costs(terminal: Terminal, days: int) -> "CostLedger":
+    from monitor.bootstrap import open_app
+
+    async with open_app(terminal.load_settings()) as parts:
+        return await parts.costs.get_ledger(days)

@@ -12,21 +12,16 @@ from typing import Annotated
 
 import typer
 
+from benchmarks import cli as bench
 from monitor import __version__
 from monitor.cli import (
-    bench,
     brief,
-    costs,
     db,
     deliver,
     demo,
-    doctor,
     health,
-    init,
     items,
-    mcp,
     page,
-    replay,
     research,
     runs,
     search,
@@ -35,18 +30,25 @@ from monitor.cli import (
     sweep,
     users,
 )
-from monitor.cli.terminal import Terminal, terminal_of
+from monitor.cli import health as costs
+from monitor.cli import runs as replay
+from monitor.cli import serve as mcp
+from monitor.cli import setup as doctor
+from monitor.cli import setup as init
+from monitor.cli.terminal import Terminal, get_terminal
 from monitor.errors import MonitorError
 
-INTERRUPTED = 130
-_CRASHED = 1
-_COLLECT_AFTER = 50_000  # new objects; at 700 of them, as Python has it, a start takes a tenth longer
+EXIT_INTERRUPTED = 130
+
+_EXIT_CRASHED = 1
+
+_GC_THRESHOLD = 50_000  # new objects; at 700 of them, as Python has it, a start takes a tenth longer
 
 
-def new_app() -> typer.Typer:
+def build_cli() -> typer.Typer:
     """All commands, as they are offered."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.callback(invoke_without_command=True)(_before)
+    app.callback(invoke_without_command=True)(_apply_global_options)
     for name, command in (
         ("init", init.init),
         ("doctor", doctor.doctor),
@@ -81,7 +83,7 @@ def new_app() -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that was typed and leave with its exit code: 0 done, 1 the work failed, 2 wrong usage."""
-    gc.set_threshold(_COLLECT_AFTER)
+    gc.set_threshold(_GC_THRESHOLD)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Whatever the locale says: what is printed here is Chinese more often than not.
@@ -97,63 +99,65 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:
-    command = typer.main.get_command(new_app())
+    command = typer.main.get_command(build_cli())
     try:
         code = command.main(args=list(arguments), prog_name="monitor", standalone_mode=False, obj=terminal)
     except MonitorError as error:
-        return _failed(str(error), error.exit_code, error, arguments, terminal)
+        return _report_error(str(error), error.exit_code, error, arguments, terminal)
     except typer.TyperException as error:
-        return _failed(_complaint(error), error.exit_code, error, arguments, terminal)
+        return _report_error(_format_usage_error(error), error.exit_code, error, arguments, terminal)
     except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
+        code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        return _CRASHED
+        return _EXIT_CRASHED
     except Exception as error:  # noqa: BLE001 -- the last stop: told in one line, and whole with --debug
-        text = f"Unexpected {type(error).__name__}: {_one_line(str(error))} (`monitor --debug …` shows where)"
-        return _failed(text, _CRASHED, error, arguments, terminal)
-    if code == INTERRUPTED:
-        return _failed("interrupted; what was kept so far stays kept.", code, KeyboardInterrupt(), arguments, terminal)
+        text = f"Unexpected {type(error).__name__}: {_join_lines(str(error))} (`monitor --debug …` shows where)"
+        return _report_error(text, _EXIT_CRASHED, error, arguments, terminal)
+    if code == EXIT_INTERRUPTED:
+        return _report_error(
+            "interrupted; what was kept so far stays kept.", code, KeyboardInterrupt(), arguments, terminal
+        )
     return code if isinstance(code, int) else 0
 
 
-def _failed(text: str, code: int, error: BaseException, arguments: Sequence[str], terminal: Terminal) -> int:
+def _report_error(text: str, code: int, error: BaseException, arguments: Sequence[str], terminal: Terminal) -> int:
     """Tell an error: one line on stderr and, where JSON was asked for and none printed yet, a document on stdout."""
-    text = _one_line(text)
+    text = _join_lines(text)
     if terminal.is_debug:
         traceback.print_exception(error)
-    terminal.note(f"monitor: {text}")
-    if "--json" in arguments and not terminal.has_document:
-        terminal.document({"error": {"type": type(error).__name__, "message": text, "exit_code": code}})
+    terminal.write_status(f"monitor: {text}")
+    if "--json" in arguments and not terminal.has_written_json:
+        terminal.write_json({"error": {"type": type(error).__name__, "message": text, "exit_code": code}})
     return code
 
 
-def _complaint(error: typer.TyperException) -> str:
+def _format_usage_error(error: typer.TyperException) -> str:
     """What is wrong with what was typed, and where its right form stands."""
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", None) or "monitor"
-    return f"{_one_line(error.format_message()).rstrip('.')}; see `{path} --help`."
+    return f"{_join_lines(error.format_message()).rstrip('.')}; see `{path} --help`."
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
-def _before(
+def _apply_global_options(
     context: typer.Context,
     config: Annotated[Path | None, typer.Option("--config", help="The configuration file.", metavar="FILE")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
 ) -> None:
     """Watches official sites and briefs the analysts who need to know."""
-    terminal = terminal_of(context)
+    terminal = get_terminal(context)
     terminal.config, terminal.is_debug = config, debug
     if debug:
-        from monitor.logs import begin_logs
+        from monitor.logs import configure_logging
 
-        begin_logs(level=logging.DEBUG, is_readable=True)
+        configure_logging(level=logging.DEBUG, is_readable=True)
     if version:
-        terminal.say(f"monitor {__version__}")
+        terminal.write_line(f"monitor {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        terminal.say(context.get_help())
+        terminal.write_line(context.get_help())
         raise typer.Exit

@@ -2,19 +2,21 @@
 
 import asyncio
 import datetime as dt
+import json
+import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, terminal_of
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.errors import UsageError
+from monitor.extract.parse import parse_page
+from monitor.page import Page, PageError, PageErrorCode
+from monitor.urls import clean_url
 
-if TYPE_CHECKING:
-    from monitor.domain.page import Page
-
-_TEXT_CHARS = 600
+_MAX_TEXT_CHARS = 600
 
 
 def page(
@@ -25,24 +27,26 @@ def page(
     as_json: JsonOption = False,
 ) -> None:
     """Show what the service sees in one page: title, date, candidates, next page, attachments, text."""
-    terminal = terminal_of(context)
+    terminal = get_terminal(context)
     if batch:
-        from monitor.cli.batch import answer_lines
-
         if file_or_url is not None or url is not None:
             raise UsageError("With --batch the pages are named on stdin: give neither FILE_OR_URL nor --url.")
-        answer_lines(terminal.settings().pages.max_bytes)
+        process_batch(terminal.load_settings().pages.max_bytes)
         return
     if file_or_url is None:
         raise UsageError("Name a saved page or a url: `monitor page https://www.example.gov/`.")
-    seen = _saved(terminal, file_or_url, url) if _is_file(file_or_url) else _loaded(terminal, file_or_url, url)
+    seen = (
+        _read_saved_page(terminal, file_or_url, url)
+        if _is_file(file_or_url)
+        else _load_from_url(terminal, file_or_url, url)
+    )
     if as_json:
-        terminal.document(seen.model_dump(mode="json"))
+        terminal.write_json(seen.model_dump(mode="json"))
     elif seen.error is None:
-        _show(terminal, seen)
+        _print_page(terminal, seen)
     if seen.error is not None:
         code = f"{seen.error.code}/{seen.error.detail_code}" if seen.error.detail_code else seen.error.code
-        terminal.note(f"monitor: {seen.url}: {code}: {seen.error.message}")
+        terminal.write_status(f"monitor: {seen.url}: {code}: {seen.error.message}")
         raise typer.Exit(1)
 
 
@@ -51,36 +55,35 @@ def _is_file(text: str) -> bool:
     return "://" not in text
 
 
-def _saved(terminal: Terminal, name: str, base: str | None) -> "Page":
-    from monitor.pages.saved import read_saved
+def _read_saved_page(terminal: Terminal, name: str, base: str | None) -> "Page":
 
     path = Path(name)
     if not path.is_file():
         raise UsageError(f"There is no file {name}; a url is written in full, as https://www.example.gov/.")
     if base is None:
-        terminal.note("Without --url BASE the page's relative links lead nowhere and are left out.")
+        terminal.write_status("Without --url BASE the page's relative links lead nowhere and are left out.")
     at = dt.datetime.now(dt.UTC)
-    return read_saved(path, url=base, fetched_at=at, max_bytes=terminal.settings().pages.max_bytes)
+    return load_saved_page(path, url=base, fetched_at=at, max_bytes=terminal.load_settings().pages.max_bytes)
 
 
-def _loaded(terminal: Terminal, url: str, base: str | None) -> "Page":
+def _load_from_url(terminal: Terminal, url: str, base: str | None) -> "Page":
     if base is not None:
         raise UsageError("--url BASE belongs to a saved page; a url that is loaded is its own base.")
-    return asyncio.run(_load(terminal, url))
+    return asyncio.run(_fetch_page(terminal, url))
 
 
-async def _load(terminal: Terminal, url: str) -> "Page":
-    from monitor.bootstrap import SystemClock
+async def _fetch_page(terminal: Terminal, url: str) -> "Page":
+    from monitor.clock import SystemClock
     from monitor.pages.loader import Loader
 
-    settings = terminal.settings()
+    settings = terminal.load_settings()
     async with Loader.from_settings(pages=settings.pages, network=settings.network, clock=SystemClock()) as loader:
         return await loader.load(url)
 
 
-def _show(terminal: Terminal, seen: "Page") -> None:
+def _print_page(terminal: Terminal, seen: "Page") -> None:
     dated = Counter(str(candidate.date_source) for candidate in seen.candidates)
-    terminal.say(seen.title or "(no title)")
+    terminal.write_line(seen.title or "(no title)")
     facts = [
         ("url", seen.final_url),
         ("published", f"{seen.published_on} ({seen.date_source})" if seen.published_on else None),
@@ -93,13 +96,96 @@ def _show(terminal: Terminal, seen: "Page") -> None:
     ]
     for name, value in facts:
         if value:
-            terminal.say(f"  {name:<11} {value}")
+            terminal.write_line(f"  {name:<11} {value}")
     if seen.candidates:
-        terminal.say()
+        terminal.write_line()
         rows = [(one.date, one.date_source, one.title, one.url) for one in seen.candidates]
-        terminal.table(("date", "from", "title", "url"), rows)
+        terminal.write_table(("date", "from", "title", "url"), rows)
     for attachment in seen.attachments:
-        terminal.say(f"  attachment: [{attachment.type}] {attachment.title} {attachment.url}")
+        terminal.write_line(f"  attachment: [{attachment.type}] {attachment.title} {attachment.url}")
     if seen.text:
-        cut = f" … ({len(seen.text)} characters)" if len(seen.text) > _TEXT_CHARS else ""
-        terminal.say(f"\n{seen.text[:_TEXT_CHARS]}{cut}")
+        cut = f" … ({len(seen.text)} characters)" if len(seen.text) > _MAX_TEXT_CHARS else ""
+        terminal.write_line(f"\n{seen.text[:_MAX_TEXT_CHARS]}{cut}")
+
+
+def load_saved_page(path: Path, *, url: str | None, fetched_at: dt.datetime, max_bytes: int) -> Page:
+    """The Page that a file holds, as if it had come from `url` at `fetched_at`; what is wrong is its `error`.
+
+    Without a url (None or empty) it keeps the file's own, so that relative links lead nowhere and are left out.
+    """
+    address = clean_url(url) if url else path.absolute().as_uri()
+    if address is None:
+        return build_error_page(url or "", PageErrorCode.INVALID_URL, f"“{(url or '')[:200]}” is no url.", fetched_at)
+    try:
+        size = path.stat().st_size
+        if size > max_bytes:
+            message = f"The file has {size / 2**20:.3g} MB, the limit pages.max_bytes is {max_bytes / 2**20:.3g} MB."
+            return build_error_page(address, PageErrorCode.TOO_LARGE, message, fetched_at)
+        body = path.read_bytes()
+    except (OSError, ValueError) as error:
+        # ValueError: a name with a NUL in it is none that a file can have.
+        reason = getattr(error, "strerror", None) or str(error)
+        return build_error_page(
+            address, PageErrorCode.NOT_FOUND, f"The file {path} cannot be read: {reason}.", fetched_at
+        )
+    return parse_page(body, url=address, final_url=address, status=None, content_type=None, fetched_at=fetched_at)
+
+
+def build_error_page(url: str, code: PageErrorCode, message: str, fetched_at: dt.datetime) -> Page:
+    """A page that could not be seen, and why."""
+    return Page(url=url, final_url=url, fetched_at=fetched_at, error=PageError(code=code, message=message))
+
+
+def process_batch(max_bytes: int) -> None:
+    """Answer each line of stdin with the page that it names; one that fails says so in `error`, and none stops."""
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        if line.strip():
+            answer = _process_line(line, number, max_bytes)
+            sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+
+
+def _process_line(line: bytes, number: int, max_bytes: int) -> dict[str, Any]:
+    now = dt.datetime.now(dt.UTC)
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError):
+        return _build_response(
+            build_error_page("", PageErrorCode.PARSE, f"Line {number} is no JSON.", now), {"id": None}
+        )
+    if not isinstance(asked, dict):
+        return _build_response(
+            build_error_page("", PageErrorCode.PARSE, f"Line {number} is no JSON object.", now), {"id": None}
+        )
+    identity = {"id": asked["id"]} if "id" in asked else {}
+    return _build_response(_load_page(asked, number, now, max_bytes), identity)
+
+
+def _load_page(request: dict[str, Any], number: int, now: dt.datetime, max_bytes: int) -> Page:
+    path, url, fetched_at = request.get("path"), request.get("url"), request.get("fetched_at")
+    if not (isinstance(path, str) and path and isinstance(url, str)):
+        named = url if isinstance(url, str) else ""
+        return build_error_page(
+            named, PageErrorCode.INVALID_URL, f"Line {number} must name `path` and `url` as text.", now
+        )
+    try:
+        at = now if fetched_at is None else _parse_instant(fetched_at)
+    except (TypeError, ValueError):
+        message = f"Line {number} has no instant in `fetched_at`; write it as 2026-02-03T08:00:00Z."
+        return build_error_page(url, PageErrorCode.PARSE, message, now)
+    try:
+        url.encode()
+        return load_saved_page(Path(path), url=url, fetched_at=at, max_bytes=max_bytes)
+    except UnicodeError:
+        return build_error_page(
+            "", PageErrorCode.INVALID_URL, f"Line {number} holds half a character in `path` or `url`.", now
+        )
+
+
+def _parse_instant(text: Any) -> dt.datetime:
+    instant = dt.datetime.fromisoformat(text)
+    return instant if instant.tzinfo else instant.replace(tzinfo=dt.UTC)
+
+
+def _build_response(page: Page, identity: dict[str, Any]) -> dict[str, Any]:
+    return {**identity, **page.model_dump(mode="json")}

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +10,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.stopping import stopping
-from monitor.cli.terminal import JsonOption, Terminal, plain, terminal_of, write_file
-from monitor.domain.research import ResearchStatus
+from monitor.cli.terminal import (
+    JsonOption,
+    Terminal,
+    get_terminal,
+    handle_interrupts,
+    replace_control_characters,
+    write_file,
+)
+from monitor.db.tables.research import ResearchStatus
 from monitor.errors import UsageError
 
 if TYPE_CHECKING:
-    from monitor.app.research import ResearchDesk
-    from monitor.app.research_view import ResearchView
-    from monitor.bootstrap import App
-    from monitor.domain.research import ResearchEvent
+    from collections.abc import Callable, Iterator
 
-_INTERRUPTED = 130
+    from monitor.services.research.service import ResearchService
+
+if TYPE_CHECKING:
+    from monitor.bootstrap import App
+    from monitor.db.tables.research import ResearchEvent
+    from monitor.services.research.views import ResearchView
+
+
+_EXIT_INTERRUPTED = 130
+
 _FORMATS = ("md", "html", "docx", "pdf", "json")
 
 
@@ -45,7 +56,7 @@ def research(
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question with a report whose every quote stands in a kept page."""
-    terminal = terminal_of(context)
+    terminal = get_terminal(context)
     if (query is None) == (resume is None):
         raise UsageError("Give a question, or --resume with the id of a research: one of the two.")
     if events and as_json:
@@ -53,108 +64,112 @@ def research(
     form = out.suffix.removeprefix(".").lower() if out is not None else ""
     if out is not None and form not in _FORMATS:
         raise UsageError(f"{out} says no format that a report is written in: end it in .{', .'.join(_FORMATS)}.")
-    wish = _Wish(query=query, resume=resume, out=out, form=form)
-    work = _Work(terminal, wish, prints_events=events, is_quiet=events or as_json)
+    wish = _ResearchArguments(query=query, resume=resume, out=out, form=form)
+    work = _ResearchCommand(terminal, wish, prints_events=events, is_quiet=events or as_json)
     try:
-        view = asyncio.run(work.done())
+        view = asyncio.run(work.run())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
-    _tell(terminal, view, out, as_json=as_json, is_told=events)
+    _print_result(terminal, view, out, as_json=as_json, has_printed_events=events)
     if work.is_interrupted:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(_EXIT_INTERRUPTED)
     if view.status in (ResearchStatus.FAILED, ResearchStatus.CANCELLED):
         raise typer.Exit(1)
 
 
-def _tell(terminal: Terminal, view: "ResearchView", out: Path | None, *, as_json: bool, is_told: bool) -> None:
+def _print_result(
+    terminal: Terminal, view: "ResearchView", out: Path | None, *, as_json: bool, has_printed_events: bool
+) -> None:
     if as_json:
-        terminal.document(view.wire())
+        terminal.write_json(view.to_json())
     elif out is not None and view.report is not None:
-        terminal.note(f"The report was written to {out}.")
-    elif view.report is not None and not is_told:
-        sys.stdout.write(plain(view.report.markdown) + "\n")
+        terminal.write_status(f"The report was written to {out}.")
+    elif view.report is not None and not has_printed_events:
+        sys.stdout.write(replace_control_characters(view.report.markdown) + "\n")
     for warning in view.warnings:
-        terminal.note(f"monitor: {warning}")
+        terminal.write_status(f"monitor: {warning}")
     if view.report is None:
         why = view.error or f"it is {view.status}"
-        terminal.note(f"monitor: The research {view.task_id} gave no report: {why}")
+        terminal.write_status(f"monitor: The research {view.task_id} gave no report: {why}")
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _ResearchArguments:
     query: str | None
     resume: str | None
     out: Path | None
     form: str
 
 
-class _Work:
+class _ResearchCommand:
     """One research, followed to its end."""
 
-    def __init__(self, terminal: Terminal, wish: _Wish, *, prints_events: bool, is_quiet: bool) -> None:
+    def __init__(
+        self, terminal: Terminal, arguments: _ResearchArguments, *, prints_events: bool, is_quiet: bool
+    ) -> None:
         self.is_interrupted = False
         self._terminal = terminal
-        self._wish = wish
+        self._arguments = arguments
         self._prints_events = prints_events
         self._is_quiet = is_quiet
         self._cancel_event = asyncio.Event()
 
-    async def done(self) -> "ResearchView":
+    async def run(self) -> "ResearchView":
         """The research as it is at its end, its report written to the file."""
         from monitor.bootstrap import open_app
 
-        async with open_app(self._terminal.settings()) as app:
-            with stopping(self._terminal, self._stop), self._watched() as on_event:
-                task_id = await self._carried_out(app.research, on_event)
+        async with open_app(self._terminal.load_settings()) as app:
+            with handle_interrupts(self._terminal, self._request_stop), self._show_progress() as on_event:
+                task_id = await self._execute(app.research, on_event)
             view = await app.research.get(task_id)
-            if self._wish.out is not None and view.report is not None:
-                write_file(self._wish.out, await self._written(app, view))
+            if self._arguments.out is not None and view.report is not None:
+                write_file(self._arguments.out, await self._render_report(app, view))
             return view
 
-    async def _carried_out(self, desk: "ResearchDesk", on_event: "Callable[[ResearchEvent], None]") -> str:
+    async def _execute(self, service: "ResearchService", on_event: "Callable[[ResearchEvent], None]") -> str:
         """Hand it to the service where one is at work, else do it here; answers its id."""
-        from monitor.app.audit import BY_COMMAND
         from monitor.research.shapes import ResearchOptions, SearchConfig
+        from monitor.services.audit import COMMAND_LINE_ACTOR
 
-        stop, resumed = self._cancel_event, self._wish.resume
+        stop, resumed = self._cancel_event, self._arguments.resume
         if resumed is not None:
-            if await desk.is_served():
-                after = await desk.resume(resumed)
-                await desk.wait_for(resumed, on_event=on_event, cancel_event=stop, after=after)
+            if await service.has_worker():
+                after = await service.resume(resumed)
+                await service.wait_for(resumed, on_event=on_event, cancel_event=stop, after=after)
             else:
-                await desk.resume_here(resumed, on_event=on_event, cancel_event=stop)
+                await service.resume_in_process(resumed, on_event=on_event, cancel_event=stop)
             return resumed
-        query, config, options = self._wish.query or "", SearchConfig(), ResearchOptions()
-        if await desk.is_served():
-            task_id = await desk.ask(query, config=config, options=options, by=BY_COMMAND)
-            await desk.wait_for(task_id, on_event=on_event, cancel_event=stop)
+        query, config, options = self._arguments.query or "", SearchConfig(), ResearchOptions()
+        if await service.has_worker():
+            task_id = await service.enqueue(query, config=config, options=options, by=COMMAND_LINE_ACTOR)
+            await service.wait_for(task_id, on_event=on_event, cancel_event=stop)
             return task_id
-        return await desk.run_here(
-            query, config=config, options=options, by=BY_COMMAND, on_event=on_event, cancel_event=stop
+        return await service.run_in_process(
+            query, config=config, options=options, by=COMMAND_LINE_ACTOR, on_event=on_event, cancel_event=stop
         )
 
-    async def _written(self, app: "App", view: "ResearchView") -> bytes:
-        if self._wish.form == "json":
-            return (json.dumps(view.wire(), ensure_ascii=False, indent=2) + "\n").encode()
-        return await app.writing.document(await app.research.document(view.task_id), self._wish.form)
+    async def _render_report(self, app: "App", view: "ResearchView") -> bytes:
+        if self._arguments.form == "json":
+            return (json.dumps(view.to_json(), ensure_ascii=False, indent=2) + "\n").encode()
+        return await app.exports.export_document(await app.research.build_document(view.task_id), self._arguments.form)
 
-    def _stop(self) -> None:
+    def _request_stop(self) -> None:
         self.is_interrupted = True
         self._cancel_event.set()
 
     @contextmanager
-    def _watched(self) -> "Iterator[Callable[[ResearchEvent], None]]":
+    def _show_progress(self) -> "Iterator[Callable[[ResearchEvent], None]]":
         """What takes the messages: they are printed, or show on stderr how far it is."""
         if self._prints_events:
-            yield _print
+            yield _print_event
         elif sys.stderr.isatty():
-            with _bar() as show:
+            with _show_bar() as show:
                 yield show
         else:
-            yield _Lines(self._terminal, is_quiet=self._is_quiet)
+            yield _StepLines(self._terminal, is_quiet=self._is_quiet)
 
 
-class _Lines:
+class _StepLines:
     """A line for each step that begins."""
 
     def __init__(self, terminal: Terminal, *, is_quiet: bool) -> None:
@@ -163,16 +178,16 @@ class _Lines:
 
     def __call__(self, event: "ResearchEvent") -> None:
         if event.data["status"] == "start" and not self._is_quiet:
-            self._terminal.note(f"{event.data['label']} …")
+            self._terminal.write_status(f"{event.data['label']} …")
 
 
-def _print(event: "ResearchEvent") -> None:
+def _print_event(event: "ResearchEvent") -> None:
     sys.stdout.write(json.dumps(event.data, ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 
 @contextmanager
-def _bar() -> "Iterator[Callable[[ResearchEvent], None]]":
+def _show_bar() -> "Iterator[Callable[[ResearchEvent], None]]":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -190,7 +205,9 @@ def _bar() -> "Iterator[Callable[[ResearchEvent], None]]":
             about: dict[str, Any] = event.data["payload"].get("metadata") or {}
             said = " ".join(str(about[name]) for name in ("title", "query") if about.get(name))
             bars.update(
-                task, completed=event.data["progress"], description=plain(f"{event.data['label']}  {said}")[:60]
+                task,
+                completed=event.data["progress"],
+                description=replace_control_characters(f"{event.data['label']}  {said}")[:60],
             )
 
         yield show

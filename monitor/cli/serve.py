@@ -9,29 +9,29 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import typer
 
-from monitor.cli.terminal import Terminal, terminal_of
+from monitor.cli.terminal import Terminal, get_terminal
 from monitor.errors import UsageError
 
-_USUAL_COLLECTING = (700, 10, 10)
+_DEFAULT_GC_THRESHOLDS = (700, 10, 10)
 
 
 def serve(context: typer.Context) -> None:
     """Run the service in one process: web, scheduler and worker."""
-    _run(terminal_of(context), worker=True, scheduler=True, web=True)
+    _run(get_terminal(context), worker=True, scheduler=True, web=True)
 
 
 def worker(context: typer.Context) -> None:
     """Run a worker alone: it takes runs out of the queue. Any number of them on PostgreSQL."""
-    _run(terminal_of(context), worker=True)
+    _run(get_terminal(context), worker=True)
 
 
 def scheduler(context: typer.Context) -> None:
     """Run a scheduler alone: it puts what is due into the queue. The second and further ones stand by."""
-    _run(terminal_of(context), scheduler=True)
+    _run(get_terminal(context), scheduler=True)
 
 
 def web(context: typer.Context) -> None:
-    _run(terminal_of(context), web=True)
+    _run(get_terminal(context), web=True)
 
 
 def _run(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, web: bool = False) -> None:
@@ -41,43 +41,47 @@ def _run(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, w
 async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool) -> None:
     """Work until somebody asks for the end; then no new step begins, and those under way get 30 seconds."""
     from monitor.bootstrap import open_service
-    from monitor.logs import begin_logs
+    from monitor.logs import configure_logging
 
-    begin_logs(level=logging.DEBUG if terminal.is_debug else logging.INFO)
-    settings = terminal.settings()
+    configure_logging(level=logging.DEBUG if terminal.is_debug else logging.INFO)
+    settings = terminal.load_settings()
     if not settings.work.scheduler:
         if scheduler and not worker:
             raise UsageError("work.scheduler is false: set it to true, or do not start a scheduler.")
         scheduler = False
     async with AsyncExitStack() as stack:
-        stop = await stack.enter_async_context(_asked_to_stop())
+        stop = await stack.enter_async_context(_handle_stop_signals())
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
         parts = [name for name, is_on in (("worker", worker), ("scheduler", scheduler), ("web", web)) if is_on]
         if web:
-            from monitor.app.audit import BY_COMMAND
-            from monitor.app.people import FIRST
-            from monitor.web.server import serving
+            from monitor.services.audit import COMMAND_LINE_ACTOR
+            from monitor.services.people import FIRST_ADMIN_NAME
+            from monitor.web.server import serve_web
 
-            address = await stack.enter_async_context(serving(app))
-            terminal.note(f"The web part answers at {address}.")
-            if password := await app.people.begin():
-                await app.audit.record(BY_COMMAND, "person.add", FIRST, after={"role": "admin"})
-                terminal.note(f"Sign in as {FIRST} with the password {password} – it is shown this once.")
-        _collect_often()
-        terminal.note(f"At work: {', '.join(parts)}. SIGTERM or Ctrl-C ends it.")
+            address = await stack.enter_async_context(serve_web(app))
+            terminal.write_status(f"The web part answers at {address}.")
+            if password := await app.people.create_first_admin():
+                await app.audit.record(COMMAND_LINE_ACTOR, "person.add", FIRST_ADMIN_NAME, after={"role": "admin"})
+                terminal.write_status(
+                    f"Sign in as {FIRST_ADMIN_NAME} with the password {password} – it is shown this once."
+                )
+        _tune_garbage_collection()
+        terminal.write_status(f"At work: {', '.join(parts)}. SIGTERM or Ctrl-C ends it.")
         await stop.wait()
-        terminal.note("Stopping: what is under way gets up to 30 seconds; what does not end is gone on with later.")
+        terminal.write_status(
+            "Stopping: what is under way gets up to 30 seconds; what does not end is gone on with later."
+        )
 
 
-def _collect_often() -> None:
+def _tune_garbage_collection() -> None:
     """What the start has made stays and is not looked at again; what runs leave behind goes soon, for months on end."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_USUAL_COLLECTING)
+    gc.set_threshold(*_DEFAULT_GC_THRESHOLDS)
 
 
 @asynccontextmanager
-async def _asked_to_stop() -> AsyncIterator[asyncio.Event]:
+async def _handle_stop_signals() -> AsyncIterator[asyncio.Event]:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
@@ -86,3 +90,18 @@ async def _asked_to_stop() -> AsyncIterator[asyncio.Event]:
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
+
+
+def mcp(context: typer.Context) -> None:
+    """Serve the Model Context Protocol on stdin and stdout, for a language model's program that starts it."""
+    asyncio.run(_serve_mcp(get_terminal(context)))
+
+
+async def _serve_mcp(terminal: Terminal) -> None:
+    from monitor.bootstrap import open_app
+    from monitor.logs import configure_logging
+    from monitor.mcp_server.server import open_server
+
+    configure_logging(level=logging.DEBUG if terminal.is_debug else logging.WARNING)
+    async with open_app(terminal.load_settings()) as app, open_server(app) as server:
+        await server.run_stdio_async()

@@ -2,27 +2,106 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from monitor.cli.options import Fields
-from monitor.cli.source_options import cleared, given_fields, with_source_options
-from monitor.cli.terminal import JsonOption, Terminal, terminal_of, write_file
+from monitor.cli.progress import show_progress
+from monitor.cli.terminal import (
+    Command,
+    JsonOption,
+    OptionValue,
+    Terminal,
+    add_options,
+    collect_given,
+    get_terminal,
+    write_file,
+)
 from monitor.errors import UsageError
+from monitor.vocabulary import Render, SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from monitor.services.sweeps import TrialResult
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
-    from monitor.domain.tables import Source
+    from monitor.db.tables.collection import Source
+
+
+_OPTIONS: dict[str, Any] = {
+    "name": Annotated[str | None, typer.Option("--name", help="Its unique name.")],
+    "url": Annotated[str | None, typer.Option("--url", help="The home page, the feed, or the query.")],
+    "kind": Annotated[SourceKind | None, typer.Option("--kind", help="site, feed or query.")],
+    "focus_areas": Annotated[
+        list[str] | None, typer.Option("--focus", metavar="TOPIC", help="A topic that matters; may be repeated.")
+    ],
+    "rules": Annotated[str | None, typer.Option("--rules", help="Wishes in plain words, for the model.")],
+    "sections": Annotated[
+        list[str] | None, typer.Option("--section", metavar="NAME=URL", help="A pinned section; may be repeated.")
+    ],
+    "schedule": Annotated[str | None, typer.Option("--schedule", metavar="CRON", help='As "0 7 * * 1-5".')],
+    "timezone": Annotated[str | None, typer.Option("--timezone", metavar="ZONE", help="As Europe/Berlin.")],
+    "window_days": Annotated[int | None, typer.Option("--window-days", metavar="N", help="Days looked at.")],
+    "max_items": Annotated[int | None, typer.Option("--max-items", metavar="N", help="Items of one section and run.")],
+    "render": Annotated[Render | None, typer.Option("--render", help="When pages are drawn in the browser.")],
+    "keywords_include": Annotated[
+        list[str] | None, typer.Option("--include", metavar="WORD", help="Keep only titles with such a word.")
+    ],
+    "keywords_exclude": Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="WORD", help="Leave out titles with such a word.")
+    ],
+    "allow_other_hosts": Annotated[
+        bool | None, typer.Option("--other-hosts/--no-other-hosts", help="Take links to other hosts, as reposts.")
+    ],
+    "tags": Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.")],
+    "language": Annotated[str | None, typer.Option("--language", help="The language of the site, as zh or en.")],
+    "summary_language": Annotated[str | None, typer.Option("--summary-language", help="As zh or en.")],
+    "enabled": Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it runs.")],
+}
+
+
+def add_source_options(*, without: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Give a command the fields of a source as options, in place of its `**fields`."""
+    return add_options({name: annotation for name, annotation in _OPTIONS.items() if name not in without})
+
+
+def collect_fields(fields: Mapping[str, OptionValue]) -> dict[str, Any]:
+    """The options that were given, as a source is written down."""
+    written = collect_given(fields)
+    if "sections" in written:
+        written["sections"] = [_parse_section(text) for text in written["sections"]]
+    return written
+
+
+def get_default_values(names: Collection[str]) -> dict[str, Any]:
+    """The defaults of these fields; `UsageError` for a field that has none."""
+    from monitor.services.sources.form import SourceForm
+
+    clearable = [name for name in SourceForm.model_fields if name not in ("name", "url")]
+    for name in names:
+        if name not in clearable:
+            raise UsageError(f"The field {name!r} cannot be cleared; those that can are {', '.join(clearable)}.")
+    return {name: SourceForm.model_fields[name].get_default(call_default_factory=True) for name in names}
+
+
+def _parse_section(text: str) -> dict[str, str]:
+    name, equals, url = text.partition("=")
+    if not (name.strip() and equals and url.strip()):
+        raise UsageError(f"The section {text!r} is written as NAME=URL.")
+    return {"name": name.strip(), "url": url.strip()}
+
 
 T = TypeVar("T")
 
 app = typer.Typer(help="What is watched.", rich_markup_mode=None)
 
-_HEALTH = (
+_HEALTH_FIELDS = (
     "created_at",
     "last_run_at",
     "last_success_at",
@@ -41,10 +120,10 @@ def list_sources(
     as_json: JsonOption = False,
 ) -> None:
     """List the sources with their health, newest first."""
-    terminal = terminal_of(context)
-    sources = _with_app(terminal, lambda parts: parts.sources.all(tag=tag))
+    terminal = get_terminal(context)
+    sources = _run_with_app(terminal, lambda parts: parts.sources.list_sources(tag=tag))
     if as_json:
-        terminal.document({"sources": [_wire(source) for source in sources]})
+        terminal.write_json({"sources": [_build_source_json(source) for source in sources]})
     elif sources:
         head = ("name", "kind", "enabled", "schedule", "last run", "last success", "failures", "url", "last error")
         rows = [
@@ -61,49 +140,49 @@ def list_sources(
             )
             for one in sources
         ]
-        terminal.table(head, rows)
+        terminal.write_table(head, rows)
     else:
-        terminal.note("No sources yet: add one with `monitor sources add URL --name NAME`.")
+        terminal.write_status("No sources yet: add one with `monitor sources add URL --name NAME`.")
 
 
 @app.command()
 def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> None:
     """Show all fields of one source."""
-    terminal = terminal_of(context)
-    source = _with_app(terminal, lambda parts: parts.sources.get(name))
+    terminal = get_terminal(context)
+    source = _run_with_app(terminal, lambda parts: parts.sources.get(name))
     if as_json:
-        terminal.document(_wire(source))
+        terminal.write_json(_build_source_json(source))
         return
     pinned = [f"{section['name']}={section['url']}" for section in source.sections]
-    for field, value in {**_wire(source), "sections": pinned}.items():
+    for field, value in {**_build_source_json(source), "sections": pinned}.items():
         if value not in (None, "", []):
-            terminal.say(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
+            terminal.write_line(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
 
 
 @app.command()
-@with_source_options(without=("url",))
+@add_source_options(without=("url",))
 def add(
     context: typer.Context,
     url: Annotated[str, typer.Argument(help="The home page, the feed, or what to search for.")],
     as_json: JsonOption = False,
-    **fields: Fields,
+    **fields: OptionValue,
 ) -> None:
     """Begin to watch a site, a feed, or what a search finds."""
-    terminal = terminal_of(context)
-    values = {"name": _host(url), **given_fields(fields), "url": url}
+    terminal = get_terminal(context)
+    values = {"name": _get_host(url), **collect_fields(fields), "url": url}
 
     async def added(parts: "App") -> "Source":
-        from monitor.app.source_form import form_values
+        from monitor.services.sources.form import dump_form_values
 
         source = await parts.sources.add(values)
-        await _note(parts, "source.add", source, after=form_values(source))
+        await _record_audit(parts, "source.add", source, after=dump_form_values(source))
         return source
 
-    _stored(terminal, _with_app(terminal, added), "was added", as_json=as_json)
+    _print_stored_source(terminal, _run_with_app(terminal, added), "was added", as_json=as_json)
 
 
 @app.command()
-@with_source_options()
+@add_source_options()
 def edit(
     context: typer.Context,
     source: Name,
@@ -111,43 +190,43 @@ def edit(
         list[str] | None, typer.Option("--clear", metavar="FIELD", help="Put a field back to its default.")
     ] = None,
     as_json: JsonOption = False,
-    **fields: Fields,
+    **fields: OptionValue,
 ) -> None:
     """Change a source; what is given replaces what was there."""
-    terminal = terminal_of(context)
-    changes = {**cleared(clear or ()), **given_fields(fields)}
+    terminal = get_terminal(context)
+    changes = {**get_default_values(clear or ()), **collect_fields(fields)}
     if not changes:
         raise UsageError("Nothing to change was given; `monitor sources edit --help` names the options.")
-    changed = _with_app(terminal, lambda parts: _edited(parts, source, changes))
-    _stored(terminal, changed, "was changed", as_json=as_json)
+    changed = _run_with_app(terminal, lambda parts: _edit_source(parts, source, changes))
+    _print_stored_source(terminal, changed, "was changed", as_json=as_json)
 
 
 @app.command()
 def remove(context: typer.Context, name: Name) -> None:
     """Stop watching a source; its items and runs stay in the archive."""
-    terminal = terminal_of(context)
+    terminal = get_terminal(context)
 
     async def removed(parts: "App") -> None:
-        from monitor.app.source_form import form_values
+        from monitor.services.sources.form import dump_form_values
 
         source = await parts.sources.get(name)
         await parts.sources.remove(name)
-        await _note(parts, "source.remove", source, before=form_values(source))
+        await _record_audit(parts, "source.remove", source, before=dump_form_values(source))
 
-    _with_app(terminal, removed)
-    terminal.say(f"The source {name!r} was removed; its items and runs stay.")
+    _run_with_app(terminal, removed)
+    terminal.write_line(f"The source {name!r} was removed; its items and runs stay.")
 
 
 @app.command()
 def enable(context: typer.Context, name: Name) -> None:
     """Enable a source: the schedule runs it again."""
-    _switch(terminal_of(context), name, is_on=True)
+    _set_enabled(get_terminal(context), name, is_on=True)
 
 
 @app.command()
 def disable(context: typer.Context, name: Name) -> None:
     """Disable a source: the schedule skips it."""
-    _switch(terminal_of(context), name, is_on=False)
+    _set_enabled(get_terminal(context), name, is_on=False)
 
 
 @app.command("import")
@@ -156,18 +235,18 @@ def import_file(
     file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")],
 ) -> None:
     """Add the sources of a file: all of them, or none where one is wrong."""
-    terminal = terminal_of(context)
+    terminal = get_terminal(context)
 
     async def brought_in(parts: "App") -> "list[Source]":
-        from monitor.app.source_form import form_values
+        from monitor.services.sources.form import dump_form_values
 
-        sources = await parts.sources.read_file(file)
+        sources = await parts.sources.import_file(file)
         for source in sources:
-            await _note(parts, "source.import", source, after=form_values(source))
+            await _record_audit(parts, "source.import", source, after=dump_form_values(source))
         return sources
 
-    sources = _with_app(terminal, brought_in)
-    terminal.say(f"{len(sources)} sources were added: {', '.join(source.name for source in sources) or 'none'}.")
+    sources = _run_with_app(terminal, brought_in)
+    terminal.write_line(f"{len(sources)} sources were added: {', '.join(source.name for source in sources) or 'none'}.")
 
 
 @app.command()
@@ -177,83 +256,133 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
 ) -> None:
     """Write all sources as YAML, OPML or CSV."""
-    terminal = terminal_of(context)
-    text = _with_app(terminal, lambda parts: parts.sources.written(form))
+    terminal = get_terminal(context)
+    text = _run_with_app(terminal, lambda parts: parts.sources.export(form))
     if out is None:
         sys.stdout.write(text)
     else:
         write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
-        terminal.note(f"The sources were written to {out}.")
+        terminal.write_status(f"The sources were written to {out}.")
 
 
 @app.command("try")
-@with_source_options(without=("url", "name", "schedule", "tags", "enabled"))
+@add_source_options(without=("url", "name", "schedule", "tags", "enabled"))
 def try_source(
     context: typer.Context,
     url_or_name: Annotated[
         str, typer.Argument(metavar="URL_OR_NAME", help="A source, or the url or query of a new one.")
     ],
     as_json: JsonOption = False,
-    **fields: Fields,
+    **fields: OptionValue,
 ) -> None:
     """Dry run: the sections found, their candidates with dates, what would be saved; writes nothing."""
-    from monitor.cli.trial import try_out
-
-    terminal = terminal_of(context)
-    values = {"name": _host(url_or_name), **given_fields(fields), "url": url_or_name}
-    try_out(terminal, url_or_name, values, as_json=as_json)
+    terminal = get_terminal(context)
+    values = {"name": _get_host(url_or_name), **collect_fields(fields), "url": url_or_name}
+    run_trial(terminal, url_or_name, values, as_json=as_json)
 
 
-def _with_app(terminal: Terminal, ask: "Callable[[App], Awaitable[T]]") -> T:
+def _run_with_app(terminal: Terminal, ask: "Callable[[App], Awaitable[T]]") -> T:
     from monitor.bootstrap import open_app
 
     async def answer() -> T:
-        async with open_app(terminal.settings()) as parts:
+        async with open_app(terminal.load_settings()) as parts:
             return await ask(parts)
 
     return asyncio.run(answer())
 
 
-def _switch(terminal: Terminal, name: str, *, is_on: bool) -> None:
-    _with_app(terminal, lambda parts: _edited(parts, name, {"enabled": is_on}))
-    terminal.say(f"The source {name!r} is {'enabled' if is_on else 'disabled'}.")
+def _set_enabled(terminal: Terminal, name: str, *, is_on: bool) -> None:
+    _run_with_app(terminal, lambda parts: _edit_source(parts, name, {"enabled": is_on}))
+    terminal.write_line(f"The source {name!r} is {'enabled' if is_on else 'disabled'}.")
 
 
-async def _edited(parts: "App", name: str, changes: dict[str, Any]) -> "Source":
-    from monitor.app.source_form import differences
+async def _edit_source(parts: "App", name: str, changes: dict[str, Any]) -> "Source":
+    from monitor.services.sources.form import diff_sources
 
     before = await parts.sources.get(name)
     after = await parts.sources.edit(name, changes)
-    was, now = differences(before, after)
+    was, now = diff_sources(before, after)
     if now:
-        await _note(parts, "source.edit", after, before=was, after=now)
+        await _record_audit(parts, "source.edit", after, before=was, after=now)
     return after
 
 
-async def _note(parts: "App", action: str, source: "Source", **detail: Any) -> None:
-    from monitor.app.audit import BY_COMMAND
+async def _record_audit(parts: "App", action: str, source: "Source", **detail: Any) -> None:
+    from monitor.services.audit import COMMAND_LINE_ACTOR
 
-    await parts.audit.record(BY_COMMAND, action, source.name, **detail)
+    await parts.audit.record(COMMAND_LINE_ACTOR, action, source.name, **detail)
 
 
-def _wire(source: "Source") -> dict[str, Any]:
+def _build_source_json(source: "Source") -> dict[str, Any]:
     """The source as JSON: what a person set, then its health."""
-    from monitor.app.source_form import SourceForm
+    from monitor.services.sources.form import SourceForm
 
     values = source.model_dump(mode="json")
-    return {name: values[name] for name in dict.fromkeys(("id", *SourceForm.model_fields, *_HEALTH))}
+    return {name: values[name] for name in dict.fromkeys(("id", *SourceForm.model_fields, *_HEALTH_FIELDS))}
 
 
-def _stored(terminal: Terminal, source: "Source", done: str, *, as_json: bool) -> None:
+def _print_stored_source(terminal: Terminal, source: "Source", done: str, *, as_json: bool) -> None:
     if as_json:
-        terminal.document(_wire(source))
+        terminal.write_json(_build_source_json(source))
     else:
-        terminal.say(
+        terminal.write_line(
             f"The source {source.name!r} {done}. See what it would bring: `monitor sources try {quote(source.name)}`."
         )
 
 
-def _host(url: str) -> str:
-    from monitor.domain.urls import host_of
+def _get_host(url: str) -> str:
+    from monitor.urls import get_host
 
-    return host_of(url).removeprefix("www.") or url
+    return get_host(url).removeprefix("www.") or url
+
+
+def run_trial(terminal: Terminal, url_or_name: str, values: Mapping[str, Any], *, as_json: bool) -> None:
+    """Try a stored source, or the one that the values describe; exit code 1 where no section could be read."""
+    trial = asyncio.run(_try_source(terminal, url_or_name, values, is_quiet=as_json))
+    if as_json:
+        terminal.write_json(trial.model_dump(mode="json"))
+    else:
+        _print_trial(terminal, trial)
+    if trial.status == "failed":
+        terminal.write_status(f"monitor: {trial.source}: {trial.error or 'no section could be read'}")
+        raise typer.Exit(1)
+
+
+async def _try_source(
+    terminal: Terminal, url_or_name: str, values: Mapping[str, Any], *, is_quiet: bool
+) -> "TrialResult":
+    from monitor.bootstrap import open_app
+
+    async with open_app(terminal.load_settings()) as parts:
+        is_stored = any(source.name == url_or_name for source in await parts.sources.list_sources())
+        # What is no source, no url and not said to be a query is a mistyped name, and told as one.
+        if is_stored or ("://" not in url_or_name and values.get("kind") != SourceKind.QUERY):
+            source = await parts.sources.get(url_or_name)
+        else:
+            source = parts.sources.build_draft(values)
+        with show_progress(terminal, is_quiet=is_quiet) as on_progress:
+            return await parts.sweeps.run_trial(source, on_progress=on_progress)
+
+
+def _print_trial(terminal: Terminal, trial: "TrialResult") -> None:
+    terminal.write_line(f"{trial.source}: {trial.status}, {trial.would_save} items would be saved")
+    for section in trial.sections:
+        counts = Counter(str(one.disposition) for one in section.candidates)
+        told = ", ".join(f"{count} {word}" for word, count in counts.items()) or "no candidates"
+        terminal.write_line(f"\n{section.name}  {section.url}\n  ended {section.ended}: {told}")
+        rows = [
+            (
+                "would be saved"
+                if candidate.disposition == "saved"
+                else f"{candidate.disposition} {candidate.reason}".strip(),
+                candidate.candidate.date,
+                candidate.candidate.date_source,
+                candidate.candidate.title,
+                candidate.candidate.url,
+            )
+            for candidate in section.candidates
+        ]
+        if rows:
+            terminal.write_table(("what becomes of it", "date", "from", "title", "url"), rows)
+    for fallback in trial.fallbacks:
+        terminal.write_line(f"  fell back: {fallback['phase']} · {fallback['where']} · {fallback['reason']}")

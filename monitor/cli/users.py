@@ -2,15 +2,16 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, terminal_of
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from monitor.bootstrap import App
 
 app = typer.Typer(help="Who may sign in.", rich_markup_mode=None)
@@ -25,8 +26,8 @@ def add(
     role: RoleOption = "reader",
 ) -> None:
     """Add a person and print the password for the first sign-in, this once."""
-    terminal = terminal_of(context)
-    terminal.say(asyncio.run(_added(terminal, name, role)))
+    terminal = get_terminal(context)
+    terminal.write_line(asyncio.run(_add_person(terminal, name, role)))
 
 
 @app.command()
@@ -38,13 +39,13 @@ def passwd(
     ] = False,
 ) -> None:
     """Set a person's password, asked for without showing it; all their sessions end."""
-    terminal = terminal_of(context)
+    terminal = get_terminal(context)
     if from_stdin:
         password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
     else:
         password = typer.prompt("Password", hide_input=True, confirmation_prompt="Once more", err=True)
-    asyncio.run(_set(terminal, name, password))
-    terminal.note(f"{name} signs in with the new password from now on.")
+    asyncio.run(_set_password(terminal, name, password))
+    terminal.write_status(f"{name} signs in with the new password from now on.")
 
 
 @app.command()
@@ -59,62 +60,64 @@ def token(
     days: Annotated[int | None, typer.Option("--days", help="How long it is good; for ever if left out.")] = None,
 ) -> None:
     """Make a token for a program and print it, this once; one of the same name stops being valid."""
-    terminal = terminal_of(context)
-    terminal.say(asyncio.run(_made(terminal, name, role, scope or [], days)))
+    terminal = get_terminal(context)
+    terminal.write_line(asyncio.run(_make_token(terminal, name, role, scope or [], days)))
 
 
 @app.command("list")
 def list_users(context: typer.Context, as_json: JsonOption = False) -> None:
     """List who may sign in: people, and programs by their tokens."""
-    terminal = terminal_of(context)
-    users = asyncio.run(_listed(terminal))
+    terminal = get_terminal(context)
+    users = asyncio.run(_list_users(terminal))
     if as_json:
         from pydantic_core import to_jsonable_python
 
-        terminal.document({"users": to_jsonable_python(users)})
+        terminal.write_json({"users": to_jsonable_python(users)})
     elif users:
         columns = ("name", "kind", "role", "state", "last_seen_at", "created_at")
-        terminal.table(columns, [[user[column] for column in columns] for user in users])
+        terminal.write_table(columns, [[user[column] for column in columns] for user in users])
     else:
-        terminal.note("Nobody may sign in yet: the first start of `monitor serve` makes an administrator.")
+        terminal.write_status("Nobody may sign in yet: the first start of `monitor serve` makes an administrator.")
 
 
 @asynccontextmanager
-async def _opened(terminal: Terminal) -> "AsyncIterator[App]":
+async def _open_app(terminal: Terminal) -> "AsyncIterator[App]":
     from monitor.bootstrap import open_app
 
-    async with open_app(terminal.settings()) as parts:
+    async with open_app(terminal.load_settings()) as parts:
         yield parts
 
 
-async def _added(terminal: Terminal, name: str, role: str) -> str:
-    from monitor.app.audit import BY_COMMAND
+async def _add_person(terminal: Terminal, name: str, role: str) -> str:
+    from monitor.services.audit import COMMAND_LINE_ACTOR
 
-    async with _opened(terminal) as parts:
+    async with _open_app(terminal) as parts:
         password = await parts.people.add(name, role)
-        await parts.audit.record(BY_COMMAND, "person.add", name, after={"role": role})
+        await parts.audit.record(COMMAND_LINE_ACTOR, "person.add", name, after={"role": role})
         return password
 
 
-async def _set(terminal: Terminal, name: str, password: str) -> None:
-    from monitor.app.audit import BY_COMMAND
+async def _set_password(terminal: Terminal, name: str, password: str) -> None:
+    from monitor.services.audit import COMMAND_LINE_ACTOR
 
-    async with _opened(terminal) as parts:
+    async with _open_app(terminal) as parts:
         await parts.people.set_password(name, password)
-        await parts.audit.record(BY_COMMAND, "person.password", name)
+        await parts.audit.record(COMMAND_LINE_ACTOR, "person.password", name)
 
 
-async def _made(terminal: Terminal, name: str, role: str, scopes: list[str], days: int | None) -> str:
-    from monitor.app.audit import BY_COMMAND
+async def _make_token(terminal: Terminal, name: str, role: str, scopes: list[str], days: int | None) -> str:
+    from monitor.services.audit import COMMAND_LINE_ACTOR
 
-    async with _opened(terminal) as parts:
-        made = await parts.tokens.make(name, role, scopes=scopes, days=days)
-        await parts.audit.record(BY_COMMAND, "token.add", name, after={"role": role, "scopes": scopes, "days": days})
+    async with _open_app(terminal) as parts:
+        made = await parts.tokens.create(name, role, scopes=scopes, days=days)
+        await parts.audit.record(
+            COMMAND_LINE_ACTOR, "token.add", name, after={"role": role, "scopes": scopes, "days": days}
+        )
         return made
 
 
-async def _listed(terminal: Terminal) -> list[dict[str, Any]]:
-    async with _opened(terminal) as parts:
+async def _list_users(terminal: Terminal) -> list[dict[str, Any]]:
+    async with _open_app(terminal) as parts:
         now = parts.clock.now()
         people = [
             {
@@ -125,7 +128,7 @@ async def _listed(terminal: Terminal) -> list[dict[str, Any]]:
                 "last_seen_at": person.last_seen_at,
                 "state": "shut out" if person.is_shut_out else "one-time password" if person.is_one_time else "",
             }
-            for person in await parts.people.all()
+            for person in await parts.people.list_people()
         ]
         tokens = [
             {
@@ -139,6 +142,6 @@ async def _listed(terminal: Terminal) -> list[dict[str, Any]]:
                 "expires_at": one.expires_at,
                 "state": "expired" if one.expires_at is not None and one.expires_at <= now else "",
             }
-            for one in await parts.tokens.all()
+            for one in await parts.tokens.list_tokens()
         ]
     return sorted([*people, *tokens], key=lambda one: one["created_at"], reverse=True)

@@ -1,1 +1,1 @@
-"""A sample site and a scripted model, to try the program without the world."""
+"""monitor.demo."""

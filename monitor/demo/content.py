@@ -5,35 +5,41 @@ A folder holds `site.yaml` (sections), `items/<section>.yaml` (items, dated in d
 """
 
 import datetime as dt
+import mimetypes
+import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import jinja2
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from monitor.demo.serving import LoopbackResponse, build_status_response
 from monitor.errors import UsageError
 
-WHOLE_ARTICLE_PARAGRAPHS = 3
+MIN_ARTICLE_PARAGRAPHS = 3
 
 
-class _Strict(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class FocusArea(_Strict):
+class FocusAreaSpec(_StrictModel):
     """A subject that the watcher of this site asks for."""
 
     name: str
 
 
-class DataFile(_Strict):
+class DataFileSpec(_StrictModel):
     """The JSON that a list drawn by a script reads: its template and its path."""
 
     template: str
     url: str
 
 
-class ListShape(_Strict):
+class ListSpec(_StrictModel):
     """How a section's list pages look and where they stand; `page` is what the second and later paths carry."""
 
     template: str
@@ -44,14 +50,14 @@ class ListShape(_Strict):
     href: str = Field(pattern="^(relative|rooted|absolute)$")
     encoding: str = "utf-8"
     shows: dict[str, int] = Field(default_factory=dict)
-    data: DataFile | None = None
+    data: DataFileSpec | None = None
 
     def path(self, page: int) -> str:
         """The path of the list's page, counted from 1."""
         return self.url.format(page="" if page == 1 else self.page.format(n=page - 2 + self.second_page))
 
 
-class ArticleShape(_Strict):
+class ArticleSpec(_StrictModel):
     """How a section's articles look, where they stand, and what they are unless an item says otherwise."""
 
     template: str
@@ -62,32 +68,32 @@ class ArticleShape(_Strict):
     encoding: str = "utf-8"
 
 
-class Section(_Strict):
+class SectionSpec(_StrictModel):
     """One section of the site; `closing` ends the articles whose own text is short, `fault` is what it answers."""
 
     id: str
     name: str
-    listing: ListShape
-    article: ArticleShape
+    listing: ListSpec
+    article: ArticleSpec
     closing: list[str]
     fault: int | None = None
 
 
-class AttachedFile(_Strict):
+class AttachmentSpec(_StrictModel):
     """A document that hangs on an item: `file` is its name in the folder `files`."""
 
     title: str
     file: str
 
 
-class SecondPlace(_Strict):
+class SecondListingSpec(_StrictModel):
     """Another section that lists an item too, its link perhaps with a tracking `query`."""
 
     section: str
     query: str = ""
 
 
-class ItemText(_Strict):
+class ItemSpec(_StrictModel):
     """An item as it was written; texts may hold the placeholders that `site.yaml` explains."""
 
     days_ago: int
@@ -101,23 +107,23 @@ class ItemText(_Strict):
     decided_days_before: int = 0
     repost: bool = False
     document: str | None = None
-    attachments: list[AttachedFile] = Field(default_factory=list)
-    also_in: list[SecondPlace] = Field(default_factory=list)
+    attachments: list[AttachmentSpec] = Field(default_factory=list)
+    also_in: list[SecondListingSpec] = Field(default_factory=list)
 
 
-class SiteText(_Strict):
+class SiteSpec(_StrictModel):
     """A site as it was written: `pages` are the ones without items, `off_navigation` the sections no menu names."""
 
     title: str
-    focus_areas: list[FocusArea]
+    focus_areas: list[FocusAreaSpec]
     repost_host: str
     pages: dict[str, str]
     off_navigation: list[str]
-    sections: list[Section]
+    sections: list[SectionSpec]
 
 
 @dataclass(frozen=True)
-class Document:
+class PublishedDocument:
     """A document's place on the site; `type` is its extension without the dot."""
 
     title: str
@@ -130,7 +136,7 @@ class Document:
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class PublishedItem:
     """An item as it is published on a certain day; `path` is the article's, or the document's where there is none."""
 
     section: str
@@ -146,9 +152,9 @@ class Record:
     issuer: str | None = None
     source: str | None = None
     is_repost: bool = False
-    document: Document | None = None
-    attachments: list[Document] = field(default_factory=list)
-    also_in: list[SecondPlace] = field(default_factory=list)
+    document: PublishedDocument | None = None
+    attachments: list[PublishedDocument] = field(default_factory=list)
+    also_in: list[SecondListingSpec] = field(default_factory=list)
 
     @property
     def opening(self) -> str:
@@ -165,7 +171,7 @@ class Record:
         return 37 + self.number * 13 % 2900
 
 
-class _Day:
+class _PlaceholderDate:
     """A day that a text can print and shift: `{date:-3}` is three days earlier."""
 
     def __init__(self, date: dt.date, *, with_year: bool) -> None:
@@ -177,12 +183,12 @@ class _Day:
         return f"{day.year}年{day.month}月{day.day}日" if self._with_year else f"{day.month}月{day.day}日"
 
 
-def worded(text: str, date: dt.date) -> str:
+def fill_placeholders(text: str, date: dt.date) -> str:
     """The text as an item of that date prints it, placeholders filled in."""
     last_month = date.replace(day=1) - dt.timedelta(days=1)
     return text.format(
-        date=_Day(date, with_year=True),
-        day=_Day(date, with_year=False),
+        date=_PlaceholderDate(date, with_year=True),
+        day=_PlaceholderDate(date, with_year=False),
         year=date.year,
         month=date.month,
         last_year=date.year - 1,
@@ -192,12 +198,12 @@ def worded(text: str, date: dt.date) -> str:
     )
 
 
-def paragraphs_of(body: str, date: dt.date) -> list[str]:
+def split_paragraphs(body: str, date: dt.date) -> list[str]:
     """The paragraphs of a text, one a line, as an item of that date prints them."""
-    return [worded(line, date) for line in body.splitlines() if line.strip()]
+    return [fill_placeholders(line, date) for line in body.splitlines() if line.strip()]
 
 
-def publish(text: ItemText, section: Section, *, number: int, today: dt.date) -> Record:
+def publish(text: ItemSpec, section: SectionSpec, *, number: int, today: dt.date) -> PublishedItem:
     """The item as the site shows it on `today`: dated, worded, numbered and placed."""
     date = today - dt.timedelta(days=text.days_ago)
     shape = section.article
@@ -213,19 +219,21 @@ def publish(text: ItemText, section: Section, *, number: int, today: dt.date) ->
     )
     folder = article_path.rsplit("/", 1)[0]
     hung = [
-        Document(attached.title, f"{folder}/P{number}{place:02d}.{attached.file.rsplit('.', 1)[-1]}", attached.file)
+        PublishedDocument(
+            attached.title, f"{folder}/P{number}{place:02d}.{attached.file.rsplit('.', 1)[-1]}", attached.file
+        )
         for place, attached in enumerate(text.attachments, start=1)
     ]
-    title = worded(text.title, date)
+    title = fill_placeholders(text.title, date)
     own = (
-        Document(title, f"{folder}/W{number}.{text.document.rsplit('.', 1)[-1]}", text.document)
+        PublishedDocument(title, f"{folder}/W{number}.{text.document.rsplit('.', 1)[-1]}", text.document)
         if text.document
         else None
     )
-    paragraphs = paragraphs_of(text.body, date)
-    if len(paragraphs) < WHOLE_ARTICLE_PARAGRAPHS:
+    paragraphs = split_paragraphs(text.body, date)
+    if len(paragraphs) < MIN_ARTICLE_PARAGRAPHS:
         paragraphs += section.closing
-    return Record(
+    return PublishedItem(
         section=section.id,
         number=number,
         title=title,
@@ -235,7 +243,7 @@ def publish(text: ItemText, section: Section, *, number: int, today: dt.date) ->
         paragraphs=paragraphs,
         type=text.type or shape.type,
         tier=text.tier or shape.tier,
-        document_number=worded(text.document_number, date) if text.document_number else None,
+        document_number=fill_placeholders(text.document_number, date) if text.document_number else None,
         issuer=text.issuer,
         source=text.source,
         is_repost=text.repost,
@@ -245,7 +253,7 @@ def publish(text: ItemText, section: Section, *, number: int, today: dt.date) ->
     )
 
 
-def site_folder(name: str) -> Path:
+def find_site_folder(name: str) -> Path:
     """Where the site's data lies: packaged beside this module, or in the repository's fixtures.
 
     `UsageError` where there is no such site; it names the ones that there are.
@@ -257,13 +265,167 @@ def site_folder(name: str) -> Path:
     return known[name]
 
 
-def read_site(folder: Path) -> tuple[SiteText, dict[str, list[ItemText]]]:
+def read_site(folder: Path) -> tuple[SiteSpec, dict[str, list[ItemSpec]]]:
     """The site and the items of each of its sections, as written in the folder."""
-    site = SiteText.model_validate(yaml.safe_load((folder / "site.yaml").read_text(encoding="utf-8")))
-    items = TypeAdapter(list[ItemText])
+    site = SiteSpec.model_validate(yaml.safe_load((folder / "site.yaml").read_text(encoding="utf-8")))
+    items = TypeAdapter(list[ItemSpec])
     return site, {
         section.id: items.validate_python(
             yaml.safe_load((folder / "items" / f"{section.id}.yaml").read_text(encoding="utf-8"))
         )
         for section in site.sections
     }
+
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@dataclass(frozen=True)
+class SampleRow:
+    """A record as one list shows it; `query` is what that list's link carries beyond the url."""
+
+    record: PublishedItem
+    query: str = ""
+
+
+class SiteRenderer:
+    """Draws the pages of one site from the templates, scripts and documents in its folder."""
+
+    def __init__(self, folder: Path, site: SiteSpec) -> None:
+        self._folder = folder
+        self._site = site
+        self._navigation = [
+            {"name": section.name, "href": _get_entry_path(section)}
+            for section in site.sections
+            if section.id not in site.off_navigation
+        ]
+        self._templates = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(folder / "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+        )
+
+    def render_page(
+        self, template: str, *, status: int = 200, encoding: str = "utf-8", **values: Any
+    ) -> LoopbackResponse:
+        """A page without items. Only UTF-8 is named in the header: the old pages declare theirs in the markup."""
+        text = self._templates.get_template(template).render(
+            site=self._site, navigation=self._navigation, encoding=encoding, **values
+        )
+        if template.endswith(".json"):
+            content_type = "application/json"
+        else:
+            content_type = "text/html; charset=utf-8" if encoding == "utf-8" else "text/html"
+        return LoopbackResponse(status, content_type, text.encode(encoding, errors="xmlcharrefreplace"))
+
+    def render_list_page(
+        self, section: SectionSpec, rows: Sequence[SampleRow], page: int, base_url: str
+    ) -> LoopbackResponse:
+        """The list's page, counted from 1, of all the section's `rows`."""
+        return self._render_list(section, section.listing.template, rows, page, base_url)
+
+    def render_list_data(self, section: SectionSpec, rows: Sequence[SampleRow], base_url: str) -> LoopbackResponse:
+        """The JSON that the list's script reads; `plain_answer(404)` where the section has none."""
+        if section.listing.data is None:
+            return build_status_response(404)
+        return self._render_list(section, section.listing.data.template, rows, 1, base_url)
+
+    def render_article(
+        self, section: SectionSpec, records: Sequence[PublishedItem], record: PublishedItem
+    ) -> LoopbackResponse:
+        """The record's own page; `records` are its section's, newest first, for the links to its neighbours."""
+        place = list(records).index(record)
+        newer = records[place - 1] if place > 0 else None
+        older = records[place + 1] if place + 1 < len(records) else None
+        return self.render_page(
+            section.article.template,
+            encoding=section.article.encoding,
+            section=section,
+            section_href=_get_entry_path(section),
+            record=record,
+            files=[_build_file_link(document) for document in record.attachments],
+            newer=newer,
+            older=older,
+        )
+
+    def serve_document(self, document: PublishedDocument) -> LoopbackResponse:
+        return self._serve_file(self._folder / "files" / document.file)
+
+    def serve_static(self, path: str) -> LoopbackResponse:
+        """A script or a style sheet; 404 for whatever else."""
+        name = path.removeprefix("/static/")
+        if name == path or "/" in name or not (self._folder / "static" / name).is_file():
+            return build_status_response(404)
+        return self._serve_file(self._folder / "static" / name)
+
+    def _serve_file(self, path: Path) -> LoopbackResponse:
+        content_type = XLSX if path.suffix == ".xlsx" else mimetypes.guess_type(path.name)[0]
+        return LoopbackResponse(200, content_type or "application/octet-stream", path.read_bytes())
+
+    def _render_list(
+        self, section: SectionSpec, template: str, rows: Sequence[SampleRow], page: int, base_url: str
+    ) -> LoopbackResponse:
+        shape = section.listing
+        count = count_pages(section, rows)
+        hrefs = [posixpath.basename(shape.path(n)) for n in range(1, count + 1)]
+        shown = rows[(page - 1) * shape.per_page : page * shape.per_page]
+        return self.render_page(
+            template,
+            encoding=shape.encoding,
+            section=section,
+            section_href=_get_entry_path(section),
+            rows=[self._build_row_values(section, row, base_url) for row in shown],
+            total=len(rows),
+            page=page,
+            page_count=count,
+            page_hrefs=hrefs,
+            first_page=hrefs[0],
+            last_page=hrefs[-1],
+            previous_page=hrefs[page - 2] if page > 1 else None,
+            next_page=hrefs[page] if page < count else None,
+        )
+
+    def _build_row_values(self, section: SectionSpec, row: SampleRow, base_url: str) -> dict[str, Any]:
+        record = row.record
+        if record.is_repost:
+            href = build_repost_base_url(self._site, base_url) + record.path
+        elif section.listing.href == "absolute":
+            href = base_url + record.path
+        elif section.listing.href == "rooted":
+            href = record.path
+        else:
+            near = posixpath.relpath(record.path, posixpath.dirname(section.listing.path(1)))
+            href = near if near.startswith("..") else f"./{near}"
+        return {
+            "href": f"{href}?{row.query}" if row.query else href,
+            "title": record.title,
+            "date": record.date,
+            "time": record.time,
+            "opening": record.opening,
+            "source": record.source,
+            "document_number": record.document_number,
+            "attachments": [_build_file_link(document) for document in record.attachments],
+        }
+
+
+def count_pages(section: SectionSpec, rows: Sequence[SampleRow]) -> int:
+    """How many pages the section's list has; an empty list has one."""
+    return max(1, -(-len(rows) // section.listing.per_page))
+
+
+def build_repost_base_url(site: SiteSpec, base_url: str) -> str:
+    """The base url of the other host: another name for the same server."""
+    return f"http://{site.repost_host}:{base_url.rsplit(':', 1)[-1]}"
+
+
+def get_list_folder(section: SectionSpec) -> str:
+    """The folder of the section's lists, with its slash at the end."""
+    return posixpath.dirname(section.listing.path(1)).rstrip("/") + "/"
+
+
+def _get_entry_path(section: SectionSpec) -> str:
+    """What menus link to: the folder where the first page is its index, else the page."""
+    path = section.listing.path(1)
+    return get_list_folder(section) if posixpath.basename(path).startswith("index.") else path
+
+
+def _build_file_link(document: PublishedDocument) -> dict[str, str]:
+    return {"title": document.title, "href": document.path, "type": document.type}

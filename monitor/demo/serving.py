@@ -4,19 +4,49 @@ import asyncio
 import datetime as dt
 import email.utils
 import http
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from monitor.demo.busy import Busy
+
+class BusyTimer:
+    """Counts the time in which at least one of several requests was under way; `most` is how many were at once."""
+
+    def __init__(self) -> None:
+        self.max_concurrent = 0
+        self._under_way = 0
+        self._since = 0.0
+        self._whole_s = 0.0
+
+    @contextmanager
+    def track(self) -> Iterator[None]:
+        """A request, from its arrival to its answer."""
+        if not self._under_way:
+            self._since = time.monotonic()
+        self._under_way += 1
+        self.max_concurrent = max(self.max_concurrent, self._under_way)
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._whole_s += time.monotonic() - self._since
+
+    @property
+    def elapsed_s(self) -> float:
+        return self._whole_s + (time.monotonic() - self._since if self._under_way else 0.0)
+
 
 HOST = "127.0.0.1"
+
 REQUEST_TIMEOUT_S = 30.0
+
 _MAX_BODY_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Request:
+class LoopbackRequest:
     """What was asked: `target` is the path with its query as sent, of a proxy the whole url, `host` the Host header."""
 
     method: str
@@ -26,7 +56,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class LoopbackResponse:
     """What is sent back; `delay_s` keeps the client waiting first, and `gate` until it is set."""
 
     status: int
@@ -38,19 +68,19 @@ class Answer:
 
 
 @asynccontextmanager
-async def serving(
-    respond: Callable[[Request], Answer],
+async def serve_loopback(
+    respond: Callable[[LoopbackRequest], LoopbackResponse],
     *,
     port: int = 0,
     methods: Collection[str] = ("GET", "HEAD"),
-    busy: Busy | None = None,
+    busy: BusyTimer | None = None,
 ) -> AsyncIterator[int]:
     """Serves until the block ends and gives the port that it listens on (a free one for 0); `busy` counts its time.
 
     Connections that are still open when the block ends are dropped, so that a test leaves nothing behind.
     """
     open_connections: set[asyncio.Task[None]] = set()
-    busy = busy or Busy()
+    busy = busy or BusyTimer()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -61,8 +91,8 @@ async def serving(
             # A browser opens connections that it never uses, and any client may hang up: nothing to report.
             with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
                 head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), REQUEST_TIMEOUT_S)
-                with busy.working():
-                    await _one_exchange(respond, head, reader, writer, methods)
+                with busy.track():
+                    await _handle_exchange(respond, head, reader, writer, methods)
         finally:
             writer.close()
             with suppress(ConnectionError):
@@ -79,38 +109,38 @@ async def serving(
         await server.wait_closed()
 
 
-async def _one_exchange(
-    respond: Callable[[Request], Answer],
+async def _handle_exchange(
+    respond: Callable[[LoopbackRequest], LoopbackResponse],
     head: bytes,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     methods: Collection[str],
 ) -> None:
-    request = await _parse(head, reader)
+    request = await _parse_request(head, reader)
     if request is None:
-        answer = plain_answer(400)
+        answer = build_status_response(400)
     elif request.method not in methods:
-        answer = plain_answer(405, {"Allow": ", ".join(methods)})
+        answer = build_status_response(405, {"Allow": ", ".join(methods)})
     else:
         answer = respond(request)
     if answer.delay_s:
         await asyncio.sleep(answer.delay_s)
     if answer.gate is not None:
         await answer.gate.wait()
-    writer.write(_head(answer))
+    writer.write(_format_head(answer))
     if request is None or request.method != "HEAD":
         writer.write(answer.body)
     await writer.drain()
 
 
-def plain_answer(status: int, headers: dict[str, str] | None = None) -> Answer:
+def build_status_response(status: int, headers: dict[str, str] | None = None) -> LoopbackResponse:
     """A page that says only what the status means."""
     phrase = http.HTTPStatus(status).phrase
     body = f"<html><head><title>{status} {phrase}</title></head><body><h1>{status} {phrase}</h1></body></html>"
-    return Answer(status, "text/html", body.encode(), headers or {})
+    return LoopbackResponse(status, "text/html", body.encode(), headers or {})
 
 
-async def _parse(head: bytes, reader: asyncio.StreamReader) -> Request | None:
+async def _parse_request(head: bytes, reader: asyncio.StreamReader) -> LoopbackRequest | None:
     lines = head.decode("latin-1").split("\r\n")
     words = lines[0].split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -120,10 +150,10 @@ async def _parse(head: bytes, reader: asyncio.StreamReader) -> Request | None:
     if not length.isdigit() or int(length) > _MAX_BODY_BYTES:
         return None
     body = await asyncio.wait_for(reader.readexactly(int(length)), REQUEST_TIMEOUT_S)
-    return Request(words[0], words[1], fields.get("host", ""), body)
+    return LoopbackRequest(words[0], words[1], fields.get("host", ""), body)
 
 
-def _head(answer: Answer) -> bytes:
+def _format_head(answer: LoopbackResponse) -> bytes:
     fields = {
         "Date": email.utils.format_datetime(dt.datetime.now(dt.UTC), usegmt=True),
         "Server": "sample",

@@ -15,12 +15,26 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from monitor.demo.content import ItemText, Record, Section, paragraphs_of, publish, read_site, site_folder
-from monitor.demo.markup import Markup, Row, folder_of, page_count, repost_base
-from monitor.demo.serving import HOST, Answer, Request, plain_answer, serving
+from monitor.config.model import Settings
+from monitor.demo.content import (
+    ItemSpec,
+    PublishedItem,
+    SampleRow,
+    SectionSpec,
+    SiteRenderer,
+    build_repost_base_url,
+    count_pages,
+    find_site_folder,
+    get_list_folder,
+    publish,
+    read_site,
+    split_paragraphs,
+)
+from monitor.demo.serving import HOST, LoopbackRequest, LoopbackResponse, build_status_response, serve_loopback
 from monitor.errors import MonitorError, UsageError
 
 ROBOTS = "User-agent: *\nDisallow: /search\n"
+
 HOME = "/index.html"
 
 
@@ -54,9 +68,9 @@ class SampleSite:
         self.today = today
         self.delay_s = delay_s
         self.requests: list[str] = []
-        folder = folder or site_folder(name)
+        folder = folder or find_site_folder(name)
         self._site, items = read_site(folder)
-        self._markup = Markup(folder, self._site)
+        self._renderer = SiteRenderer(folder, self._site)
         self._records = {
             section.id: [
                 publish(item, section, number=section.article.first_number + place * 3, today=today)
@@ -65,7 +79,7 @@ class SampleSite:
             for section in self._site.sections
         }
         self.gates: dict[str, asyncio.Event] = {}
-        self.faults = {folder_of(section): section.fault for section in self._site.sections if section.fault}
+        self.faults = {get_list_folder(section): section.fault for section in self._site.sections if section.fault}
 
     @property
     def title(self) -> str:
@@ -77,22 +91,22 @@ class SampleSite:
         """What the demo's source asks for: `[{"name": …}]`."""
         return [area.model_dump() for area in self._site.focus_areas]
 
-    def sections(self, base_url: str) -> list[dict[str, str]]:
+    def list_sections(self, base_url: str) -> list[dict[str, str]]:
         """Name and url of the first list page of every section, those that no menu names too; not the home page."""
         first_pages = [(section.name, section.listing.path(1)) for section in self._site.sections]
         return [{"name": name, "url": base_url.rstrip("/") + path} for name, path in first_pages if path != HOME]
 
-    def expected(self, base_url: str, *, with_faults: bool = False) -> list[ExpectedItem]:
+    def list_expected_items(self, base_url: str, *, with_faults: bool = False) -> list[ExpectedItem]:
         """Every item that can be read at `base_url`, newest first in each section: what is true of the site.
 
         Items that stand only in sections whose list answers a fault are left out unless `with_faults`.
         """
-        shown: dict[Record, list[Section]] = {}
+        shown: dict[PublishedItem, list[SectionSpec]] = {}
         for section in self._site.sections:
-            if with_faults or not self._fault_at(section.listing.path(1)):
-                for row in self._rows(section):
+            if with_faults or not self._find_fault(section.listing.path(1)):
+                for row in self._list_rows(section):
                     shown.setdefault(row.record, []).append(section)
-        return [self._expect(record, places, base_url.rstrip("/")) for record, places in shown.items()]
+        return [self._build_expected_item(record, places, base_url.rstrip("/")) for record, places in shown.items()]
 
     def add_item(
         self, section: str, title: str, *, days_ago: int = 0, body: str = "", document_number: str | None = None
@@ -103,98 +117,102 @@ class SampleSite:
             raise UsageError(f"The sample site has no section {section!r}.")
         records = self._records[place.id]
         number = max((record.number for record in records), default=place.article.first_number) + 3
-        text = ItemText(days_ago=days_ago, title=title, body=body, document_number=document_number)
+        text = ItemSpec(days_ago=days_ago, title=title, body=body, document_number=document_number)
         records.insert(0, publish(text, place, number=number, today=self.today))
         return records[0].path
 
     def edit_item(self, title: str, *, new_title: str | None = None, body: str | None = None) -> str:
         """Changes an item's title or text under its old url, as editors do without a word; gives its path."""
-        record = self._record(title)
+        record = self._find_record(title)
         records = self._records[record.section]
         records[records.index(record)] = replace(
             record,
             title=new_title or record.title,
-            paragraphs=record.paragraphs if body is None else paragraphs_of(body, record.date),
+            paragraphs=record.paragraphs if body is None else split_paragraphs(body, record.date),
         )
         return record.path
 
     def remove_item(self, title: str) -> str:
         """Takes an item off the site, from its lists and its page; gives the path that now answers 404."""
-        record = self._record(title)
+        record = self._find_record(title)
         self._records[record.section].remove(record)
         return record.path
 
     @asynccontextmanager
     async def serve(self, port: int = 0) -> AsyncIterator[str]:
         """Serves the site on 127.0.0.1 until the block ends; gives its base url, without a slash at the end."""
-        async with serving(self.respond, port=port) as listening:
+        async with serve_loopback(self.respond, port=port) as listening:
             yield f"http://{HOST}:{listening}"
 
-    def respond(self, request: Request) -> Answer:
+    def respond(self, request: LoopbackRequest) -> LoopbackResponse:
         """The answer to one request, from the site as it stands now."""
         self.requests.append(f"{request.method} {request.target}")
         path = unquote(urlsplit(request.target).path)
-        fault = self._fault_at(path)
+        fault = self._find_fault(path)
         if fault == 412:
-            answer = self._markup.page("fault.html", status=fault)
+            answer = self._renderer.render_page("fault.html", status=fault)
         elif fault:
-            answer = plain_answer(fault)
+            answer = build_status_response(fault)
         elif path == "/robots.txt":
-            answer = Answer(200, "text/plain", ROBOTS.encode())
+            answer = LoopbackResponse(200, "text/plain", ROBOTS.encode())
         else:
-            make = self._routes(f"http://{request.host or HOST}").get(path, partial(self._markup.static, path))
+            make = self._build_routes(f"http://{request.host or HOST}").get(
+                path, partial(self._renderer.serve_static, path)
+            )
             answer = make()
         gate = next((gate for prefix, gate in self.gates.items() if path.startswith(prefix)), None)
         return replace(answer, delay_s=self.delay_s, gate=gate)
 
-    def _routes(self, base_url: str) -> dict[str, Callable[[], Answer]]:
+    def _build_routes(self, base_url: str) -> dict[str, Callable[[], LoopbackResponse]]:
         """Every path that holds a page; made anew for each request, because the site may have changed."""
-        routes: dict[str, Callable[[], Answer]] = {
-            path: partial(self._markup.page, template) for path, template in self._site.pages.items()
+        routes: dict[str, Callable[[], LoopbackResponse]] = {
+            path: partial(self._renderer.render_page, template) for path, template in self._site.pages.items()
         }
         for section in self._site.sections:
-            rows, records = self._rows(section), self._newest_first(self._records[section.id])
-            for page in range(1, page_count(section, rows) + 1):
-                routes[section.listing.path(page)] = partial(self._markup.list_page, section, rows, page, base_url)
-            routes[folder_of(section)] = routes[section.listing.path(1)]
+            rows, records = self._list_rows(section), self._sort_newest_first(self._records[section.id])
+            for page in range(1, count_pages(section, rows) + 1):
+                routes[section.listing.path(page)] = partial(
+                    self._renderer.render_list_page, section, rows, page, base_url
+                )
+            routes[get_list_folder(section)] = routes[section.listing.path(1)]
             if section.listing.data:
-                routes[section.listing.data.url] = partial(self._markup.list_data, section, rows, base_url)
+                routes[section.listing.data.url] = partial(self._renderer.render_list_data, section, rows, base_url)
             for record in records:
-                routes[record.path] = partial(self._markup.article, section, records, record)
+                routes[record.path] = partial(self._renderer.render_article, section, records, record)
                 for document in [*record.attachments, *([record.document] if record.document else [])]:
-                    routes[document.path] = partial(self._markup.document, document)
+                    routes[document.path] = partial(self._renderer.serve_document, document)
         return routes
 
-    def _rows(self, section: Section) -> list[Row]:
+    def _list_rows(self, section: SectionSpec) -> list[SampleRow]:
         """What the section lists, newest first: its own records, those of others that also stand here, its samples."""
-        rows = [Row(record) for record in self._records[section.id]]
+        rows = [SampleRow(record) for record in self._records[section.id]]
         for records in self._records.values():
             for record in records:
-                rows += [Row(record, place.query) for place in record.also_in if place.section == section.id]
+                rows += [SampleRow(record, place.query) for place in record.also_in if place.section == section.id]
         for other, count in section.listing.shows.items():
-            rows += [Row(record) for record in self._newest_first(self._records[other])[:count]]
+            rows += [SampleRow(record) for record in self._sort_newest_first(self._records[other])[:count]]
         return sorted(rows, key=lambda row: row.record.date, reverse=True)
 
-    def _newest_first(self, records: Sequence[Record]) -> list[Record]:
+    def _sort_newest_first(self, records: Sequence[PublishedItem]) -> list[PublishedItem]:
         return sorted(records, key=lambda record: record.date, reverse=True)
 
-    def _record(self, title: str) -> Record:
+    def _find_record(self, title: str) -> PublishedItem:
         for records in self._records.values():
             for record in records:
                 if record.title == title:
                     return record
         raise UsageError(f"The sample site has no item titled {title!r}.")
 
-    def _fault_at(self, path: str) -> int | None:
+    def _find_fault(self, path: str) -> int | None:
         return next((status for prefix, status in self.faults.items() if path.startswith(prefix)), None)
 
-    def _expect(self, record: Record, places: list[Section], base_url: str) -> ExpectedItem:
+    def _build_expected_item(self, record: PublishedItem, places: list[SectionSpec], base_url: str) -> ExpectedItem:
         own = next(section for section in self._site.sections if section.id == record.section)
         return ExpectedItem(
             section=own.name,
             sections=[own.name, *(section.name for section in places if section is not own)],
             title=record.title,
-            url=(repost_base(self._site, base_url) if record.is_repost else base_url) + record.path,
+            url=(build_repost_base_url(self._site, base_url) if record.is_repost else base_url) + record.path,
             date=record.date,
             type=record.type,
             tier=record.tier,
@@ -230,3 +248,24 @@ async def _serve_until_interrupted(site: SampleSite, port: int) -> None:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+TIMEZONE = "Asia/Shanghai"
+
+
+def build_sample_settings(settings: Settings, *base_urls: str, folder: Path) -> Settings:
+    """The settings with their data in `folder`, allowed to ask the sites at these urls under both names of loopback.
+
+    Pauses between requests are for other people's servers; these are ours.
+    """
+    hosts = [f"{name}:{urlsplit(url).port}" for url in base_urls for name in ("127.0.0.1", "localhost")]
+    network = settings.network.model_copy(update={"allowed_private_hosts": hosts, "proxy": None})
+    return settings.model_copy(
+        update={
+            "timezone": TIMEZONE,
+            "data_dir": folder,
+            "database_url": f"sqlite:///{folder / 'monitor.db'}",
+            "network": network,
+            "pages": settings.pages.model_copy(update={"delay_s": 0.0}),
+            "sources": [],
+        }
+    )

@@ -1,1 +1,1 @@
-"""What we saw, and whether a claim rests on it."""
+"""monitor.evidence."""

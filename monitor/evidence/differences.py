@@ -1,79 +1,156 @@
 """What differs between two versions of a text: by paragraph and, where it is a regulation, by article."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import groupby
 
-from monitor.domain.revisions import Edit, Op, Part
-from monitor.evidence.alignment import ALIKE, Pair, align, likeness
-from monitor.evidence.clauses import Clause, clauses
-from monitor.evidence.paragraphs import Paragraph
+from rapidfuzz.fuzz import ratio
+
+from monitor.db.tables.evidence import ChangeKind, EditOperation, PageChange, PageEdit, PagePart
+from monitor.evidence.paragraphs import Clause, TextParagraph, split_clauses
+
+MIN_SIMILARITY = 0.5
+"""From which likeness on two texts, 0 to 1, are two versions of one."""
+
+# To weigh each with each takes time, some 50 microseconds a pair; where so many differ, nothing is found out by it.
+_MAX_PAIRS = 40_000
+
+_MAX_COMPARED_CHARS = 300
+
+AlignedPair = tuple[int | None, int | None]
+
+
+def compute_similarity(one: str, other: str) -> float:
+    """How much of two texts is the same, in order, from 0 to 1; of long ones their beginnings are weighed."""
+    return ratio(one[:_MAX_COMPARED_CHARS], other[:_MAX_COMPARED_CHARS]) / 100
+
+
+def align_texts(
+    before: Sequence[str], after: Sequence[str], *, score: Callable[[int, int], float] | None = None
+) -> list[AlignedPair]:
+    """The places of both sequences in order, each once: together where one became the other, else alone.
+
+    Equal ones come together first; between them the pairs with the largest sum of weights. Without `weight` that is
+    the likeness of the two texts, where they are alike; a weight of 0 keeps two apart.
+    """
+
+    def alike(i: int, j: int) -> float:
+        found = compute_similarity(before[i], after[j])
+        return found if found >= MIN_SIMILARITY else 0.0
+
+    weigh = score or alike
+    pairs: list[AlignedPair] = []
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after).get_opcodes():
+        if tag == "equal":
+            pairs += zip(range(i1, i2), range(j1, j2), strict=True)
+        else:
+            pairs += _find_best_pairs(range(i1, i2), range(j1, j2), weigh)
+    return pairs
+
+
+def _find_best_pairs(left: range, right: range, score: Callable[[int, int], float]) -> list[AlignedPair]:
+    """The pairs of two stretches whose weights sum up highest, without changing the order of either."""
+    if len(left) * len(right) > _MAX_PAIRS:
+        return [*((i, None) for i in left), *((None, j) for j in right)]
+    weights = [[score(i, j) for j in right] for i in left]
+    best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i in reversed(range(len(left))):
+        for j in reversed(range(len(right))):
+            together = best[i + 1][j + 1] + weights[i][j] if weights[i][j] else 0.0
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], together)
+    pairs: list[AlignedPair] = []
+    i = j = 0
+    while i < len(left) or j < len(right):
+        if i < len(left) and best[i][j] == best[i + 1][j]:
+            pairs.append((left[i], None))
+            i += 1
+        elif j < len(right) and best[i][j] == best[i][j + 1]:
+            pairs.append((None, right[j]))
+            j += 1
+        else:
+            pairs.append((left[i], right[j]))
+            i, j = i + 1, j + 1
+    return pairs
+
 
 # A shorter paragraph can stand in a longer one by chance.
-_LEAST_HELD = 12
-_SAME_NUMBER = 0.2
+_MIN_CONTAINED_CHARS = 12
+
+_SAME_NUMBER_BONUS = 0.2
 
 
-def differences(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> list[Edit]:
+def diff_paragraphs(before: Sequence[TextParagraph], after: Sequence[TextParagraph]) -> list[PageEdit]:
     """The edits that lead from one version to the other, in order; none where only the cut into paragraphs differs."""
-    if _joined(before) == _joined(after):
+    if _join_keys(before) == _join_keys(after):
         return []
-    old, new = clauses(before), clauses(after)
+    old, new = split_clauses(before), split_clauses(after)
 
     def weight(i: int, j: int) -> float:
         """Two clauses of one number are one, rewritten, unless another clause is more like it."""
         if old[i].kind is not new[j].kind:
             return 0.0
-        found = likeness(old[i].key, new[j].key)
+        found = compute_similarity(old[i].key, new[j].key)
         if old[i].number == new[j].number:
-            return found + _SAME_NUMBER
-        return found if found >= ALIKE else 0.0
+            return found + _SAME_NUMBER_BONUS
+        return found if found >= MIN_SIMILARITY else 0.0
 
-    pairs = align([_name(one) for one in old], [_name(one) for one in new], weight=weight)
-    return [edit for pair in pairs for edit in _of_clauses(*_both(old, new, pair))]
+    pairs = align_texts(
+        [_build_alignment_key(one) for one in old], [_build_alignment_key(one) for one in new], score=weight
+    )
+    return [edit for pair in pairs for edit in _iter_clause_edits(*_get_clause_pair(old, new, pair))]
 
 
-def _name(clause: Clause) -> str:
+def _build_alignment_key(clause: Clause) -> str:
     return f"{clause.kind}:{clause.key}"
 
 
-def _both(old: Sequence[Clause], new: Sequence[Clause], pair: Pair) -> tuple[Clause | None, Clause | None]:
+def _get_clause_pair(
+    old: Sequence[Clause], new: Sequence[Clause], pair: AlignedPair
+) -> tuple[Clause | None, Clause | None]:
     i, j = pair
     return None if i is None else old[i], None if j is None else new[j]
 
 
-def _of_clauses(old: Clause | None, new: Clause | None) -> Iterator[Edit]:
+def _iter_clause_edits(old: Clause | None, new: Clause | None) -> Iterator[PageEdit]:
     if old is None or new is None:
-        yield from _whole(old, new)
+        yield from _iter_whole_clause_edits(old, new)
         return
     if old.number is None:
-        yield from _of_paragraphs(old.paragraphs, new.paragraphs)
+        yield from _iter_paragraph_edits(old.paragraphs, new.paragraphs)
         return
-    edits = list(_of_paragraphs(old.paragraphs, new.paragraphs)) if old.key != new.key else []
+    edits = list(_iter_paragraph_edits(old.paragraphs, new.paragraphs)) if old.key != new.key else []
     if edits:
-        yield _one_of_article(old, new, edits)
+        yield _merge_article_edits(old, new, edits)
     if old.number != new.number:
-        yield Edit(op=Op.RENUMBERED, part=Part.ARTICLE, article=new.number, before=old.number, after=new.number or "")
+        yield PageEdit(
+            op=EditOperation.RENUMBERED,
+            part=PagePart.ARTICLE,
+            article=new.number,
+            before=old.number,
+            after=new.number or "",
+        )
 
 
-def _whole(old: Clause | None, new: Clause | None) -> Iterator[Edit]:
+def _iter_whole_clause_edits(old: Clause | None, new: Clause | None) -> Iterator[PageEdit]:
     """A clause that is new or gone: one edit for an article, one for each paragraph without a number."""
     clause = old or new
-    op = Op.REMOVED if new is None else Op.ADDED
+    op = EditOperation.REMOVED if new is None else EditOperation.ADDED
     if clause is None:
         return
     texts = [paragraph.text for paragraph in clause.paragraphs if paragraph.text]
     if clause.number is None:
-        yield from (_edit(op, Part.PARAGRAPH, text) for text in texts)
+        yield from (_build_edit(op, PagePart.PARAGRAPH, text) for text in texts)
     else:
-        yield _edit(op, Part.ARTICLE, "\n".join(texts), clause.number)
+        yield _build_edit(op, PagePart.ARTICLE, "\n".join(texts), clause.number)
 
 
-def _edit(op: Op, part: Part, text: str, article: str | None = None) -> Edit:
-    is_gone = op is Op.REMOVED
-    return Edit(op=op, part=part, article=article, before=text if is_gone else "", after="" if is_gone else text)
+def _build_edit(op: EditOperation, part: PagePart, text: str, article: str | None = None) -> PageEdit:
+    is_gone = op is EditOperation.REMOVED
+    return PageEdit(op=op, part=part, article=article, before=text if is_gone else "", after="" if is_gone else text)
 
 
-def _one_of_article(old: Clause, new: Clause, edits: Sequence[Edit]) -> Edit:
+def _merge_article_edits(old: Clause, new: Clause, edits: Sequence[PageEdit]) -> PageEdit:
     before = [edit.before for edit in edits if edit.before]
     after = [edit.after for edit in edits if edit.after]
     places = [place for place, paragraph in enumerate(new.paragraphs) if paragraph.text in after]
@@ -81,28 +158,36 @@ def _one_of_article(old: Clause, new: Clause, edits: Sequence[Edit]) -> Edit:
         number = old.number_at([place for place, one in enumerate(old.paragraphs) if one.text in before])
     else:
         number = new.number_at(places)
-    return Edit(op=Op.CHANGED, part=Part.ARTICLE, article=number, before="\n".join(before), after="\n".join(after))
+    return PageEdit(
+        op=EditOperation.CHANGED,
+        part=PagePart.ARTICLE,
+        article=number,
+        before="\n".join(before),
+        after="\n".join(after),
+    )
 
 
-def _of_paragraphs(before: Sequence[Paragraph], after: Sequence[Paragraph]) -> Iterator[Edit]:
+def _iter_paragraph_edits(before: Sequence[TextParagraph], after: Sequence[TextParagraph]) -> Iterator[PageEdit]:
     """The paragraphs that differ; what was only cut otherwise does not."""
-    pairs = align([one.key for one in before], [one.key for one in after])
-    for is_same, run in groupby(pairs, key=lambda pair: _is_same(before, after, pair)):
+    pairs = align_texts([one.key for one in before], [one.key for one in after])
+    for is_same, run in groupby(pairs, key=lambda pair: _is_same_paragraph(before, after, pair)):
         if is_same:
             continue
         stretch = list(run)
         old = [before[i] for i, _ in stretch if i is not None]
         new = [after[j] for _, j in stretch if j is not None]
-        if _joined(old) != _joined(new):
-            yield from _of_stretch(before, after, _levelled(stretch), _joined(old), _joined(new))
+        if _join_keys(old) != _join_keys(new):
+            yield from _iter_stretch_edits(
+                before, after, _pair_lone_paragraphs(stretch), _join_keys(old), _join_keys(new)
+            )
 
 
-def _is_same(before: Sequence[Paragraph], after: Sequence[Paragraph], pair: Pair) -> bool:
+def _is_same_paragraph(before: Sequence[TextParagraph], after: Sequence[TextParagraph], pair: AlignedPair) -> bool:
     i, j = pair
     return i is not None and j is not None and before[i].key == after[j].key
 
 
-def _levelled(stretch: Sequence[Pair]) -> Iterator[Pair]:
+def _pair_lone_paragraphs(stretch: Sequence[AlignedPair]) -> Iterator[AlignedPair]:
     """Between those that belong together, as many lone ones on both sides are brought together one by one."""
     for is_lone, run in groupby(stretch, key=lambda pair: None in pair):
         pairs = list(run)
@@ -111,25 +196,166 @@ def _levelled(stretch: Sequence[Pair]) -> Iterator[Pair]:
         yield from zip(left, right, strict=True) if is_lone and len(left) == len(right) else pairs
 
 
-def _of_stretch(
-    before: Sequence[Paragraph], after: Sequence[Paragraph], pairs: Iterator[Pair], old: str, new: str
-) -> Iterator[Edit]:
+def _iter_stretch_edits(
+    before: Sequence[TextParagraph], after: Sequence[TextParagraph], pairs: Iterator[AlignedPair], old: str, new: str
+) -> Iterator[PageEdit]:
     for i, j in pairs:
         left = None if i is None else before[i]
         right = None if j is None else after[j]
-        if (left is None or _is_held(left, new)) and (right is None or _is_held(right, old)):
+        if (left is None or _is_contained(left, new)) and (right is None or _is_contained(right, old)):
             continue
         if left is None or right is None:
-            op = Op.REMOVED if right is None else Op.ADDED
-            yield from (_edit(op, Part.PARAGRAPH, one.text) for one in (left, right) if one is not None and one.text)
+            op = EditOperation.REMOVED if right is None else EditOperation.ADDED
+            yield from (
+                _build_edit(op, PagePart.PARAGRAPH, one.text) for one in (left, right) if one is not None and one.text
+            )
         else:
-            yield Edit(op=Op.CHANGED, part=Part.PARAGRAPH, before=left.text, after=right.text)
+            yield PageEdit(op=EditOperation.CHANGED, part=PagePart.PARAGRAPH, before=left.text, after=right.text)
 
 
-def _is_held(paragraph: Paragraph, text: str) -> bool:
+def _is_contained(paragraph: TextParagraph, text: str) -> bool:
     """Whether the words of a paragraph stand, in one piece, in a stretch of the other version."""
-    return not paragraph.key or (len(paragraph.key) >= _LEAST_HELD and paragraph.key in text)
+    return not paragraph.key or (len(paragraph.key) >= _MIN_CONTAINED_CHARS and paragraph.key in text)
 
 
-def _joined(text: Sequence[Paragraph]) -> str:
+def _join_keys(text: Sequence[TextParagraph]) -> str:
     return "".join(one.key for one in text)
+
+
+_MAX_NAMES = 8
+
+_MAX_NAME_CHARS = 60
+
+
+@dataclass(frozen=True)
+class _ChangeMessages:
+    """How one language says it; `{}` stands for what is named."""
+
+    kinds: dict[ChangeKind, str]
+    articles: dict[EditOperation, str]
+    renumbered: str
+    paragraphs: dict[EditOperation, str]
+    attachments: dict[EditOperation, str]
+    title: str
+    date: str
+    quoted: str
+    comma: str
+    more: str
+    and_then: str
+    stop: str
+
+
+_CHINESE = _ChangeMessages(
+    kinds={
+        ChangeKind.NONE: "内容无变化",
+        ChangeKind.WITHDRAWN: "网页已撤下",
+        ChangeKind.MOVED: "网页已移至{}",
+        ChangeKind.RESTORED: "网页撤下后重新出现",
+        ChangeKind.UNREACHABLE: "网页暂时无法访问",
+    },
+    articles={EditOperation.CHANGED: "{}有修改", EditOperation.ADDED: "新增{}", EditOperation.REMOVED: "删去{}"},
+    renumbered="{}改为{}",
+    paragraphs={
+        EditOperation.CHANGED: "{}处段落有修改",
+        EditOperation.ADDED: "新增{}段",
+        EditOperation.REMOVED: "删去{}段",
+    },
+    attachments={
+        EditOperation.CHANGED: "附件{}有更换",
+        EditOperation.ADDED: "新增附件{}",
+        EditOperation.REMOVED: "删去附件{}",
+    },
+    title="标题改为{}",
+    date="发布日期由{}改为{}",
+    quoted="“{}”",
+    comma="、",
+    more="等{}项",
+    and_then="；",
+    stop="。",
+)
+
+_ENGLISH = _ChangeMessages(
+    kinds={
+        ChangeKind.NONE: "nothing changed",
+        ChangeKind.WITHDRAWN: "the page was withdrawn",
+        ChangeKind.MOVED: "the page moved to {}",
+        ChangeKind.RESTORED: "the page, once withdrawn, is there again",
+        ChangeKind.UNREACHABLE: "the page cannot be seen for now",
+    },
+    articles={
+        EditOperation.CHANGED: "{} changed",
+        EditOperation.ADDED: "{} added",
+        EditOperation.REMOVED: "{} removed",
+    },
+    renumbered="{} is now {}",
+    paragraphs={
+        EditOperation.CHANGED: "paragraphs changed: {}",
+        EditOperation.ADDED: "paragraphs added: {}",
+        EditOperation.REMOVED: "paragraphs removed: {}",
+    },
+    attachments={
+        EditOperation.CHANGED: "attachment {} replaced",
+        EditOperation.ADDED: "attachment {} added",
+        EditOperation.REMOVED: "attachment {} removed",
+    },
+    title="title changed to {}",
+    date="date of publication changed from {} to {}",
+    quoted="“{}”",
+    comma=", ",
+    more=" and others, {} in all",
+    and_then="; ",
+    stop=".",
+)
+
+_LANGUAGES = {"zh": _CHINESE, "en": _ENGLISH}
+
+
+def describe_change(change: PageChange, language: str = "zh") -> str:
+    """What changed, as one sentence: the articles by their numbers, the attachments by their titles.
+
+    Page text in it is quoted; the language is `zh` or `en`.
+    """
+    words = _LANGUAGES[language]
+    parts = [_describe_kind(change, words), *_describe_fields(change, words), *_describe_articles(change, words)]
+    for op, form in words.paragraphs.items():
+        count = sum(edit.op is op for edit in change.list_edits(PagePart.PARAGRAPH))
+        parts.append(form.format(count) if count else "")
+    for op, form in words.attachments.items():
+        titles = [edit.after or edit.before for edit in change.list_edits(PagePart.ATTACHMENT) if edit.op is op]
+        parts.append(_format_names(form, [words.quoted.format(_shorten_name(title)) for title in titles], words))
+    said = words.and_then.join(filter(None, parts))
+    return f"{said[:1].upper()}{said[1:]}{words.stop}"
+
+
+def _describe_kind(change: PageChange, words: _ChangeMessages) -> str:
+    form = words.kinds.get(change.kind, "")
+    return form.format(next((edit.after for edit in change.list_edits(PagePart.ADDRESS)), ""))
+
+
+def _describe_fields(change: PageChange, words: _ChangeMessages) -> list[str]:
+    titles = [
+        words.title.format(words.quoted.format(_shorten_name(edit.after))) for edit in change.list_edits(PagePart.TITLE)
+    ]
+    return titles + [words.date.format(edit.before, edit.after) for edit in change.list_edits(PagePart.DATE)]
+
+
+def _describe_articles(change: PageChange, words: _ChangeMessages) -> list[str]:
+    parts = [_format_names(form, change.list_articles(op), words) for op, form in words.articles.items()]
+    moved: Sequence[PageEdit] = [
+        edit for edit in change.list_edits(PagePart.ARTICLE) if edit.op is EditOperation.RENUMBERED
+    ]
+    if moved:
+        each = [words.renumbered.format(edit.before, edit.after) for edit in moved]
+        parts.append(_format_names("{}", each, words))
+    return parts
+
+
+def _format_names(form: str, names: Sequence[str], words: _ChangeMessages) -> str:
+    if not names:
+        return ""
+    listed = words.comma.join(names[:_MAX_NAMES])
+    return form.format(listed + (words.more.format(len(names)) if len(names) > _MAX_NAMES else ""))
+
+
+def _shorten_name(text: str) -> str:
+    return text if len(text) <= _MAX_NAME_CHARS else f"{text[:_MAX_NAME_CHARS]}…"

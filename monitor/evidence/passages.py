@@ -4,93 +4,109 @@ import datetime as dt
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from monitor.domain.sighting import Sighting
-from monitor.domain.urls import clean_url, url_key
-from monitor.evidence.sentences import split_sentences
-from monitor.pages.dates import dates_in_text
-from monitor.pages.encoding import decode
-from monitor.pages.fetch import unpacked
+from monitor.dates.grammar import dates_in_text
+from monitor.extract.articles.text import extract_block_text
+from monitor.extract.encoding import decode
+from monitor.extract.html import build_outline
+from monitor.extract.sentences import split_sentences
+from monitor.fetch.result import FetchResult
+from monitor.pages.strategy import unpack_body
+from monitor.urls import clean_url, url_key
 
-MOST_CHARS = 600
-_LEAST_LINK = 8  # a shorter link beside a record's own is one of its marks, not another record
-_ENTRIES = ("item", "entry", "url")
-_MOST_ENTRY_CHARS = 20_000
-_MOST_LEVELS = 12
-_MOST_LINKS = 5
-_FAR = 60  # texts above or below a link in which its date is looked for
+MAX_PASSAGE_CHARS = 600
+
+_MIN_LINK_CHARS = 8  # a shorter link beside a record's own is one of its marks, not another record
+
+_ENTRY_TAGS = ("item", "entry", "url")
+
+_MAX_ENTRY_CHARS = 20_000
+
+_MAX_LEVELS = 12
+
+_MAX_LINKS = 5
+
+_MAX_DISTANCE_TEXTS = 60  # texts above or below a link in which its date is looked for
+
 _TAG = re.compile(r"<!\[CDATA\[|\]\]>|<[^>]*>")
-_NEAR = 0.25
+
+_MIN_SIMILARITY = 0.25
 
 
-class Passages:
+class PassageFinder:
     """The passages of one recorded page."""
 
-    def __init__(self, sighting: Sighting) -> None:
-        self._url = sighting.final_url
-        self._source = decode(*unpacked(sighting))[0]
-        self._today = sighting.at.date() + dt.timedelta(days=1)
+    def __init__(self, result: FetchResult) -> None:
+        self._url = result.final_url
+        self._source = decode(*unpack_body(result))[0]
+        self._today = result.at.date() + dt.timedelta(days=1)
 
-    def row(self, url: str, title: str, date: dt.date | None = None) -> str:
+    def find_row(self, url: str, title: str, date: dt.date | None = None) -> str:
         """The text of the record that links to `url`, with its date where that stands beside it.
 
         Else the title alone, as far as it stands on the page at all; the empty string where nothing of it does.
         """
-        rows = [_row_of(anchor) for anchor in self._anchors.get(url_key(url), [])[:_MOST_LINKS]]
-        for text in (text for row in rows for text in _readings(row)):
-            if text and (date is None or self._bears(text, date)):
-                return text[:MOST_CHARS]
+        rows = [_find_row_element(anchor) for anchor in self._anchors_by_key.get(url_key(url), [])[:_MAX_LINKS]]
+        for text in (text for row in rows for text in _iter_row_texts(row)):
+            if text and (date is None or self._shows_date(text, date)):
+                return text[:MAX_PASSAGE_CHARS]
         for row in rows:
-            if text := _text(row):
-                return text[:MOST_CHARS]
+            if text := _get_text(row):
+                return text[:MAX_PASSAGE_CHARS]
         for entry in self._entries:
-            text = one_line(html.unescape(_TAG.sub(" ", entry[:_MOST_ENTRY_CHARS])))
-            if url in html.unescape(entry) or one_line(title) in text:
-                return text[:MOST_CHARS]
-        return one_line(title) if one_line(title) in self._plain_source else ""
+            text = collapse_whitespace(html.unescape(_TAG.sub(" ", entry[:_MAX_ENTRY_CHARS])))
+            if url in html.unescape(entry) or collapse_whitespace(title) in text:
+                return text[:MAX_PASSAGE_CHARS]
+        return collapse_whitespace(title) if collapse_whitespace(title) in self._plain_source else ""
 
-    def row_date(self, url: str, row: str, date: dt.date) -> str:
+    def find_row_date(self, url: str, row: str, date: dt.date) -> str:
         """The words that date the record that links to `url`: its row, or else the nearest above it or below."""
-        if row and self._bears(row, date):
+        if row and self._shows_date(row, date):
             return row
-        texts, places = self._flow
-        for anchor in self._anchors.get(url_key(url), [])[:_MOST_LINKS]:
+        texts, places = self._text_flow
+        for anchor in self._anchors_by_key.get(url_key(url), [])[:_MAX_LINKS]:
             place = places.get(anchor.mem_id, 0)
-            for start in (*range(place, max(place - _FAR, -1), -1), *range(place + 1, place + _FAR)):
+            for start in (
+                *range(place, max(place - _MAX_DISTANCE_TEXTS, -1), -1),
+                *range(place + 1, place + _MAX_DISTANCE_TEXTS),
+            ):
                 for width in (1, 2, 3):
                     text = " ".join(texts[start : start + width])
-                    if any(match.date == date for match in dates_in_text(text[:MOST_CHARS], self._today)):
-                        return text[:MOST_CHARS]
+                    if any(match.date == date for match in dates_in_text(text[:MAX_PASSAGE_CHARS], self._today)):
+                        return text[:MAX_PASSAGE_CHARS]
         return ""
 
-    def date(self, date: dt.date) -> str:
+    def find_date(self, date: dt.date) -> str:
         """The words in which the page gives a date: those that people read first, then those for machines."""
-        for text in self._texts():
+        for text in self._iter_texts():
             if any(match.date == date for match in dates_in_text(text, self._today)):
-                return _around(text, date)
+                return _cut_around_date(text, date)
         return ""
 
-    def href(self, url: str) -> str:
+    def find_href(self, url: str) -> str:
         """The address of the link to `url` as the page writes it."""
-        return next((anchor.attributes.get("href") or "" for anchor in self._anchors.get(url_key(url), [])), "").strip()
+        return next(
+            (anchor.attributes.get("href") or "" for anchor in self._anchors_by_key.get(url_key(url), [])), ""
+        ).strip()
 
-    def link(self, url: str) -> str:
+    def find_link_text(self, url: str) -> str:
         """The text of the link to `url`."""
-        return next((text for anchor in self._anchors.get(url_key(url), []) if (text := _text(anchor))), "")[
-            :MOST_CHARS
+        return next((text for anchor in self._anchors_by_key.get(url_key(url), []) if (text := _get_text(anchor))), "")[
+            :MAX_PASSAGE_CHARS
         ]
 
     @cached_property
     def _entries(self) -> list[str]:
         """The entries of a feed or sitemap, as they are written."""
-        return [entry for tag in _ENTRIES for entry in _between(self._source, f"<{tag}", f"</{tag}>")]
+        return [entry for tag in _ENTRY_TAGS for entry in _iter_between(self._source, f"<{tag}", f"</{tag}>")]
 
     @cached_property
     def _plain_source(self) -> str:
-        return one_line(html.unescape(self._source))
+        return collapse_whitespace(html.unescape(self._source))
 
     @cached_property
     def _tree(self) -> LexborHTMLParser:
@@ -99,7 +115,7 @@ class Passages:
         return tree
 
     @cached_property
-    def _anchors(self) -> dict[str, list[LexborNode]]:
+    def _anchors_by_key(self) -> dict[str, list[LexborNode]]:
         base = self._tree.css_first("base[href]")
         start = clean_url((base.attributes.get("href") or "") if base else "", self._url) or self._url
         found: dict[str, list[LexborNode]] = {}
@@ -110,25 +126,25 @@ class Passages:
         return found
 
     @cached_property
-    def _flow(self) -> tuple[list[str], dict[int, int]]:
+    def _text_flow(self) -> tuple[list[str], dict[int, int]]:
         """The texts of the page in their order, and how many of them stand before each link."""
         texts: list[str] = []
         places: dict[int, int] = {}
         body = self._tree.body
         for node in body.traverse(include_text=True) if body is not None else ():
-            if _is_text(node):
-                texts.append(one_line(node.text_content or ""))
+            if _is_text_node(node):
+                texts.append(collapse_whitespace(node.text_content or ""))
             elif node.tag == "a":
                 places[node.mem_id] = len(texts)
         return texts, places
 
-    def _texts(self) -> Iterator[str]:
-        yield from self._flow[0]
+    def _iter_texts(self) -> Iterator[str]:
+        yield from self._text_flow[0]
         for meta in self._tree.css("meta[content]"):
             yield meta.attributes.get("content") or ""
         yield from (time.attributes.get("datetime") or "" for time in self._tree.css("time[datetime]"))
 
-    def _bears(self, text: str, date: dt.date) -> bool:
+    def _shows_date(self, text: str, date: dt.date) -> bool:
         """Whether a row shows a date, be it without its year, in two pieces, or as a word."""
         if any(match.date == date for match in dates_in_text(text, self._today, relative=True)):
             return True
@@ -136,41 +152,44 @@ class Passages:
         return {date.month, date.day} <= numbers
 
 
-def nearest(sentence: str, text: str) -> str:
+def find_nearest_sentence(sentence: str, text: str) -> str:
     """The sentence of a text that a sentence was most likely made from; the empty string where none is near."""
-    wanted = _pairs(sentence)
+    wanted = _build_bigrams(sentence)
     if sentence in text:
         return sentence
-    near, passage = _NEAR, ""
+    near, passage = _MIN_SIMILARITY, ""
     for line in text.splitlines():
         for candidate in split_sentences(line):
-            shared = len(wanted & _pairs(candidate)) / (len(wanted) or 1)
+            shared = len(wanted & _build_bigrams(candidate)) / (len(wanted) or 1)
             if shared > near:
                 near, passage = shared, candidate
-    return passage[:MOST_CHARS]
+    return passage[:MAX_PASSAGE_CHARS]
 
 
-def one_line(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     """The text with every stretch of white space as one space."""
     return " ".join(text.split())
 
 
-def _row_of(anchor: LexborNode) -> LexborNode:
+def _find_row_element(anchor: LexborNode) -> LexborNode:
     """The largest element around a link that holds no other record."""
     own = anchor.attributes.get("href")
     row = anchor
-    for _ in range(_MOST_LEVELS):
+    for _ in range(_MAX_LEVELS):
         parent = row.parent
         if parent is None or parent.tag in ("body", "html", "-undef"):
             break
         others = (one for one in parent.css("a[href]") if one.attributes.get("href") != own)
-        if any(len(_text(other)) >= _LEAST_LINK for other in others) or len(_text(parent)) > MOST_CHARS:
+        if (
+            any(len(_get_text(other)) >= _MIN_LINK_CHARS for other in others)
+            or len(_get_text(parent)) > MAX_PASSAGE_CHARS
+        ):
             break
         row = parent
     return row
 
 
-def _between(text: str, begin: str, end: str) -> Iterator[str]:
+def _iter_between(text: str, begin: str, end: str) -> Iterator[str]:
     """The stretches from one mark to the next end."""
     start = text.find(begin)
     while start >= 0 and (stop := text.find(end, start)) >= 0:
@@ -178,43 +197,173 @@ def _between(text: str, begin: str, end: str) -> Iterator[str]:
         start = text.find(begin, stop)
 
 
-def _readings(row: LexborNode) -> Iterator[str]:
+def _iter_row_texts(row: LexborNode) -> Iterator[str]:
     """The row's text, then with what stands before it, and after it: a date may have an element of its own."""
-    text = _text(row)
+    text = _get_text(row)
     yield text
-    before, after = _neighbour(row, is_before=True), _neighbour(row, is_before=False)
+    before, after = _get_neighbour_text(row, is_before=True), _get_neighbour_text(row, is_before=False)
     if before:
         yield f"{before} {text}"
     if after:
         yield f"{text} {after}"
 
 
-def _neighbour(row: LexborNode, *, is_before: bool) -> str:
+def _get_neighbour_text(row: LexborNode, *, is_before: bool) -> str:
     beside = row.prev if is_before else row.next
-    while beside is not None and not _text(beside):
+    while beside is not None and not _get_text(beside):
         beside = beside.prev if is_before else beside.next
-    if beside is None or (beside.tag != "-text" and any(len(_text(one)) >= _LEAST_LINK for one in beside.css("a"))):
+    if beside is None or (
+        beside.tag != "-text" and any(len(_get_text(one)) >= _MIN_LINK_CHARS for one in beside.css("a"))
+    ):
         return ""
-    return _text(beside)
+    return _get_text(beside)
 
 
-def _text(node: LexborNode) -> str:
-    return one_line(node.text(separator=" ") or "")
+def _get_text(node: LexborNode) -> str:
+    return collapse_whitespace(node.text(separator=" ") or "")
 
 
-def _is_text(node: LexborNode) -> bool:
+def _is_text_node(node: LexborNode) -> bool:
     return bool(node.is_text_node and (node.text_content or "").strip())
 
 
-def _around(text: str, date: dt.date) -> str:
+def _cut_around_date(text: str, date: dt.date) -> str:
     """The passage, cut to what stands around the date."""
-    if len(text) <= MOST_CHARS:
+    if len(text) <= MAX_PASSAGE_CHARS:
         return text
     place = next((m.start() for m in re.finditer(str(date.year), text)), 0)
-    start = max(place - MOST_CHARS // 2, 0)
-    return text[start : start + MOST_CHARS]
+    start = max(place - MAX_PASSAGE_CHARS // 2, 0)
+    return text[start : start + MAX_PASSAGE_CHARS]
 
 
-def _pairs(text: str) -> set[str]:
+def _build_bigrams(text: str) -> set[str]:
     plain = "".join(char for char in text.casefold() if char.isalnum())
     return {plain[index : index + 2] for index in range(len(plain) - 1)}
+
+
+MAX_SHOWN_CHARS = 200_000
+
+_MARKUP = re.compile(r"<!\[CDATA\[|\]\]>|<[^>]*>")
+
+_NON_TEXT_ELEMENTS = re.compile(r"<(script|style|noscript|template)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+
+_XML_START = re.compile(
+    r"\s*(?:<\?xml\b(?!.{0,400}<html)|<(?:rss|feed|urlset|sitemapindex)\b)", re.IGNORECASE | re.DOTALL
+)
+
+_ZERO_WIDTH_CHARS = frozenset("\u200b\u200c\u200d\u2060\ufeff")
+
+_CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+_SOURCE_CONTEXT_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class HighlightedText:
+    """A text, with the place of a passage in it from `start` to before `end`; both None where it does not stand there.
+
+    `is_source`: the passage stands in no text that people see, but in the page's markup, a piece of which this is.
+    `is_cut`: the page goes on before or after.
+    """
+
+    text: str
+    start: int | None = None
+    end: int | None = None
+    is_source: bool = False
+    is_cut: bool = False
+
+
+def highlight_passage(result: FetchResult, passage: str, *, near: str = "") -> HighlightedText:
+    """The text of a recorded page with the passage in it.
+
+    Of several places that have the same words, the one that is nearest to the words `near`.
+    """
+    source = decode(*unpack_body(result))[0]
+    text = _extract_text(source, result.final_url)
+    found = highlight_text(text, passage, near=near)
+    if found.start is not None or not passage.strip():
+        return found
+    for reading in (html.unescape(source), source):
+        place = _locate_passage(passage, reading, near)
+        if place is not None:
+            begin = max(place[0] - _SOURCE_CONTEXT_CHARS, 0)
+            piece = _replace_control_chars(reading[begin : place[1] + _SOURCE_CONTEXT_CHARS])
+            return HighlightedText(piece, place[0] - begin, place[1] - begin, is_source=True, is_cut=True)
+    return found
+
+
+def extract_all_text(result: FetchResult) -> str:
+    """All that a recorded page holds, whether people see it or only its markup has it."""
+    source = decode(*unpack_body(result))[0]
+    return _replace_control_chars(f"{_extract_text(source, result.final_url)}\n{html.unescape(source)}")
+
+
+def highlight_text(text: str, passage: str, *, near: str = "") -> HighlightedText:
+    """A text, as of a document, with the passage in it; one that is too long is cut to what stands around it."""
+    text = _replace_control_chars(text)
+    place = _locate_passage(passage, text, near)
+    if len(text) <= MAX_SHOWN_CHARS:
+        start, end = place or (None, None)
+        return HighlightedText(text, start, end)
+    begin = max((place[0] if place else 0) - MAX_SHOWN_CHARS // 2, 0)
+    piece = text[begin : begin + MAX_SHOWN_CHARS]
+    return (
+        HighlightedText(piece, place[0] - begin, place[1] - begin, is_cut=True)
+        if place
+        else HighlightedText(piece, is_cut=True)
+    )
+
+
+def _extract_text(source: str, url: str) -> str:
+    return _extract_xml_text(source) if _XML_START.match(source) else _extract_visible_text(source, url)
+
+
+def _extract_visible_text(source: str, url: str) -> str:
+    """What a browser shows of a page, a line for each block."""
+    page = build_outline(LexborHTMLParser(source), url)
+    return extract_block_text(page, page.elements[0]) if page.elements else ""
+
+
+def _extract_xml_text(source: str) -> str:
+    """What stands between the tags of a feed or a sitemap, a line each; their texts may hold markup of their own."""
+    text = html.unescape(_MARKUP.sub("\n", source))
+    text = html.unescape(_MARKUP.sub("\n", _NON_TEXT_ELEMENTS.sub("\n", text)))
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _replace_control_chars(text: str) -> str:
+    """The text with a space in place of each sign that a page must not give to a reader, at the same length."""
+    return _CONTROL_CHARS.sub(" ", text)
+
+
+def _locate_passage(passage: str, text: str, near: str) -> tuple[int, int] | None:
+    """Where the passage stands, white space aside."""
+    wanted = _strip_whitespace(passage)[0]
+    if not wanted:
+        return None
+    solid, places = _strip_whitespace(text)
+    starts = list(_iter_occurrences(wanted, solid))
+    if not starts:
+        return None
+    beside = _strip_whitespace(near)[0]
+    anchor = solid.find(beside) if beside and len(starts) > 1 else -1
+
+    def gap(place: int) -> int:
+        return max(anchor - place - len(wanted), place - anchor - len(beside))
+
+    start = min(starts, key=gap) if anchor >= 0 else starts[0]
+    return places[start], places[start + len(wanted) - 1] + 1
+
+
+def _strip_whitespace(text: str) -> tuple[str, list[int]]:
+    """The text without white space and signs that are none, and where each of its characters stood."""
+    text = _replace_control_chars(text)
+    places = [place for place, sign in enumerate(text) if not sign.isspace() and sign not in _ZERO_WIDTH_CHARS]
+    return "".join(text[place] for place in places), places
+
+
+def _iter_occurrences(wanted: str, text: str) -> Iterator[int]:
+    start = text.find(wanted)
+    while start >= 0:
+        yield start
+        start = text.find(wanted, start + 1)

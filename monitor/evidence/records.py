@@ -2,52 +2,263 @@
 
 import asyncio
 import datetime as dt
+import gzip
 import hashlib
+import io
+import re
 import secrets
 from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from monitor.domain.evidence import Record
-from monitor.domain.page import PageError
-from monitor.domain.sighting import Sighting
-from monitor.errors import RecordLost, WorkFailed
-from monitor.evidence.storage import Storage
-from monitor.evidence.warc import body_in, headers_kept, warc_file
-from monitor.store import Store
+from monitor.db.database import Store
+from monitor.db.tables.evidence import EvidenceRecord
+from monitor.errors import RecordLost, SettingsError, WorkFailed
+from monitor.fetch.result import FetchResult
+from monitor.page import PageError
+from monitor.vocabulary import FetchMode
 
-FOLDER = "evidence"
-
-_AT_HAND = 4
-_MOST_AT_HAND_BYTES = 1_000_000
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 
-class Records:
+_LOCATION = re.compile(r"[a-z0-9]+(?:[/.-][a-z0-9]+)*")
+
+
+class FileStorage:
+    """Files by their place, a relative path of small letters, digits and `/`. Every call waits for its disk or network.
+
+    A file is whole or not there: in a folder it is written under another name first, in a bucket put at once.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._opened: tuple[AbstractFileSystem, str] | None = None
+
+    def write(self, location: str, content: bytes) -> None:
+        """Keep a file; one that is there already is replaced. `WorkFailed` where that is not possible."""
+        with self._translate_errors(f"write {location}"):
+            files, path = self._resolve(location)
+            if not _is_local(files):
+                files.pipe_file(path, content)
+                return
+            whole = Path(path)
+            part = whole.with_name(f"{secrets.token_hex(8)}.part")
+            whole.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                part.write_bytes(content)
+                part.replace(whole)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def read(self, location: str) -> bytes:
+        """The file at a place; `WorkFailed` where there is none, or it cannot be read."""
+        with self._translate_errors(f"read {location}"):
+            files, path = self._resolve(location)
+            return bytes(files.cat_file(path))
+
+    def exists(self, location: str) -> bool:
+        """Whether there is a file at a place."""
+        with self._translate_errors(f"look for {location}"):
+            files, path = self._resolve(location)
+            return bool(files.exists(path))
+
+    def remove(self, location: str) -> None:
+        """Let go of a file; nothing happens where there is none."""
+        with self._translate_errors(f"remove {location}"):
+            files, path = self._resolve(location)
+            if files.exists(path):
+                files.rm_file(path)
+
+    def list_locations(self, folder: str) -> list[str]:
+        """The places of all files below a folder."""
+        with self._translate_errors(f"list {folder}"):
+            files, path = self._resolve(folder)
+            root = path.removesuffix(folder)
+            found = files.find(path) if files.exists(path) else []
+            return [place for one in found if _LOCATION.fullmatch(place := str(one).removeprefix(root))]
+
+    def check(self) -> str:
+        """See that a file can be kept, read and removed, and say where; `WorkFailed` or `SettingsError` where not."""
+        place = f"check-{secrets.token_hex(8)}"
+        self.write(place, b"kept")
+        try:
+            if self.read(place) != b"kept":
+                raise WorkFailed(f"The storage {self.get_display_path(place)} does not give back what it was given.")
+        finally:
+            self.remove(place)
+        return f"{self.get_display_path(place).removesuffix(place)} keeps and gives back"
+
+    def get_display_path(self, location: str) -> str:
+        """The full name of a file, for people."""
+        with self._translate_errors(f"find {location}"):
+            files, path = self._resolve(location)
+            return str(path) if _is_local(files) else str(files.unstrip_protocol(path))
+
+    def _resolve(self, location: str) -> "tuple[AbstractFileSystem, str]":
+        if not _LOCATION.fullmatch(location):
+            raise ValueError(f"{location!r} is no place in the storage")
+        if self._opened is None:
+            from fsspec.core import url_to_fs
+
+            # Other processes write and remove too: what a listing said a while ago is not believed.
+            self._opened = url_to_fs(self._url, use_listings_cache=False)
+        files, root = self._opened
+        return files, f"{root.rstrip('/')}/{location}"
+
+    @contextmanager
+    def _translate_errors(self, action: str) -> Iterator[None]:
+        """Every kind of storage has errors of its own: each is told in the same way."""
+        try:
+            yield
+        except ImportError as error:
+            raise SettingsError(f"storage_url is of a kind that needs another package: {error}.") from error
+        except FileNotFoundError as error:
+            raise WorkFailed(f"The storage could not {action}: there is no such file.") from error
+        except Exception as error:
+            raise WorkFailed(f"The storage could not {action}: {str(error) or type(error).__name__}.") from error
+
+
+def _is_local(files: "AbstractFileSystem") -> bool:
+    from fsspec.implementations.local import LocalFileSystem
+
+    return isinstance(files, LocalFileSystem)
+
+
+# What the body was packed in on its way says nothing of the body that is kept.
+_TRANSFER_HEADERS = ("content-encoding", "transfer-encoding", "content-length")
+
+# A session is the site's and ours; whoever reads the archive later has no business in it.
+_COOKIE_HEADERS = ("set-cookie", "set-cookie2")
+
+_SAFE_URI_CHARS = "%/:?#[]@!$&'()*+,;=~"
+
+_GZIP_LEVEL = 4
+
+_RESPONSE_RECORD, _CONVERSION_RECORD = "response", "conversion"
+
+
+def filter_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of an answer as far as they are kept: without cookies."""
+    return {name: value for name, value in headers.items() if name not in _COOKIE_HEADERS}
+
+
+def build_warc(result: FetchResult, *, sha256: str) -> bytes:
+    """The answer of a sighting as a gzipped WARC file: a `warcinfo` and the record.
+
+    The body stands in it as the parsers saw it, unpacked: the headers that told how it was packed are there under
+    `x-original-…`. A page that a browser drew is a `conversion`: no server ever sent it so.
+    """
+    from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
+    from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
+
+    written = io.BytesIO()
+    writer = WARCWriter(written, gzip=False, warc_version="1.1")
+    body = result.body or b""
+    warc_headers = {
+        "WARC-Date": f"{result.at:%Y-%m-%dT%H:%M:%S.%fZ}",
+        "WARC-Payload-Digest": f"sha256:{sha256}",
+    }
+    content_type, http_headers = "application/http; msgtype=response", None
+    if result.mode is FetchMode.RENDERED:
+        content_type = _join_header_lines(result.content_type or "").strip() or "text/html; charset=utf-8"
+    else:
+        http_headers = StatusAndHeaders(
+            _format_status_line(result.status), _build_http_headers(result, len(body)), "HTTP/1.1"
+        )
+    record = writer.create_warc_record(
+        quote(result.final_url, safe=_SAFE_URI_CHARS, errors="replace"),
+        _CONVERSION_RECORD if result.mode is FetchMode.RENDERED else _RESPONSE_RECORD,
+        payload=io.BytesIO(body),
+        length=len(body),
+        http_headers=http_headers,
+        warc_headers_dict=warc_headers,
+        warc_content_type=content_type,
+    )
+    about = {"software": "Monitor", "format": "WARC File Format 1.1"}
+    members = []
+    for one in (writer.create_warcinfo_record("", about), record):
+        written.seek(0)
+        written.truncate()
+        writer.write_record(one)
+        members.append(gzip.compress(written.getvalue(), _GZIP_LEVEL, mtime=0))
+    return b"".join(members)
+
+
+def extract_body(content: bytes) -> bytes | None:
+    """The body in such a file; None where it holds none, or is no such file."""
+    from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
+    from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
+
+    try:
+        for record in ArchiveIterator(io.BytesIO(content)):
+            if record.rec_type in (_RESPONSE_RECORD, _CONVERSION_RECORD):
+                return bytes(record.raw_stream.read())
+    except (ArchiveLoadFailed, OSError, EOFError, ValueError):
+        return None
+    return None
+
+
+def _format_status_line(status: int | None) -> str:
+    code = status or 200
+    phrase = HTTPStatus(code).phrase if code in set(HTTPStatus) else ""
+    return f"{code} {phrase}".strip()
+
+
+def _build_http_headers(result: FetchResult, length: int) -> list[tuple[str, str]]:
+    kept = [
+        (f"x-original-{name}" if name in _TRANSFER_HEADERS else name, _join_header_lines(value))
+        for name, value in filter_headers(result.headers).items()
+    ]
+    return [*kept, ("content-length", str(length))]
+
+
+def _join_header_lines(value: str) -> str:
+    """A header's value without its line ends: a browser joins headers of one name by them, and they would end ours."""
+    return re.sub(r"[\r\n]+", " ", value)
+
+
+EVIDENCE_FOLDER = "evidence"
+
+_MAX_CACHED_RESULTS = 4
+
+_MAX_CACHED_BYTES = 1_000_000
+
+
+class EvidenceArchive:
     """The records of a database and the files behind them."""
 
-    def __init__(self, *, store: Store, storage: Storage) -> None:
+    def __init__(self, *, store: Store, storage: FileStorage) -> None:
         self._store = store
         self._storage = storage
 
-    def recorder(self, run_id: str | None = None, *, attempt: int, research_id: str | None = None) -> "RunRecorder":
+    def create_recorder(
+        self, run_id: str | None = None, *, attempt: int, research_id: str | None = None
+    ) -> "RunRecorder":
         """What keeps the sightings of a run, or of a research, from now on."""
         owner = {"run_id": run_id, "research_id": research_id}
-        return RunRecorder(owner, attempt=attempt, store=self._store, storage=self._storage, records=self)
+        return RunRecorder(owner, attempt=attempt, store=self._store, storage=self._storage, archive=self)
 
-    async def sighting_of(self, record_id: str) -> Sighting | None:
+    async def load_by_id(self, record_id: str) -> FetchResult | None:
         """What the record of that id holds; None where there is none, `RecordLost` where it proves nothing any more."""
-        record = await self._store.evidence.record(record_id)
-        return None if record is None else await self.sighting(record)
+        record = await self._store.evidence.get_record(record_id)
+        return None if record is None else await self.load(record)
 
-    async def sighting(self, record: Record) -> Sighting:
+    async def load(self, record: EvidenceRecord) -> FetchResult:
         """What was seen, with its body; `RecordLost` where the file is missing or its bytes are not those recorded."""
-        return Sighting(
+        return FetchResult(
             url=record.url,
-            way=record.way,
+            mode=record.way,
             at=record.fetched_at,
             final_url=record.final_url,
             status=record.status,
             headers=record.headers,
-            body=await self._body(record),
+            body=await self._load_body(record),
             hops=tuple(record.hops),
             is_cut_short=record.is_cut_short,
             notes=record.notes,
@@ -55,31 +266,31 @@ class Records:
             error=None if record.error is None else PageError.model_validate(record.error),
         )
 
-    def whereabouts(self, record: Record) -> str | None:
+    def get_display_path(self, record: EvidenceRecord) -> str | None:
         """The file of a record, for people; None where nothing came."""
-        return self._storage.whereabouts(record.stored_at) if record.stored_at else None
+        return self._storage.get_display_path(record.stored_at) if record.stored_at else None
 
     async def remove_unused(self, before: dt.date) -> int:
         """Remove the files of days before `before` that no record refers to; answers how many.
 
         Among them are those of a process that was killed between writing a file and its record.
         """
-        places = await asyncio.to_thread(self._storage.places, FOLDER)
-        old = [place for place in places if (day := _day_of(place)) is not None and day < before]
-        unused = sorted(set(old) - await self._store.evidence.places_in_use(old))
+        places = await asyncio.to_thread(self._storage.list_locations, EVIDENCE_FOLDER)
+        old = [place for place in places if (day := _parse_location_day(place)) is not None and day < before]
+        unused = sorted(set(old) - await self._store.evidence.list_used_locations(old))
         for place in unused:
-            if not await self._store.evidence.places_in_use([place]):
+            if not await self._store.evidence.list_used_locations([place]):
                 await asyncio.to_thread(self._storage.remove, place)
         return len(unused)
 
-    async def _body(self, record: Record) -> bytes | None:
+    async def _load_body(self, record: EvidenceRecord) -> bytes | None:
         if record.sha256 is None or record.stored_at is None:
             return None
         try:
             content = await asyncio.to_thread(self._storage.read, record.stored_at)
         except WorkFailed as error:
             raise RecordLost(f"The record {record.id} of {record.url} cannot be read: {error}") from error
-        body = await asyncio.to_thread(body_in, content)
+        body = await asyncio.to_thread(extract_body, content)
         if body is None or hashlib.sha256(body).hexdigest() != record.sha256:
             raise RecordLost(
                 f"The record {record.id} of {record.url} was altered or damaged: "
@@ -96,32 +307,38 @@ class RunRecorder:
     """
 
     def __init__(
-        self, owner: dict[str, str | None], *, attempt: int, store: Store, storage: Storage, records: Records
+        self,
+        owner: dict[str, str | None],
+        *,
+        attempt: int,
+        store: Store,
+        storage: FileStorage,
+        archive: EvidenceArchive,
     ) -> None:
         self._owner = owner
         self._attempt = attempt
         self._store = store
         self._storage = storage
-        self._records = records
+        self._archive = archive
         self._count = 0
-        self._latest: OrderedDict[str, Sighting] = OrderedDict()
+        self._latest: OrderedDict[str, FetchResult] = OrderedDict()
 
-    async def keep(self, sighting: Sighting) -> str:
+    async def keep(self, sighting: FetchResult) -> str:
         """The id of the record; `WorkFailed` where the storage does not take it."""
         self._count += 1
         number, body = self._count, sighting.body
         sha256 = None if body is None else hashlib.sha256(body).hexdigest()
-        stored_at = None if sha256 is None else await self._stored(sighting, sha256)
-        record = Record(
+        stored_at = None if sha256 is None else await self._store_body(sighting, sha256)
+        record = EvidenceRecord(
             id=secrets.token_hex(8),
             **self._owner,
             attempt=self._attempt,
             number=number,
             url=sighting.url,
-            way=sighting.way,
+            way=sighting.mode,
             final_url=sighting.final_url,
             status=sighting.status,
-            headers=headers_kept(sighting.headers),
+            headers=filter_headers(sighting.headers),
             hops=list(sighting.hops),
             is_cut_short=sighting.is_cut_short,
             error=None if sighting.error is None else sighting.error.model_dump(mode="json"),
@@ -132,28 +349,32 @@ class RunRecorder:
             stored_at=stored_at,
         )
         await self._store.evidence.add_record(record)
-        if len(body or b"") <= _MOST_AT_HAND_BYTES:
+        if len(body or b"") <= _MAX_CACHED_BYTES:
             self._latest[record.id] = replace(sighting, record=record.id)
-            if len(self._latest) > _AT_HAND:
+            if len(self._latest) > _MAX_CACHED_RESULTS:
                 self._latest.popitem(last=False)
         return record.id
 
-    async def sighting_of(self, record_id: str) -> Sighting | None:
-        """What a record of it holds, as `Records` says it; the latest are at hand."""
-        return self._latest.get(record_id) or await self._records.sighting_of(record_id)
+    async def load_by_id(self, record_id: str) -> FetchResult | None:
+        """What a record of it holds, as `EvidenceArchive` says it; the latest are at hand."""
+        return self._latest.get(record_id) or await self._archive.load_by_id(record_id)
 
-    async def _stored(self, sighting: Sighting, sha256: str) -> str:
-        held = await self._store.evidence.place_of(sha256)
-        if held is not None and await asyncio.to_thread(self._storage.holds, held):
+    async def _store_body(self, result: FetchResult, sha256: str) -> str:
+        held = await self._store.evidence.find_body_location(sha256)
+        if held is not None and await asyncio.to_thread(self._storage.exists, held):
             return held
-        place = held or f"{FOLDER}/{sighting.at:%Y/%m/%d}/{sha256}.warc.gz"
-        content = await asyncio.to_thread(warc_file, sighting, sha256=sha256)
+        place = held or f"{EVIDENCE_FOLDER}/{result.at:%Y/%m/%d}/{sha256}.warc.gz"
+        content = await asyncio.to_thread(build_warc, result, sha256=sha256)
         await asyncio.to_thread(self._storage.write, place, content)
         return place
 
 
-def _day_of(place: str) -> dt.date | None:
+def _parse_location_day(location: str) -> dt.date | None:
     try:
-        return dt.datetime.strptime(place.removeprefix(f"{FOLDER}/")[:10], "%Y/%m/%d").replace(tzinfo=dt.UTC).date()
+        return (
+            dt.datetime.strptime(location.removeprefix(f"{EVIDENCE_FOLDER}/")[:10], "%Y/%m/%d")
+            .replace(tzinfo=dt.UTC)
+            .date()
+        )
     except ValueError:
         return None

@@ -6,27 +6,149 @@ No difference is told that the site makes by itself, and a page that could not b
 import datetime as dt
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from monitor.domain.page import Page, PageErrorCode
-from monitor.domain.revisions import Change, ChangeKind, Edit, Op, Part, Seen, SeenAttachment
-from monitor.domain.words import DateSource
-from monitor.evidence.addresses import address_of, is_home
-from monitor.evidence.clauses import Kind, clauses
-from monitor.evidence.differences import differences
-from monitor.evidence.documents import attachment_edits
-from monitor.evidence.paragraphs import Paragraph, key_of, lines_of, paragraphs
+from monitor.db.tables.evidence import (
+    AttachmentSnapshot,
+    ChangeKind,
+    EditOperation,
+    PageChange,
+    PageEdit,
+    PagePart,
+    PageSnapshot,
+)
+from monitor.evidence.differences import diff_paragraphs
+from monitor.evidence.paragraphs import (
+    ClauseKind,
+    TextParagraph,
+    build_text_key,
+    split_clauses,
+    split_lines,
+    split_paragraphs,
+)
+from monitor.page import Page, PageErrorCode
+from monitor.urls import url_key
+from monitor.vocabulary import DateSource
 
-MOST_EDITS = 200
-_LONGEST_QUOTE = 4000
-_MANY_ROWS = 5
-_HARDLY_ANY = 40
-_LONGEST_NOTICE = 300
-_LEAST_SHOWN = 12
+_SESSION_ID = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
+
+_TRANSIENT_PARAMETER = re.compile(
+    r"_|t|ts|v|r|rnd|rand(?:om)?|time(?:stamp)?|sid|session_?(?:id)?|phpsessid|token|csrf\w*|sign(?:ature)?|nonce|"
+    r"expires?|key|auth\w*|x-\w+(?:-\w+)*",
+    re.IGNORECASE,
+)
+
+
+def build_address_key(url: str) -> str:
+    """The key of what a url names: of its query only what names something, no session, no hour, no signature."""
+    parts = urlsplit(_SESSION_ID.sub("", url))
+    query = [(name, value) for name, value in parse_qsl(parts.query) if not _TRANSIENT_PARAMETER.fullmatch(name)]
+    return url_key(parts._replace(query=urlencode(query)).geturl())
+
+
+def get_file_name(url: str) -> str:
+    """The last part of the path, with the query's naming fields; empty where the path ends in a slash."""
+    parts = urlsplit(_SESSION_ID.sub("", url))
+    query = sorted(value for name, value in parse_qsl(parts.query) if not _TRANSIENT_PARAMETER.fullmatch(name))
+    return "?".join([unquote(parts.path).rsplit("/", 1)[-1], *query])
+
+
+def is_home_page(url: str) -> bool:
+    """Whether a url names the first page of a site."""
+    return not re.sub(r"/(?:index|default|home|main)(?:\.\w{2,5})?$", "/", urlsplit(url).path).strip("/")
+
+
+_FILE_SIZE = re.compile(
+    r"[(\[]?\s?\d[\d.,]*\s?(?:[KMG]i?B|[KM]|bytes)\b\s?[)\]]?|[(\[]?(?:下载|浏览|点击)(?:次数|量)?\s?:?\s?\d[\d,]*\s?次?[)\]]?",
+    re.IGNORECASE,
+)
+
+_EXTENSION = re.compile(r"\.[a-z]{2,4}$", re.IGNORECASE)
+
+
+def diff_attachments(before: Sequence[AttachmentSnapshot], after: Sequence[AttachmentSnapshot]) -> list[PageEdit]:
+    """What happened to the documents of a page.
+
+    One is known again by its hash, its address, its file's name or its title. It changed if its hash is another one;
+    where a hash is unknown, if file and title are not both the same.
+    """
+    old, new = list(before), list(after)
+    pairs: list[tuple[AttachmentSnapshot, AttachmentSnapshot]] = []
+    for same in (
+        _has_same_hash,
+        _build_matcher(_get_address_key),
+        _build_matcher(_get_document_file_name),
+        _build_matcher(_normalize_title),
+    ):
+        for one in list(old):
+            other = next((candidate for candidate in new if same(one, candidate)), None)
+            if other is not None:
+                pairs.append((one, other))
+                old.remove(one)
+                new.remove(other)
+    changed = [
+        PageEdit(op=EditOperation.CHANGED, part=PagePart.ATTACHMENT, before=one.title, after=other.title)
+        for one, other in pairs
+        if _is_replaced(one, other)
+    ]
+    gone = [PageEdit(op=EditOperation.REMOVED, part=PagePart.ATTACHMENT, before=one.title) for one in old]
+    added = [PageEdit(op=EditOperation.ADDED, part=PagePart.ATTACHMENT, after=one.title) for one in new]
+    return changed + gone + added
+
+
+def _has_same_hash(one: AttachmentSnapshot, other: AttachmentSnapshot) -> bool:
+    return one.sha256 is not None and one.sha256 == other.sha256
+
+
+def _build_matcher(
+    name: Callable[[AttachmentSnapshot], str],
+) -> Callable[[AttachmentSnapshot, AttachmentSnapshot], bool]:
+    return lambda one, other: bool(name(one)) and name(one) == name(other)
+
+
+def _get_address_key(one: AttachmentSnapshot) -> str:
+    return build_address_key(one.url)
+
+
+def _get_document_file_name(one: AttachmentSnapshot) -> str:
+    name = get_file_name(one.url)
+    return name if _EXTENSION.search(name) else ""
+
+
+def _normalize_title(one: AttachmentSnapshot) -> str:
+    """The title without the size of the file, how often it was fetched, and its extension."""
+    return build_text_key(_EXTENSION.sub("", _FILE_SIZE.sub("", unicodedata.normalize("NFKC", one.title)).strip()))
+
+
+def _is_replaced(one: AttachmentSnapshot, other: AttachmentSnapshot) -> bool:
+    if one.sha256 is not None and other.sha256 is not None:
+        return one.sha256 != other.sha256
+    is_same_file = _get_address_key(one) == _get_address_key(other) or (
+        _get_document_file_name(one) != "" and _get_document_file_name(one) == _get_document_file_name(other)
+    )
+    return not is_same_file or _normalize_title(one) != _normalize_title(other)
+
+
+MAX_EDITS = 200
+
+_MAX_QUOTE_CHARS = 4000
+
+_MIN_LIST_ROWS = 5
+
+_MIN_TEXT_CHARS = 40
+
+_MAX_NOTICE_CHARS = 300
+
+_MIN_SHOWN_CHARS = 12
+
 _STILL_THERE = 0.5
-_GONE = 0.3
-_GONE_WORDS = re.compile(
+
+_MAX_KEPT_SHARE_WHEN_GONE = 0.3
+
+_WITHDRAWAL_NOTICE = re.compile(
     r"(?:页面|网页|文章|文件|内容|信息|文档|稿件|链接|栏目|公告|通知)[^。!?\n]{0,12}(?:不存在|已?被?删除|已?下线|已?下架|已?撤[下销回稿]|"
     r"已?失效|已?废止|已?停止执行|已?过期|找不到|未找到|无法找到)|(?:已被?|现予?|宣布)(?:废止|撤销|撤下|删除|下线)|找不到(?:该|您|你|此)|"
     r"(?:\b(?:page|document|publication|content|article|guidance|file)\b[^.!?\n]{0,40}\b(?:withdrawn|removed|deleted|"
@@ -34,66 +156,72 @@ _GONE_WORDS = re.compile(
     r"\b404\b|\bnot found\b",
     re.IGNORECASE,
 )
-_BETWEEN_LINKS = re.compile(r"[|｜>»·\\]+")
-_PIECE = re.compile(r"[^,;:。、]{1,40}")
-_MOST_SOUGHT = 300
+
+_LINK_SEPARATORS = re.compile(r"[|｜>»·\\]+")
+
+_TEXT_PIECE = re.compile(r"[^,;:。、]{1,40}")
+
+_MAX_SEARCHED_PIECES = 300
+
 _TITLE_TAIL = re.compile(r"\s*[_|｜\-–—>]")
 
 
-def seen_of(page: Page, hashes: Mapping[str, str] | None = None) -> Seen:
+def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) -> PageSnapshot:
     """What a look at a page saw; `hashes` are those of its attachments, by url, as far as they were fetched."""
-    targets = {key_of(link.text) for link in page.links} | {""}
-    links = dict.fromkeys(line.strip() for line in lines_of(page.text) if _is_of(targets, line))
-    said = [line for line in page.lines if len(line) <= _LONGEST_NOTICE and not _is_of(targets, line)]
+    targets = {build_text_key(link.text) for link in page.links} | {""}
+    links = dict.fromkeys(line.strip() for line in split_lines(page.text) if _is_link_line(targets, line))
+    said = [line for line in page.lines if len(line) <= _MAX_NOTICE_CHARS and not _is_link_line(targets, line)]
     known = hashes or {}
-    return Seen(
+    return PageSnapshot(
         url=page.final_url,
         seen_at=page.fetched_at,
         title=page.title,
         published_on=page.published_on if page.date_source is DateSource.PAGE else None,
         text=page.text,
-        notice="" if page.text else "\n".join(said)[:_LONGEST_QUOTE],
+        notice="" if page.text else "\n".join(said)[:_MAX_QUOTE_CHARS],
         # The heading of an article may be a link to itself.
         links=[line for line in links if line and not _begins_article(line)],
-        beside=_marks(page),
-        whole="".join(key_of(line) for line in page.lines),
+        beside=_hash_outside_lines(page),
+        whole="".join(build_text_key(line) for line in page.lines),
         attachments=[
-            SeenAttachment(**attachment.model_dump(), sha256=known.get(attachment.url))
+            AttachmentSnapshot(**attachment.model_dump(), sha256=known.get(attachment.url))
             for attachment in page.attachments
         ],
-        is_list=len(page.candidates) >= _MANY_ROWS,
+        is_list=len(page.candidates) >= _MIN_LIST_ROWS,
         sha256=page.sha256,
         failure=page.error.code if page.error else None,
         reason=page.error.message if page.error else "",
     )
 
 
-def _marks(page: Page) -> list[str]:
+def _hash_outside_lines(page: Page) -> list[str]:
     """The marks of the lines outside of the text, where most pages have hundreds: 8 digits each."""
-    text = _joined(page.text)
+    text = _join_paragraph_keys(page.text)
     return sorted(
-        {_mark(paragraph.key) for paragraph in paragraphs("\n".join(page.lines)) if paragraph.key not in text}
+        {_hash_key(paragraph.key) for paragraph in split_paragraphs("\n".join(page.lines)) if paragraph.key not in text}
     )
 
 
-def _joined(text: str) -> str:
-    return "".join(paragraph.key for paragraph in paragraphs(text))
+def _join_paragraph_keys(text: str) -> str:
+    return "".join(paragraph.key for paragraph in split_paragraphs(text))
 
 
-def _mark(key: str) -> str:
+def _hash_key(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:8]
 
 
-def _is_of(targets: Collection[str], line: str) -> bool:
+def _is_link_line(targets: Collection[str], line: str) -> bool:
     """Whether a line is the text of a link, or of several with signs between them."""
-    return key_of(line) in targets or all(key_of(part) in targets for part in _BETWEEN_LINKS.split(line))
+    return build_text_key(line) in targets or all(
+        build_text_key(part) in targets for part in _LINK_SEPARATORS.split(line)
+    )
 
 
 def _begins_article(line: str) -> bool:
-    return any(clause.kind is Kind.ARTICLE for clause in clauses([Paragraph.of(line)]))
+    return any(clause.kind is ClauseKind.ARTICLE for clause in split_clauses([TextParagraph.from_text(line)]))
 
 
-def compare(before: Seen, after: Seen) -> Change:
+def compare_snapshots(before: PageSnapshot, after: PageSnapshot) -> PageChange:
     """What became of a page between two looks.
 
     A page that answers that it is not there, says so in place of its text, or leads to the home page or to a list, is
@@ -101,115 +229,117 @@ def compare(before: Seen, after: Seen) -> Change:
     under another title, is `unreachable`: a wall, a page to sign in.
     """
     if after.failure is PageErrorCode.NOT_FOUND:
-        return Change(kind=ChangeKind.WITHDRAWN, kept=0, reason=after.reason or "the page is not there")
+        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=after.reason or "the page is not there")
     if after.failure is not None:
-        return Change(kind=ChangeKind.UNREACHABLE, kept=0, reason=after.reason or str(after.failure))
-    old, new = _words(before, after), _words(after, before)
-    kept = _kept(old, new)
+        return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=after.reason or str(after.failure))
+    old, new = _extract_own_paragraphs(before, after), _extract_own_paragraphs(after, before)
+    kept = _compute_kept_share(old, new)
     is_empty = not new and not after.attachments
-    if (kept < _GONE or is_empty) and (says := _what_stands_instead(before, after, old, new)) is not None:
+    if (kept < _MAX_KEPT_SHARE_WHEN_GONE or is_empty) and (
+        says := _detect_replacement(before, after, old, new)
+    ) is not None:
         return says
-    edits = [*_of_title(before, after), *_of_date(before, after), *differences(old, new)]
-    documents = attachment_edits(before.attachments, after.attachments)
+    edits = [*_diff_title(before, after), *_diff_date(before, after), *diff_paragraphs(old, new)]
+    documents = diff_attachments(before.attachments, after.attachments)
     kind = ChangeKind.CHANGED if edits else ChangeKind.ATTACHMENTS if documents else ChangeKind.NONE
     edits += documents
-    if _is_elsewhere(before.url, after.url):
+    if _is_different_address(before.url, after.url):
         kind = ChangeKind.MOVED
-        edits.insert(0, Edit(op=Op.CHANGED, part=Part.ADDRESS, before=before.url, after=after.url))
-    return Change(
+        edits.insert(0, PageEdit(op=EditOperation.CHANGED, part=PagePart.ADDRESS, before=before.url, after=after.url))
+    return PageChange(
         kind=kind,
-        edits=[_shortened(edit) for edit in edits[:MOST_EDITS]],
-        more_edits=max(0, len(edits) - MOST_EDITS),
+        edits=[_shorten_edit(edit) for edit in edits[:MAX_EDITS]],
+        more_edits=max(0, len(edits) - MAX_EDITS),
         kept=kept,
     )
 
 
-def _words(seen: Seen, other: Seen) -> list[Paragraph]:
+def _extract_own_paragraphs(snapshot: PageSnapshot, other: PageSnapshot) -> list[TextParagraph]:
     """The paragraphs of the document: no links that stand among them, no repetition of the title.
 
     Nor what the other look saw outside of the text: where that begins and ends is not found alike each time.
     """
     beside = set(other.beside)
-    own = paragraphs(seen.text, without={key_of(line) for line in [*seen.links, seen.title]})
-    text = _joined(other.text) if other.whole else ""
+    own = split_paragraphs(snapshot.text, without={build_text_key(line) for line in [*snapshot.links, snapshot.title]})
+    text = _join_paragraph_keys(other.text) if other.whole else ""
 
     def is_outside(key: str) -> bool:
-        return _mark(key) in beside or (len(key) >= _LEAST_SHOWN and key in other.whole and key not in text)
+        return _hash_key(key) in beside or (len(key) >= _MIN_SHOWN_CHARS and key in other.whole and key not in text)
 
     return [one for one in own if not is_outside(one.key)]
 
 
-def _kept(old: Sequence[Paragraph], new: Sequence[Paragraph]) -> float:
+def _compute_kept_share(old: Sequence[TextParagraph], new: Sequence[TextParagraph]) -> float:
     """The share of the old words that still stand, clause of sentence by clause."""
-    pieces, stand = _pieces(old), set(_pieces(new))
+    pieces, stand = _split_pieces(old), set(_split_pieces(new))
     words = "".join(one.key for one in new)
     missing = dict.fromkeys(piece for piece in pieces if piece not in stand)
-    stand.update(piece for piece in islice(missing, _MOST_SOUGHT) if piece in words)
+    stand.update(piece for piece in islice(missing, _MAX_SEARCHED_PIECES) if piece in words)
     total = sum(map(len, pieces))
     return sum(len(piece) for piece in pieces if piece in stand) / total if total else 1.0
 
 
-def _pieces(text: Sequence[Paragraph]) -> list[str]:
-    return [piece for one in text for piece in _PIECE.findall(one.key)]
+def _split_pieces(text: Sequence[TextParagraph]) -> list[str]:
+    return [piece for one in text for piece in _TEXT_PIECE.findall(one.key)]
 
 
-def _what_stands_instead(
-    before: Seen, after: Seen, old: Sequence[Paragraph], new: Sequence[Paragraph]
-) -> Change | None:
+def _detect_replacement(
+    before: PageSnapshot, after: PageSnapshot, old: Sequence[TextParagraph], new: Sequence[TextParagraph]
+) -> PageChange | None:
     """What a page means that holds hardly anything of the old words; None where it may be a new text."""
     words = "\n".join(one.text for one in new)
     told = "\n".join((after.title, words, after.notice))
-    if len(words) <= _LONGEST_NOTICE and (notice := _GONE_WORDS.search(told)):
-        return Change(kind=ChangeKind.WITHDRAWN, kept=0, reason=_line_around(told, notice.start()))
-    is_elsewhere = _is_elsewhere(before.url, after.url)
-    if is_elsewhere and (is_home(after.url) or after.is_list):
-        return Change(kind=ChangeKind.WITHDRAWN, kept=0, reason=f"it leads to {after.url}")
-    is_other = not _same_title(before.title, after.title)
-    if is_other and (is_elsewhere or len(words) <= _LONGEST_NOTICE):
-        return Change(kind=ChangeKind.UNREACHABLE, kept=0, reason=f"another page is shown: {after.title[:100]}")
+    if len(words) <= _MAX_NOTICE_CHARS and (notice := _WITHDRAWAL_NOTICE.search(told)):
+        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=_get_line_at(told, notice.start()))
+    is_elsewhere = _is_different_address(before.url, after.url)
+    if is_elsewhere and (is_home_page(after.url) or after.is_list):
+        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=f"it leads to {after.url}")
+    is_other = not _is_same_title(before.title, after.title)
+    if is_other and (is_elsewhere or len(words) <= _MAX_NOTICE_CHARS):
+        return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=f"another page is shown: {after.title[:100]}")
     had = sum(len(one.text) for one in old)
-    if len(words) < _HARDLY_ANY <= had or (not words and not after.attachments and (had or before.attachments)):
-        return Change(kind=ChangeKind.UNREACHABLE, kept=0, reason="the page shows hardly any text")
+    if len(words) < _MIN_TEXT_CHARS <= had or (not words and not after.attachments and (had or before.attachments)):
+        return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason="the page shows hardly any text")
     return None
 
 
-def _line_around(text: str, place: int) -> str:
+def _get_line_at(text: str, place: int) -> str:
     start = text.rfind("\n", 0, place) + 1
     return text[start:].split("\n", 1)[0].strip()[:200]
 
 
-def _is_elsewhere(before: str, after: str) -> bool:
-    return address_of(before) != address_of(after)
+def _is_different_address(before: str, after: str) -> bool:
+    return build_address_key(before) != build_address_key(after)
 
 
-def _of_title(before: Seen, after: Seen) -> list[Edit]:
-    if not before.title or not after.title or _same_title(before.title, after.title):
+def _diff_title(before: PageSnapshot, after: PageSnapshot) -> list[PageEdit]:
+    if not before.title or not after.title or _is_same_title(before.title, after.title):
         return []
-    return [Edit(op=Op.CHANGED, part=Part.TITLE, before=before.title, after=after.title)]
+    return [PageEdit(op=EditOperation.CHANGED, part=PagePart.TITLE, before=before.title, after=after.title)]
 
 
-def _same_title(one: str, other: str) -> bool:
+def _is_same_title(one: str, other: str) -> bool:
     """Whether two titles are one; the name of the site may stand behind either."""
-    if key_of(one) == key_of(other):
+    if build_text_key(one) == build_text_key(other):
         return True
     short, long = sorted((one.strip(), other.strip()), key=len)
     return bool(short) and long.startswith(short) and _TITLE_TAIL.match(long[len(short) :]) is not None
 
 
-def _of_date(before: Seen, after: Seen) -> list[Edit]:
+def _diff_date(before: PageSnapshot, after: PageSnapshot) -> list[PageEdit]:
     """A corrected day of publication; a day that is always today's is the page's clock."""
     was, now = before.published_on, after.published_on
     if was is None or now is None or was == now:
         return []
-    if _is_about(was, before.seen_at) and _is_about(now, after.seen_at):
+    if _is_near_day(was, before.seen_at) and _is_near_day(now, after.seen_at):
         return []
-    return [Edit(op=Op.CHANGED, part=Part.DATE, before=str(was), after=str(now))]
+    return [PageEdit(op=EditOperation.CHANGED, part=PagePart.DATE, before=str(was), after=str(now))]
 
 
-def _is_about(day: dt.date, instant: dt.datetime) -> bool:
+def _is_near_day(day: dt.date, instant: dt.datetime) -> bool:
     """Whether a day is an instant's, in whatever zone the site counts."""
     return abs((day - instant.date()).days) <= 1
 
 
-def _shortened(edit: Edit) -> Edit:
-    return edit.model_copy(update={"before": edit.before[:_LONGEST_QUOTE], "after": edit.after[:_LONGEST_QUOTE]})
+def _shorten_edit(edit: PageEdit) -> PageEdit:
+    return edit.model_copy(update={"before": edit.before[:_MAX_QUOTE_CHARS], "after": edit.after[:_MAX_QUOTE_CHARS]})

@@ -1,1 +1,1 @@
-"""The language model: client, answers, usage."""
+"""monitor.llm."""

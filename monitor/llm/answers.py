@@ -8,24 +8,242 @@ Nothing in this module raises for what a model wrote.
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from pydantic import JsonValue
 
-from monitor.llm.scanning import Span, spans
+MAX_DEPTH = 40
+"""Deeper nesting is no answer to anything that is asked here, and would exhaust the parser's stack."""
+
+_MAX_UNCLOSED = 40
+"""An unclosed bracket makes the scan run to the end of the text, so only so many are tried."""
+
+_ASCII_PUNCTUATION = str.maketrans("，：；［］｛｝＂＇", ",:,[]{}\"'")
+
+_CLOSERS = {"[": "]", "{": "}"}
+
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
+
+_OPENING = re.compile(r"[\[{［｛]")
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}，］｝]|$)")
+
+_LITERALS = {
+    "true": "true",
+    "false": "false",
+    "null": "null",
+    "True": "true",
+    "False": "false",
+    "None": "null",
+    "NaN": "null",
+}
+
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+
+
+@dataclass(frozen=True)
+class JsonSpan:
+    """A stretch of text that looks like one array or object; `source` is it as JSON, cut to its complete elements."""
+
+    start: int
+    end: int
+    source: str
+    is_array: bool
+    is_closed: bool
+    is_inner: bool = False
+
+
+def find_json_spans(text: str) -> Iterator[JsonSpan]:
+    """The outermost arrays and objects of the text, in order; those inside one that never closes come as inner ones."""
+    position, unclosed = 0, 0
+    while unclosed < _MAX_UNCLOSED and (opening := _OPENING.search(text, position)):
+        found = _JsonScanner(text, opening.start(), is_inner=unclosed > 0).scan()
+        if found is not None:
+            yield found
+        if found is not None and found.is_closed:
+            position = found.end
+        else:
+            position = opening.end()
+            unclosed += 1
+
+
+@dataclass
+class _OpenBracket:
+    """An array or object that has begun; `complete` is how much was written when its last whole element ended."""
+
+    opener: str
+    complete_length: int | None = None
+
+
+@dataclass
+class _JsonScanner:
+    text: str
+    start: int
+    is_inner: bool
+    position: int = 0
+    output: list[str] = field(default_factory=list)
+    open_brackets: list[_OpenBracket] = field(default_factory=list)
+
+    def scan(self) -> JsonSpan | None:
+        """The span that begins at `start`; None where nothing in it is whole."""
+        self.position = self.start
+        first = self.text[self.start].translate(_ASCII_PUNCTUATION)
+        while self.position < len(self.text):
+            char = self.text[self.position].translate(_ASCII_PUNCTUATION)
+            if char.isspace():
+                self.position += 1
+            elif char in _CLOSERS:
+                if len(self.open_brackets) == MAX_DEPTH:
+                    return None
+                self._insert_missing_comma()
+                self.open_brackets.append(_OpenBracket(char))
+                self._emit(char)
+            elif char in "]}":
+                if self._read_closer(char):
+                    return JsonSpan(
+                        self.start,
+                        self.position,
+                        "".join(self.output),
+                        first == "[",
+                        is_closed=True,
+                        is_inner=self.is_inner,
+                    )
+            elif char == ",":
+                self._read_comma()
+            elif char == ":":
+                self._emit(":")
+            elif self.text.startswith("//", self.position):
+                self.position = end if (end := self.text.find("\n", self.position)) >= 0 else len(self.text)
+            elif not self._read_value(char):
+                break
+        return self._salvage(first)
+
+    def _emit(self, written: str, length: int = 1) -> None:
+        self.output.append(written)
+        self.position += length
+
+    def _get_last_token(self) -> str:
+        return self.output[-1] if self.output else ""
+
+    def _insert_missing_comma(self) -> None:
+        """A value after a value: a comma was forgotten."""
+        if self.open_brackets and self._get_last_token() not in {",", "[", "{", ":"}:
+            self._mark_complete()
+            self.output.append(",")
+
+    def _read_comma(self) -> None:
+        if self._get_last_token() in {",", "[", "{"}:
+            self.position += 1
+            return
+        self._mark_complete()
+        self._emit(",")
+
+    def _read_closer(self, closer: str) -> bool:
+        """Close down to the opener that fits, and tell whether that was the outermost; a stray closer is dropped."""
+        if all(_CLOSERS[one.opener] != closer for one in self.open_brackets):
+            self.position += 1
+            return False
+        while True:
+            if self._get_last_token() == ",":
+                self.output.pop()
+            wanted = _CLOSERS[self.open_brackets.pop().opener]
+            self.output.append(wanted)
+            if wanted == closer:
+                break
+        self.position += 1
+        self._mark_complete()
+        return not self.open_brackets
+
+    def _mark_complete(self) -> None:
+        if self.open_brackets:
+            self.open_brackets[-1].complete_length = len(self.output)
+
+    def _read_value(self, char: str) -> bool:
+        """Read a string, a number or a bare word; False where the text ends inside it."""
+        self._insert_missing_comma()
+        is_name = self.open_brackets[-1].opener == "{" and self._get_last_token() != ":"
+        if char in _QUOTES:
+            return self._read_string(char, is_name=is_name)
+        number = _NUMBER.match(self.text, self.position)
+        if number is not None and not is_name:
+            self._emit(number.group(), len(number.group()))
+        else:
+            self._read_bare_word(is_name=is_name)
+        return self.position < len(self.text)
+
+    def _read_string(self, quote: str, *, is_name: bool) -> bool:
+        closing = {_QUOTES[quote], '"'} if quote in '“"' else {_QUOTES[quote]}
+        written: list[str] = []
+        at = self.position + 1
+        while at < len(self.text):
+            char = self.text[at]
+            if char == "\\":
+                escape = _ESCAPE.match(self.text, at)
+                follower = self.text[at + 1 : at + 2]
+                written.append(escape.group() if escape else follower if follower == "'" else "\\\\")
+                at += len(escape.group()) if escape else 2 if follower == "'" else 1
+                continue
+            if char.translate(_ASCII_PUNCTUATION) in closing and self._is_string_end(at + 1):
+                self._emit('"' + "".join(written) + '"', at + 1 - self.position)
+                if not is_name:
+                    self._mark_complete()
+                return True
+            written.append(json.dumps(char, ensure_ascii=False)[1:-1])
+            at += 1
+        self.position = at
+        return False
+
+    def _is_string_end(self, after: int) -> bool:
+        """Whether a quotation mark before `after` closes its string: one inside a title is followed by more title."""
+        rest = after
+        while rest < len(self.text) and self.text[rest].isspace():
+            rest += 1
+        if rest == len(self.text):
+            return True
+        follower = self.text[rest].translate(_ASCII_PUNCTUATION)
+        return follower in ",:]}`" or (follower in _QUOTES and rest > after)
+
+    def _read_bare_word(self, *, is_name: bool) -> None:
+        """A name or value without quotes; a value may hold colons, as an address does."""
+        stops = ":,]}\n" if is_name else ",]}\n"
+        end = self.position + 1
+        while end < len(self.text) and self.text[end].translate(_ASCII_PUNCTUATION) not in stops:
+            end += 1
+        word = self.text[self.position : end].strip()
+        self._emit(_LITERALS.get(word) or json.dumps(word, ensure_ascii=False), end - self.position)
+
+    def _salvage(self, first: str) -> JsonSpan | None:
+        """What is whole in an answer that stopped: the elements of its outermost open array, or else its members."""
+        depth = next((i for i, one in enumerate(self.open_brackets) if one.opener == "["), 0)
+        complete = self.open_brackets[depth].complete_length if self.open_brackets else None
+        if complete is None:
+            return None
+        closers = "".join(_CLOSERS[one.opener] for one in reversed(self.open_brackets[: depth + 1]))
+        source = "".join(self.output[:complete]) + closers
+        return JsonSpan(self.start, self.position, source, first == "[", is_closed=False, is_inner=self.is_inner)
+
 
 _MAX_CHARS = 400_000
+
 _TAGS = "think|thinking|thought|reasoning"
+
 _THINKING = re.compile(rf"<({_TAGS})>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THINKING_ENDS = re.compile(rf"</(?:{_TAGS})>", re.IGNORECASE)
-_THINKING_BEGINS = re.compile(rf"<(?:{_TAGS})>", re.IGNORECASE)
+
+_THINKING_END = re.compile(rf"</(?:{_TAGS})>", re.IGNORECASE)
+
+_THINKING_START = re.compile(rf"<(?:{_TAGS})>", re.IGNORECASE)
+
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
+
 _INLINE_FENCE = re.compile(r"^```(?:json|text|markdown)?\s*|\s*```$")
+
 _LABEL = re.compile(
     r"^[*#\s]*(?:内容摘要|文章摘要|摘要|概要|summary)\s*(?:\*\*)?\s*[:：]\s*(?:\*\*)?\s*", re.IGNORECASE
 )
-_PAIRS = ('""', "''", "“”", "‘’", "「」", "『』", "``")
+
+_QUOTE_PAIRS = ('""', "''", "“”", "‘’", "「」", "『』", "``")
 
 
 def parse_json(text: str) -> JsonValue | None:
@@ -34,57 +252,59 @@ def parse_json(text: str) -> JsonValue | None:
     Of several arrays or objects it is the last of the large ones: a model that corrects itself does so afterwards, and
     a bracketed number in prose is not its answer.
     """
-    answer, thoughts = _without_thinking(text)
-    scalar = _strict(_FENCE.sub("", answer).strip())
+    answer, thoughts = _strip_thinking(text)
+    scalar = _parse_strict(_FENCE.sub("", answer).strip())
     if scalar is not None:
         return scalar
-    values = _values(answer) or _values_at_end(thoughts)
-    return _chosen(values)
+    values = _parse_values(answer) or _parse_trailing_value(thoughts)
+    return _choose_value(values)
 
 
-def parse_array(text: str, of: type[object] | None = None) -> list[JsonValue] | None:
+def parse_array(text: str, element_type: type[object] | None = None) -> list[JsonValue] | None:
     """The array that the answer contains, of elements of type `of` if given (`dict`, `int`, `str`).
 
     An answer that wraps its array in an object, or lists objects without an array around them, is understood too.
     """
-    answer, thoughts = _without_thinking(text)
-    for values in (_values(answer), _values_at_end(thoughts)):
-        arrays = [one for one in values if _is_array(one[1], of)]
+    answer, thoughts = _strip_thinking(text)
+    for values in (_parse_values(answer), _parse_trailing_value(thoughts)):
+        arrays = [one for one in values if _is_array(one[1], element_type)]
         objects: list[JsonValue] = [value for span, value in values if span.is_closed and isinstance(value, dict)]
         if not arrays and len(objects) < 2:
-            arrays = _wrapped_arrays(values, of)
-        chosen = _chosen(arrays)
+            arrays = _list_wrapped_arrays(values, element_type)
+        chosen = _choose_value(arrays)
         if isinstance(chosen, list):
             return chosen
-        if objects and of in (None, dict):
+        if objects and element_type in (None, dict):
             return objects
     return None
 
 
 def parse_object(text: str) -> dict[str, JsonValue] | None:
     """The object that the answer contains; an array with one object in it counts as that object."""
-    answer, thoughts = _without_thinking(text)
-    for values in (_values(answer), _values_at_end(thoughts)):
+    answer, thoughts = _strip_thinking(text)
+    for values in (_parse_values(answer), _parse_trailing_value(thoughts)):
         objects = [(span, value) for span, value in values if isinstance(value, dict)]
-        chosen = _chosen(objects or [(span, value[0]) for span, value in values if _holds_one_object(value)])
+        chosen = _choose_value(
+            objects or [(span, value[0]) for span, value in values if _is_single_object_array(value)]
+        )
         if isinstance(chosen, dict):
             return chosen
     return None
 
 
-def tool_arguments(text: str) -> dict[str, JsonValue] | None:
+def parse_tool_arguments(text: str) -> dict[str, JsonValue] | None:
     """The arguments of a tool call: an object. No text at all means no arguments; anything else is None."""
     return {} if not text.strip() else parse_object(text)
 
 
-def plain_text(text: str) -> str:
+def extract_plain_text(text: str) -> str:
     """The answer as running text: without thinking, fences, a label such as 摘要：, and quotation marks around it."""
-    answer, _ = _without_thinking(text)
+    answer, _ = _strip_thinking(text)
     answer = _INLINE_FENCE.sub("", _FENCE.sub("", answer).strip()).strip()
     if answer.startswith(("{", "[")):
-        answer = _only_text(parse_object(answer)) or answer
+        answer = _get_only_text(parse_object(answer)) or answer
     answer = _LABEL.sub("", answer).strip()
-    for pair in _PAIRS:
+    for pair in _QUOTE_PAIRS:
         opening, closing = pair[0], pair[1]
         inner = answer[1:-1]
         if len(answer) > 1 and answer[0] == opening and answer[-1] == closing and not {opening, closing} & set(inner):
@@ -92,87 +312,91 @@ def plain_text(text: str) -> str:
     return answer
 
 
-def _without_thinking(text: str) -> tuple[str, str]:
+def _strip_thinking(text: str) -> tuple[str, str]:
     """The answer, and the thoughts that were never closed: where those end, an answer may have been meant.
 
     A closing tag alone is common too: the opening one was part of the server's template.
     """
     answer = _THINKING.sub("\n", text[:_MAX_CHARS])
-    answer = _THINKING_ENDS.split(answer)[-1]
-    opening = _THINKING_BEGINS.search(answer)
+    answer = _THINKING_END.split(answer)[-1]
+    opening = _THINKING_START.search(answer)
     return (answer, "") if opening is None else (answer[: opening.start()], answer[opening.end() :])
 
 
-def _values(text: str) -> list[tuple[Span, JsonValue]]:
+def _parse_values(text: str) -> list[tuple[JsonSpan, JsonValue]]:
     """The arrays and objects of a text, the outermost; those inside an unclosed bracket only where it held nothing."""
-    found = [(span, _value(span)) for span in spans(text) if not text.startswith("(", span.end)]
-    good: list[tuple[Span, JsonValue]] = [(span, value) for span, value in found if value is not None]
+    found = [(span, _parse_span(span)) for span in find_json_spans(text) if not text.startswith("(", span.end)]
+    good: list[tuple[JsonSpan, JsonValue]] = [(span, value) for span, value in found if value is not None]
     outer = [(span, value) for span, value in good if not span.is_inner]
     return outer or good
 
 
-def _values_at_end(thoughts: str) -> list[tuple[Span, JsonValue]]:
+def _parse_trailing_value(thoughts: str) -> list[tuple[JsonSpan, JsonValue]]:
     """The value that unclosed thoughts end with: thinking that was cut off ends in prose, an answer in its bracket."""
     bare = _FENCE.sub("", thoughts).rstrip()
-    return [(span, value) for span, value in _values(bare) if span.is_closed and span.end == len(bare)]
+    return [(span, value) for span, value in _parse_values(bare) if span.is_closed and span.end == len(bare)]
 
 
-def _value(span: Span) -> JsonValue | None:
+def _parse_span(span: JsonSpan) -> JsonValue | None:
     """The span's value, repaired if need be; None where what came back is not of the shape that was asked for."""
-    value = _strict(span.source)
+    value = _parse_strict(span.source)
     if value is None:
         import json_repair
 
         try:
-            value = _clean(json_repair.loads(span.source))
+            value = _sanitize(json_repair.loads(span.source))
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, list if span.is_array else dict) else None
 
 
-def _strict(text: str) -> JsonValue | None:
+def _parse_strict(text: str) -> JsonValue | None:
     try:
-        return _clean(json.loads(text, parse_constant=lambda _: None))
+        return _sanitize(json.loads(text, parse_constant=lambda _: None))
     except (ValueError, RecursionError):
         return None
 
 
-def _clean(value: object) -> JsonValue | None:
+def _sanitize(value: object) -> JsonValue | None:
     """The value with strings that can be stored: no half characters (lone surrogates) and no NUL."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "")
     if isinstance(value, list):
-        return [_clean(one) for one in value]
+        return [_sanitize(one) for one in value]
     if isinstance(value, dict):
-        return {str(_clean(str(name))): _clean(one) for name, one in value.items()}
+        return {str(_sanitize(str(name))): _sanitize(one) for name, one in value.items()}
     return value if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)) else None
 
 
-def _chosen(values: Sequence[tuple[Span, JsonValue]]) -> JsonValue | None:
+def _choose_value(values: Sequence[tuple[JsonSpan, JsonValue]]) -> JsonValue | None:
     longest = max((len(span.source) for span, _ in values), default=0)
     return next((value for span, value in reversed(values) if 2 * len(span.source) >= longest), None)
 
 
-def _wrapped_arrays(values: Sequence[tuple[Span, JsonValue]], of: type[object] | None) -> list[tuple[Span, JsonValue]]:
+def _list_wrapped_arrays(
+    values: Sequence[tuple[JsonSpan, JsonValue]], element_type: type[object] | None
+) -> list[tuple[JsonSpan, JsonValue]]:
     """The arrays that are members of an object, as in {"sections": […]}."""
     return [
         (span, member)
         for span, value in values
         if isinstance(value, dict)
         for member in value.values()
-        if _is_array(member, of)
+        if _is_array(member, element_type)
     ]
 
 
-def _is_array(value: JsonValue, of: type[object] | None) -> bool:
-    return isinstance(value, list) and (of is None or not value or any(isinstance(one, of) for one in value))
+def _is_array(value: JsonValue, element_type: type[object] | None) -> bool:
+    return isinstance(value, list) and (
+        element_type is None or not value or any(isinstance(one, element_type) for one in value)
+    )
 
 
-def _holds_one_object(value: JsonValue) -> TypeGuard[list[JsonValue]]:
+def _is_single_object_array(value: JsonValue) -> TypeGuard[list[JsonValue]]:
     return isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
 
 
-def _only_text(value: dict[str, JsonValue] | None) -> str | None:
+def _get_only_text(value: dict[str, JsonValue] | None) -> str | None:
     """The text of an object that wraps nothing but one, as {"summary": "…"}."""
     texts = [one for one in (value or {}).values() if isinstance(one, str)]
     return texts[0] if len(texts) == 1 else None

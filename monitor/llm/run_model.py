@@ -6,31 +6,33 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from monitor.domain.chat import Completion, Message, OnToken, Tool
-from monitor.domain.tables import ModelCall
-from monitor.domain.words import Phase
+from monitor.clock import Clock
+from monitor.config.model import LlmSettings, Price
+from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable
-from monitor.ports import Clock
-from monitor.settings.model import LlmSettings, Price
+from monitor.llm.chat import Completion, Message, OnToken, Tool
+from monitor.vocabulary import Phase
 
-FAILURES_THAT_OPEN = 5
+CIRCUIT_FAILURE_THRESHOLD = 5
 """So many failed calls in a row open the circuit: the rest of the run goes by rule."""
 
 _ASCII_CHARS_PER_TOKEN = 4.0
+
 _OTHER_CHARS_PER_TOKEN = 1.5
 
-Record = Callable[[ModelCall], Awaitable[None]]
-TokensToday = Callable[[], Awaitable[int]]
+RecordCall = Callable[[ModelCall], Awaitable[None]]
+
+CountTokensToday = Callable[[], Awaitable[int]]
 
 
-def estimated_tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Roughly what a text costs: 4 Latin characters a token, 3 Chinese ones two; for servers that do not count."""
     ascii_chars = sum(char.isascii() for char in text)
     return round(ascii_chars / _ASCII_CHARS_PER_TOKEN + (len(text) - ascii_chars) / _OTHER_CHARS_PER_TOKEN)
 
 
 @dataclass(frozen=True)
-class Request:
+class CompletionRequest:
     """One call as the server is asked; with `on_token` the answer is told while it is written."""
 
     model: str
@@ -41,7 +43,7 @@ class Request:
     on_token: OnToken | None = None
 
 
-Ask = Callable[[Request], Awaitable[Completion]]
+SendRequest = Callable[[CompletionRequest], Awaitable[Completion]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class _Call:
+class _PendingCall:
     """What is known of a call before it is made."""
 
     phase: Phase
@@ -82,18 +84,18 @@ class RunModel:
         self,
         *,
         run_id: str,
-        ask: Ask,
+        send_request: SendRequest,
         slots: asyncio.Semaphore,
         settings: LlmSettings,
-        record: Record,
+        record: RecordCall,
         clock: Clock,
         budget: Budget,
         tokens_used: int = 0,
         cost_used: float = 0.0,
-        tokens_today: TokensToday | None = None,
+        tokens_today: CountTokensToday | None = None,
     ) -> None:
         self._run_id = run_id
-        self._ask = ask
+        self._send_request = send_request
         self._slots = slots
         self._settings = settings
         self._record = record
@@ -102,20 +104,20 @@ class RunModel:
         self._budget = budget
         self._tokens_used = tokens_used
         self._cost_used = cost_used
-        self._tokens_under_way = 0
-        self._cost_under_way = 0.0
+        self._tokens_in_flight = 0
+        self._cost_in_flight = 0.0
         self._failures = 0
-        self._closed: ModelUnavailable | None = None
+        self._unavailable: ModelUnavailable | None = None
         self._is_refusal_recorded = False
 
     @property
     def is_available(self) -> bool:
-        return self._closed is None
+        return self._unavailable is None
 
     @property
     def reason(self) -> str:
         """Why the model is not asked any more; empty while it is."""
-        return "" if self._closed is None else str(self._closed)
+        return "" if self._unavailable is None else str(self._unavailable)
 
     @property
     def tokens_used(self) -> int:
@@ -138,84 +140,88 @@ class RunModel:
         was written is handed on as far as it came (outcome `cut`).
         """
         async with self._slots:
-            call = _Call(
+            call = _PendingCall(
                 phase=phase,
                 place=place,
                 model=self._settings.models.get(phase, self._settings.model),
                 context_chars=sum(message.size_chars for message in messages),
-                prompt_tokens=sum(_prompt_tokens(message) for message in messages),
+                prompt_tokens=sum(_estimate_prompt_tokens(message) for message in messages),
                 at=self._clock.now(),
             )
-            await self._admit(call)
-            cost = self._cost(call.model, Completion(prompt_tokens=call.prompt_tokens)) or 0.0
-            self._tokens_under_way += call.prompt_tokens
-            self._cost_under_way += cost
+            await self._check_budget(call)
+            cost = self._compute_cost(call.model, Completion(prompt_tokens=call.prompt_tokens)) or 0.0
+            self._tokens_in_flight += call.prompt_tokens
+            self._cost_in_flight += cost
             sampling = self._settings
             try:
-                return await self._asked(
-                    call, Request(call.model, messages, tools, sampling.temperature, sampling.top_p, on_token)
+                return await self._send(
+                    call, CompletionRequest(call.model, messages, tools, sampling.temperature, sampling.top_p, on_token)
                 )
             finally:
-                self._tokens_under_way -= call.prompt_tokens
-                self._cost_under_way -= cost
+                self._tokens_in_flight -= call.prompt_tokens
+                self._cost_in_flight -= cost
 
-    async def _asked(self, call: _Call, request: Request) -> Completion:
+    async def _send(self, call: _PendingCall, request: CompletionRequest) -> Completion:
         began = time.perf_counter()
         try:
-            completion = await self._ask(request)
+            completion = await self._send_request(request)
         except ModelFailed as error:
             self._count_failure(error)
-            await self._keep(call, error.outcome, began)
+            await self._record_outcome(call, error.outcome, began)
             raise
         except asyncio.CancelledError:
-            await self._keep(call, "cancelled", began)
+            await self._record_outcome(call, "cancelled", began)
             raise
-        completion = _counted(completion, call)
+        completion = _fill_missing_usage(completion, call)
         self._failures = 0
         self._tokens_used += completion.prompt_tokens + completion.completion_tokens
-        self._cost_used += self._cost(call.model, completion) or 0.0
+        self._cost_used += self._compute_cost(call.model, completion) or 0.0
         has_answer = completion.text.strip() or completion.tool_calls
         outcome = "cut" if completion.is_cut else "ok"
-        await self._keep(call, outcome if has_answer else "empty", began, completion)
+        await self._record_outcome(call, outcome if has_answer else "empty", began, completion)
         return completion
 
-    async def _admit(self, call: _Call) -> None:
+    async def _check_budget(self, call: _PendingCall) -> None:
         """Refuse the call where the circuit is open or its prompt alone would break a budget."""
-        if self._closed is None:
-            self._closed = await self._spent(call)
-        if self._closed is None:
+        if self._unavailable is None:
+            self._unavailable = await self._find_exhausted_budget(call)
+        if self._unavailable is None:
             return
         if not self._is_refusal_recorded:
             self._is_refusal_recorded = True
-            outcome = "budget" if self._closed.outcome == "budget" else "circuit"
-            await self._record(self._row(call, outcome))
-        raise ModelUnavailable(str(self._closed), outcome=self._closed.outcome)
+            outcome = "budget" if self._unavailable.outcome == "budget" else "circuit"
+            await self._record(self._build_row(call, outcome))
+        raise ModelUnavailable(str(self._unavailable), outcome=self._unavailable.outcome)
 
-    async def _spent(self, call: _Call) -> ModelUnavailable | None:
-        wanted = self._tokens_under_way + call.prompt_tokens
+    async def _find_exhausted_budget(self, call: _PendingCall) -> ModelUnavailable | None:
+        wanted = self._tokens_in_flight + call.prompt_tokens
         budget, of_day = self._budget, self._settings.daily_token_budget
         if budget.tokens is not None and self._tokens_used + wanted > budget.tokens:
-            return _spent(f"{budget.tokens_name} of {budget.tokens} tokens")
-        cost = self._cost(call.model, Completion(prompt_tokens=call.prompt_tokens)) or 0.0
-        if budget.cost is not None and self._cost_used + self._cost_under_way + cost > budget.cost:
-            return _spent(f"{budget.cost_name} of {budget.cost:g}")
+            return _build_budget_error(f"{budget.tokens_name} of {budget.tokens} tokens")
+        cost = self._compute_cost(call.model, Completion(prompt_tokens=call.prompt_tokens)) or 0.0
+        if budget.cost is not None and self._cost_used + self._cost_in_flight + cost > budget.cost:
+            return _build_budget_error(f"{budget.cost_name} of {budget.cost:g}")
         if of_day is not None and self._tokens_today is not None and await self._tokens_today() + wanted > of_day:
-            return _spent(f"llm.daily_token_budget of {of_day} tokens")
+            return _build_budget_error(f"llm.daily_token_budget of {of_day} tokens")
         return None
 
     def _count_failure(self, error: ModelFailed) -> None:
         self._failures += 1
         if isinstance(error, ModelUnavailable):
-            self._closed = self._closed or error
-        elif self._failures >= FAILURES_THAT_OPEN and self._closed is None:
-            self._closed = ModelUnavailable(
+            self._unavailable = self._unavailable or error
+        elif self._failures >= CIRCUIT_FAILURE_THRESHOLD and self._unavailable is None:
+            self._unavailable = ModelUnavailable(
                 f"{self._failures} model calls in a row failed, the last one because: {error}", outcome="circuit"
             )
 
-    async def _keep(self, call: _Call, outcome: str, began: float, completion: Completion | None = None) -> None:
-        await self._record(self._row(call, outcome, round((time.perf_counter() - began) * 1000), completion))
+    async def _record_outcome(
+        self, call: _PendingCall, outcome: str, started_s: float, completion: Completion | None = None
+    ) -> None:
+        await self._record(self._build_row(call, outcome, round((time.perf_counter() - started_s) * 1000), completion))
 
-    def _row(self, call: _Call, outcome: str, latency_ms: int = 0, completion: Completion | None = None) -> ModelCall:
+    def _build_row(
+        self, call: _PendingCall, outcome: str, latency_ms: int = 0, completion: Completion | None = None
+    ) -> ModelCall:
         """The row; a call that brought nothing is booked without tokens, for nobody counted them."""
         return ModelCall(
             run_id=self._run_id,
@@ -228,32 +234,32 @@ class RunModel:
             latency_ms=latency_ms,
             outcome=outcome,
             at=call.at,
-            cost=self._cost(call.model, completion),
+            cost=self._compute_cost(call.model, completion),
         )
 
-    def _cost(self, model: str, completion: Completion | None) -> float | None:
+    def _compute_cost(self, model: str, completion: Completion | None) -> float | None:
         price = self._settings.prices.get(model)
-        return None if price is None else cost_of(price, completion or Completion())
+        return None if price is None else compute_cost(price, completion or Completion())
 
 
-def cost_of(price: Price, completion: Completion) -> float:
+def compute_cost(price: Price, completion: Completion) -> float:
     """The money that a completion cost; prices are for a million tokens."""
     return (completion.prompt_tokens * price.input + completion.completion_tokens * price.output) / 1_000_000
 
 
-def _spent(what: str) -> ModelUnavailable:
+def _build_budget_error(what: str) -> ModelUnavailable:
     return ModelUnavailable(f"{what} is spent; the rest goes by rule.", outcome="budget")
 
 
-def _prompt_tokens(message: Message) -> int:
-    return estimated_tokens(message.content) + sum(estimated_tokens(call.arguments) for call in message.tool_calls)
+def _estimate_prompt_tokens(message: Message) -> int:
+    return estimate_tokens(message.content) + sum(estimate_tokens(call.arguments) for call in message.tool_calls)
 
 
-def _counted(completion: Completion, call: _Call) -> Completion:
+def _fill_missing_usage(completion: Completion, call: _PendingCall) -> Completion:
     """The completion with tokens estimated where the server counted none."""
     if completion.prompt_tokens or completion.completion_tokens:
         return completion
     written = completion.text + "".join(one.name + one.arguments for one in completion.tool_calls)
     return completion.model_copy(
-        update={"prompt_tokens": call.prompt_tokens, "completion_tokens": estimated_tokens(written)}
+        update={"prompt_tokens": call.prompt_tokens, "completion_tokens": estimate_tokens(written)}
     )

@@ -1,1 +1,1 @@
-"""From a url to a Page."""
+"""monitor.pages."""

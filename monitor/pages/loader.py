@@ -2,28 +2,76 @@
 
 import asyncio
 import hashlib
+from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
+from weakref import WeakSet
 
-from monitor.domain.causes import Cause
-from monitor.domain.page import Page, PageError, PageErrorCode
-from monitor.domain.urls import clean_url
-from monitor.domain.words import Render
+from monitor.causes import Cause
+from monitor.clock import Clock
+from monitor.config.model import NetworkSettings, PagesSettings, Settings
 from monitor.errors import WorkFailed
-from monitor.net.failure import FetchFailed
-from monitor.net.guard import Guard
-from monitor.pages.fetch import Seen
-from monitor.pages.filetype import extension_of
-from monitor.pages.remembered import Remembered
-from monitor.pages.sitemaps import joined, newest_sitemaps
-from monitor.pages.sites import Sites
-from monitor.pages.ways import Ways, page_or_shell
-from monitor.ports import Clock, Outside, Recorder
-from monitor.settings import NetworkSettings, PagesSettings
+from monitor.extract.attachments import detect_extension
+from monitor.extract.feeds import merge_sitemaps, select_newest_sitemaps
+from monitor.fetch.guard import Guard
+from monitor.fetch.result import FetchError, Recorder, Transport
+from monitor.fetch.transport import SiteTransport
+from monitor.page import Page, PageError, PageErrorCode
+from monitor.pages.strategy import FetchStrategy, ParsedResponse, reject_shell
+from monitor.urls import clean_url
+from monitor.vocabulary import Render
 
-_MAX_SIGNPOSTS = 5
+_MAX_PAGES = 200
+
+
+class PageCache:
+    """The latest pages, each under its url and under the one where its redirects ended; a failure is not remembered."""
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[str, Page] = OrderedDict()
+
+    def get(self, address: str, render: Render) -> Page | None:
+        """The page at `address`, under that name; a drawn one where drawing is asked for."""
+        page = self._pages.get(address)
+        if page is None or (render is Render.ALWAYS and not page.rendered):
+            return None
+        self._pages.move_to_end(address)
+        return page if page.url == address else page.model_copy(update={"url": address})
+
+    def add(self, page: Page) -> None:
+        """Keeps the page, and lets go of the one that was not asked for longest."""
+        if page.error is not None:
+            return
+        for address in (page.final_url, page.url):
+            self._pages[address] = page
+            self._pages.move_to_end(address)
+        while len(self._pages) > _MAX_PAGES:
+            self._pages.popitem(last=False)
+
+
+class PageLoader(Protocol):
+    """Loads pages. Never raises for what the outside does: a page that cannot be seen says so in its `error`."""
+
+    async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
+        """The page at `url`, over HTTP or drawn in the browser."""
+        ...
+
+    async def download(self, url: str, folder: Path) -> Path:
+        """Keep the document at `url` in `folder`, under a name that is ours; `WorkFailed` where that fails."""
+        ...
+
+    def can_render(self) -> bool:
+        """Whether there is a browser to draw with."""
+        ...
+
+    def notes(self) -> Mapping[str, str]:
+        """What the run should say about getting there, by url: a robots.txt that could not be read, for one."""
+        ...
+
+
+_MAX_PAGE_REDIRECTS = 5
 
 
 class Loader:
@@ -33,13 +81,13 @@ class Loader:
     loader closes what it asks.
     """
 
-    def __init__(self, *, pages: PagesSettings, clock: Clock, guard: Guard, outside: Outside) -> None:
+    def __init__(self, *, pages: PagesSettings, clock: Clock, guard: Guard, transport: Transport) -> None:
         self._pages = pages
         self._clock = clock
         self._guard = guard
-        self._outside = outside
-        self._remembered = Remembered()
-        self._ways = Ways(outside)
+        self._transport = transport
+        self._page_cache = PageCache()
+        self._strategy = FetchStrategy(transport)
 
     @classmethod
     def from_settings(
@@ -56,16 +104,20 @@ class Loader:
         `own_hosts` are those that this process itself serves, which may be asked too.
         """
         guard = Guard(allowed_private_hosts=network.allowed_private_hosts, own_hosts=own_hosts)
-        sites = Sites.from_settings(pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder)
-        return cls(pages=pages, clock=clock, guard=guard, outside=sites)
+        sites = SiteTransport.from_settings(
+            pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
+        )
+        return cls(pages=pages, clock=clock, guard=guard, transport=sites)
 
     def for_run(self, recorder: Recorder | None = None) -> "Loader":
         """A loader that asks the same and remembers no page yet, its sightings kept; it needs no closing."""
-        return Loader(pages=self._pages, clock=self._clock, guard=self._guard, outside=self._outside.for_run(recorder))
+        return Loader(
+            pages=self._pages, clock=self._clock, guard=self._guard, transport=self._transport.for_run(recorder)
+        )
 
-    def can_draw(self) -> bool:
+    def can_render(self) -> bool:
         """Whether there is a browser to draw with."""
-        return self._outside.can_draw()
+        return self._transport.can_render()
 
     async def __aenter__(self) -> Self:
         return self
@@ -77,7 +129,7 @@ class Loader:
 
     async def close(self) -> None:
         """Stops the browser and closes all connections."""
-        await self._outside.close()
+        await self._transport.close()
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
         """The page at `url`; what went wrong outside is its `error`. `BrowserMissing` where one is needed for sure.
@@ -88,14 +140,14 @@ class Loader:
         """
         address = clean_url(url)
         if address is None:
-            return Page(url=url, final_url=url, fetched_at=self._clock.now(), error=await self._refusal(url))
+            return Page(url=url, final_url=url, fetched_at=self._clock.now(), error=await self._find_refusal(url))
         mode = Render(self._pages.render) if render is Render.AUTO else render
-        page = self._remembered.find(address, mode)
+        page = self._page_cache.get(address, mode)
         if page is None:
-            loaded = await self._followed(address, mode)
-            page = await self._joined(loaded.page, mode) if loaded.is_sitemap_index else page_or_shell(loaded)
+            loaded = await self._follow_redirects(address, mode)
+            page = await self._load_sitemaps(loaded.page, mode) if loaded.is_sitemap_index else reject_shell(loaded)
             page = page.model_copy(update={"url": address})
-            self._remembered.add(page)
+            self._page_cache.add(page)
         return page
 
     async def download(self, url: str, folder: Path) -> Path:
@@ -106,72 +158,131 @@ class Loader:
         long as the site says that it is the same.
         """
         address = clean_url(url)
-        sighting = None if address is None else await self._ways.document(address)
-        error = await self._refusal(url) if sighting is None else sighting.error
+        sighting = None if address is None else await self._strategy.fetch_document(address)
+        error = await self._find_refusal(url) if sighting is None else sighting.error
         if error is not None or sighting is None:
             reason = error.message if error else ""
-            raise WorkFailed(Cause.DOWNLOAD.told(url[:300], reason))
+            raise WorkFailed(Cause.DOWNLOAD.render(url[:300], reason))
         body = sighting.body or b""
-        extension = extension_of(body, url=sighting.final_url, content_type=sighting.content_type)
+        extension = detect_extension(body, url=sighting.final_url, content_type=sighting.content_type)
         name = f"{hashlib.sha256(body).hexdigest()[:16]}.{extension}"
-        return await asyncio.to_thread(_keep, folder, name, body)
+        return await asyncio.to_thread(_write_file, folder, name, body)
 
     def notes(self) -> Mapping[str, str]:
         """What this run should say about getting there, by url: a robots.txt that could not be read."""
-        return self._ways.notes()
+        return self._strategy.notes()
 
-    async def _followed(self, address: str, mode: Render) -> Seen:
+    async def _follow_redirects(self, address: str, render: Render) -> ParsedResponse:
         """What stands where signposts and frames end."""
-        loaded = await self._ways.take(address, mode)
+        loaded = await self._strategy.fetch_page(address, render)
         visited = {address, loaded.page.final_url}
-        for _ in range(_MAX_SIGNPOSTS):
-            target = loaded.leads_to or loaded.frame
+        for _ in range(_MAX_PAGE_REDIRECTS):
+            target = loaded.redirect_url or loaded.frame_url
             if loaded.page.error is not None or target is None:
                 break
             if target in visited:
                 # Signposts in a circle: a wall that sets a cookie on the way, which a browser may pass.
-                if mode is Render.AUTO and not loaded.page.rendered:
-                    loaded = await self._ways.drawn_if_possible(address) or loaded
+                if render is Render.AUTO and not loaded.page.rendered:
+                    loaded = await self._strategy.render_if_possible(address) or loaded
                 break
             visited.add(target)
-            found = await self._ways.take(target, mode)
-            if loaded.leads_to is None and not _says_more(found.page, loaded.page):
+            found = await self._strategy.fetch_page(target, render)
+            if loaded.redirect_url is None and not _has_more_content(found.page, loaded.page):
                 break
             loaded = found
             visited.add(loaded.page.final_url)
         return loaded
 
-    async def _joined(self, index: Page, mode: Render) -> Page:
+    async def _load_sitemaps(self, index: Page, render: Render) -> Page:
         """A sitemap index with the entries of its newest sitemaps; what was not read of it is noted."""
-        urls, others = newest_sitemaps(index)
-        sitemaps = [(await self._ways.take(url, mode)).page for url in urls]
+        urls, others = select_newest_sitemaps(index)
+        sitemaps = [(await self._strategy.fetch_page(url, render)).page for url in urls]
         for sitemap in sitemaps:
             if sitemap.error is not None:
-                self._ways.note(sitemap.url, f"The sitemap could not be read: {sitemap.error.message}")
+                self._strategy.add_note(sitemap.url, f"The sitemap could not be read: {sitemap.error.message}")
         if others:
-            self._ways.note(index.url, f"The index names {others} more sitemaps, undated, that were not read.")
-        return joined(index, sitemaps)
+            self._strategy.add_note(index.url, f"The index names {others} more sitemaps, undated, that were not read.")
+        return merge_sitemaps(index, sitemaps)
 
-    async def _refusal(self, url: str) -> PageError:
+    async def _find_refusal(self, url: str) -> PageError:
         """Why a url that has no clean form is not loaded."""
         try:
             await self._guard.check(url, may_be_unresolved=True)
-        except FetchFailed as failure:
+        except FetchError as failure:
             return failure.error
         return PageError(code=PageErrorCode.INVALID_URL, message=f"“{url[:200]}” is no url.")
 
 
-def _says_more(framed: Page, around: Page) -> bool:
+def _has_more_content(framed: Page, around: Page) -> bool:
     """Whether a frame holds what its page is about."""
     if framed.error is not None:
         return False
     return len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
 
 
-def _keep(folder: Path, name: str, body: bytes) -> Path:
+def _write_file(folder: Path, name: str, body: bytes) -> Path:
     """Written under another name first, so that a file under its own name is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     part = folder / f"{name}.part"
     part.write_bytes(body)
     return part.replace(path)
+
+
+class LoaderPool:
+    """Gives each run a loader of its own, made as the settings of the moment want it.
+
+    Runs share browser and connections. When `pages` or `network` is set otherwise, the next run gets new ones, and the
+    earlier ones are closed as soon as no run holds them any more.
+    """
+
+    def __init__(self, *, settings: Settings, clock: Clock, cache_folder: Path | None) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._cache_folder = cache_folder
+        self._own_hosts: set[str] = set()
+        self._current_settings: object = None
+        self._shared: list[tuple[Loader, WeakSet[Loader]]] = []
+
+    def for_run(self, recorder: Recorder | None = None) -> Loader:
+        """A loader for one run, its sightings kept by `recorder`; it needs no closing."""
+        pages, network = self._settings.pages, self._settings.network
+        if self._current_settings != (pages, network):
+            first = Loader.from_settings(
+                pages=pages,
+                network=network,
+                clock=self._clock,
+                cache_folder=self._cache_folder,
+                own_hosts=self._own_hosts,
+            )
+            self._shared.append((first, WeakSet()))
+            self._current_settings = (pages, network)
+        first, runs = self._shared[-1]
+        loader = first.for_run(recorder)
+        runs.add(loader)
+        return loader
+
+    def allow_host(self, host: str) -> None:
+        """Let runs ask a `host:port` of loopback that this process itself serves, whatever the settings say."""
+        self._own_hosts.add(host)
+
+    def disallow_host(self, host: str) -> None:
+        """That it is served no more."""
+        self._own_hosts.discard(host)
+
+    @property
+    def open_count(self) -> int:
+        """How many sets of browser and connections there are: more than one while runs of earlier settings last."""
+        return len(self._shared)
+
+    async def close_unused(self) -> None:
+        """Close what only runs of earlier settings used, and none uses any more."""
+        unused = [one for one in self._shared[:-1] if not one[1]]
+        self._shared = [one for one in self._shared if one not in unused]
+        for first, _ in unused:
+            await first.close()
+
+    async def close(self) -> None:
+        """Stop all browsers and close all connections."""
+        for first, _ in self._shared:
+            await first.close()

@@ -10,19 +10,171 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
-from monitor.domain.words import ItemType
-from monitor.ranking.words import (
-    LOCAL_ISSUER,
-    NATIONAL_ISSUER,
-    NATIONAL_NUMBER,
-    NATIONAL_SUBJECT,
-    PRESS_CONFERENCE,
-    PROCEDURE,
-    REGIME,
-    ROUTINE,
-    STATISTICS,
-    SWEEPING_FORM,
-    TYPE_RULES,
+from monitor.vocabulary import ItemType
+
+_PROVINCES = (
+    "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|四川|贵州|云南|陕西|"
+    "甘肃|青海|内蒙古|广西|西藏|宁夏|新疆|深圳|大连|青岛|宁波|厦门"
+)
+
+LOCAL_ISSUER = re.compile(
+    rf"(?:{_PROVINCES})|^[\u4e00-\u9fff]{{2,6}}(?:省|自治区|自治州|市|县)(?!场|域|级|区|政|属)"
+    rf"|(?<![跨各全分])[\u4e00-\u9fff]{{2,4}}(?:省|自治区|自治州|市)"
+    r"(?:人民政府|政府|能源|发展|生态|住房|市场|财政|工业|.{0,8}[局委厅])|\b(?:county|municipal(?:ity)?"
+    r"|city council|borough|parish|"
+    r"state of [A-Z]\w+|(?:Alabama|Arizona|California|Colorado|Florida|Georgia|Texas|New York|Ohio"
+    r"|Virginia) (?:department|state))\b",
+    re.IGNORECASE,
+)
+
+NATIONAL_ISSUER = re.compile(
+    r"国务院|中共中央|中央(?:办公厅|军委|深改)|全国人(?:大|民代表大会)|最高人民|国办|国发|主席令"
+    r"|\b(?:state council|european (?:commission|parliament|council)|council of the eu|president|prime minister"
+    r"|white house|"
+    r"parliament|congress|cabinet|executive order|HM treasury)\b",
+    re.IGNORECASE,
+)
+
+NATIONAL_NUMBER = re.compile(r"国发|国办发|国办函|中发|中办发|主席令|国务院令|国函")
+
+NATIONAL_SUBJECT = re.compile(
+    r"全国统一|国家(?:级|战略)|(?:五年|中长期|发展战略)规划|体制改革|机制改革|顶层设计|指导意见|总体方案"
+    r"|行动计划|强国|现代化|"
+    r"\b(?:national|nationwide|federal|union-wide|single market|strategy|reform|white paper|green paper|act of"
+    r"|directive|"
+    r"regulation \(eu\)|framework)\b",
+    re.IGNORECASE,
+)
+
+SWEEPING_FORM = re.compile(
+    r"(?<![办方做用语司执依])法(?:》|（|\(|$)|法（(?:修订|草案|修正)|(?<!用|方|做|办|语)法(?:修订|修正)?草案|条例"
+    r"|规划(?!司|院|局|处|设计|展览|导则|环评)|纲要|"
+    r"指导意见|改革|总体方案|若干意见|的意见|实施意见|行动方案|行动计划|战略"
+    r"|\b(?:act|bill|strategy|white paper|five-year plan|reform|executive order|directive|regulation \(eu\)"
+    r"|budget)\b",
+    re.IGNORECASE,
+)
+
+STATISTICS = re.compile(
+    r"统计|数据|运行情况|指标|指数|增长[\d一二三四五六七八九十]|同比|环比|月报|季报|年报|公报(?!道)|监测(?:结果"
+    r"|报告)|形势|投资完成|交易情况|"
+    r"突破[\d.]+[万亿]|累计|规模达|\b(?:statistics?|data|index|survey|figures|outlook|indicators?|quarterly"
+    r"|monthly|report)\b",
+    re.IGNORECASE,
+)
+
+PRESS_CONFERENCE = re.compile(r"新闻发布会|记者会|press conference", re.IGNORECASE)
+
+ROUTINE = re.compile(
+    r"任免|任命|免去|任职|拟任|拟聘|招聘|录用|遴选|同志|换届|逝世|退休|表彰|先进个人|会见|会谈|来访|拜会|接待"
+    r"|调研|考察|慰问|走访|"
+    r"座谈|党组|党委|党建|主题教育|培训班|青年|工会|离退休|运动会|联欢|参观|揭牌|启动仪式|签约仪式|开幕|闭幕"
+    r"|出席|致辞|贺信|"
+    r"(?:召开|举行|举办).{0,30}(?:会议|会|论坛|活动)|(?:会议|大会|座谈会|研讨会|推进会|论坛"
+    r"|对话会).{0,8}(?:召开|举行|举办|综述|预告)|"
+    r"值班|放假|节假日|中标|成交公告|采购|预算公开|决算|"
+    r"\b(?:appoint(?:s|ed|ment|ments)?|nominat(?:es|ed|ion)|visit(?:s|ed)?|meets? with|met with|delegation"
+    r"|ceremony|vacanc(?:y|ies)|"
+    r"recruitment|welcom(?:es|ed)|readout|congratulat\w+|condolences?|award(?:s|ed)?|training course|obituary"
+    r"|sunshine act meetings?)\b",
+    re.IGNORECASE,
+)
+
+REGIME = re.compile(
+    r"制度|办法|规定|规范性文件|废止|价格|电价|税|关税|准入|许可|监管|管理|市场|改革|促进|深化|试行|反垄断|处罚|召回"
+    r"|\b(?:final rule|proposed rule|tariffs?|sanctions?|enforcement|antitrust|licen[cs]ing|prices?)\b",
+    re.IGNORECASE,
+)
+
+PROCEDURE = re.compile(
+    r"申报|报送|开展.{0,20}(?:工作|试点|检查|评选|遴选)|组织|做好|举办|名单|公示|结果|批复|复函|同意|下达|转发"
+    r"|印发.{0,20}(?:细则|工作方案)|"
+    r"第[一二三四五六七八九十\d]+批|目录|受理|备案|注销|延期|更正|\b(?:applications?|deadline|extension"
+    r"|correction|notice of (?:meeting"
+    r"|availability)|"
+    r"information collection|list of|call for)\b",
+    re.IGNORECASE,
+)
+
+_MEETING = (
+    r"(?:召开|举行|举办).{0,40}(?:会|论坛)|(?:会|论坛).{0,12}(?:开幕|闭幕)"
+    r"|(?:会议|大会|座谈会|研讨会|推进会|分析会|对话会|论坛)(?:综述|纪要|预告|在|召开|举行|顺利|$)"
+)
+
+
+def _compile_rule(item_type: ItemType, words: str) -> tuple[ItemType, re.Pattern[str]]:
+    return item_type, re.compile(words, re.IGNORECASE)
+
+
+# In order: the first that matches decides. What a document does (explain, appoint) comes before what it is about.
+TYPE_RULES = (
+    _compile_rule(
+        ItemType.INTERPRETATION,
+        r"解读|答记者问|问答|一图读懂|图解|图说|政策说明|有关政策的说明|十问|看点|要点解析|有哪些变化|怎么(?:办"
+        r"|看|定)|意味着什么|为什么要|"
+        r"\b(?:explain(?:ed|er)|Q ?& ?A|questions and answers|FAQ|factsheet|fact sheet|guidance note|explanatory)\b",
+    ),
+    _compile_rule(
+        ItemType.PERSONNEL,
+        r"任免|任命|免去|任职|拟任|拟聘|招聘|录用|遴选|人事|换届|干部任|退休的?(?:通知|公告)|同志退休|先进个人"
+        r"|.{2,4}任.{2,20}(?:局长|部长|司长|主任|"
+        r"总工程师|书记|主席|行长|委员)|\b(?:appoint(?:s|ed|ments?)?|nominat(?:es|ed|ion)|recruitment|vacanc(?:y|ies)"
+        r"|resigns?)\b",
+    ),
+    _compile_rule(
+        ItemType.NOTICE,
+        r"(?:通知|通报|复函|批复|请示|的函|提示函)(?:[（(].*[）)])?(?:[》”]?)$|^关于.*的通知|\b(?:circular"
+        r"|call for (?:evidence"
+        r"|proposals))\b",
+    ),
+    _compile_rule(
+        ItemType.ANNOUNCEMENT,
+        r"公告|公示|通告|启事|名单(?:公布)?$|结果(?:公布|的?公示)|\b(?:public notice|announcement|notices?)\b",
+    ),
+    _compile_rule(ItemType.MEETING, _MEETING),
+    _compile_rule(ItemType.NEWS, r"会见|会谈|来访|拜会|调研|考察|慰问|走访"),
+    _compile_rule(
+        ItemType.STANDARD,
+        r"标准(?!化)|(?:技术)?规范(?!性)|规程|导则|技术要求|限定值|试验方法|接口|(?-i:\b[A-Z]{2}(?:/T)? ?\d{3,})"
+        r"|\b(?:standards?|specification"
+        r"|ISO \d+|IEC \d+)\b",
+    ),
+    _compile_rule(
+        ItemType.DATA,
+        r"统计|数据(?!中心|安全|平台|要素|条例)|运行情况|公报(?!道)|月报|季报|指数|(?:指标|情况)(?:发布)?$"
+        r"|监测(?:结果|月报)|季度(?:报告|统计)|进展季度报告|"
+        r"规模突破|交易情况|\b(?:statistics|statistical|data release|index|survey results?|monthly|quarterly"
+        r"|indicators)\b",
+    ),
+    _compile_rule(
+        ItemType.LAW,
+        r"条例|(?:管理|暂行|实施|试行|考核|评价|监督)?办法|(?:管理|安全|若干|暂行|监督)?规定(?!时)|细则"
+        r"|法(?:律法规|规)|规章|修正案|(?:^|国|》)[^\s，]{2,20}法"
+        r"(?:》|（|\(|$|修订|修正|及其)|令第\d+号|\b(?:act|bill|regulations?|rules?|directive|law|ordinance"
+        r"|statutory instrument|"
+        r"amendments?)\b",
+    ),
+    _compile_rule(
+        ItemType.PLAN,
+        r"(?<!新)规划(?!司|院|局|处|设计)|纲要|行动计划|行动方案|总体方案|实施方案|工作方案|路线图|中长期"
+        r"|\b(?:plan|roadmap|strategy|programme of work)\b",
+    ),
+    _compile_rule(
+        ItemType.POLICY,
+        r"意见|措施|政策|决定|制度|改革方案|指引|指南|\b(?:policy|policies|guidelines?|guidance|white paper"
+        r"|green paper"
+        r"|executive order|"
+        r"consultation|proposal|communication)\b",
+    ),
+    _compile_rule(
+        ItemType.MEETING,
+        r"会议|论坛|\b(?:meeting|conference|summit|forum|hearing|session)\b",
+    ),
+    _compile_rule(
+        ItemType.NEWS,
+        r"新闻|要闻|动态|动向|会见|调研|来访|慰问|信息快报|报道|时讯|\b(?:news|press releases?|speech|statement"
+        r"|remarks|blog|stories)\b",
+    ),
 )
 
 
@@ -43,7 +195,7 @@ class Rankable(Protocol):
 
 
 class RankLine(BaseModel):
-    """An item as far as ranking it needs it; `issuer` and `document_number` help the rule where they are known."""
+    """An item as far as ranking it needs it; `issuer` and `parse_document_number` help the rule where they are known."""
 
     type: ItemType
     date: dt.date | None = None
@@ -53,17 +205,17 @@ class RankLine(BaseModel):
     document_number: str | None = None
 
 
-def newest_first(lines: Sequence[Rankable]) -> list[int]:
+def sort_newest_first(lines: Sequence[Rankable]) -> list[int]:
     """The order when the model gave none: by date, the newest first, the undated last, else as they stood."""
-    return sorted(range(len(lines)), key=lambda n: (*_age(lines[n].date), n))
+    return sorted(range(len(lines)), key=lambda n: (*_build_date_key(lines[n].date), n))
 
 
-def rule_order(lines: Sequence[Rankable]) -> list[int]:
+def rank_by_rule(lines: Sequence[Rankable]) -> list[int]:
     """The order without a model: tier, then the newest first, the undated last, else as they stood."""
-    return sorted(range(len(lines)), key=lambda n: (tier_of(lines[n]), *_age(lines[n].date), n))
+    return sorted(range(len(lines)), key=lambda n: (classify_tier(lines[n]), *_build_date_key(lines[n].date), n))
 
 
-def tier_of(line: Rankable) -> int:
+def classify_tier(line: Rankable) -> int:
     """Which of the seed's five principles places an item, 1 the highest, judged by title, type and issuer.
 
     1 national plans, laws, major reforms; 2 policy, supervision and standards of an industry, and what explains them;
@@ -82,11 +234,11 @@ def tier_of(line: Rankable) -> int:
     elif LOCAL_ISSUER.search(issuer) or (LOCAL_ISSUER.match(title) and not NATIONAL_ISSUER.search(issuer)):
         tier = 4
     else:
-        tier = _tier_of_substance(line.type, title, issuer, number)
+        tier = _classify_substantive_tier(line.type, title, issuer, number)
     return tier
 
 
-def item_type_of(title: str, section: str = "") -> ItemType:
+def classify_item_type(title: str, section: str = "") -> ItemType:
     """The type by the words of the title, and by the section's name where the title says nothing.
 
     The form that a document calls itself at the end of its title (…办法, …公告) outweighs words inside it; 关于…的通知
@@ -100,7 +252,7 @@ def item_type_of(title: str, section: str = "") -> ItemType:
     return ItemType.OTHER
 
 
-def _tier_of_substance(item_type: ItemType, title: str, issuer: str, number: str) -> int:
+def _classify_substantive_tier(item_type: ItemType, title: str, issuer: str, number: str) -> int:
     """The tier of what is neither routine nor data nor local: by its form, its reach and its type."""
     is_national = bool(NATIONAL_SUBJECT.search(title) or NATIONAL_ISSUER.search(f"{issuer} {title}"))
     if item_type in (ItemType.LAW, ItemType.PLAN, ItemType.POLICY):
@@ -114,5 +266,5 @@ def _tier_of_substance(item_type: ItemType, title: str, issuer: str, number: str
     return 3 if STATISTICS.search(title) or is_national else 4
 
 
-def _age(date: dt.date | None) -> tuple[bool, int]:
+def _build_date_key(date: dt.date | None) -> tuple[bool, int]:
     return (date is None, -date.toordinal() if date else 0)

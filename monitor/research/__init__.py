@@ -1,1 +1,1 @@
-"""A question, answered with evidence: plan, deep search, modelling, report."""
+"""monitor.research."""

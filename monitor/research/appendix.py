@@ -2,18 +2,101 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from monitor.domain.prompts import as_material
-from monitor.evidence.citing import Cited, has_particulars
-from monitor.evidence.instructions import reads_as_instruction
-from monitor.evidence.sentences import WEB_ADDRESS, split_sentences
-from monitor.formats.document import link_target, link_text
+from monitor.dates.partial import WrittenDate, dates_in
+from monitor.exports.document import format_link_text, sanitize_link_target
+from monitor.exports.graph import GraphEdge, GraphNode, render_graph
+from monitor.extract.sentences import WEB_ADDRESS, split_sentences
+from monitor.llm.prompts import flatten_untrusted_text
+from monitor.research.editing import SentenceJudge
 from monitor.research.findings import NoteBasis
-from monitor.research.judging import Judge
-from monitor.research.picture import ASSOCIATION, word_of
-from monitor.research.shapes import Driver, Metric, ModelBlueprint, Scenario
-from monitor.research.sheet import Sheet, disarmed, linkable
-from monitor.research.timeline import timeline
+from monitor.research.shapes import Driver, Metric, ModelBlueprint, ResearchNote, Scenario
+from monitor.research.sheet import ReportWriter, escape_link_text, escape_markdown
+from monitor.verify.citations import CitedSentence, has_particulars
+from monitor.verify.figures import fold_width
+from monitor.verify.instructions import is_prompt_injection
+
+MIN_DATED_NOTES = 3
+
+MAX_FACTS = 12
+
+_MAX_FACT_CHARS = 160
+
+
+@dataclass(frozen=True)
+class DatedFact:
+    """What happened on a day, or in a month, as the note of that number, from 1, says it."""
+
+    written: str
+    text: str
+    number: int
+    day: tuple[int, int, int]
+
+
+def build_timeline(notes: Sequence[ResearchNote]) -> list[DatedFact]:
+    """The sentences of the notes that say year and month, by their first such date; each sentence once.
+
+    Nothing where fewer than three notes have one: that is no course of events.
+    """
+    facts: dict[str, DatedFact] = {}
+    for number, note in enumerate(notes, start=1):
+        for sentence in split_sentences(note.summary):
+            date = _find_first_date(sentence)
+            if date is not None and len(sentence) <= _MAX_FACT_CHARS:
+                day = (date.year or 0, date.month or 0, date.day or 0)
+                facts.setdefault(sentence, DatedFact(date.written, sentence, number, day))
+    if len({fact.number for fact in facts.values()}) < MIN_DATED_NOTES:
+        return []
+    return sorted(facts.values(), key=lambda one: (one.day, one.number))[-MAX_FACTS:]
+
+
+def _find_first_date(sentence: str) -> WrittenDate | None:
+    return next(
+        (date for date in dates_in(fold_width(sentence)) if date.year is not None and date.month is not None), None
+    )
+
+
+ASSOCIATION = "association"
+"""The type of a relationship that has no direction."""
+
+_WORDS = {
+    "influence": "影响",
+    "refers_to": "提及",
+    ASSOCIATION: "关联",
+    "constrain": "制约",
+    "enable": "促进",
+    "support": "支撑",
+    "require": "要求",
+    "increase": "推高",
+    "decrease": "压低",
+    "cause": "导致",
+    "depend": "依赖",
+    "conflict": "冲突",
+}
+
+
+def translate_relationship_type(kind: str, language: str) -> str:
+    """What a type of relationship is called in a language; one that is not known stays as it is."""
+    return _WORDS.get(kind.lower(), kind) if language == "zh" else kind.replace("_", " ")
+
+
+def draw_blueprint(blueprint: ModelBlueprint, *, title: str, language: str) -> str:
+    """The blueprint's graph as SVG; empty where nothing in it acts on anything: boxes alone are a list."""
+    if not blueprint.relationships:
+        return ""
+    nodes = [GraphNode(driver.name, driver.description) for driver in blueprint.core_drivers]
+    edges = [
+        GraphEdge(
+            relationship.from_,
+            relationship.to,
+            translate_relationship_type(relationship.type, language),
+            is_directed=relationship.type != ASSOCIATION,
+        )
+        for relationship in blueprint.relationships
+    ]
+    return render_graph(nodes, edges, title=title)
+
 
 WORDS = {
     "zh": {
@@ -51,124 +134,126 @@ WORDS = {
 }
 """What code says in a report, by language."""
 
-_MOST_ALIKE = 2
+_MAX_CITATIONS_PER_CLAIM = 2
 
 
 class Appendix:
     """Writes onto a report's sheet; what may not stand is left out and counted in `refused`."""
 
-    def __init__(self, sheet: Sheet, judge: Judge, *, language: str, refused: Counter[str]) -> None:
-        self._sheet = sheet
+    def __init__(self, writer: ReportWriter, judge: SentenceJudge, *, language: str, refused: Counter[str]) -> None:
+        self._writer = writer
         self._judge = judge
         self._language = language
         self._words = WORDS[language]
         self._refused = refused
 
-    async def model(self, blueprint: ModelBlueprint) -> None:
+    async def write_model(self, blueprint: ModelBlueprint) -> None:
         """Drivers and relations with the notes that bear them, scenarios marked as such, metrics as a table."""
-        self._sheet.heading(2, self._words["model"])
-        shown = {driver.name: driver for driver in blueprint.core_drivers if await self._driver(driver)}
+        self._writer.queue_heading(2, self._words["model"])
+        shown = {driver.name: driver for driver in blueprint.core_drivers if await self._write_driver(driver)}
         for relation in blueprint.relationships:
             ends = [shown[name] for name in (relation.from_, relation.to) if name in shown]
             if len(ends) == 2:
-                kind = word_of(as_material(relation.type), self._language)
+                kind = translate_relationship_type(flatten_untrusted_text(relation.type), self._language)
                 arrow = "↔" if relation.type == ASSOCIATION else "→"
-                names = {"start": as_material(ends[0].name), "end": as_material(ends[1].name)}
+                names = {"start": flatten_untrusted_text(ends[0].name), "end": flatten_untrusted_text(ends[1].name)}
                 text = self._words["relation"].format(**names, arrow=arrow, type=kind)
                 numbers = tuple(dict.fromkeys(end.evidence_refs[0] + 1 for end in ends))
-                await self._sheet.sentence(text, numbers, line=text, is_item=True)
-        self._sheet.heading(2, self._words["scenarios"])
+                await self._writer.write_sentence(text, numbers, line=text, is_item=True)
+        self._writer.queue_heading(2, self._words["scenarios"])
         for scenario in blueprint.scenarios:
-            await self._scenario(scenario)
-        self._sheet.heading(2, self._words["metrics"])
+            await self._write_scenario(scenario)
+        self._writer.queue_heading(2, self._words["metrics"])
         for metric in blueprint.metrics:
-            await self._metric(metric)
+            await self._write_metric(metric)
 
-    async def timeline(self) -> None:
+    async def write_timeline(self) -> None:
         """What the notes date, one row a fact."""
-        self._sheet.heading(2, self._words["timeline"])
-        for fact in timeline(self._judge.notes):
-            verdict = self._judge.row(Cited(fact.text, (fact.number,)))
+        self._writer.queue_heading(2, self._words["timeline"])
+        for fact in build_timeline(self._judge.notes):
+            verdict = self._judge.judge_row(CitedSentence(fact.text, (fact.number,)))
             if not verdict.fault:
                 head = (self._words["date"], self._words["event"])
-                numbers = self._judge.with_fewest(verdict, self._sheet.cited)
-                await self._sheet.row(head, (fact.written, verdict.text.rstrip("。.")), numbers)
+                numbers = self._judge.prefer_cited_notes(verdict, self._writer.cited_notes)
+                await self._writer.write_row(head, (fact.written, verdict.text.rstrip("。.")), numbers)
 
-    async def sources(self, bases: Sequence[NoteBasis]) -> None:
+    async def write_sources(self, bases: Sequence[NoteBasis]) -> None:
         """The pages that the report cites: the numbers of their notes as sources, title, address, host and date."""
-        self._sheet.heading(2, self._words["sources"])
+        self._writer.queue_heading(2, self._words["sources"])
         pages: dict[str, list[int]] = {}
-        for place, number in enumerate(self._sheet.cited):
+        for place, number in enumerate(self._writer.cited_notes):
             pages.setdefault(bases[number - 1].url, []).append(place)
         for url, places in pages.items():
-            basis = bases[self._sheet.cited[places[0]] - 1]
-            title, target = linkable(link_text(basis.title or basis.host)), link_target(url)
-            linked = f"[{title}]({_closed(target)})" if target else title
+            basis = bases[self._writer.cited_notes[places[0]] - 1]
+            title, target = escape_link_text(format_link_text(basis.title or basis.host)), sanitize_link_target(url)
+            linked = f"[{title}]({_escape_parentheses(target)})" if target else title
             about = ", ".join(filter(None, (basis.host, str(basis.published_on or ""))))
             numbers = " ".join(f"[{place + 1}]" for place in places)
-            await self._sheet.line(f"- {numbers} {linked}{f' — {about}' if about else ''}")
+            await self._writer.write_line(f"- {numbers} {linked}{f' — {about}' if about else ''}")
 
-    async def _driver(self, driver: Driver) -> bool:
+    async def _write_driver(self, driver: Driver) -> bool:
         """A driver with its description, of which each sentence cites; False where no sentence may stand."""
         refs = tuple(ref + 1 for ref in driver.evidence_refs)
-        name, is_written = as_material(driver.name), False
-        for sentence in split_sentences(as_material(driver.description)):
+        name, is_written = flatten_untrusted_text(driver.name), False
+        for sentence in split_sentences(flatten_untrusted_text(driver.description)):
             text = sentence if is_written else f"{name}{self._words['colon']}{sentence}"
-            verdict = self._judge.row(Cited(text, refs))
+            verdict = self._judge.judge_row(CitedSentence(text, refs))
             if verdict.fault:
                 self._refused[verdict.fault] += 1
             else:
                 line = ("driver", driver.name)
-                numbers = self._judge.with_fewest(verdict, self._sheet.cited)
-                written = await self._sheet.sentence(verdict.text, numbers, line=line, is_item=True)
+                numbers = self._judge.prefer_cited_notes(verdict, self._writer.cited_notes)
+                written = await self._writer.write_sentence(verdict.text, numbers, line=line, is_item=True)
                 is_written = is_written or written
         return is_written
 
-    async def _scenario(self, scenario: Scenario) -> None:
+    async def _write_scenario(self, scenario: Scenario) -> None:
         """What a scenario supposes, of which what says a figure cites a note that has it, or goes."""
-        name = await self._supposed(scenario.name)
-        told = [await self._all_supposed(texts) for texts in (scenario.assumptions, scenario.outcomes)]
+        name = await self._format_supposition(scenario.name)
+        told = [await self._format_suppositions(texts) for texts in (scenario.assumptions, scenario.outcomes)]
         if name and any(told):
             assumptions, outcomes = (one or self._words["none"] for one in told)
             text = self._words["scenario"].format(name=name, assumptions=assumptions, outcomes=outcomes)
-            await self._sheet.quote(text)
+            await self._writer.write_blockquote(text)
 
-    async def _all_supposed(self, texts: Sequence[str]) -> str:
-        return self._words["and"].join(filter(None, [await self._supposed(text) for text in texts]))
+    async def _format_suppositions(self, texts: Sequence[str]) -> str:
+        return self._words["and"].join(filter(None, [await self._format_supposition(text) for text in texts]))
 
-    async def _supposed(self, text: str) -> str:
+    async def _format_supposition(self, text: str) -> str:
         """The words of a scenario with what they cite; empty where it may not say them."""
-        clean = as_material(text).rstrip("。.；; ")
-        bearers = self._judge.bearers(clean) if has_particulars(clean) else ()
-        is_sound = bool(clean) and not WEB_ADDRESS.search(clean) and not reads_as_instruction(clean)
+        clean = flatten_untrusted_text(text).rstrip("。.；; ")
+        bearers = self._judge.find_supporting_notes(clean) if has_particulars(clean) else ()
+        is_sound = bool(clean) and not WEB_ADDRESS.search(clean) and not is_prompt_injection(clean)
         if not is_sound or (has_particulars(clean) and not bearers):
             self._refused["scenarios"] += 1
             return ""
-        return disarmed(clean) + await self._sheet.cite(self._few(bearers))
+        return escape_markdown(clean) + await self._writer.cite(self._select_citations(bearers))
 
-    async def _metric(self, metric: Metric) -> None:
-        name, unit = as_material(metric.name), as_material(metric.unit)
-        value = f"{_plain(metric.estimate)}{' ' if unit[:1].isalpha() and unit[:1].isascii() else ''}{unit}"
+    async def _write_metric(self, metric: Metric) -> None:
+        name, unit = flatten_untrusted_text(metric.name), flatten_untrusted_text(metric.unit)
+        value = f"{_format_number(metric.estimate)}{' ' if unit[:1].isalpha() and unit[:1].isascii() else ''}{unit}"
         text = f"{name} {value}"
-        verdict = self._judge.row(Cited(text, self._few(self._judge.bearers(text))))
+        verdict = self._judge.judge_row(
+            CitedSentence(text, self._select_citations(self._judge.find_supporting_notes(text)))
+        )
         if verdict.fault:
             self._refused["metrics"] += 1
         else:
-            await self._sheet.row((self._words["metric"], self._words["value"]), (name, value), verdict.numbers)
+            await self._writer.write_row((self._words["metric"], self._words["value"]), (name, value), verdict.numbers)
 
-    def _few(self, numbers: Sequence[int]) -> tuple[int, ...]:
+    def _select_citations(self, numbers: Sequence[int]) -> tuple[int, ...]:
         """Of notes that say the same, two of different pages, those that the report cites already first."""
-        cited = self._sheet.cited
+        cited = self._writer.cited_notes
         in_order = sorted(numbers, key=lambda one: cited.index(one) if one in cited else len(cited) + one)
         by_page = {self._judge.notes[one - 1].source_url: one for one in reversed(in_order)}
-        return tuple(one for one in in_order if one in by_page.values())[:_MOST_ALIKE]
+        return tuple(one for one in in_order if one in by_page.values())[:_MAX_CITATIONS_PER_CLAIM]
 
 
-def _plain(number: float) -> str:
+def _format_number(number: float) -> str:
     """A number without an exponent and without zeros at its end."""
     return f"{number:.6f}".rstrip("0").rstrip(".")
 
 
-def _closed(url: str) -> str:
+def _escape_parentheses(url: str) -> str:
     """An address that no bracket in it can end."""
     return url.replace("(", "%28").replace(")", "%29")

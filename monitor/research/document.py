@@ -5,22 +5,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from monitor.formats.document import (
-    Block,
-    Document,
-    Facts,
-    Figure,
-    Heading,
-    Listing,
-    Paragraph,
-    Span,
-    Table,
-)
+from monitor.exports.document import Block, Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
 from monitor.research.appendix import WORDS as APPENDIX
+from monitor.research.appendix import draw_blueprint, translate_relationship_type
 from monitor.research.findings import NoteBasis
-from monitor.research.picture import blueprint_picture, word_of
-from monitor.research.shapes import ModelBlueprint, Note, ResearchReport, Score
-from monitor.research.sheet import letters_alone
+from monitor.research.shapes import ModelBlueprint, ReportScore, ResearchNote, ResearchReport
+from monitor.research.sheet import normalize_letters
 
 _WORDS = {
     "zh": {
@@ -63,21 +53,24 @@ _WORDS = {
         "and dates are checked against them by the program.",
     },
 }
+
 _CITATION = re.compile(r"\[(\d{1,4})\]")
+
 _CITATIONS_AT_END = re.compile(r"((?:\[\d{1,4}\])+)\s*$")
-_RULE = re.compile(r"\|(?: --- \|)+")
+
+_TABLE_RULE = re.compile(r"\|(?: --- \|)+")
 
 CitationUrl = Callable[[int], str | None]
 """Where the passage of a note is shown, by the note's place from 0; None: at the source itself."""
 
 
-def report_document(
+def build_report_document(
     report: ResearchReport,
     *,
     query: str,
-    notes: Sequence[Note],
+    notes: Sequence[ResearchNote],
     bases: Sequence[NoteBasis],
-    score: Score | None,
+    score: ReportScore | None,
     blueprint: ModelBlueprint | None,
     language: str,
     citation_url: CitationUrl,
@@ -91,8 +84,10 @@ def report_document(
     heading = f"## {APPENDIX[language]['sources']}"
     told = lines[1 : lines.index(heading)] if heading in lines else lines[1:]
     links = [citation_url(source.note_index) or source.url for source in report.sources]
-    blocks: list[Block] = [Facts(facts=facts)] if (facts := _facts(score, words)) else []
-    blocks.extend(report_blocks("\n".join(told), lambda number: links[number - 1] if number <= len(links) else None))
+    blocks: list[Block] = [Facts(facts=facts)] if (facts := _list_score_facts(score, words)) else []
+    blocks.extend(
+        parse_report_blocks("\n".join(told), lambda number: links[number - 1] if number <= len(links) else None)
+    )
     colophon = [Span(text=words["colophon"])]
     if written_at is not None:
         colophon.append(Span(text=words["written"].format(f"{written_at:%Y-%m-%d %H:%M} UTC")))
@@ -100,53 +95,56 @@ def report_document(
         title=title,
         language=words["locale"],
         overline=words["overline"],
-        subtitle="" if letters_alone(title) == letters_alone(query) else words["question"].format(query),
-        blocks=[*_with_picture(blocks, blueprint, language), *_sources(report, bases, language, citation_url)],
+        subtitle="" if normalize_letters(title) == normalize_letters(query) else words["question"].format(query),
+        blocks=[
+            *_insert_figure(blocks, blueprint, language),
+            *_build_source_blocks(report, bases, language, citation_url),
+        ],
         colophon=colophon,
         contents=words["contents"],
         written_at=written_at,
     )
 
 
-def report_blocks(markdown: str, link: Callable[[int], str | None]) -> list[Block]:
+def parse_report_blocks(markdown: str, link: Callable[[int], str | None]) -> list[Block]:
     """The Markdown that our reports are written in as blocks; `link` gives the address for a source's number."""
     blocks: list[Block] = []
-    for kind, lines in groupby((line for line in markdown.splitlines() if line.strip()), key=_kind):
+    for kind, lines in groupby((line for line in markdown.splitlines() if line.strip()), key=_classify_line):
         match kind:
             case "table":
-                blocks.append(_table(list(lines), link))
+                blocks.append(_parse_table(list(lines), link))
             case "point":
-                points = [_spans(line.removeprefix("- "), link) for line in lines]
+                points = [_parse_spans(line.removeprefix("- "), link) for line in lines]
                 blocks.append(Listing(points=points, is_running=True))
             case _:
-                blocks.extend(_block(line, link) for line in lines)
+                blocks.extend(_parse_block(line, link) for line in lines)
     return blocks
 
 
-def _kind(line: str) -> str:
+def _classify_line(line: str) -> str:
     return "table" if line.startswith("|") else "point" if line.startswith("- ") else "line"
 
 
-def _block(line: str, link: Callable[[int], str | None]) -> Block:
+def _parse_block(line: str, link: Callable[[int], str | None]) -> Block:
     if line.startswith("#"):
         marks, _, text = line.partition(" ")
         return Heading(text=text, level=2 if len(marks) <= 2 else 3)
     if line.startswith("> "):
-        return Paragraph(spans=_spans(line.removeprefix("> "), link), tone="accent")
-    return Paragraph(spans=_spans(line, link))
+        return Paragraph(spans=_parse_spans(line.removeprefix("> "), link), tone="accent")
+    return Paragraph(spans=_parse_spans(line, link))
 
 
-def _table(lines: list[str], link: Callable[[int], str | None]) -> Table:
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
+def _parse_table(lines: list[str], link: Callable[[int], str | None]) -> Table:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not _TABLE_RULE.fullmatch(line)]
     notes: list[list[Span]] = []
     for row in rows[1:]:
         cited = _CITATIONS_AT_END.search(row[-1])
-        notes.append(_spans(cited[1], link) if cited else [])
+        notes.append(_parse_spans(cited[1], link) if cited else [])
         row[-1] = row[-1][: cited.start()] if cited else row[-1]
     return Table(header=rows[0], rows=rows[1:], notes=notes)
 
 
-def _spans(text: str, link: Callable[[int], str | None]) -> list[Span]:
+def _parse_spans(text: str, link: Callable[[int], str | None]) -> list[Span]:
     spans: list[Span] = []
     done = 0
     for cited in _CITATION.finditer(text):
@@ -156,7 +154,7 @@ def _spans(text: str, link: Callable[[int], str | None]) -> list[Span]:
     return [span for span in (*spans, Span(text=text[done:])) if span.text]
 
 
-def _facts(score: Score | None, words: dict[str, str]) -> list[tuple[str, str]]:
+def _list_score_facts(score: ReportScore | None, words: dict[str, str]) -> list[tuple[str, str]]:
     if score is None or not score.sentences:
         return []
     shares = [
@@ -171,27 +169,27 @@ def _facts(score: Score | None, words: dict[str, str]) -> list[tuple[str, str]]:
     return [*facts, (words["refused"], str(refused))] if refused else facts
 
 
-def _with_picture(blocks: Sequence[Block], blueprint: ModelBlueprint | None, language: str) -> Iterator[Block]:
+def _insert_figure(blocks: Sequence[Block], blueprint: ModelBlueprint | None, language: str) -> Iterator[Block]:
     """The blocks, with the picture of the model under the heading that the report has for it."""
     words = _WORDS[language]
     for block in blocks:
         yield block
         is_place = isinstance(block, Heading) and block.text == APPENDIX[language]["model"]
         if is_place and blueprint is not None and blueprint.relationships:
-            svg = blueprint_picture(blueprint, title=words["caption"], language=language)
-            yield Figure(svg=svg, caption=words["caption"], table=_as_table(blueprint, language))
+            svg = draw_blueprint(blueprint, title=words["caption"], language=language)
+            yield Figure(svg=svg, caption=words["caption"], table=_build_relationship_table(blueprint, language))
 
 
-def _as_table(blueprint: ModelBlueprint, language: str) -> Table:
+def _build_relationship_table(blueprint: ModelBlueprint, language: str) -> Table:
     words = _WORDS[language]
     rows = [
-        [relationship.from_, word_of(relationship.type, language), relationship.to]
+        [relationship.from_, translate_relationship_type(relationship.type, language), relationship.to]
         for relationship in blueprint.relationships
     ]
     return Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
 
 
-def _sources(
+def _build_source_blocks(
     report: ResearchReport, bases: Sequence[NoteBasis], language: str, citation_url: CitationUrl
 ) -> Iterator[Block]:
     """The pages with the numbers of their sources: title, host, date, and the passages where these are shown."""

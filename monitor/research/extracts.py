@@ -4,23 +4,46 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from monitor.evidence.citing import CITATION, LEAST_CHARS, MOST_CHARS, has_particulars, with_citations
-from monitor.evidence.prose import FORMULA, LEANING, TELLING, whole_sentences
-from monitor.evidence.vocabulary import is_chinese, likeness, words_of
-from monitor.research.findings import running_text
-from monitor.research.quotes import is_piece, material_of
-from monitor.research.state import Paragraph, SearchEntry
+from monitor.research.findings import join_sentences
+from monitor.research.quotes import get_quotable_text, is_excerpt
+from monitor.research.state import ParagraphState, SearchEntry
+from monitor.verify.citations import CITATION, MAX_SENTENCE_CHARS, MIN_SENTENCE_CHARS, append_citations, has_particulars
+from monitor.verify.prose import (
+    DEPENDENT_START,
+    STATEMENT_WORDS,
+    STOCK_PHRASE,
+    compute_dice_similarity,
+    extract_words,
+    is_chinese,
+    iter_whole_sentences,
+)
 
-MOST_SENTENCES = 6
-MOST_OF_ONE = 2
-_MOST_WEIGHT = 160
-_SAME = 0.75
-_ANSWERING = re.compile(r"^(?:[答问]|记者|[AQ])\s?[:：]\s*")
+MAX_SENTENCES = 6
+
+MAX_SENTENCES_PER_PAGE = 2
+
+_MAX_SENTENCE_WEIGHT = 160
+
+_MIN_DUPLICATE_LIKENESS = 0.75
+
+_SPEAKER_PREFIX = re.compile(r"^(?:[答问]|记者|[AQ])\s?[:：]\s*")
+
 _QUESTION = re.compile(r"[?？]\W*$")
-_LEAST_COMMON = {True: 2, False: 1}  # two pairs of Chinese characters, one Latin word
-_MOST_GENERAL = 3
-_OWN, _NEARNESS, _LANGUAGE, _RESULT, _NEW, _PLACE = 4.0, 2.0, 0.5, 0.4, 0.2, 0.2
-_PARTICULARS, _TELLING, _LEANING = 0.4, 0.2, -0.4
+
+_MIN_COMMON_WORDS = {True: 2, False: 1}  # two pairs of Chinese characters, one Latin word
+
+_MAX_GENERAL_SENTENCES = 3
+
+_OWN_TOPIC_WEIGHT, _TOPIC_WEIGHT, _LANGUAGE_WEIGHT, _RESULT_SCORE_WEIGHT, _FRESHNESS_WEIGHT, _POSITION_WEIGHT = (
+    4.0,
+    2.0,
+    0.5,
+    0.4,
+    0.2,
+    0.2,
+)
+
+_PARTICULARS_WEIGHT, _TELLING_WEIGHT, _LEANING_WEIGHT = 0.4, 0.2, -0.4
 
 
 @dataclass(frozen=True)
@@ -33,8 +56,8 @@ class _Extract:
     is_general: bool
 
 
-def extracted_summary(
-    paragraph: Paragraph, entries: Sequence[SearchEntry], query: str, others: Sequence[Paragraph] = ()
+def build_extractive_summary(
+    paragraph: ParagraphState, entries: Sequence[SearchEntry], query: str, others: Sequence[ParagraphState] = ()
 ) -> str:
     """Up to six sentences, two of a page at most, with [n] before each full stop; '' where the pages have none.
 
@@ -42,79 +65,98 @@ def extracted_summary(
     them than of those of any other paragraph. Chosen are its own sentences, and three of those that are nobody's: the
     first paragraph takes the best, the second the next, so that no two say the same about the same pages. What stands
     in documents of every subject is told only where there is nothing else. What is best tells the formula in
-    `_extracts`. They stand in the order of the results and pages.
+    `_score_sentences`. They stand in the order of the results and pages.
     """
-    found = sorted(_extracts(paragraph, entries, query, others), key=lambda one: (-one.score, one.number, one.place))
-    ranked = _different(found)
+    found = sorted(
+        _score_sentences(paragraph, entries, query, others), key=lambda one: (-one.score, one.number, one.place)
+    )
+    ranked = _drop_similar(found)
     general = [one for one in ranked if one.is_general]
-    first = _MOST_GENERAL * paragraph.order
-    mine = general[first : first + _MOST_GENERAL] or general[:_MOST_GENERAL]
+    first = _MAX_GENERAL_SENTENCES * paragraph.order
+    mine = general[first : first + _MAX_GENERAL_SENTENCES] or general[:_MAX_GENERAL_SENTENCES]
     told: list[_Extract] = []
     for extract in ranked:
-        is_full = len(told) == MOST_SENTENCES or sum(one.number == extract.number for one in told) == MOST_OF_ONE
+        is_full = (
+            len(told) == MAX_SENTENCES or sum(one.number == extract.number for one in told) == MAX_SENTENCES_PER_PAGE
+        )
         if not is_full and (extract.is_own or extract in mine):
             told.append(extract)
-    told = sorted(told or ranked[:_MOST_GENERAL], key=lambda one: (one.number, one.place))
-    return running_text([with_citations(one.text, [one.number]) for one in told])
+    told = sorted(told or ranked[:_MAX_GENERAL_SENTENCES], key=lambda one: (one.number, one.place))
+    return join_sentences([append_citations(one.text, [one.number]) for one in told])
 
 
-def _different(ranked: Sequence[_Extract]) -> list[_Extract]:
+def _drop_similar(ranked: Sequence[_Extract]) -> list[_Extract]:
     """Those that do not say the same as one before them."""
     told: list[_Extract] = []
     for extract in ranked:
-        words = words_of(extract.text)
-        if all(likeness(words, words_of(one.text)) < _SAME for one in told):
+        words = extract_words(extract.text)
+        if all(compute_dice_similarity(words, extract_words(one.text)) < _MIN_DUPLICATE_LIKENESS for one in told):
             told.append(extract)
     return told
 
 
-def _extracts(
-    paragraph: Paragraph, entries: Sequence[SearchEntry], query: str, others: Sequence[Paragraph]
+def _score_sentences(
+    paragraph: ParagraphState, entries: Sequence[SearchEntry], query: str, others: Sequence[ParagraphState]
 ) -> Iterator[_Extract]:
     """The sentences that may be told with their scores, sums by the weights above.
 
     Nearness to what is the paragraph's own, and to its whole topic with the question (Dice's coefficients); whether it
     is in the question's language; what it tells by itself; the result's score and freshness; an early place.
     """
-    topic = _topic(paragraph) | words_of(query)
-    own = _topic(paragraph) - words_of(query)
-    theirs = [_topic(other) - words_of(query) for other in others if other.order != paragraph.order]
+    topic = _get_topic_words(paragraph) | extract_words(query)
+    own = _get_topic_words(paragraph) - extract_words(query)
+    theirs = [_get_topic_words(other) - extract_words(query) for other in others if other.order != paragraph.order]
     wants_chinese = is_chinese(query)
     for number, entry in enumerate(entries, start=1):
-        for place, text in enumerate(_sentences_of(entry)):
-            words = words_of(text)
+        for place, text in enumerate(_list_sentences(entry)):
+            words = extract_words(text)
             in_language = is_chinese(text) == wants_chinese
-            if in_language and len(words & topic) < _LEAST_COMMON[wants_chinese]:
+            if in_language and len(words & topic) < _MIN_COMMON_WORDS[wants_chinese]:
                 continue
-            nearness, best = likeness(words, own), max((likeness(words, their) for their in theirs), default=0.0)
-            score = _OWN * nearness + _NEARNESS * likeness(words, topic) + _LANGUAGE * in_language + _worth(text)
-            score += _RESULT * entry.score + _NEW * entry.freshness + _PLACE / (1 + place)
-            is_told = FORMULA.search(text) is None
+            nearness, best = (
+                compute_dice_similarity(words, own),
+                max((compute_dice_similarity(words, their) for their in theirs), default=0.0),
+            )
+            score = (
+                _OWN_TOPIC_WEIGHT * nearness
+                + _TOPIC_WEIGHT * compute_dice_similarity(words, topic)
+                + _LANGUAGE_WEIGHT * in_language
+                + _score_content(text)
+            )
+            score += (
+                _RESULT_SCORE_WEIGHT * entry.score
+                + _FRESHNESS_WEIGHT * entry.freshness
+                + _POSITION_WEIGHT / (1 + place)
+            )
+            is_told = STOCK_PHRASE.search(text) is None
             is_own, is_general = is_told and 0 < nearness >= best, is_told and not nearness and not best
             yield _Extract(number, place, text, score, is_own=is_own, is_general=is_general)
 
 
-def _worth(text: str) -> float:
+def _score_content(text: str) -> float:
     """What a sentence tells by itself: a figure or name, up to two measures.
 
     Less where it leans on the one before it.
     """
-    worth = _PARTICULARS * has_particulars(text) + _TELLING * min(len(TELLING.findall(text)), 2)
-    return worth + _LEANING * bool(LEANING.match(text))
+    worth = _PARTICULARS_WEIGHT * has_particulars(text) + _TELLING_WEIGHT * min(len(STATEMENT_WORDS.findall(text)), 2)
+    return worth + _LEANING_WEIGHT * bool(DEPENDENT_START.match(text))
 
 
-def _topic(paragraph: Paragraph) -> frozenset[str]:
-    return words_of(f"{paragraph.title}\n{paragraph.content}")
+def _get_topic_words(paragraph: ParagraphState) -> frozenset[str]:
+    return extract_words(f"{paragraph.title}\n{paragraph.content}")
 
 
-def _sentences_of(entry: SearchEntry) -> list[str]:
+def _list_sentences(entry: SearchEntry) -> list[str]:
     """What of a page may be told: whole sentences without the 答： before them, no questions."""
-    told = (_ANSWERING.sub("", sentence) for sentence in whole_sentences(material_of(entry).text, _MOST_WEIGHT))
+    told = (
+        _SPEAKER_PREFIX.sub("", sentence)
+        for sentence in iter_whole_sentences(get_quotable_text(entry).text, _MAX_SENTENCE_WEIGHT)
+    )
     return [
         one
         for one in told
-        if is_piece(one)
+        if is_excerpt(one)
         and not CITATION.search(one)
         and not _QUESTION.search(one)
-        and LEAST_CHARS <= len(one) <= MOST_CHARS
+        and MIN_SENTENCE_CHARS <= len(one) <= MAX_SENTENCE_CHARS
     ]

@@ -5,31 +5,106 @@ from a page that it cites, and where it says what such a piece says. All that is
 """
 
 import datetime as dt
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
 
-from monitor.domain.urls import host_of
-from monitor.evidence.citing import (
-    CITATION,
-    LEAST_CHARS,
-    MOST_CHARS,
-    Cited,
-    cited_sentences,
-    has_particulars,
-    missing_from,
-    with_citations,
+from monitor.extract.sentences import WEB_ADDRESS, is_prose
+from monitor.research.quotes import (
+    MAX_QUOTES_PER_NOTE,
+    MIN_WORD_OVERLAP,
+    QuotableText,
+    find_support,
+    get_quotable_text,
+    is_on_same_topic,
+    is_supported_by_quotes,
+    is_verbatim_in,
 )
-from monitor.evidence.instructions import reads_as_instruction
-from monitor.evidence.sentences import WEB_ADDRESS, is_prose
-from monitor.research.confidence import Voices
-from monitor.research.quotes import MOST_QUOTES, bearing_of, bears, material_of, says_the_same, stands_in
-from monitor.research.shapes import Evidence, Note
-from monitor.research.state import Paragraph, SearchEntry
+from monitor.research.shapes import NoteEvidence, ResearchNote
+from monitor.research.state import ParagraphState, SearchEntry
+from monitor.urls import get_host, get_registrable_domain
+from monitor.verify.citations import (
+    CITATION,
+    MAX_SENTENCE_CHARS,
+    MIN_SENTENCE_CHARS,
+    CitedSentence,
+    append_citations,
+    find_missing_particulars,
+    has_particulars,
+    parse_cited_sentences,
+)
+from monitor.verify.instructions import is_prompt_injection
+from monitor.verify.prose import compute_overlap, extract_words
 
-KeptText = Callable[[str], Awaitable[str | None]]
+AUTHORITY_WEIGHT, AGREEMENT_WEIGHT, DATE_WEIGHT = 0.5, 0.3, 0.2
+
+_MIN_SENTENCE_OVERLAP = 0.6
+
+_MIN_SHARED_SENTENCES_RATIO = 0.6
+
+_MIN_SHARED_SENTENCES = 2  # one sentence in common may be quoted by both from a third
+
+
+class ConfidenceScorer:
+    """Who speaks in the results of a research."""
+
+    def __init__(self, entries: Sequence[SearchEntry]) -> None:
+        told: dict[str, SearchEntry] = {entry.url: entry for entry in entries if entry.content}
+        self._publisher_by_url = _group_publishers(list(told.values()))
+        self._texts = [(self._publisher_by_url[url], get_quotable_text(entry)) for url, entry in told.items()]
+
+    def score_quote(self, quote: str, entry: SearchEntry) -> float:
+        """How far a quote of a result's page can be relied on, 0 to 1."""
+        agreement = 1 - 0.5 ** len(self.find_agreeing_publishers(quote, entry))
+        return round(
+            AUTHORITY_WEIGHT * entry.authority + AGREEMENT_WEIGHT * agreement + DATE_WEIGHT * entry.freshness, 2
+        )
+
+    def find_agreeing_publishers(self, quote: str, entry: SearchEntry) -> set[str]:
+        """The other voices that say what the quote says."""
+        own = self._publisher_by_url.get(entry.url, get_registrable_domain(entry.url))
+        found: set[str] = set()
+        for voice, material in self._texts:
+            if voice != own and voice not in found and _is_agreeing(material, quote):
+                found.add(voice)
+        return found
+
+
+def _is_agreeing(text: QuotableText, quote: str) -> bool:
+    words = extract_words(quote)
+    if compute_overlap(words, text.as_excerpt.words) < MIN_WORD_OVERLAP:
+        return False
+    if has_particulars(quote):
+        return not text.as_excerpt.passage.find_missing(quote)
+    return any(compute_overlap(words, piece.words) >= _MIN_SENTENCE_OVERLAP for piece in text.excerpts)
+
+
+def _group_publishers(entries: Sequence[SearchEntry]) -> dict[str, str]:
+    """The voice of each url: the registrable host that was first among those that are one with its own."""
+    voice_of = {entry.url: get_registrable_domain(entry.url) for entry in entries}
+    pieces = {entry.url: frozenset(piece.text for piece in get_quotable_text(entry).excerpts) for entry in entries}
+    holders: dict[str, list[str]] = defaultdict(list)
+    for url, own in pieces.items():
+        for piece in own:
+            holders[piece].append(url)
+    common: dict[tuple[str, str], int] = defaultdict(int)
+    for urls in holders.values():
+        for place, url in enumerate(urls):
+            for other in urls[place + 1 :]:
+                common[url, other] += 1
+    for (url, other), count in common.items():
+        if count >= max(_MIN_SHARED_SENTENCES_RATIO * min(len(pieces[url]), len(pieces[other])), _MIN_SHARED_SENTENCES):
+            voice_of = _merge_publishers(voice_of, voice_of[url], voice_of[other])
+    return voice_of
+
+
+def _merge_publishers(publisher_by_url: dict[str, str], publisher: str, other: str) -> dict[str, str]:
+    return {url: publisher if one == other else one for url, one in publisher_by_url.items()}
+
+
+RecordTextLoader = Callable[[str], Awaitable[str | None]]
 """Gives the text of a kept page by its record's id."""
 
 
@@ -45,7 +120,7 @@ class NoteBasis(BaseModel):
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSummary:
     """What of an answer may stand, as running text with [n] before each full stop, and what was refused, by kind."""
 
     text: str
@@ -53,15 +128,15 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Findings:
+class ResearchFindings:
     """The notes of a research, their bases beside them, and what was refused, by kind."""
 
-    notes: list[Note]
+    notes: list[ResearchNote]
     bases: list[NoteBasis]
     refused: dict[str, int] = field(default_factory=dict)
 
 
-def checked_summary(answer: str, entries: Sequence[SearchEntry]) -> Checked:
+def check_summary(answer: str, entries: Sequence[SearchEntry]) -> CheckedSummary:
     """The sentences of an answer that rest on the results they cite, from 1, each once.
 
     Refused are sentences with a web address (`urls`), with a number of no result (`citations`), with a particular that
@@ -69,16 +144,16 @@ def checked_summary(answer: str, entries: Sequence[SearchEntry]) -> Checked:
     """
     refused: Counter[str] = Counter()
     kept: dict[str, str] = {}
-    for cited in cited_sentences(answer, len(entries)):
-        numbers, fault = _bearers(cited, entries)
+    for cited in parse_cited_sentences(answer, len(entries)):
+        numbers, fault = _find_supporting_results(cited, entries)
         if fault:
             refused[fault] += 1
         else:
-            kept.setdefault(cited.text, with_citations(cited.text, numbers))
-    return Checked(running_text(list(kept.values())), dict(refused))
+            kept.setdefault(cited.text, append_citations(cited.text, numbers))
+    return CheckedSummary(join_sentences(list(kept.values())), dict(refused))
 
 
-def running_text(sentences: Sequence[str]) -> str:
+def join_sentences(sentences: Sequence[str]) -> str:
     """Sentences one after the other, with a space between those that end in a Latin full stop."""
     text = ""
     for sentence in sentences:
@@ -86,32 +161,35 @@ def running_text(sentences: Sequence[str]) -> str:
     return text
 
 
-def notes_of(paragraphs: Sequence[Paragraph]) -> Findings:
+def build_notes(paragraphs: Sequence[ParagraphState]) -> ResearchFindings:
     """One note for each paragraph and each result that it cites, in the order in which they are cited.
 
     A note says what the paragraph's sentences say that rest on its page, and each particular of that stands in one of
     its quotes. Of a sentence that takes its particulars from several pages, each of their notes says its own quotes.
     """
     refused: Counter[str] = Counter()
-    voices = Voices([entry for one in paragraphs for entry in one.research.search_history])
-    notes: list[Note] = []
+    voices = ConfidenceScorer([entry for one in paragraphs for entry in one.research.search_history])
+    notes: list[ResearchNote] = []
     bases: list[NoteBasis] = []
     for paragraph in paragraphs:
         entries = paragraph.research.search_history
-        drafts: dict[int, _Draft] = {}
-        for cited in cited_sentences(paragraph.research.latest_summary, len(entries)):
-            numbers, fault = _bearers(cited, entries)
+        drafts: dict[int, _NoteDraft] = {}
+        for cited in parse_cited_sentences(paragraph.research.latest_summary, len(entries)):
+            numbers, fault = _find_supporting_results(cited, entries)
             refused.update([fault] if fault else [])
-            taken = [drafts.setdefault(number, _Draft(entries[number - 1])).take(cited.text) for number in numbers]
+            taken = [
+                drafts.setdefault(number, _NoteDraft(entries[number - 1])).add_sentence(cited.text)
+                for number in numbers
+            ]
             refused.update(["quotes"] if taken and not any(taken) else [])
         for draft in drafts.values():
             if draft.quotes:
-                notes.append(draft.note(paragraph.title, voices))
-                bases.append(draft.basis())
-    return Findings(notes, bases, dict(refused))
+                notes.append(draft.build_note(paragraph.title, voices))
+                bases.append(draft.build_basis())
+    return ResearchFindings(notes, bases, dict(refused))
 
 
-def cited_as(paragraph: Paragraph, findings: Findings) -> str:
+def renumber_citations(paragraph: ParagraphState, findings: ResearchFindings) -> str:
     """The paragraph's summary with the numbers of its notes, from 1, in place of those of its results.
 
     A sentence stays where the quotes of these notes bear it.
@@ -121,77 +199,80 @@ def cited_as(paragraph: Paragraph, findings: Findings) -> str:
         note.source_url: number for number, note in enumerate(findings.notes, start=1) if note.topic == paragraph.title
     }
     kept: dict[str, str] = {}
-    for cited in cited_sentences(paragraph.research.latest_summary, len(entries)):
+    for cited in parse_cited_sentences(paragraph.research.latest_summary, len(entries)):
         urls = dict.fromkeys(entries[number - 1].url for number in cited.numbers)
         numbers = [places[url] for url in urls if url in places]
-        if bears([quote for number in numbers for quote in quotes_of(findings.notes[number - 1])], cited.text):
-            kept.setdefault(cited.text, with_citations(cited.text, numbers))
-    return running_text(list(kept.values()))
+        if is_supported_by_quotes(
+            [quote for number in numbers for quote in list_quotes(findings.notes[number - 1])], cited.text
+        ):
+            kept.setdefault(cited.text, append_citations(cited.text, numbers))
+    return join_sentences(list(kept.values()))
 
 
-def quotes_of(note: Note) -> list[str]:
+def list_quotes(note: ResearchNote) -> list[str]:
     return [one.quote for one in note.evidence]
 
 
-async def verified(findings: Findings, kept_text: KeptText) -> Findings:
+async def drop_unverified_quotes(findings: ResearchFindings, load_record_text: RecordTextLoader) -> ResearchFindings:
     """The findings without the quotes that do not stand in the page that was kept, nor what only these bore."""
     refused = Counter(findings.refused)
-    notes: list[Note] = []
+    notes: list[ResearchNote] = []
     bases: list[NoteBasis] = []
-    texts = await kept_texts(findings.bases, kept_text)
+    texts = await load_record_texts(findings.bases, load_record_text)
     for note, basis in zip(findings.notes, findings.bases, strict=True):
         text = texts.get(basis.record or "", "")
-        standing = [one for one in note.evidence if stands_in(one.quote, text)]
+        standing = [one for one in note.evidence if is_verbatim_in(one.quote, text)]
         refused["quotes"] += len(note.evidence) - len(standing)
-        mended = _mended(note, standing)
+        mended = _restrict_note(note, standing)
         if mended is not None:
             notes.append(mended)
             bases.append(basis)
     return replace(findings, notes=notes, bases=bases, refused=dict(+refused))
 
 
-async def kept_texts(bases: Sequence[NoteBasis], kept_text: KeptText) -> dict[str, str]:
+async def load_record_texts(bases: Sequence[NoteBasis], load_record_text: RecordTextLoader) -> dict[str, str]:
     """The texts of the kept pages by their records, each read once; without those that cannot be read."""
     found: dict[str, str] = {}
     for record in dict.fromkeys(basis.record for basis in bases if basis.record):
-        text = await kept_text(record)
+        text = await load_record_text(record)
         if text is not None:
             found[record] = text
     return found
 
 
 @dataclass
-class _Draft:
+class _NoteDraft:
     """A note in the making: what it says, and what bears that."""
 
     entry: SearchEntry
-    says: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
     quotes: list[str] = field(default_factory=list)
 
-    def take(self, sentence: str) -> bool:
+    def add_sentence(self, sentence: str) -> bool:
         """Take a sentence over with its quotes, or the quotes alone where they bear only a part of it.
 
         Nothing is taken that would need more quotes than a note has.
         """
-        bearing = bearing_of(sentence, material_of(self.entry), self.quotes)
-        if bearing is None or len(self.quotes) + len(bearing.quotes) > MOST_QUOTES:
+        bearing = find_support(sentence, get_quotable_text(self.entry), self.quotes)
+        if bearing is None or len(self.quotes) + len(bearing.quotes) > MAX_QUOTES_PER_NOTE:
             return False
         self.quotes += bearing.quotes
-        self.says += bearing.quotes if bearing.missing else [sentence]
+        self.sentences += bearing.quotes if bearing.missing else [sentence]
         return True
 
-    def note(self, topic: str, voices: Voices) -> Note:
+    def build_note(self, topic: str, scorer: ConfidenceScorer) -> ResearchNote:
         entry = self.entry
         evidence = [
-            Evidence(quote=quote, source=entry.url, confidence=voices.confidence(quote, entry)) for quote in self.quotes
+            NoteEvidence(quote=quote, source=entry.url, confidence=scorer.score_quote(quote, entry))
+            for quote in self.quotes
         ]
-        summary = running_text(list(dict.fromkeys(self.says)))
-        return Note(summary=summary, evidence=evidence, topic=topic, source_url=entry.url, engine=entry.engine)
+        summary = join_sentences(list(dict.fromkeys(self.sentences)))
+        return ResearchNote(summary=summary, evidence=evidence, topic=topic, source_url=entry.url, engine=entry.engine)
 
-    def basis(self) -> NoteBasis:
+    def build_basis(self) -> NoteBasis:
         """Its basis; a title that is no title of ours to tell gives way to the host."""
-        entry, host = self.entry, host_of(self.entry.url)
-        is_title = is_prose(entry.title) and not reads_as_instruction(entry.title)
+        entry, host = self.entry, get_host(self.entry.url)
+        is_title = is_prose(entry.title) and not is_prompt_injection(entry.title)
         return NoteBasis(
             title=entry.title if is_title else host,
             url=entry.url,
@@ -202,7 +283,7 @@ class _Draft:
         )
 
 
-def _bearers(cited: Cited, entries: Sequence[SearchEntry]) -> tuple[tuple[int, ...], str]:
+def _find_supporting_results(cited: CitedSentence, entries: Sequence[SearchEntry]) -> tuple[tuple[int, ...], str]:
     """The numbers of the results that bear a sentence, of those it cites; or the kind of its fault.
 
     They are those that bear all of it, or else those that bear it together.
@@ -212,22 +293,28 @@ def _bearers(cited: Cited, entries: Sequence[SearchEntry]) -> tuple[tuple[int, .
         return (), "urls"
     if CITATION.search(text):
         return (), "citations"
-    if not LEAST_CHARS <= len(text) <= MOST_CHARS or not is_prose(text) or reads_as_instruction(text):
+    if not MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS or not is_prose(text) or is_prompt_injection(text):
         return (), "uncited"
-    orders = frozenset[str]().union(*(material_of(entry).order_words for entry in entries))
-    told = {number: material_of(entries[number - 1]) for number in cited.numbers}
-    borne = {number: found for number, one in told.items() if (found := bearing_of(text, one)) is not None}
-    alone = [number for number, one in borne.items() if not one.missing and says_the_same(text, [told[number]], orders)]
+    orders = frozenset[str]().union(*(get_quotable_text(entry).instruction_words for entry in entries))
+    told = {number: get_quotable_text(entries[number - 1]) for number in cited.numbers}
+    borne = {number: found for number, one in told.items() if (found := find_support(text, one)) is not None}
+    alone = [
+        number for number, one in borne.items() if not one.missing and is_on_same_topic(text, [told[number]], orders)
+    ]
     if alone:
         return tuple(alone), ""
-    together = _together({number: one.missing for number, one in borne.items()})
-    if together and says_the_same(text, [told[number] for number in together], orders):
+    together = _find_joint_support({number: one.missing for number, one in borne.items()})
+    if together and is_on_same_topic(text, [told[number] for number in together], orders):
         return together, ""
-    has_fault = bool(told) and has_particulars(text) and bool(missing_from(text, [one.text for one in told.values()]))
+    has_fault = (
+        bool(told)
+        and has_particulars(text)
+        and bool(find_missing_particulars(text, [one.text for one in told.values()]))
+    )
     return (), "figures" if has_fault else "uncited"
 
 
-def _together(missing: dict[int, frozenset[str]]) -> tuple[int, ...]:
+def _find_joint_support(missing: dict[int, frozenset[str]]) -> tuple[int, ...]:
     """Those of whom each has something that is missing in all before it, and that have all together; else none."""
     taken: list[int] = []
     left: frozenset[str] | None = None
@@ -238,10 +325,14 @@ def _together(missing: dict[int, frozenset[str]]) -> tuple[int, ...]:
     return () if left is None or left else tuple(taken)
 
 
-def _mended(note: Note, standing: Sequence[Evidence]) -> Note | None:
+def _restrict_note(note: ResearchNote, evidence: Sequence[NoteEvidence]) -> ResearchNote | None:
     """The note with the quotes that stand, and what these bear of its summary; None where no quote stands."""
-    if not standing or len(standing) == len(note.evidence):
-        return note if standing else None
-    quotes = [one.quote for one in standing]
-    kept = [sentence.text for sentence in cited_sentences(note.summary, 0) if bears(quotes, sentence.text)]
-    return note.model_copy(update={"evidence": list(standing), "summary": running_text(kept or quotes)})
+    if not evidence or len(evidence) == len(note.evidence):
+        return note if evidence else None
+    quotes = [one.quote for one in evidence]
+    kept = [
+        sentence.text
+        for sentence in parse_cited_sentences(note.summary, 0)
+        if is_supported_by_quotes(quotes, sentence.text)
+    ]
+    return note.model_copy(update={"evidence": list(evidence), "summary": join_sentences(kept or quotes)})

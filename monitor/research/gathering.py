@@ -12,30 +12,30 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
-from monitor.domain.page import Page
-from monitor.domain.searching import SearchItem, ToolResult
-from monitor.domain.urls import host_of
-from monitor.evidence.instructions import reads_as_instruction, sound_lines
-from monitor.research.parts import ResearchParts
-from monitor.research.passages import passages_of
-from monitor.research.state import Origin, Paragraph, Round, SearchEntry
+from monitor.page import Page
+from monitor.research.dependencies import ResearchDependencies
+from monitor.research.state import ParagraphState, ResultOrigin, SearchEntry, SearchRound
+from monitor.research.summarising import select_passages
 from monitor.research.tools import NewsTools
-from monitor.retrieval.bundle import SearchResultBundle, SearchResultItem, source_id_of
-from monitor.retrieval.folder import BundleDamaged
-from monitor.retrieval.packing import pack
-from monitor.retrieval.reader import BundleReader, Reading
+from monitor.search.bundles.bundle import BundleDamaged, SearchResultBundle, SearchResultItem, compute_source_id
+from monitor.search.bundles.packing import build_bundle
+from monitor.search.bundles.reader import BundleReader, BundleResult
+from monitor.search.contract import SearchItem, ToolResult
+from monitor.urls import get_host
+from monitor.verify.instructions import is_prompt_injection, list_safe_lines
 
-CONTENT_CHARS = 4_000
+MAX_CONTENT_CHARS = 4_000
 """How much of one page a paragraph works with."""
 
-OPENED = 8
+MAX_OPENED_PAGES = 8
 """How many results of a search are opened, the best placed first."""
 
-_AT_ONCE = 4
-_INTENT = "research"
+_MAX_CONCURRENT_PAGES = 4
+
+_QUERY_INTENT = "research"
 
 
-class Say(Protocol):
+class NodeProgressReporter(Protocol):
     """Takes what happens in a paragraph."""
 
     async def __call__(self, node: str, **facts: Any) -> None:
@@ -43,59 +43,59 @@ class Say(Protocol):
         ...
 
 
-class Gathered(BaseModel):
+class GatherOutcome(BaseModel):
     """What came of reading: how many results are new to the paragraph, and what went wrong."""
 
     results: int = 0
-    troubles: list[str] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)
 
 
-class Gathering:
+class ResultGatherer:
     """Gathers for the paragraphs of a research. Nothing that the outside does is fatal: it is told and counted."""
 
-    def __init__(self, parts: ResearchParts, tools: NewsTools, say: Say) -> None:
-        self._parts = parts
+    def __init__(self, deps: ResearchDependencies, tools: NewsTools, report_node: NodeProgressReporter) -> None:
+        self._deps = deps
         self._tools = tools
-        self._say = say
+        self._report_node = report_node
 
-    async def search(self, paragraph: Paragraph, one: Round) -> list[str]:
+    async def search(self, paragraph: ParagraphState, search_round: SearchRound) -> list[str]:
         """Make a round's search and keep its bundle, if it is not there yet; gives what went wrong.
 
         The paragraph is kept before the bundle, for it says where the results come from. A result that the paragraph
         knows by its snippet alone gets its page's text here: the bundles hand on each source once.
         """
-        folder, task_id = self._parts.bundles, self._parts.task_id
+        folder, task_id = self._deps.bundles, self._deps.task_id
         try:
-            await asyncio.to_thread(folder.read, task_id, one.query_id)
+            await asyncio.to_thread(folder.read, task_id, search_round.query_id)
         except BundleDamaged:
             pass  # there is none yet, or none that can be read: the search is made, and its bundle put in place
         else:
             return []
-        called = (one.search_tool, one.search_query, one.start_date, one.end_date)
-        query, executed_at = self._tools.query(*called), self._parts.clock.now()
-        answer = await self._tools.call(*called)
-        one.origins = {}  # what it has of a search that was cut off is as good as new
-        pages = await self._opened(paragraph, answer)
-        one.origins = _origins(answer, pages)
-        troubles = _troubles(answer, pages)
-        one.fallbacks = list(dict.fromkeys([*one.fallbacks, *troubles]))
-        bundle = pack(
+        called = (search_round.search_tool, search_round.search_query, search_round.start_date, search_round.end_date)
+        query, executed_at = self._tools.build_query(*called), self._deps.clock.now()
+        answer = await self._tools.run_tool(*called)
+        search_round.origins = {}  # what it has of a search that was cut off is as good as new
+        pages = await self._load_pages(paragraph, answer)
+        search_round.origins = _build_origins(answer, pages)
+        troubles = _list_warnings(answer, pages)
+        search_round.fallbacks = list(dict.fromkeys([*search_round.fallbacks, *troubles]))
+        bundle = build_bundle(
             answer,
             task_id=task_id,
-            query_id=one.query_id,
+            query_id=search_round.query_id,
             query=query,
-            intent=_INTENT,
+            intent=_QUERY_INTENT,
             executed_at=executed_at,
-            scoring=self._parts.scoring,
+            scoring=self._deps.scoring,
             pages=pages,
-            content_max_chars=self._parts.limits.content_max_chars,
+            content_max_chars=self._deps.limits.content_max_chars,
         )
-        self._complete(paragraph, one, bundle)
-        await self._parts.notebook.keep_paragraph(paragraph)
+        self._fill_missing_texts(paragraph, search_round, bundle)
+        await self._deps.notebook.save_paragraph(paragraph)
         await asyncio.to_thread(folder.write, bundle)
         return troubles
 
-    async def read(self, paragraph: Paragraph) -> Gathered:
+    async def read(self, paragraph: ParagraphState) -> GatherOutcome:
         """Take up what the bundles of the paragraph's rounds hold and was not read yet, a late one's results too.
 
         A source that the paragraph has already, or asked for in vain, is marked as read and not taken up. The latest
@@ -103,70 +103,80 @@ class Gathering:
         """
         rounds = {one.query_id: one for one in paragraph.research.rounds}
         now = paragraph.research.rounds[-1]
-        known = _lost(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
-        left, troubles = await asyncio.to_thread(self._left, paragraph, rounds)
+        known = _list_lost_sources(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
+        left, troubles = await asyncio.to_thread(self._list_unread, paragraph, rounds)
         new = [reading for reading in left if reading.item.source_id not in known]
         paragraph.research.search_history += [
-            self._entry(paragraph, rounds[reading.query_id], reading.item, now.query_id) for reading in new
+            self._build_entry(paragraph, rounds[reading.query_id], reading.item, now.query_id) for reading in new
         ]
         if new or troubles or not now.is_searched:
             now.fallbacks = list(dict.fromkeys([*now.fallbacks, *troubles]))
             now.is_searched = True
-            await self._parts.notebook.keep_paragraph(paragraph)
+            await self._deps.notebook.save_paragraph(paragraph)
         if left:
-            await asyncio.to_thread(self._mark, paragraph, left)
-        return Gathered(results=len(new), troubles=troubles)
+            await asyncio.to_thread(self._mark_read, paragraph, left)
+        return GatherOutcome(results=len(new), warnings=troubles)
 
-    def _left(self, paragraph: Paragraph, query_ids: Collection[str]) -> tuple[list[Reading], list[str]]:
+    def _list_unread(
+        self, paragraph: ParagraphState, query_ids: Collection[str]
+    ) -> tuple[list[BundleResult], list[str]]:
         """What the bundles hold that is not marked as read, and what is wrong with them."""
-        with closing(self._reader(paragraph, query_ids)) as reader:
-            return reader.left(), [f"bundles: {trouble.kind}: {trouble.reason}" for trouble in reader.troubles]
+        with closing(self._open_reader(paragraph, query_ids)) as reader:
+            return reader.list_remaining(), [
+                f"bundles: {trouble.kind}: {trouble.reason}" for trouble in reader.warnings
+            ]
 
-    def _mark(self, paragraph: Paragraph, readings: Sequence[Reading]) -> None:
-        with closing(self._reader(paragraph, {reading.query_id for reading in readings})) as reader:
-            reader.all_consumed(readings, at=self._parts.clock.now())
+    def _mark_read(self, paragraph: ParagraphState, results: Sequence[BundleResult]) -> None:
+        with closing(self._open_reader(paragraph, {reading.query_id for reading in results})) as reader:
+            reader.mark_all_consumed(results, at=self._deps.clock.now())
 
-    def _reader(self, paragraph: Paragraph, query_ids: Collection[str]) -> BundleReader:
+    def _open_reader(self, paragraph: ParagraphState, query_ids: Collection[str]) -> BundleReader:
         cursor = f"p{paragraph.order + 1}"
-        return BundleReader(self._parts.bundles, task_id=self._parts.task_id, cursor=cursor, query_ids=query_ids)
+        return BundleReader(self._deps.bundles, task_id=self._deps.task_id, cursor=cursor, query_ids=query_ids)
 
-    async def _opened(self, paragraph: Paragraph, answer: ToolResult) -> dict[str, Page]:
+    async def _load_pages(self, paragraph: ParagraphState, answer: ToolResult) -> dict[str, Page]:
         """The pages of the best placed results that are new to the paragraph, by the results' urls."""
         entries = paragraph.research.search_history
-        known = _lost(paragraph) | {entry.source_id for entry in entries if entry.content}
-        new = [item for item in answer.items if source_id_of(item.source or item.url) not in known]
-        slots = asyncio.Semaphore(_AT_ONCE)
+        known = _list_lost_sources(paragraph) | {entry.source_id for entry in entries if entry.content}
+        new = [item for item in answer.items if compute_source_id(item.source or item.url) not in known]
+        slots = asyncio.Semaphore(_MAX_CONCURRENT_PAGES)
 
         async def opened(item: SearchItem) -> tuple[str, Page]:
             async with slots:
-                page = await self._parts.pages.load(item.url)
+                page = await self._deps.pages.load(item.url)
             failed = {} if page.error is None else {"reason": str(page.error.code)}
-            await self._say("reading", url=item.url, **failed)
+            await self._report_node("reading", url=item.url, **failed)
             return item.url, page
 
-        return dict(await asyncio.gather(*map(opened, new[:OPENED])))
+        return dict(await asyncio.gather(*map(opened, new[:MAX_OPENED_PAGES])))
 
-    def _complete(self, paragraph: Paragraph, one: Round, bundle: SearchResultBundle) -> None:
+    def _fill_missing_texts(
+        self, paragraph: ParagraphState, search_round: SearchRound, bundle: SearchResultBundle
+    ) -> None:
         """Give entries that have no text the one that was found now, as results of this round."""
         found = {item.source_id: item for item in bundle.results if item.content_text}
         history = paragraph.research.search_history
         for place, entry in enumerate(history):
             if not entry.content and entry.source_id in found:
-                history[place] = self._entry(paragraph, one, found[entry.source_id], one.query_id)
+                history[place] = self._build_entry(
+                    paragraph, search_round, found[entry.source_id], search_round.query_id
+                )
 
-    def _entry(self, paragraph: Paragraph, one: Round, item: SearchResultItem, taken_up_in: str) -> SearchEntry:
-        origin = one.origins.get(item.source_id, Origin(engine=""))
-        text = "\n".join(sound_lines(item.content_text or ""))
-        title = host_of(item.url) if reads_as_instruction(item.title) else item.title
-        wanted = f"{paragraph.title} {paragraph.content} {one.search_query}"
+    def _build_entry(
+        self, paragraph: ParagraphState, search_round: SearchRound, item: SearchResultItem, query_id: str
+    ) -> SearchEntry:
+        origin = search_round.origins.get(item.source_id, ResultOrigin(engine=""))
+        text = "\n".join(list_safe_lines(item.content_text or ""))
+        title = get_host(item.url) if is_prompt_injection(item.title) else item.title
+        wanted = f"{paragraph.title} {paragraph.content} {search_round.search_query}"
         return SearchEntry(
-            query=one.search_query,
-            query_id=taken_up_in,
+            query=search_round.search_query,
+            query_id=query_id,
             source_id=item.source_id,
             url=item.url,
             title=title,
-            content=passages_of(text, wanted, CONTENT_CHARS),
-            snippet="\n".join(sound_lines(item.snippet or "")),
+            content=select_passages(text, wanted, MAX_CONTENT_CHARS),
+            snippet="\n".join(list_safe_lines(item.snippet or "")),
             engine=origin.engine,
             record=origin.record,
             score=item.score_final,
@@ -177,25 +187,25 @@ class Gathering:
         )
 
 
-def _lost(paragraph: Paragraph) -> set[str]:
+def _list_lost_sources(paragraph: ParagraphState) -> set[str]:
     """The sources whose pages were asked for in vain."""
     origins = (pair for one in paragraph.research.rounds for pair in one.origins.items())
     return {source_id for source_id, origin in origins if origin.is_lost}
 
 
-def _origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, Origin]:
+def _build_origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, ResultOrigin]:
     """Where the results come from, by their source ids as the bundle will have them."""
-    origins: dict[str, Origin] = {}
+    origins: dict[str, ResultOrigin] = {}
     for item in answer.items:
         page = pages.get(item.url)
         is_lost = page is not None and page.error is not None
         url = page.final_url if page is not None and not is_lost else item.source or item.url
         record = page.record if page is not None and not is_lost else None
-        origins.setdefault(source_id_of(url), Origin(engine=item.provider, record=record, is_lost=is_lost))
+        origins.setdefault(compute_source_id(url), ResultOrigin(engine=item.provider, record=record, is_lost=is_lost))
     return origins
 
 
-def _troubles(answer: ToolResult, pages: Mapping[str, Page]) -> list[str]:
+def _list_warnings(answer: ToolResult, pages: Mapping[str, Page]) -> list[str]:
     """What went wrong: errors of backends, and how many pages were lost to what."""
     lost = Counter(str(page.error.code) for page in pages.values() if page.error is not None)
     errors = [f"search: {error.type}: {error.message}" for error in answer.errors]

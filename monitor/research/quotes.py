@@ -7,28 +7,33 @@ from functools import cached_property, lru_cache
 
 from pydantic import JsonValue
 
-from monitor.evidence.citing import Passage, has_particulars, missing_from, rests_on
-from monitor.evidence.instructions import reads_as_instruction, sound_lines
-from monitor.evidence.passages import one_line
-from monitor.evidence.sentences import is_prose, split_sentences
-from monitor.evidence.showing import shown_text
-from monitor.evidence.vocabulary import is_chinese, likeness, shared, words_of
+from monitor.evidence.passages import collapse_whitespace, highlight_text
+from monitor.extract.sentences import is_prose, split_sentences
 from monitor.research.state import SearchEntry
+from monitor.verify.citations import PassageIndex, find_missing_particulars, has_particulars, is_supported_by
+from monitor.verify.instructions import is_prompt_injection, list_safe_lines
+from monitor.verify.prose import compute_dice_similarity, compute_overlap, extract_words, is_chinese
 
-MOST_CHARS = 300
-MOST_QUOTES = 4
-_LEAST_LETTERS = 4
-_MOST_JOINED = 3  # sentences side by side that make one quote, where the year stands in the first and the day below
+MAX_QUOTE_CHARS = 300
 
-NEAR = 0.25
+MAX_QUOTES_PER_NOTE = 4
+
+_MIN_QUOTE_LETTERS = 4
+
+_MAX_JOINED_SENTENCES = (
+    3  # sentences side by side that make one quote, where the year stands in the first and the day below
+)
+
+MIN_WORD_OVERLAP = 0.25
 """The least share of a sentence's words that the text it rests on must have; see `shared`."""
 
 _MARKUP = re.compile(r"<[a-z/!?]", re.IGNORECASE)
+
 _CLAUSE = re.compile(r".+?(?:[；;，]|,(?!\d)|$)")
 
 
 @dataclass(frozen=True)
-class Material:
+class QuotableText:
     """What one result may bear: its text without what reads as an order to a model, and the pieces to quote from it.
 
     Where only a snippet is known of it, that is nothing. `proposed` are the pieces that a model proposed.
@@ -40,84 +45,91 @@ class Material:
     @cached_property
     def lines(self) -> list[str]:
         """The paragraphs that are no orders."""
-        return sound_lines(self.content)
+        return list_safe_lines(self.content)
 
     @cached_property
     def text(self) -> str:
         return "\n".join(self.lines)
 
     @cached_property
-    def whole(self) -> "Piece":
+    def as_excerpt(self) -> "Excerpt":
         """The same, to hold sentences against."""
-        return Piece(self.text)
+        return Excerpt(self.text)
 
     @cached_property
-    def order_words(self) -> frozenset[str]:
+    def instruction_words(self) -> frozenset[str]:
         """What the orders in it are about."""
-        return words_of("\n".join(line for line in self.content.splitlines() if reads_as_instruction(line)))
+        return extract_words("\n".join(line for line in self.content.splitlines() if is_prompt_injection(line)))
 
     @cached_property
-    def pieces(self) -> list["Piece"]:
+    def excerpts(self) -> list["Excerpt"]:
         """The pieces that a model proposed, then the sentences, the long ones clause by clause."""
         single = (
-            one_line(piece) for line in self.lines for sentence in split_sentences(line) for piece in _fitting(sentence)
+            collapse_whitespace(piece)
+            for line in self.lines
+            for sentence in split_sentences(line)
+            for piece in _split_long_sentence(sentence)
         )
-        return _pieces((*self.proposed, *single))
+        return _build_excerpts((*self.proposed, *single))
 
     @cached_property
-    def joined(self) -> list["Piece"]:
+    def joined_excerpts(self) -> list["Excerpt"]:
         """Two or three sentences side by side as one piece."""
-        return _pieces(one_line(piece) for line in self.lines for piece in _joined(line))
+        return _build_excerpts(
+            collapse_whitespace(piece) for line in self.lines for piece in _join_adjacent_sentences(line)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class Excerpt:
     """A piece of a page's text."""
 
     text: str
 
     @cached_property
     def words(self) -> frozenset[str]:
-        return words_of(self.text)
+        return extract_words(self.text)
 
     @cached_property
-    def passage(self) -> Passage:
-        return Passage(self.text)
+    def passage(self) -> PassageIndex:
+        return PassageIndex(self.text)
 
 
-def _pieces(texts: Iterable[str]) -> list[Piece]:
-    return [Piece(text) for text in dict.fromkeys(filter(is_piece, texts))]
+def _build_excerpts(texts: Iterable[str]) -> list[Excerpt]:
+    return [Excerpt(text) for text in dict.fromkeys(filter(is_excerpt, texts))]
 
 
 @lru_cache(maxsize=256)
-def _material(content: str, proposed: tuple[str, ...]) -> Material:
-    return Material(content, proposed)
+def _build_quotable_text(content: str, proposed: tuple[str, ...]) -> QuotableText:
+    return QuotableText(content, proposed)
 
 
-def material_of(entry: SearchEntry) -> Material:
-    return _material(entry.content, tuple(entry.quotes))
+def get_quotable_text(entry: SearchEntry) -> QuotableText:
+    return _build_quotable_text(entry.content, tuple(entry.quotes))
 
 
-def is_quotable(piece: str) -> bool:
+def is_quotable(text: str) -> bool:
     """Whether a piece of a page may be quoted: it is one, and no order to a model."""
-    return is_piece(piece) and not reads_as_instruction(piece)
+    return is_excerpt(text) and not is_prompt_injection(text)
 
 
-def is_piece(text: str) -> bool:
+def is_excerpt(text: str) -> bool:
     """Whether a text is of a sentence's length, without markup and addresses, and whole."""
     letters = sum(char.isalnum() for char in text)
-    return letters >= _LEAST_LETTERS and len(text) <= MOST_CHARS and not _MARKUP.search(text) and is_prose(text)
+    return (
+        letters >= _MIN_QUOTE_LETTERS and len(text) <= MAX_QUOTE_CHARS and not _MARKUP.search(text) and is_prose(text)
+    )
 
 
 @dataclass(frozen=True)
-class Proposed:
+class ProposedQuotes:
     """Quotes that a model proposed: those that stand in the results, by their places from 0, and how many do not."""
 
     quotes: dict[int, list[str]]
     refused: int
 
 
-def proposed_quotes(proposed: JsonValue, entries: Sequence[SearchEntry]) -> Proposed:
+def verify_proposed_quotes(proposed: JsonValue, entries: Sequence[SearchEntry]) -> ProposedQuotes:
     """Of `[{"result": 1, "quote": "…"}]` what stands in that result's text, white space aside, cut from the text."""
     quotes: dict[int, list[str]] = {}
     refused = 0
@@ -130,114 +142,121 @@ def proposed_quotes(proposed: JsonValue, entries: Sequence[SearchEntry]) -> Prop
             refused += 1
         elif cut not in quotes.setdefault(number - 1, []):
             quotes[number - 1].append(cut)
-    return Proposed(quotes, refused)
+    return ProposedQuotes(quotes, refused)
 
 
 def cut_quote(quote: str, text: str) -> str | None:
     """The piece of a text that says the quote, white space aside; None where none does or it may not be quoted."""
-    if len(quote) > 2 * MOST_CHARS:
+    if len(quote) > 2 * MAX_QUOTE_CHARS:
         return None
-    for line in sound_lines(text):
-        found = shown_text(line, quote)
+    for line in list_safe_lines(text):
+        found = highlight_text(line, quote)
         if found.start is not None and found.end is not None:
-            piece = one_line(found.text[found.start : found.end])
+            piece = collapse_whitespace(found.text[found.start : found.end])
             return piece if is_quotable(piece) else None
     return None
 
 
-def stands_in(quote: str, text: str) -> bool:
+def is_verbatim_in(quote: str, text: str) -> bool:
     """Whether a quote stands in a text, white space aside."""
-    return bool(quote.strip()) and _solid(quote) in _solid(text)
+    return bool(quote.strip()) and _remove_whitespace(quote) in _remove_whitespace(text)
 
 
 @dataclass(frozen=True)
-class Bearing:
+class QuoteSupport:
     """What bears a sentence in one page: the quotes to add to those it has, and the particulars that are in none."""
 
     quotes: list[str]
     missing: frozenset[str] = frozenset()
 
 
-def bearing_of(sentence: str, material: Material, have: Sequence[str] = ()) -> Bearing | None:
+def find_support(sentence: str, text: QuotableText, existing_quotes: Sequence[str] = ()) -> QuoteSupport | None:
     """The quotes that bear a sentence, beside the ones that a note of the page has; None where nothing of it is there.
 
     A figure, date, document number or quoted name of the sentence stands in one of them or is missing; where the
     sentence has none of these, the piece that is nearest to it by its words is its quote.
     """
-    words = _comparable(sentence, material.text)
+    words = _select_comparable_words(sentence, text.text)
     if not has_particulars(sentence):
-        if any(shared(words, words_of(quote)) >= NEAR for quote in have):
-            return Bearing([])
-        best = max(material.pieces, key=lambda piece: likeness(words, piece.words), default=Piece(""))
-        return Bearing([best.text]) if shared(words, best.words) >= NEAR else None
-    found = _covering(sentence, words, material.pieces, have)
-    if found.missing and not material.whole.passage.lacks(sentence):
-        joined = _covering(sentence, words, [*material.pieces, *material.joined], have)
+        if any(compute_overlap(words, extract_words(quote)) >= MIN_WORD_OVERLAP for quote in existing_quotes):
+            return QuoteSupport([])
+        best = max(text.excerpts, key=lambda piece: compute_dice_similarity(words, piece.words), default=Excerpt(""))
+        return QuoteSupport([best.text]) if compute_overlap(words, best.words) >= MIN_WORD_OVERLAP else None
+    found = _cover_particulars(sentence, words, text.excerpts, existing_quotes)
+    if found.missing and not text.as_excerpt.passage.find_missing(sentence):
+        joined = _cover_particulars(sentence, words, [*text.excerpts, *text.joined_excerpts], existing_quotes)
         found = joined if len(joined.missing) < len(found.missing) else found
-    return None if found.missing == missing_from(sentence, [""]) else found
+    return None if found.missing == find_missing_particulars(sentence, [""]) else found
 
 
-def says_the_same(sentence: str, told: Sequence[Material], orders: frozenset[str]) -> bool:
+def is_on_same_topic(sentence: str, texts: Sequence[QuotableText], instruction_words: frozenset[str]) -> bool:
     """Whether pages are about what a sentence says, and it is not nearer to the `orders` that some page gives.
 
     Across languages no words can be compared: there the particulars alone tell.
     """
-    words = words_of(sentence)
-    nearness = shared(words, frozenset[str]().union(*(one.whole.words for one in told)))
-    if shared(words, orders) > max(nearness, NEAR):
+    words = extract_words(sentence)
+    nearness = compute_overlap(words, frozenset[str]().union(*(one.as_excerpt.words for one in texts)))
+    if compute_overlap(words, instruction_words) > max(nearness, MIN_WORD_OVERLAP):
         return False
-    return nearness >= NEAR or any(is_chinese(sentence) != is_chinese(one.text) for one in told)
+    return nearness >= MIN_WORD_OVERLAP or any(is_chinese(sentence) != is_chinese(one.text) for one in texts)
 
 
-def bears(quotes: Sequence[str], sentence: str) -> bool:
+def is_supported_by_quotes(quotes: Sequence[str], sentence: str) -> bool:
     """Whether a sentence rests on these quotes alone."""
     if has_particulars(sentence):
-        return rests_on(sentence, quotes)
-    return any(shared(_comparable(sentence, quote), words_of(quote)) >= NEAR for quote in quotes)
+        return is_supported_by(sentence, quotes)
+    return any(
+        compute_overlap(_select_comparable_words(sentence, quote), extract_words(quote)) >= MIN_WORD_OVERLAP
+        for quote in quotes
+    )
 
 
-def _comparable(sentence: str, text: str) -> frozenset[str]:
+def _select_comparable_words(sentence: str, text: str) -> frozenset[str]:
     """The words of a sentence that a text could have too: of one in another language only its Latin words."""
-    words = words_of(sentence)
+    words = extract_words(sentence)
     if is_chinese(sentence) == is_chinese(text):
         return words
     return frozenset(word for word in words if word.isascii())
 
 
-def _covering(sentence: str, words: frozenset[str], pieces: Sequence[Piece], have: Sequence[str]) -> Bearing:
+def _cover_particulars(
+    sentence: str, words: frozenset[str], excerpts: Sequence[Excerpt], existing_quotes: Sequence[str]
+) -> QuoteSupport:
     """The fewest pieces found that have what particulars they can, of equal ones the nearest to the words."""
-    missing = missing_from(sentence, have or [""])
-    borne = {piece: found for piece in pieces if missing and (found := missing - piece.passage.lacks(sentence))}
+    missing = find_missing_particulars(sentence, existing_quotes or [""])
+    borne = {
+        piece: found for piece in excerpts if missing and (found := missing - piece.passage.find_missing(sentence))
+    }
     chosen: list[str] = []
     while missing and borne:
-        best = max(borne, key=lambda piece: (len(borne[piece] & missing), likeness(words, piece.words)))
+        best = max(borne, key=lambda piece: (len(borne[piece] & missing), compute_dice_similarity(words, piece.words)))
         if not borne[best] & missing:
             break
         chosen.append(best.text)
         missing = missing - borne[best]
-    return Bearing(chosen, frozenset(missing))
+    return QuoteSupport(chosen, frozenset(missing))
 
 
-def _joined(line: str) -> Iterator[str]:
+def _join_adjacent_sentences(line: str) -> Iterator[str]:
     sentences = split_sentences(line)
-    for width in range(2, _MOST_JOINED + 1):
+    for width in range(2, _MAX_JOINED_SENTENCES + 1):
         for start in range(len(sentences) - width + 1):
             first, last = sentences[start], sentences[start + width - 1]
             begin = line.index(first)
             yield line[begin : line.index(last, begin) + len(last)]
 
 
-def _fitting(sentence: str) -> list[str]:
-    if len(sentence) <= MOST_CHARS:
+def _split_long_sentence(sentence: str) -> list[str]:
+    if len(sentence) <= MAX_QUOTE_CHARS:
         return [sentence]
     parts: list[str] = []
     for clause in _CLAUSE.findall(sentence):
-        if parts and len(parts[-1]) + len(clause) <= MOST_CHARS:
+        if parts and len(parts[-1]) + len(clause) <= MAX_QUOTE_CHARS:
             parts[-1] += clause
         else:
             parts.append(clause)
     return [part.strip() for part in parts]
 
 
-def _solid(text: str) -> str:
+def _remove_whitespace(text: str) -> str:
     return re.sub(r"[\s\u200b-\u200d\u2060\ufeff]+", "", text)

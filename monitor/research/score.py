@@ -16,81 +16,92 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from monitor.evidence.citing import Cited, cited_line, cited_sentences, missing_from
-from monitor.pages.registrable import registrable_host
-from monitor.research.findings import KeptText, NoteBasis, kept_texts, quotes_of
-from monitor.research.quotes import stands_in
-from monitor.research.shapes import Note, ResearchReport, Score
-from monitor.retrieval.authority import OFFICIAL
+from monitor.research.findings import NoteBasis, RecordTextLoader, list_quotes, load_record_texts
+from monitor.research.quotes import is_verbatim_in
+from monitor.research.shapes import ReportScore, ResearchNote, ResearchReport
+from monitor.search.bundles.scoring import OFFICIAL_AUTHORITY
+from monitor.urls import get_registrable_domain
+from monitor.verify.citations import (
+    CitedSentence,
+    find_missing_particulars,
+    parse_cited_sentence,
+    parse_cited_sentences,
+)
 
-_SOURCES = re.compile(r"#{1,3}\s*(?:来源|Sources)\s*$", re.IGNORECASE)
-_NO_SENTENCE = re.compile(r"\s*(?:#|>|$|(?:\|?\s*:?-{3,}:?\s*)+\|?\s*$)")
-_RULE_OF_TABLE = re.compile(r"\s*\|?(?:\s*:?-{3,}:?\s*\|)+")
-_POINT = re.compile(r"\s*(?:[-*+]|\d{1,2}\.)\s+")
+_SOURCES_HEADING = re.compile(r"#{1,3}\s*(?:来源|Sources)\s*$", re.IGNORECASE)
+
+_NOT_A_SENTENCE = re.compile(r"\s*(?:#|>|$|(?:\|?\s*:?-{3,}:?\s*)+\|?\s*$)")
+
+_TABLE_RULE = re.compile(r"\s*\|?(?:\s*:?-{3,}:?\s*\|)+")
+
+_LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,2}\.)\s+")
+
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-async def score_of(
+async def score_report(
     report: ResearchReport,
-    notes: Sequence[Note],
+    notes: Sequence[ResearchNote],
     bases: Sequence[NoteBasis],
-    kept_text: KeptText,
+    load_record_text: RecordTextLoader,
     *,
     query: str,
     refused: Sequence[Mapping[str, int]] = (),
-) -> Score:
+) -> ReportScore:
     """The score of a report with its notes, by the formulas above; `refused` is what the steps refused."""
-    quotes, standing = await _quotes(notes, bases, kept_text)
+    quotes, standing = await _count_quotes(notes, bases, load_record_text)
     places = [source.note_index for source in report.sources]
-    sentences = list(sentences_of(report.markdown, len(places)))
+    sentences = list(iter_sentences(report.markdown, len(places)))
     figures = borne = 0
     for sentence in sentences:
-        said = missing_from(sentence.text, [query])
+        said = find_missing_particulars(sentence.text, [query])
         figures += len(said)
-        cited = [quote for number in sentence.numbers for quote in quotes_of(notes[places[number - 1]])]
-        borne += len(said) - len(said & missing_from(sentence.text, cited or [""]))
+        cited = [quote for number in sentence.numbers for quote in list_quotes(notes[places[number - 1]])]
+        borne += len(said) - len(said & find_missing_particulars(sentence.text, cited or [""]))
     citations = [places[number - 1] for one in sentences for number in one.numbers]
-    official = sum(bases[place].authority >= OFFICIAL for place in citations)
-    return Score(
+    official = sum(bases[place].authority >= OFFICIAL_AUTHORITY for place in citations)
+    return ReportScore(
         quotes=quotes,
-        quote_fidelity=_share(standing, quotes),
+        quote_fidelity=_compute_share(standing, quotes),
         figures=figures,
-        figure_fidelity=_share(borne, figures),
+        figure_fidelity=_compute_share(borne, figures),
         sentences=len(sentences),
-        citation_coverage=_share(sum(bool(one.numbers) for one in sentences), len(sentences)),
-        independent_hosts=len({registrable_host(bases[place].url) for place in citations}),
-        official_share=_share(official, len(citations)),
+        citation_coverage=_compute_share(sum(bool(one.numbers) for one in sentences), len(sentences)),
+        independent_hosts=len({get_registrable_domain(bases[place].url) for place in citations}),
+        official_share=_compute_share(official, len(citations)),
         refused=dict(sum(map(Counter, refused), Counter())),
     )
 
 
-def sentences_of(markdown: str, count: int) -> Iterator[Cited]:
+def iter_sentences(markdown: str, count: int) -> Iterator[CitedSentence]:
     """The sentences, points and rows of a report's Markdown with what they cite of `count` sources."""
     lines = markdown.splitlines()
     for place, line in enumerate(lines):
-        if _SOURCES.match(line):
+        if _SOURCES_HEADING.match(line):
             return
-        is_head = place + 1 < len(lines) and _RULE_OF_TABLE.match(lines[place + 1])
-        if _NO_SENTENCE.match(line) or is_head:
+        is_head = place + 1 < len(lines) and _TABLE_RULE.match(lines[place + 1])
+        if _NOT_A_SENTENCE.match(line) or is_head:
             continue
         plain = _ESCAPE.sub(r"\1", line)
         if line.lstrip().startswith("|"):
-            yield cited_line(plain.replace("|", " "), count)
-        elif point := _POINT.match(plain):
-            yield cited_line(plain[point.end() :], count)
+            yield parse_cited_sentence(plain.replace("|", " "), count)
+        elif point := _LIST_ITEM.match(plain):
+            yield parse_cited_sentence(plain[point.end() :], count)
         else:
-            yield from cited_sentences(plain, count)
+            yield from parse_cited_sentences(plain, count)
 
 
-async def _quotes(notes: Sequence[Note], bases: Sequence[NoteBasis], kept_text: KeptText) -> tuple[int, int]:
+async def _count_quotes(
+    notes: Sequence[ResearchNote], bases: Sequence[NoteBasis], load_record_text: RecordTextLoader
+) -> tuple[int, int]:
     """How many quotes there are, and how many of them stand in the page that was kept."""
     count = standing = 0
-    texts = await kept_texts(bases, kept_text)
+    texts = await load_record_texts(bases, load_record_text)
     for note, basis in zip(notes, bases, strict=True):
         count += len(note.evidence)
-        standing += sum(stands_in(quote, texts.get(basis.record or "", "")) for quote in quotes_of(note))
+        standing += sum(is_verbatim_in(quote, texts.get(basis.record or "", "")) for quote in list_quotes(note))
     return count, standing
 
 
-def _share(part: int, whole: int) -> float | None:
+def _compute_share(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None

@@ -4,25 +4,26 @@ What a step's `metadata` holds beside the seed's keys is ours: whether it fell b
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from enum import StrEnum
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-C = TypeVar("C")
+ContentT = TypeVar("ContentT")
 
 OnToken = Callable[[str], Awaitable[None]]
 """What is told each piece of an answer as it is written."""
 
 
-class Wire(BaseModel):
+class CamelCaseSchema(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
-    def wire(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json", by_alias=True)
 
 
-class Metadata(Wire):
+class StepMetadata(CamelCaseSchema):
     """How a step went: its time in ms, what its model calls took, whether a rule did the model's work, and why.
 
     `refused` counts what was not let through, by its kind: quotes, figures, sentences, urls and the like.
@@ -36,28 +37,28 @@ class Metadata(Wire):
     refused: dict[str, int] = Field(default_factory=dict)
 
 
-class PlanParagraph(Wire):
+class PlanParagraph(CamelCaseSchema):
     """A paragraph as it is planned: its title, and what it is to say."""
 
     title: str
     content: str
 
 
-class PlanMetadata(Metadata):
+class PlanMetadata(StepMetadata):
     """How the plan was made, and the structure of the report."""
 
     report_title: str = ""
     paragraphs: list[PlanParagraph] = Field(default_factory=list)
 
 
-class Plan(Wire):
+class Plan(CamelCaseSchema):
     """The plan: `content` is the brief for people, `metadata.paragraphs` what the next steps work by."""
 
     content: str
     metadata: PlanMetadata = Field(default_factory=PlanMetadata)
 
 
-class SearchConfig(Wire):
+class SearchConfig(CamelCaseSchema):
     """The wishes for the search: backends by name, results of one search, the time of one search."""
 
     engines: list[str] = Field(default_factory=list, max_length=20)
@@ -65,13 +66,13 @@ class SearchConfig(Wire):
     timeout_ms: int | None = Field(default=None, ge=100, le=600_000)
 
 
-class SearchAgentPayload(Wire):
+class SearchAgentPayload(CamelCaseSchema):
     query: str
     config: SearchConfig = Field(default_factory=SearchConfig)
     previous: dict[str, Any] = Field(default_factory=dict)
 
 
-class Strategy(Wire):
+class SearchStrategy(CamelCaseSchema):
     """How it was searched: the queries in the order in which they were made, the backends that answered."""
 
     primary_query: str
@@ -80,7 +81,7 @@ class Strategy(Wire):
     notes: str = ""
 
 
-class Evidence(Wire):
+class NoteEvidence(CamelCaseSchema):
     """A quote that stands verbatim, white space aside, in the page at `source`; how far it can be relied on, 0 to 1."""
 
     quote: str
@@ -88,17 +89,17 @@ class Evidence(Wire):
     confidence: float = Field(ge=0, le=1)
 
 
-class Note(Wire):
+class ResearchNote(CamelCaseSchema):
     """What one page contributes to one paragraph (`topic`), and the quotes that bear it."""
 
     summary: str
-    evidence: list[Evidence] = Field(default_factory=list)
+    evidence: list[NoteEvidence] = Field(default_factory=list)
     topic: str
     source_url: str
     engine: str
 
 
-class RawResult(Wire):
+class RawResult(CamelCaseSchema):
     """A result as a backend gave it."""
 
     title: str
@@ -107,14 +108,14 @@ class RawResult(Wire):
     engine: str
 
 
-class SearchAgentResult(Wire):
-    strategy: Strategy
-    notes: list[Note] = Field(default_factory=list)
+class SearchAgentResult(CamelCaseSchema):
+    strategy: SearchStrategy
+    notes: list[ResearchNote] = Field(default_factory=list)
     raw_results: list[RawResult] = Field(default_factory=list)
-    metadata: Metadata = Field(default_factory=Metadata)
+    metadata: StepMetadata = Field(default_factory=StepMetadata)
 
 
-class Driver(Wire):
+class Driver(CamelCaseSchema):
     """A driver of the model; `evidence_refs` are indexes into the notes, counted from 0."""
 
     name: str
@@ -122,7 +123,7 @@ class Driver(Wire):
     evidence_refs: list[int] = Field(default_factory=list)
 
 
-class Relationship(Wire):
+class Relationship(CamelCaseSchema):
     """How one driver acts on another."""
 
     from_: str = Field(alias="from")
@@ -131,7 +132,7 @@ class Relationship(Wire):
     confidence: float = Field(ge=0, le=1)
 
 
-class Scenario(Wire):
+class Scenario(CamelCaseSchema):
     """What may come, and what it assumes."""
 
     name: str
@@ -140,7 +141,7 @@ class Scenario(Wire):
     confidence: float = Field(ge=0, le=1)
 
 
-class Metric(Wire):
+class Metric(CamelCaseSchema):
     """A figure that stands in the notes."""
 
     name: str
@@ -149,23 +150,23 @@ class Metric(Wire):
     confidence: float = Field(ge=0, le=1)
 
 
-class ModelBlueprint(Wire):
+class ModelBlueprint(CamelCaseSchema):
     model_type: str = "causal_graph"
     core_drivers: list[Driver] = Field(default_factory=list)
     relationships: list[Relationship] = Field(default_factory=list)
     scenarios: list[Scenario] = Field(default_factory=list)
     metrics: list[Metric] = Field(default_factory=list)
-    metadata: Metadata = Field(default_factory=Metadata)
+    metadata: StepMetadata = Field(default_factory=StepMetadata)
 
 
-class OutlineEntry(Wire):
+class OutlineEntry(CamelCaseSchema):
     """A heading of the report, and what stands below it in short."""
 
     heading: str
     bullets: list[str] = Field(default_factory=list)
 
 
-class ReportSource(Wire):
+class ReportSource(CamelCaseSchema):
     """A source of the report: the one at place i, from 0, is cited as [i + 1]; `note_index` is its note's place."""
 
     title: str
@@ -173,18 +174,18 @@ class ReportSource(Wire):
     note_index: int
 
 
-class ReportMetadata(Metadata):
+class ReportMetadata(StepMetadata):
     streamed: bool = True
 
 
-class ResearchReport(Wire):
+class ResearchReport(CamelCaseSchema):
     markdown: str
     outline: list[OutlineEntry] = Field(default_factory=list)
     sources: list[ReportSource] = Field(default_factory=list)
     metadata: ReportMetadata = Field(default_factory=ReportMetadata)
 
 
-class Score(Wire):
+class ReportScore(CamelCaseSchema):
     """How far a report can be trusted, measured on it when it is done; shares are 0 to 1, None where there is nothing.
 
     `quote_fidelity`: quotes that stand in the kept bytes of the page that they are from. `figure_fidelity`: figures and
@@ -203,14 +204,14 @@ class Score(Wire):
     refused: dict[str, int] = Field(default_factory=dict)
 
 
-class Sampling(Wire):
+class SamplingOptions(CamelCaseSchema):
     """How the model is sampled; None is the setting of the service."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
 
 
-class ResearchOptions(Wire):
+class ResearchOptions(CamelCaseSchema):
     """What may be asked beside the question.
 
     A model for a step (plan, search, modeling, report), sampling, a look at the plan before the search begins. Where
@@ -219,12 +220,66 @@ class ResearchOptions(Wire):
 
     enabled: bool = True
     models: dict[str, str] = Field(default_factory=dict, max_length=10)
-    sampling: Sampling = Field(default_factory=Sampling)
+    sampling: SamplingOptions = Field(default_factory=SamplingOptions)
     review_plan: bool = Field(default=False, alias="review_plan")
 
 
-class AgentOutput(BaseModel, Generic[C]):
+class AgentOutput(BaseModel, Generic[ContentT]):
     """What an agent gives: its document, and how it went."""
 
-    content: C
-    metadata: Metadata
+    content: ContentT
+    metadata: StepMetadata
+
+
+class StepType(StrEnum):
+    PLAN = "plan"
+    DEEP_SEARCH = "deep_search"
+    MODELING = "modeling"
+    REPORTING = "reporting"
+
+
+STEP_IDS = {
+    StepType.PLAN: "plan",
+    StepType.DEEP_SEARCH: "search",
+    StepType.MODELING: "model",
+    StepType.REPORTING: "report",
+}
+"""The older names of the steps, which the messages carry too."""
+
+STEP_WEIGHTS = {StepType.PLAN: 0.05, StepType.DEEP_SEARCH: 0.6, StepType.MODELING: 0.1, StepType.REPORTING: 0.25}
+"""How much of the whole a step is; together 1."""
+
+STEP_LABELS = {
+    StepType.PLAN: {"zh": "研究计划", "en": "Research plan"},
+    StepType.DEEP_SEARCH: {"zh": "多源深度搜索", "en": "Deep search of many sources"},
+    StepType.MODELING: {"zh": "主题建模", "en": "Model of the topic"},
+    StepType.REPORTING: {"zh": "撰写报告", "en": "Writing the report"},
+}
+"""What people call the steps."""
+
+StepStatus = Literal["start", "progress", "complete", "error"]
+
+
+class StepEvent(BaseModel):
+    """A message. A step that begins anew, after a crash, says `start` once more: its chunks begin anew with it.
+
+    `payload` holds `chunk` (more text), `result` (the step's document, with its last message), `metadata`, `error`.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    step_id: str
+    step_type: StepType
+    status: StepStatus
+    progress: float = Field(ge=0, le=1)
+    label: str
+    payload: dict[str, Any] = Field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def compute_progress(step: StepType, share: float) -> float:
+    """How much of the whole is done when so much of a step is, 0 to 1; three decimals."""
+    before = sum(STEP_WEIGHTS[one] for one in list(StepType)[: list(StepType).index(step)])
+    return round(min(before + STEP_WEIGHTS[step] * min(max(share, 0.0), 1.0), 1.0), 3)

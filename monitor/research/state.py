@@ -38,7 +38,7 @@ class SearchEntry(BaseModel):
     quotes: list[str] = Field(default_factory=list)
 
 
-class Origin(BaseModel):
+class ResultOrigin(BaseModel):
     """Of a result what its bundle does not say: the engine that found it, the record of its page.
 
     `is_lost`: the page was asked for and could not be read; it is not asked for again.
@@ -49,7 +49,7 @@ class Origin(BaseModel):
     is_lost: bool = False
 
 
-class Round(BaseModel):
+class SearchRound(BaseModel):
     """One search of a paragraph and what became of it; `number` counts from 0, the first search.
 
     A round is written down when the model has chosen its search, again when its results were read, and again when the
@@ -63,7 +63,7 @@ class Round(BaseModel):
     reasoning: str = ""
     start_date: str | None = None
     end_date: str | None = None
-    origins: dict[str, Origin] = Field(default_factory=dict)
+    origins: dict[str, ResultOrigin] = Field(default_factory=dict)
     is_searched: bool = False
     is_summarised: bool = False
     fallbacks: list[str] = Field(default_factory=list)
@@ -79,12 +79,12 @@ class ParagraphResearch(BaseModel):
     latest_summary: str = ""
     reflection_iteration: int = 0
     is_completed: bool = False
-    rounds: list[Round] = Field(default_factory=list)
+    rounds: list[SearchRound] = Field(default_factory=list)
     refused: dict[str, int] = Field(default_factory=dict)
     tokens: int = 0
 
 
-class Paragraph(BaseModel):
+class ParagraphState(BaseModel):
     """A paragraph of the report; `order` counts from 0."""
 
     title: str
@@ -101,21 +101,21 @@ class Paragraph(BaseModel):
 class State(BaseModel):
     query: str
     report_title: str = ""
-    paragraphs: list[Paragraph] = Field(default_factory=list)
+    paragraphs: list[ParagraphState] = Field(default_factory=list)
     final_report: str = ""
     created_at: dt.datetime
     updated_at: dt.datetime
 
     @classmethod
-    def begun(cls, query: str, *, at: dt.datetime) -> Self:
+    def create(cls, query: str, *, at: dt.datetime) -> Self:
         """The state of a research that has done nothing yet."""
         return cls(query=query, created_at=at, updated_at=at)
 
-    def plan(self, title: str, paragraphs: Sequence[PlanParagraph]) -> None:
+    def apply_plan(self, title: str, paragraphs: Sequence[PlanParagraph]) -> None:
         """Take over a structure, in place of one that was there."""
         self.report_title = title
         self.paragraphs = [
-            Paragraph(title=paragraph.title, content=paragraph.content, order=order)
+            ParagraphState(title=paragraph.title, content=paragraph.content, order=order)
             for order, paragraph in enumerate(paragraphs)
         ]
 

@@ -4,27 +4,186 @@ Each step is durable: what it gave is kept before it counts as finished, and a p
 research that was killed goes on at the last finished paragraph, and within one at the last finished node.
 """
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from monitor.domain.research import ResearchStatus
+from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError, RunCancelled
-from monitor.ports import Steps
-from monitor.research.agents.modeling import ModelingAgent
-from monitor.research.agents.plan import PlanAgent
-from monitor.research.agents.report import ReportAgent
-from monitor.research.agents.search import SearchAgent, paragraph_step
-from monitor.research.events import LABELS, STEP_IDS, Status, StepEvent, StepType, progress_at
-from monitor.research.findings import NoteBasis
-from monitor.research.parts import Audience, ResearchParts, Told
-from monitor.research.score import score_of
-from monitor.research.shapes import Metadata, ModelBlueprint, Plan, ResearchReport, SearchAgentResult, Wire
+from monitor.research.dependencies import EventSink, ProgressMessage, ResearchDependencies
+from monitor.research.findings import NoteBasis, ResearchFindings, renumber_citations
+from monitor.research.formatting import FormattedReport, ReportFormattingNode, ReportNodeInput
+from monitor.research.modeling import ModelingNode, ModelingNodeInput, ModelingResult
+from monitor.research.score import score_report
+from monitor.research.search_agent import SearchAgent, build_paragraph_step_name
+from monitor.research.shapes import (
+    STEP_IDS,
+    STEP_LABELS,
+    AgentOutput,
+    CamelCaseSchema,
+    ModelBlueprint,
+    OnToken,
+    Plan,
+    PlanMetadata,
+    ReportMetadata,
+    ResearchOptions,
+    ResearchReport,
+    SearchAgentResult,
+    StepEvent,
+    StepMetadata,
+    StepStatus,
+    StepType,
+    compute_progress,
+)
 from monitor.research.state import State
+from monitor.research.structure import StructureNode
+from monitor.steps import StepRunner
+
+
+class PlanAgent:
+    """Makes the plan of a research: the brief for people, and the structure that the next steps work by."""
+
+    def __init__(self, deps: ResearchDependencies, report_progress: ProgressMessage) -> None:
+        self._deps = deps
+        self._report_progress = report_progress
+
+    async def run(
+        self, query: str, context: dict[StepType, Any], options: ResearchOptions, on_token: OnToken | None = None
+    ) -> AgentOutput[Plan]:
+        del context, options
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        structure = await StructureNode(self._deps).run(query)
+        if structure.fallback:
+            await self._report_progress(0.9, metadata={"node": "fallback", "reason": structure.fallback})
+        lines = [
+            f"{number}. {paragraph.title}: {paragraph.content}"
+            for number, paragraph in enumerate(structure.paragraphs, start=1)
+        ]
+        if on_token is not None:
+            for line in lines:
+                await on_token(f"{line}\n")
+        metadata = PlanMetadata(
+            duration_ms=round((loop.time() - began) * 1000),
+            tokens=structure.tokens,
+            is_fallback=bool(structure.fallback),
+            reason=structure.fallback,
+            refused=structure.refused,
+            report_title=structure.title,
+            paragraphs=structure.paragraphs,
+        )
+        plan = Plan(content="\n".join(lines), metadata=metadata)
+        return AgentOutput(content=plan, metadata=metadata)
+
+
+NO_NOTES_WARNING = "there are no notes to make a model of"
+
+
+class ModelingAgent:
+    """Makes the blueprint out of the notes of the deep search."""
+
+    def __init__(self, deps: ResearchDependencies, report_progress: ProgressMessage) -> None:
+        self._deps = deps
+        self._report_progress = report_progress
+
+    async def run(
+        self, query: str, context: dict[StepType, Any], options: ResearchOptions, on_token: OnToken | None = None
+    ) -> AgentOutput[ModelBlueprint]:
+        """The blueprint; an empty one where nothing was found. What it is made of is not told token by token."""
+        del options, on_token
+        if self._deps.cancel_event.is_set():
+            raise RunCancelled("The research was cancelled.")
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        found: SearchAgentResult = context[StepType.DEEP_SEARCH]
+        if found.notes:
+            state = await self._deps.notebook.load_state()
+            history = [
+                entry
+                for paragraph in (state.paragraphs if state else [])
+                for entry in paragraph.research.search_history
+            ]
+            grounds = ModelingNodeInput(
+                question=query, notes=found.notes, pages={entry.url: entry for entry in history}
+            )
+            modelled = await ModelingNode(self._deps).run(grounds)
+        else:
+            modelled = ModelingResult(blueprint=ModelBlueprint())
+        if modelled.fallback:
+            await self._report_progress(0.9, metadata={"node": "fallback", "reason": modelled.fallback})
+        metadata = StepMetadata(
+            duration_ms=round((loop.time() - began) * 1000),
+            tokens=modelled.tokens,
+            is_fallback=bool(modelled.fallback),
+            reason=modelled.fallback,
+            warnings=[] if found.notes else [NO_NOTES_WARNING],
+            refused=modelled.refused,
+        )
+        blueprint = modelled.blueprint.model_copy(update={"metadata": metadata})
+        return AgentOutput(content=blueprint, metadata=metadata)
+
+
+class ReportAgent:
+    """Writes the report. `bases` are what is known of the pages of the notes, in the notes' order."""
+
+    def __init__(
+        self, deps: ResearchDependencies, report_progress: ProgressMessage, bases: Sequence[NoteBasis]
+    ) -> None:
+        self._deps = deps
+        self._report_progress = report_progress
+        self._bases = bases
+
+    async def run(
+        self, query: str, context: dict[StepType, Any], options: ResearchOptions, on_token: OnToken | None = None
+    ) -> AgentOutput[ResearchReport]:
+        """The report; `on_token` is told its Markdown while it is written."""
+        del options  # they chose the model before this agent was made
+        began = time.perf_counter()
+        found: SearchAgentResult = context[StepType.DEEP_SEARCH]
+        model: ModelBlueprint = context.get(StepType.MODELING, ModelBlueprint())
+        given = await self._build_input(query, found, model)
+        report = await ReportFormattingNode(self._deps, self._report_progress, on_token).run(given)
+        content = ResearchReport(
+            markdown=report.markdown,
+            outline=report.outline,
+            sources=report.sources,
+            metadata=_build_metadata(
+                report, round((time.perf_counter() - began) * 1000), is_streamed=on_token is not None
+            ),
+        )
+        return AgentOutput(content=content, metadata=content.metadata)
+
+    async def _build_input(self, query: str, found: SearchAgentResult, model: ModelBlueprint) -> ReportNodeInput:
+        notebook = self._deps.notebook
+        state = await notebook.load_state()
+        findings = ResearchFindings(notes=found.notes, bases=list(self._bases))
+        paragraphs = state.paragraphs if state is not None else []
+        return ReportNodeInput(
+            title=(state.report_title if state is not None else "") or query,
+            sections=[(paragraph.title, renumber_citations(paragraph, findings)) for paragraph in paragraphs],
+            notes=found.notes,
+            bases=self._bases,
+            model=model,
+            remark=await notebook.load_latest_remark(),
+        )
+
+
+def _build_metadata(report: FormattedReport, duration_ms: int, *, is_streamed: bool) -> ReportMetadata:
+    return ReportMetadata(
+        duration_ms=duration_ms,
+        tokens=report.tokens,
+        is_fallback=bool(report.fallback),
+        reason=report.fallback,
+        warnings=[f"by rule: {title}" for title in report.by_rule],
+        refused=report.refused,
+        streamed=is_streamed,
+    )
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ResearchOutcome:
     """How a research ended, or that it waits for its plan to be looked at; `error` is a sentence."""
 
     status: ResearchStatus
@@ -32,15 +191,15 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StepOutput:
     """What a step gave: its document, what its last message says beside it, and what is kept beside it."""
 
-    result: Wire
-    told: dict[str, Any] = field(default_factory=dict)
-    also: dict[str, Any] = field(default_factory=dict)
+    result: CamelCaseSchema
+    event_metadata: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
-    def document(self) -> dict[str, Any]:
-        metadata: Metadata = getattr(self.result, "metadata", Metadata())
+    def to_json(self) -> dict[str, Any]:
+        metadata: StepMetadata = getattr(self.result, "metadata", StepMetadata())
         told: dict[str, Any] = {
             "tokens": metadata.tokens,
             "durationMs": metadata.duration_ms,
@@ -48,158 +207,158 @@ class Kept:
         }
         told |= {"reason": metadata.reason} if metadata.reason else {}
         told |= {"refused": metadata.refused} if metadata.refused else {}
-        return {"result": self.result.wire(), "told": told | self.told, **self.also}
+        return {"result": self.result.to_json(), "told": told | self.event_metadata, **self.extra}
 
 
 class ResearchTaskProcessor:
     """Drives the steps of one research and tells its audience of them."""
 
-    def __init__(self, parts: ResearchParts, *, steps: Steps, audience: Audience) -> None:
-        self._parts = parts
+    def __init__(self, deps: ResearchDependencies, *, steps: StepRunner, event_sink: EventSink) -> None:
+        self._deps = deps
         self._steps = steps
-        self._audience = audience
-        self._now = StepType.PLAN
+        self._event_sink = event_sink
+        self._current_step = StepType.PLAN
         self._progress = 0.0
 
-    async def run(self) -> Outcome:
+    async def run(self) -> ResearchOutcome:
         """Do what is left to do. What goes wrong is told, and is the outcome; only a broken-off task raises."""
         try:
-            plan = await self._plan()
-            if self._parts.options.review_plan and not self._parts.is_plan_approved:
-                return Outcome(ResearchStatus.AWAITING_PLAN)
-            found, bases = await self._deep_search(plan)
-            blueprint = await self._modeling(plan, found)
-            report = await self._reporting(plan, found, bases, blueprint)
+            plan = await self._run_plan()
+            if self._deps.options.review_plan and not self._deps.is_plan_approved:
+                return ResearchOutcome(ResearchStatus.AWAITING_PLAN)
+            found, bases = await self._run_deep_search(plan)
+            blueprint = await self._run_modeling(plan, found)
+            report = await self._run_reporting(plan, found, bases, blueprint)
         except RunCancelled as stop:
-            return await self.end("cancelled", str(stop) or "The research was cancelled.")
+            return await self.abort("cancelled", str(stop) or "The research was cancelled.")
         except MonitorError as error:
-            return await self.end("failed", str(error))
+            return await self.abort("failed", str(error))
         steps = (plan.metadata, found.metadata, blueprint.metadata, report.metadata)
-        is_degraded = self._parts.model is not None and any(step.is_fallback for step in steps)
-        return Outcome(ResearchStatus.DEGRADED if is_degraded or not found.notes else ResearchStatus.SUCCEEDED)
+        is_degraded = self._deps.model is not None and any(step.is_fallback for step in steps)
+        return ResearchOutcome(ResearchStatus.DEGRADED if is_degraded or not found.notes else ResearchStatus.SUCCEEDED)
 
-    async def end(self, code: str, message: str) -> Outcome:
+    async def abort(self, code: str, message: str) -> ResearchOutcome:
         """Tell that the research ends here, in the step where it is, without a result."""
-        await self._tell("error", self._progress, error={"code": code, "message": message}, result=None)
-        await self._audience.flush()
+        await self._publish("error", self._progress, error={"code": code, "message": message}, result=None)
+        await self._event_sink.flush()
         if code == "cancelled":
-            return Outcome(ResearchStatus.CANCELLED)
-        return Outcome(ResearchStatus.FAILED, message)
+            return ResearchOutcome(ResearchStatus.CANCELLED)
+        return ResearchOutcome(ResearchStatus.FAILED, message)
 
-    async def _plan(self) -> Plan:
-        parts = self._parts
+    async def _run_plan(self) -> Plan:
+        parts = self._deps
 
-        async def make(told: Told) -> Kept:
+        async def make(told: ProgressMessage) -> StepOutput:
             plan = (await PlanAgent(parts, told).run(parts.query, {}, parts.options)).content
-            state = State.begun(parts.query, at=parts.clock.now())
-            state.plan(plan.metadata.report_title or parts.query, plan.metadata.paragraphs)
-            await parts.notebook.keep_plan(state)
+            state = State.create(parts.query, at=parts.clock.now())
+            state.apply_plan(plan.metadata.report_title or parts.query, plan.metadata.paragraphs)
+            await parts.notebook.save_plan(state)
             is_waiting = parts.options.review_plan and not parts.is_plan_approved
-            return Kept(plan, told={"awaitsApproval": True} if is_waiting else {})
+            return StepOutput(plan, event_metadata={"awaitsApproval": True} if is_waiting else {})
 
-        return Plan.model_validate((await self._once(StepType.PLAN, make))["result"])
+        return Plan.model_validate((await self._run_step_once(StepType.PLAN, make))["result"])
 
-    async def _deep_search(self, plan: Plan) -> tuple[SearchAgentResult, list[NoteBasis]]:
+    async def _run_deep_search(self, plan: Plan) -> tuple[SearchAgentResult, list[NoteBasis]]:
         """Each paragraph is a step of its own, which a step around them could not hold."""
-        parts = self._parts
+        parts = self._deps
 
         async def keep(name: str, work: Callable[[], Awaitable[bool]]) -> bool:
             async def kept() -> bool:
                 done = await work()
-                await self._audience.flush()
+                await self._event_sink.flush()
                 return done
 
             return await self._steps.run(name, bool, kept)
 
-        async def make(told: Told) -> Kept:
-            agent = SearchAgent(parts, told, keep=keep)
+        async def make(told: ProgressMessage) -> StepOutput:
+            agent = SearchAgent(parts, told, run_once=keep)
             found = await agent.run(parts.query, {StepType.PLAN: plan}, parts.options)
-            return Kept(found.content, also={"bases": [base.model_dump(mode="json") for base in found.bases]})
+            return StepOutput(found.content, extra={"bases": [base.model_dump(mode="json") for base in found.bases]})
 
-        state = await parts.notebook.state()
-        if state is not None and await parts.notebook.output(StepType.DEEP_SEARCH) is not None:
+        state = await parts.notebook.load_state()
+        if state is not None and await parts.notebook.load_output(StepType.DEEP_SEARCH) is not None:
             for paragraph in state.paragraphs:  # a flow that is gone through again has to meet the same steps
-                await keep(paragraph_step(paragraph.order), _nothing_left)
-        kept = await self._once(StepType.DEEP_SEARCH, make, is_step=False)
+                await keep(build_paragraph_step_name(paragraph.order), _skip_finished)
+        kept = await self._run_step_once(StepType.DEEP_SEARCH, make, is_step=False)
         bases = [NoteBasis.model_validate(one) for one in kept["bases"]]
         return SearchAgentResult.model_validate(kept["result"]), bases
 
-    async def _modeling(self, plan: Plan, found: SearchAgentResult) -> ModelBlueprint:
-        parts, context = self._parts, {StepType.PLAN: plan, StepType.DEEP_SEARCH: found}
+    async def _run_modeling(self, plan: Plan, found: SearchAgentResult) -> ModelBlueprint:
+        parts, context = self._deps, {StepType.PLAN: plan, StepType.DEEP_SEARCH: found}
 
-        async def make(told: Told) -> Kept:
-            return Kept((await ModelingAgent(parts, told).run(parts.query, context, parts.options)).content)
+        async def make(told: ProgressMessage) -> StepOutput:
+            return StepOutput((await ModelingAgent(parts, told).run(parts.query, context, parts.options)).content)
 
-        return ModelBlueprint.model_validate((await self._once(StepType.MODELING, make))["result"])
+        return ModelBlueprint.model_validate((await self._run_step_once(StepType.MODELING, make))["result"])
 
-    async def _reporting(
+    async def _run_reporting(
         self, plan: Plan, found: SearchAgentResult, bases: Sequence[NoteBasis], blueprint: ModelBlueprint
     ) -> ResearchReport:
         """The report, told piece by piece as it is written, and how it scores."""
-        parts = self._parts
+        parts = self._deps
         context = {StepType.PLAN: plan, StepType.DEEP_SEARCH: found, StepType.MODELING: blueprint}
 
         async def on_token(piece: str) -> None:
-            await self._tell("progress", self._progress, chunk=piece)
+            await self._publish("progress", self._progress, chunk=piece)
 
-        async def make(told: Told) -> Kept:
+        async def make(told: ProgressMessage) -> StepOutput:
             agent = ReportAgent(parts, told, bases)
             report = (await agent.run(parts.query, context, parts.options, on_token)).content
             refused = [one.metadata.refused for one in (found, blueprint, report)]
-            score = await score_of(report, found.notes, bases, parts.kept_text, query=parts.query, refused=refused)
-            return Kept(report, told={"score": score.wire()}, also={"score": score.wire()})
+            score = await score_report(report, found.notes, bases, parts.kept_text, query=parts.query, refused=refused)
+            return StepOutput(report, event_metadata={"score": score.to_json()}, extra={"score": score.to_json()})
 
-        return ResearchReport.model_validate((await self._once(StepType.REPORTING, make))["result"])
+        return ResearchReport.model_validate((await self._run_step_once(StepType.REPORTING, make))["result"])
 
-    async def _once(
-        self, step: StepType, make: Callable[[Told], Awaitable[Kept]], *, is_step: bool = True
+    async def _run_step_once(
+        self, step: StepType, run_step: Callable[[ProgressMessage], Awaitable[StepOutput]], *, is_step: bool = True
     ) -> dict[str, Any]:
         """What a step gave, from now or from before a crash, as the notebook has it.
 
         It is kept before its end is told; where a crash came between the two, the end is told now.
         """
-        if self._parts.cancel_event.is_set():
+        if self._deps.cancel_event.is_set():
             raise RunCancelled("The research was cancelled.")
-        notebook = self._parts.notebook
+        notebook = self._deps.notebook
 
         async def body() -> bool:
-            self._now = step
-            kept = await notebook.output(step)
+            self._current_step = step
+            kept = await notebook.load_output(step)
             if kept is None:
-                await self._tell("start", progress_at(step, 0))
-                kept = (await make(self._telling(step))).document()
-                await notebook.keep_output(step, kept)
-            if not await self._audience.has_ended(step):
-                await self._tell("complete", progress_at(step, 1), result=kept["result"], metadata=kept["told"])
-                await self._audience.flush()
+                await self._publish("start", compute_progress(step, 0))
+                kept = (await run_step(self._make_progress_reporter(step))).to_json()
+                await notebook.save_output(step, kept)
+            if not await self._event_sink.has_ended(step):
+                await self._publish("complete", compute_progress(step, 1), result=kept["result"], metadata=kept["told"])
+                await self._event_sink.flush()
             return True
 
         await (self._steps.run(str(step), bool, body) if is_step else body())
-        kept = await notebook.output(step)
+        kept = await notebook.load_output(step)
         if kept is None:
             raise RuntimeError(f"what the step {step} gave was not kept")
         return kept
 
-    def _telling(self, step: StepType) -> Told:
+    def _make_progress_reporter(self, step: StepType) -> ProgressMessage:
         async def told(share: float, **payload: Any) -> None:
             # A step's last message is its end.
-            await self._tell("progress", progress_at(step, min(share, 0.98)), **payload)
+            await self._publish("progress", compute_progress(step, min(share, 0.98)), **payload)
 
         return told
 
-    async def _tell(self, status: Status, progress: float, **payload: Any) -> None:
+    async def _publish(self, status: StepStatus, progress: float, **payload: Any) -> None:
         self._progress = max(self._progress, progress)
-        step = self._now
+        step = self._current_step
         event = StepEvent(
             step_id=STEP_IDS[step],
             step_type=step,
             status=status,
             progress=self._progress,
-            label=LABELS[step][self._parts.language],
+            label=STEP_LABELS[step][self._deps.language],
             payload=payload,
         )
-        await self._audience.tell(event)
+        await self._event_sink.publish(event)
 
 
-async def _nothing_left() -> bool:
+async def _skip_finished() -> bool:
     return True

@@ -1,1 +1,1 @@
-"""web.search: one tool, many backends (contracts, section 5)."""
+"""monitor.search."""

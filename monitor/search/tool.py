@@ -1,18 +1,22 @@
 """The tool web.search: arguments in, one shape of answer out, whatever happens."""
 
+import json
+import sys
 import uuid
 from typing import Any
 
-from monitor.domain.searching import (
+from monitor.search.contract import (
     MAX_RESULTS,
+    SEARCH_TOOL_NAME,
     ProviderMeta,
     SearchErrorCode,
     SearchFailed,
+    SearchInput,
     ToolResult,
+    WebSearch,
+    parse_input,
 )
-from monitor.ports import WebSearch
-from monitor.search.contract import TOOL, checked_input
-from monitor.search.failures import failure
+from monitor.search.responses import build_failure
 
 
 class SearchTool:
@@ -25,15 +29,28 @@ class SearchTool:
     async def call(self, tool: str, arguments: Any) -> ToolResult:
         """The answer to a call; a wrong name or wrong arguments are errors of the answer."""
         try:
-            if tool != TOOL:
-                raise failure(SearchErrorCode.TOOL_NOT_FOUND, f"There is no tool {tool[:100]!r} here, only {TOOL}.")
-            given = checked_input(arguments)
+            if tool != SEARCH_TOOL_NAME:
+                raise build_failure(
+                    SearchErrorCode.TOOL_NOT_FOUND, f"There is no tool {tool[:100]!r} here, only {SEARCH_TOOL_NAME}."
+                )
+            given = parse_input(arguments)
         except SearchFailed as failed:
-            return refusal(failed)
-        return await self._search.search(given.as_query(), given.max_results or self._default_results)
+            return build_refusal(failed)
+        return await self._search.search(given.to_query(), given.max_results or self._default_results)
 
 
-def refusal(failed: SearchFailed) -> ToolResult:
+def build_refusal(failed: SearchFailed) -> ToolResult:
     """The answer to a call that asked no backend."""
-    meta = ProviderMeta(provider_name=TOOL, latency_ms=0, request_id=uuid.uuid4().hex)
+    meta = ProviderMeta(provider_name=SEARCH_TOOL_NAME, latency_ms=0, request_id=uuid.uuid4().hex)
     return ToolResult(items=[], provider_meta=meta, errors=[failed.error])
+
+
+def render_search_schema(part: str) -> str:
+    """What goes into the tool or comes out of it, as docs/schemas/web-search-input.json and -output.json keep it."""
+    schema = SearchInput.model_json_schema() if part == "input" else ToolResult.model_json_schema(mode="serialization")
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render_search_schema(sys.argv[1]))

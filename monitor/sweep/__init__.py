@@ -1,1 +1,1 @@
-"""One source, once."""
+"""monitor.sweep."""

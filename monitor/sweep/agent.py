@@ -1,28 +1,152 @@
 """The tool-calling agent: a model, a page loader behind tools, and a loop that keeps the context small."""
 
 import asyncio
+import json
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.domain.chat import Completion, Tool, ToolCall
-from monitor.domain.prompts import OURS, Prompts
-from monitor.domain.reading import PhaseUsage
-from monitor.domain.tables import Item, Source
-from monitor.domain.words import Phase
+from monitor.config.model import SweepSettings
+from monitor.db.reading import PhaseUsage
+from monitor.db.tables.collection import Item, Source
 from monitor.errors import RunCancelled
-from monitor.llm.answers import tool_arguments
-from monitor.ports import ChatModel, Progress, ProgressCallback
-from monitor.settings import SweepSettings
-from monitor.sweep.context import Context
-from monitor.sweep.prompts import general_messages
+from monitor.llm.answers import parse_tool_arguments
+from monitor.llm.chat import ChatModel, Completion, Message, Tool, ToolCall
+from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
+from monitor.sweep.progress import Progress, ProgressCallback
+from monitor.sweep.prompts import build_general_prompt
 from monitor.sweep.tools import ALL_TOOLS, Toolbox
+from monitor.vocabulary import Phase
 
-Ended = Literal["finish", "done", "max_turns", "no_tool_call"]
+RESERVE_CHARS = 1500
 
-_NUDGE = "请通过工具继续；若已完成，请调用 finish。/ Go on through the tools, or call finish."
-_ONE_AT_A_TIME = '{"error": "one page at a time: save what is needed from the page above, then open the next"}'
+_MAX_OLD_PAGE_CHARS = 1200
+
+_MAX_ARGUMENTS_CHARS = 300
+
+_MAX_COMPLETION_CHARS = 1500
+
+_MIN_PAGE_CHARS = 1000
+
+_MAX_NAVIGATION_LINE_CHARS = 500
+
+
+class AgentContext:
+    def __init__(self, system: str, user: str, *, max_chars: int, page_max_chars: int, is_pruned: bool) -> None:
+        self.messages = [Message(role="system", content=system), Message(role="user", content=user)]
+        self.largest_chars = 0
+        self._max_chars = max_chars
+        self._page_max_chars = page_max_chars
+        self._is_pruned = is_pruned
+        self._pages: list[int] = []
+
+    @property
+    def size_chars(self) -> int:
+        """Message contents and tool arguments together."""
+        return sum(message.size_chars for message in self.messages)
+
+    def prepare_messages(self) -> Sequence[Message]:
+        """The messages as they go to the model now, within the ceiling where pruning is on."""
+        if self._is_pruned:
+            self._shrink_to(self._max_chars)
+        self.largest_chars = max(self.largest_chars, self.size_chars)
+        return list(self.messages)
+
+    def add_completion(self, completion: Completion) -> None:
+        text = completion.text if not self._is_pruned else completion.text[:_MAX_COMPLETION_CHARS]
+        self.messages.append(Message(role="assistant", content=text, tool_calls=completion.tool_calls))
+
+    def make_room_for_page(self) -> int:
+        """How long the next page may be; pages that are still there are shortened to make room for it."""
+        if not self._is_pruned:
+            return self._page_max_chars
+        for index in self._pages:
+            self._shorten(index)
+        self._pages.clear()
+        self._shorten_arguments()
+        room = self._max_chars - RESERVE_CHARS - self.size_chars
+        if room < _MIN_PAGE_CHARS:
+            self._shrink_to(self._max_chars - RESERVE_CHARS - _MIN_PAGE_CHARS)
+            room = self._max_chars - RESERVE_CHARS - self.size_chars
+        return min(self._page_max_chars, room)
+
+    def add_tool_result(self, call: ToolCall, result: str, *, is_page: bool) -> None:
+        self.messages.append(Message(role="tool", content=result, tool_call_id=call.id))
+        if is_page:
+            self._pages.append(len(self.messages) - 1)
+
+    def mark_processed(self, saved_urls: Sequence[str]) -> None:
+        """After a save: the pages that the saved items came from become one line, and where they go on to stays."""
+        if not self._is_pruned:
+            return
+        for index in list(self._pages):
+            saved = sum(url in self.messages[index].content for url in saved_urls)
+            if saved:
+                note = f"[已处理该页面，保存了 {saved} 条，原文已省略 / processed: {saved} items saved]"
+                self._replace(index, "\n".join([note, *_list_navigation_lines(self.messages[index].content)]))
+                self._pages.remove(index)
+        self._shorten_arguments()
+
+    def nudge(self, text: str) -> None:
+        """Say something to a model that answered without a tool."""
+        self.messages.append(Message(role="user", content=text))
+
+    def _shrink_to(self, max_chars: int) -> None:
+        """Shorten from the oldest message on, and at last drop whole turns, until the rest fits."""
+        self._shorten_arguments()
+        for index in range(2, len(self.messages)):
+            if self.size_chars <= max_chars:
+                return
+            self._shorten(index)
+        while self.size_chars > max_chars and len(self.messages) > 2:
+            self._drop_oldest_turn()
+
+    def _drop_oldest_turn(self) -> None:
+        end = 3
+        while end < len(self.messages) and self.messages[end].role == "tool":
+            end += 1
+        del self.messages[2:end]
+        self._pages = [index - (end - 2) for index in self._pages if index >= end]
+
+    def _shorten(self, index: int) -> None:
+        content = self.messages[index].content
+        if len(content) > _MAX_OLD_PAGE_CHARS:
+            self._replace(index, content[: _MAX_OLD_PAGE_CHARS - 40] + "\n[以下已省略 / the rest was left out]")
+
+    def _shorten_arguments(self) -> None:
+        for index, message in enumerate(self.messages):
+            if any(len(call.arguments) > _MAX_ARGUMENTS_CHARS for call in message.tool_calls):
+                calls = [
+                    call.model_copy(update={"arguments": _shorten_arguments(call.arguments)})
+                    for call in message.tool_calls
+                ]
+                self.messages[index] = message.model_copy(update={"tool_calls": calls})
+
+    def _replace(self, index: int, content: str) -> None:
+        self.messages[index] = self.messages[index].model_copy(update={"content": content})
+
+
+def _shorten_arguments(arguments: str) -> str:
+    if len(arguments) <= _MAX_ARGUMENTS_CHARS:
+        return arguments
+    return json.dumps({"note": f"{len(arguments)} characters of arguments left out"})
+
+
+def _list_navigation_lines(page: str) -> list[str]:
+    """The lines after a page's candidates: what was cut from them, and the next page."""
+    return [
+        line[:_MAX_NAVIGATION_LINE_CHARS] for line in page.splitlines()[-3:] if "offset" in line or "下一页" in line
+    ]
+
+
+StopReason = Literal["finish", "done", "max_turns", "no_tool_call"]
+
+_NUDGE_MESSAGE = "请通过工具继续；若已完成，请调用 finish。/ Go on through the tools, or call finish."
+
+_ONE_PAGE_AT_A_TIME_ERROR = (
+    '{"error": "one page at a time: save what is needed from the page above, then open the next"}'
+)
 
 
 class AgentResult(BaseModel):
@@ -35,11 +159,17 @@ class AgentResult(BaseModel):
     usage: PhaseUsage = Field(default_factory=PhaseUsage)
 
 
-class Agent:
+class CrawlAgent:
     """Holds the model and, in its toolbox, the page loader, for one section or, without a prompt, for a whole site."""
 
     def __init__(
-        self, *, model: ChatModel, toolbox: Toolbox, limits: SweepSettings, place: str, prompts: Prompts = OURS
+        self,
+        *,
+        model: ChatModel,
+        toolbox: Toolbox,
+        limits: SweepSettings,
+        place: str,
+        prompts: PromptSet = DEFAULT_PROMPTS,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -67,10 +197,10 @@ class Agent:
         """
         system, user = system_prompt, user_message
         if system is None or user is None:
-            general_system, general_user = self._general_prompt(source, existing_urls or ())
+            general_system, general_user = self._build_general_prompt(source, existing_urls or ())
             system, user = system or general_system, user or general_user
         limits = self._limits
-        context = Context(
+        context = AgentContext(
             system,
             user,
             max_chars=limits.context_max_chars,
@@ -79,22 +209,22 @@ class Agent:
         )
         result = AgentResult()
         turns = max_turns or (limits.general_max_turns if tools is None else limits.max_turns)
-        ended: Ended = "max_turns"
+        ended: StopReason = "max_turns"
         while result.turns < turns and ended == "max_turns":
             if cancel_event is not None and cancel_event.is_set():
                 raise RunCancelled(f"The run was cancelled while reading {self._place}.")
             result.turns += 1
             if on_progress is not None:
-                on_progress(Progress(phase=Phase.CRAWL, place=self._place, done=len(self._toolbox.desk.items)))
+                on_progress(Progress(phase=Phase.CRAWL, place=self._place, done=len(self._toolbox.saver.items)))
             completion = await self._complete(context, tools if tools is not None else ALL_TOOLS, result)
             ended = await self._take_turn(context, completion, is_pruned=enable_pruning)
-        result.items = list(self._toolbox.desk.items)
+        result.items = list(self._toolbox.saver.items)
         result.finished = ended in ("finish", "done")
         result.reason = self._toolbox.reason or ended
         return result
 
-    async def _complete(self, context: Context, tools: Sequence[Tool], result: AgentResult) -> Completion:
-        messages = context.for_call()
+    async def _complete(self, context: AgentContext, tools: Sequence[Tool], result: AgentResult) -> Completion:
+        messages = context.prepare_messages()
         completion = await self._model.complete(messages, phase=Phase.CRAWL, place=self._place, tools=tools)
         usage = result.usage
         usage.calls += 1
@@ -103,18 +233,18 @@ class Agent:
         usage.largest_context_chars = context.largest_chars
         return completion
 
-    async def _take_turn(self, context: Context, completion: Completion, *, is_pruned: bool) -> Ended:
+    async def _take_turn(self, context: AgentContext, completion: Completion, *, is_pruned: bool) -> StopReason:
         context.add_completion(completion)
         if not completion.tool_calls:
-            if context.messages[-2].content == _NUDGE:
+            if context.messages[-2].content == _NUDGE_MESSAGE:
                 return "no_tool_call"
-            context.nudge(_NUDGE)
+            context.nudge(_NUDGE_MESSAGE)
             return "max_turns"
         has_opened = False
         for call in completion.tool_calls:
             is_page = call.name == "browse_page"
             if is_page and has_opened and is_pruned:
-                context.add_answer(call, _ONE_AT_A_TIME, is_page=False)
+                context.add_tool_result(call, _ONE_PAGE_AT_A_TIME_ERROR, is_page=False)
                 continue
             has_opened = has_opened or is_page
             await self._use_tool(context, call, is_page=is_page)
@@ -122,16 +252,16 @@ class Agent:
             return "finish"
         return "done" if is_pruned and self._toolbox.is_done else "max_turns"
 
-    async def _use_tool(self, context: Context, call: ToolCall, *, is_page: bool) -> None:
-        room = context.room_for_page() if is_page or call.name == "read_document" else self._limits.page_max_chars
-        answer = await self._toolbox.call(call.name, tool_arguments(call.arguments), room_chars=room)
-        context.add_answer(call, answer, is_page=is_page)
+    async def _use_tool(self, context: AgentContext, call: ToolCall, *, is_page: bool) -> None:
+        room = context.make_room_for_page() if is_page or call.name == "read_document" else self._limits.page_max_chars
+        answer = await self._toolbox.call(call.name, parse_tool_arguments(call.arguments), room_chars=room)
+        context.add_tool_result(call, answer, is_page=is_page)
         if self._toolbox.last_saved_urls:
             context.mark_processed(self._toolbox.last_saved_urls)
 
-    def _general_prompt(self, source: Source, existing_urls: Iterable[str]) -> tuple[str, str]:
-        ledger = self._toolbox.desk.ledger
-        return general_messages(
+    def _build_general_prompt(self, source: Source, existing_urls: Iterable[str]) -> tuple[str, str]:
+        ledger = self._toolbox.saver.ledger
+        return build_general_prompt(
             name=source.name,
             url=source.url,
             focus=source.focus_areas,

@@ -4,22 +4,24 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from monitor.domain.causes import Cause
-from monitor.domain.page import Link, Page
-from monitor.domain.prompts import OURS, Prompts
-from monitor.domain.reading import SectionPlan
-from monitor.domain.tables import Source
-from monitor.domain.urls import clean_url, url_key
-from monitor.domain.words import Phase, SavedBy
+from monitor.causes import Cause
+from monitor.db.reading import SectionPlan
+from monitor.db.tables.collection import Source
 from monitor.errors import ModelFailed
 from monitor.llm.answers import parse_array
-from monitor.pages.browse import page_text
-from monitor.ports import ChatModel
-from monitor.sweep.fallbacks import Fallbacks
-from monitor.sweep.prompts import navigate_messages
+from monitor.llm.chat import ChatModel
+from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
+from monitor.page import Link, Page
+from monitor.pages.text import render_page_text
+from monitor.sweep.progress import FallbackRecorder
+from monitor.sweep.prompts import build_navigate_messages
+from monitor.urls import clean_url, url_key
+from monitor.vocabulary import Phase, SavedBy
 
-HOME_NAME = {"zh": "首页", "en": "Home page"}
-MOST_SECTIONS = 30
+HOME_SECTION_NAMES = {"zh": "首页", "en": "Home page"}
+
+MAX_SECTIONS = 30
+
 _SECTION_WORDS = (
     "政策",
     "法规",
@@ -61,8 +63,10 @@ _SECTION_WORDS = (
     "rules",
     "guidance",
 )
-_LINK_MAX_CHARS = 24
-_LINK_MAX_WORDS = 6
+
+_MAX_LINK_CHARS = 24
+
+_MAX_LINK_WORDS = 6
 
 
 async def navigate(
@@ -70,9 +74,9 @@ async def navigate(
     home: Page,
     *,
     model: ChatModel | None,
-    fallbacks: Fallbacks,
+    fallbacks: FallbackRecorder,
     page_max_chars: int,
-    prompts: Prompts = OURS,
+    prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> list[SectionPlan]:
     """The sections to read, the home page's own list last.
 
@@ -80,11 +84,11 @@ async def navigate(
     a forgetful model costs nothing. With neither, the home page itself is the one section. Only links of the page
     count.
     """
-    by_rule = sections_by_rule(home, source.focus_areas)
+    by_rule = find_sections_by_rule(home, source.focus_areas)
     by_model: list[Link] = []
     if model is not None:
-        by_model = await _ask(source, home, model, fallbacks, page_max_chars, prompts)
-    chosen = _unique([*by_model, *by_rule], home)
+        by_model = await _ask_model(source, home, model, fallbacks, page_max_chars, prompts)
+    chosen = _deduplicate_links([*by_model, *by_rule], home)
     if not chosen:
         return [SectionPlan(ordinal=0, name=source.name, url=source.url)]
     asked = {url_key(link.url) for link in by_model}
@@ -97,11 +101,11 @@ async def navigate(
         )
         for ordinal, link in enumerate(chosen)
     ]
-    name = HOME_NAME["zh" if source.summary_language.startswith("zh") else "en"]
+    name = HOME_SECTION_NAMES["zh" if source.summary_language.startswith("zh") else "en"]
     return [*plans, SectionPlan(ordinal=len(plans), name=name, url=source.url, is_home=True)]
 
 
-def sections_by_rule(home: Page, focus_areas: Sequence[str]) -> list[Link]:
+def find_sections_by_rule(home: Page, focus_areas: Sequence[str]) -> list[Link]:
     """The navigation links whose text fits a focus area; without focus areas, those that use a section's words."""
     articles = {url_key(candidate.url) for candidate in home.candidates if candidate.date is not None}
     fitting = []
@@ -109,7 +113,7 @@ def sections_by_rule(home: Page, focus_areas: Sequence[str]) -> list[Link]:
         if not _is_navigation(link.text) or url_key(link.url) in articles:
             continue
         if focus_areas:
-            is_fitting = any(_fits(link.text, area) for area in focus_areas)
+            is_fitting = any(_matches_area(link.text, area) for area in focus_areas)
         else:
             is_fitting = any(word in link.text.casefold() for word in _SECTION_WORDS)
         if is_fitting:
@@ -117,30 +121,30 @@ def sections_by_rule(home: Page, focus_areas: Sequence[str]) -> list[Link]:
     return fitting
 
 
-async def _ask(
-    source: Source, home: Page, model: ChatModel, fallbacks: Fallbacks, page_max_chars: int, prompts: Prompts
+async def _ask_model(
+    source: Source, home: Page, model: ChatModel, fallbacks: FallbackRecorder, page_max_chars: int, prompts: PromptSet
 ) -> list[Link]:
-    messages = navigate_messages(
+    messages = build_navigate_messages(
         name=source.name,
         url=source.url,
         focus=source.focus_areas,
         rules=source.rules,
-        page_text=page_text(home, max_chars=page_max_chars),
+        page_text=render_page_text(home, max_chars=page_max_chars),
         language=source.summary_language,
         prompts=prompts,
     )
     try:
         completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)
     except ModelFailed as error:
-        await fallbacks.note(Phase.NAVIGATE, source.url, f"{error.outcome}: {error}")
+        await fallbacks.record(Phase.NAVIGATE, source.url, f"{error.outcome}: {error}")
         return []
-    usable = _links_of_answer(parse_array(completion.text, dict), home)
+    usable = _parse_links(parse_array(completion.text, dict), home)
     if not usable:
-        await fallbacks.note(Phase.NAVIGATE, source.url, Cause.NO_LINKS.told())
+        await fallbacks.record(Phase.NAVIGATE, source.url, Cause.NO_LINKS.render())
     return usable
 
 
-def _links_of_answer(answer: Any, home: Page) -> list[Link]:
+def _parse_links(answer: Any, home: Page) -> list[Link]:
     on_page = {url_key(link.url): link for link in home.links}
     dated = {url_key(candidate.url) for candidate in home.candidates if candidate.date is not None}
     links = []
@@ -154,37 +158,37 @@ def _links_of_answer(answer: Any, home: Page) -> list[Link]:
     return links
 
 
-def _unique(links: Iterable[Link], home: Page) -> list[Link]:
+def _deduplicate_links(links: Iterable[Link], home: Page) -> list[Link]:
     seen = {url_key(home.url), url_key(home.final_url)}
     unique = []
     for link in links:
         if url_key(link.url) not in seen:
             seen.add(url_key(link.url))
             unique.append(link)
-    return unique[:MOST_SECTIONS]
+    return unique[:MAX_SECTIONS]
 
 
 def _is_navigation(text: str) -> bool:
     text = text.strip()
-    return 0 < len(text) <= _LINK_MAX_CHARS or (text.isascii() and 0 < len(text.split()) <= _LINK_MAX_WORDS)
+    return 0 < len(text) <= _MAX_LINK_CHARS or (text.isascii() and 0 < len(text.split()) <= _MAX_LINK_WORDS)
 
 
-def _fits(text: str, area: str) -> bool:
+def _matches_area(text: str, area: str) -> bool:
     """Whether a link's text names a focus area: one holds the other, or they share most of their words."""
-    a, b = _letters(text), _letters(area)
+    a, b = _fold_letters(text), _fold_letters(area)
     if len(a) < 2 or len(b) < 2:
         return a == b and bool(a)
     if a in b or b in a:
         return True
-    parts_a, parts_b = _parts(text), _parts(area)
+    parts_a, parts_b = _split_words(text), _split_words(area)
     return len(parts_a & parts_b) >= max(1, round(0.6 * min(len(parts_a), len(parts_b))))
 
 
-def _letters(text: str) -> str:
+def _fold_letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
-def _parts(text: str) -> set[str]:
+def _split_words(text: str) -> set[str]:
     """Words of Latin text, pairs of characters of Chinese text."""
     words = set(re.findall(r"[a-z]{3,}", text.casefold()))
     for run in re.findall(r"[\u3400-\u9fff]+", text):

@@ -6,20 +6,25 @@ Code and agent read through the same reader, so that what the agent skips is sti
 import datetime as dt
 from collections.abc import Sequence
 
-from monitor.domain.page import Candidate, Page, PageErrorCode
-from monitor.domain.reading import KnownCandidate, SectionPlan, UnseenPlace
-from monitor.domain.tables import Section
-from monitor.domain.urls import url_key
-from monitor.domain.words import DateSource, Disposition, EventKind, Phase, Render, SectionEnd
-from monitor.ports import PageLoader, Progress, ProgressCallback, untold
-from monitor.store import Store
-from monitor.sweep.coverage import NOT_OPENED, ROBOTS, Entry, Ledger
+from monitor.db.database import Store
+from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
+from monitor.db.tables.collection import SourceSection
+from monitor.page import Candidate, Page, PageErrorCode
+from monitor.pages.loader import PageLoader
+from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
+from monitor.sweep.progress import Progress, ProgressCallback, discard_progress
+from monitor.urls import url_key
+from monitor.vocabulary import DateSource, Disposition, EventKind, Phase, Render, SectionEnd
 
 MAX_ARTICLE_FETCHES = 20
-BARREN_PAGES = 2
-LONG_READING_FACTOR = 4
-_HEAD_LENGTH = 5
-_TAIL = 3
+
+MAX_BARREN_PAGES = 2
+
+MAX_PAGES_FACTOR = 4
+
+_MAX_HEAD_URLS = 5
+
+_TAIL_CANDIDATES = 3
 
 
 class SectionReader:
@@ -41,10 +46,10 @@ class SectionReader:
         loader: PageLoader,
         render: Render,
         store: Store,
-        ledger: Ledger,
-        memory: Section | None,
+        ledger: CoverageLedger,
+        memory: SourceSection | None,
         max_pages: int,
-        tell: ProgressCallback = untold,
+        report_progress: ProgressCallback = discard_progress,
     ) -> None:
         self.plan = plan
         self.ledger = ledger
@@ -65,11 +70,11 @@ class SectionReader:
         self._newest_before = frozenset(memory.head) if memory is not None and is_open_range else frozenset()
         self._joined_on_page: int | None = None
         self._max_pages = max_pages
-        self._tell = tell
+        self._report_progress = report_progress
         self._counted = 0
         self._barren = 0
         self._fetches = 0
-        self._refused: set[str] = set()
+        self._disallowed: set[str] = set()
 
     async def open(self, url: str) -> Page:
         """The page at `url`; a list page is entered into the ledger, its undated candidates dated where possible.
@@ -84,7 +89,7 @@ class SectionReader:
         page = self.pages[key] = await self._load(url)
         if page.error is not None:
             if is_in_turn:
-                self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=reason_of(page)))
+                self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=format_page_error(page)))
             return page
         if key == url_key(self.plan.url):
             self.listed = len(page.candidates)
@@ -97,23 +102,23 @@ class SectionReader:
             self.cut_short_at = url if page.is_cut_short and self._ends_in_range(page) else None
         return page
 
-    def ended(self) -> SectionEnd | None:
+    def get_end(self) -> SectionEnd | None:
         """Why there is nothing more to read, or None while reading on could bring something."""
         if self.unseen:
             return SectionEnd.ERROR
-        ended = self._read_out()
+        ended = self._get_list_end()
         if not self.ledger.has_room and (ended is not None or not self.is_seeking):
             return SectionEnd.MAX_ITEMS if self._has_more() else SectionEnd.END
         return ended
 
-    def _read_out(self) -> SectionEnd | None:
+    def _get_list_end(self) -> SectionEnd | None:
         """Why the list itself gives nothing more."""
         if self.next_url is None:
             return SectionEnd.MAX_PAGES if self.cut_short_at else SectionEnd.END
-        if self._barren >= BARREN_PAGES:
+        if self._barren >= MAX_BARREN_PAGES:
             return SectionEnd.EARLY
         is_long = self._counted >= self._max_pages and not self.is_seeking
-        if is_long or self.list_pages >= LONG_READING_FACTOR * self._max_pages:
+        if is_long or self.list_pages >= MAX_PAGES_FACTOR * self._max_pages:
             return SectionEnd.MAX_PAGES
         return None
 
@@ -128,37 +133,37 @@ class SectionReader:
         is_late = self._joined_on_page is not None and self._joined_on_page > self._max_pages
         return self.is_seeking or (is_late and self._has_new())
 
-    def head(self) -> list[str]:
+    def list_newest_keys(self) -> list[str]:
         """The keys of the newest urls on the section's first page; of a list without dates, the first ones."""
         first = self.pages.get(url_key(self.plan.url))
         candidates = first.candidates if first is not None else []
         newest = sorted(candidates, key=lambda one: one.date or dt.date.min, reverse=True)
-        return [url_key(one.url) for one in newest[:_HEAD_LENGTH]]
+        return [url_key(one.url) for one in newest[:_MAX_HEAD_URLS]]
 
-    async def known(self, candidates: Sequence[Candidate]) -> dict[str, KnownCandidate]:
+    async def find_known(self, candidates: Sequence[Candidate]) -> dict[str, KnownCandidate]:
         """What earlier runs and sections know of these, by url key."""
-        return await self._store.sections.known(self._source_id, [candidate.url for candidate in candidates])
+        return await self._store.sections.find_known(self._source_id, [candidate.url for candidate in candidates])
 
     async def _enter(self, page: Page) -> Page:
-        known = await self.known(page.candidates)
-        candidates, unopened = await self._dated(page.candidates, known)
+        known = await self.find_known(page.candidates)
+        candidates, unopened = await self._date_candidates(page.candidates, known)
         added = self.ledger.add(candidates, page_url=page.final_url, known=known, unopened=unopened)
         self.list_pages += 1
         if self._joined_on_page is None and any(
             url_key(candidate.url) in self._newest_before for candidate in candidates
         ):
             self._joined_on_page = self.list_pages
-        self._count(added, candidates)
+        self._count_page(added, candidates)
         return page.model_copy(update={"candidates": candidates})
 
-    def _count(self, added: list[Entry], candidates: Sequence[Candidate]) -> None:
+    def _count_page(self, added: list[CandidateEntry], candidates: Sequence[Candidate]) -> None:
         has_new = any(entry.disposition is None for entry in added)
         in_range = any(entry.is_in_range for candidate in candidates if (entry := self.ledger.find(candidate.url)))
         is_passing = self.is_unfinished and in_range and not has_new
         self._counted += not is_passing
         self._barren = 0 if has_new or is_passing else self._barren + 1
 
-    async def _dated(
+    async def _date_candidates(
         self, candidates: Sequence[Candidate], known: dict[str, KnownCandidate]
     ) -> tuple[list[Candidate], dict[str, str]]:
         dated: list[Candidate] = []
@@ -173,21 +178,21 @@ class SectionReader:
             else:
                 if self._fetches >= MAX_ARTICLE_FETCHES:
                     unopened[key] = NOT_OPENED
-                dated.append(await self.dated(candidate))
-                if key in self._refused:
+                dated.append(await self.date_candidate(candidate))
+                if key in self._disallowed:
                     unopened[key] = ROBOTS
         return dated, unopened
 
-    async def dated(self, candidate: Candidate) -> Candidate:
+    async def date_candidate(self, candidate: Candidate) -> Candidate:
         """The candidate with the date of its article, while articles may still be opened for this section's dates."""
         if self._fetches >= MAX_ARTICLE_FETCHES:
             return candidate
         self._fetches += 1
         article = await self._load(candidate.url, is_list=False)
         if article.error is not None:
-            self._take_down(article)
-            if is_refusal(article):
-                self._refused.add(url_key(candidate.url))
+            self._record_unread_article(article)
+            if is_disallowed_by_robots(article):
+                self._disallowed.add(url_key(candidate.url))
             return candidate
         if article.published_on is None:
             return candidate
@@ -196,7 +201,7 @@ class SectionReader:
 
     async def _load(self, url: str, *, is_list: bool = True) -> Page:
         page = await self._loader.load(url, render=self._render)
-        self._tell(
+        self._report_progress(
             Progress(
                 phase=Phase.CRAWL,
                 place=self.plan.name,
@@ -204,27 +209,29 @@ class SectionReader:
                 url=url,
                 title=page.title,
                 candidates=len(page.candidates) if is_list else None,
-                reason=reason_of(page),
+                reason=format_page_error(page),
                 ordinal=self.plan.ordinal,
             )
         )
         return page
 
-    def _take_down(self, article: Page) -> None:
+    def _record_unread_article(self, article: Page) -> None:
         """An article that was opened for its date and could not be read; a document has no date to read."""
         if article.error is not None and article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
-            place = UnseenPlace(section=self.plan.name, url=article.url, reason=reason_of(article))
+            place = UnseenPlace(section=self.plan.name, url=article.url, reason=format_page_error(article))
             self.unread_articles.append(place)
 
     def _has_new(self) -> bool:
         return any(entry.disposition is not Disposition.KNOWN for entry in self.ledger)
 
     def _has_more(self) -> bool:
-        return self.next_url is not None or self.cut_short_at is not None or bool(self.ledger.open_entries())
+        return self.next_url is not None or self.cut_short_at is not None or bool(self.ledger.list_open_entries())
 
     def _ends_in_range(self, page: Page) -> bool:
         """Whether more of a list, shown in the same page, could be new and in range: one of its last candidates is."""
-        tail = [entry for candidate in page.candidates[-_TAIL:] if (entry := self.ledger.find(candidate.url))]
+        tail = [
+            entry for candidate in page.candidates[-_TAIL_CANDIDATES:] if (entry := self.ledger.find(candidate.url))
+        ]
         return not self.plan.is_home and any(
             (entry.is_in_range or entry.candidate.date is None)
             and (self.is_unfinished or entry.disposition is not Disposition.KNOWN)
@@ -232,12 +239,12 @@ class SectionReader:
         )
 
 
-def is_refusal(page: Page) -> bool:
+def is_disallowed_by_robots(page: Page) -> bool:
     """Whether the site, by its robots.txt, asks us to stay away from a page."""
     return page.error is not None and page.error.detail_code == "robots"
 
 
-def reason_of(page: Page) -> str:
+def format_page_error(page: Page) -> str:
     """Why a page could not be seen, as the run's record says it: code, detail and message."""
     error = page.error
     if error is None:

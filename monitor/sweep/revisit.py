@@ -10,26 +10,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from monitor.domain.page import Attachment
-from monitor.domain.revisions import Change, ChangeKind, ItemSight, Revision, Seen, SeenAttachment
-from monitor.domain.tables import Item, Source
-from monitor.domain.words import Render
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item, Source
+from monitor.db.tables.evidence import AttachmentSnapshot, ChangeKind, ItemSnapshot, PageChange, PageSnapshot, Revision
 from monitor.errors import WorkFailed
-from monitor.evidence.addresses import address_of
-from monitor.evidence.revisions import compare
-from monitor.ports import DocumentReader, PageLoader
-from monitor.store import Store
-from monitor.sweep.article import read_article, sha256_of
+from monitor.evidence.revisions import build_address_key, compare_snapshots
+from monitor.extract.documents import DocumentReader
+from monitor.page import Attachment
+from monitor.pages.loader import PageLoader
+from monitor.sweep.summarise import fetch_article, hash_file
+from monitor.vocabulary import Render
 
-MOST_LOOKS = 10
+MAX_REVISITS_PER_RUN = 10
 """So many pages are looked at again in one run at most."""
 
-_MOST_DOCUMENTS = 5
-_MOST_IS_LOST = 0.5
+_MAX_HASHED_DOCUMENTS = 5
+
+_MIN_KEPT_SHARE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Revisits:
+class ItemRevisitor:
     """Looks again at the pages of a source's items, for one run."""
 
     run_id: str
@@ -39,73 +40,77 @@ class Revisits:
     documents: DocumentReader
     folder: Path
 
-    async def look(self, item_id: int) -> ChangeKind:
+    async def revisit(self, item_id: int) -> ChangeKind:
         """Look at one item's page and keep what became of it."""
-        item, sight = await self.store.items.get(item_id), await self.store.revisions.sight(item_id)
+        item, sight = await self.store.items.get(item_id), await self.store.revisions.get_snapshot(item_id)
         if item is None:
             return ChangeKind.NONE
-        text = await self.store.items.text(item_id)
+        text = await self.store.items.get_text(item_id)
         if sight is None:
             # Saved by a version that kept no look: this is the first one, and there is nothing to compare it with.
-            first = await self._see(item, Seen(url=item.url, seen_at=item.first_seen))
-            fresh = ItemSight.of(item_id, self.run_id, first)
-            await self.store.revisions.keep(fresh, text=first.text or None)
+            first = await self._take_snapshot(item, PageSnapshot(url=item.url, seen_at=item.first_seen))
+            fresh = ItemSnapshot.from_page(item_id, self.run_id, first)
+            await self.store.revisions.save(fresh, text=first.text or None)
             return ChangeKind.NONE
-        before = sight.seen(text or "")
-        after = await self._see(item, before)
-        change = await asyncio.to_thread(compare, before, after)
-        verdict = judge(sight, change, before, after, run_id=self.run_id)
-        changes = _facts(item, before, after) if verdict.text is not None else {}
-        await self.store.revisions.keep(verdict.sight, revision=verdict.revision, text=verdict.text, changes=changes)
+        before = sight.build_page_snapshot(text or "")
+        after = await self._take_snapshot(item, before)
+        change = await asyncio.to_thread(compare_snapshots, before, after)
+        verdict = judge_revisit(sight, change, before, after, run_id=self.run_id)
+        changes = _build_item_changes(item, before, after) if verdict.text is not None else {}
+        await self.store.revisions.save(verdict.snapshot, revision=verdict.revision, text=verdict.text, changes=changes)
         return verdict.revision.kind if verdict.revision else ChangeKind.NONE
 
-    async def _see(self, item: Item, before: Seen) -> Seen:
+    async def _take_snapshot(self, item: Item, before: PageSnapshot) -> PageSnapshot:
         render = self.source.render or Render.AUTO
-        article = await read_article(
+        article = await fetch_article(
             item, loader=self.loader, documents=self.documents, render=render, folder=self.folder
         )
-        seen = article.seen
-        attachments = [await self._hashed(attachment) for attachment in seen.attachments[:_MOST_DOCUMENTS]]
-        attachments += seen.attachments[_MOST_DOCUMENTS:]
-        return seen.model_copy(update={"attachments": [_carried(one, before) for one in attachments]})
+        seen = article.snapshot
+        attachments = [
+            await self._hash_attachment(attachment) for attachment in seen.attachments[:_MAX_HASHED_DOCUMENTS]
+        ]
+        attachments += seen.attachments[_MAX_HASHED_DOCUMENTS:]
+        return seen.model_copy(update={"attachments": [_carry_over_hash(one, before) for one in attachments]})
 
-    async def _hashed(self, attachment: SeenAttachment) -> SeenAttachment:
+    async def _hash_attachment(self, attachment: AttachmentSnapshot) -> AttachmentSnapshot:
         if attachment.sha256 is not None:
             return attachment
         try:
             path = await self.loader.download(attachment.url, self.folder)
         except WorkFailed:
             return attachment
-        return attachment.model_copy(update={"sha256": await asyncio.to_thread(sha256_of, path)})
+        return attachment.model_copy(update={"sha256": await asyncio.to_thread(hash_file, path)})
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RevisitResult:
     """What a look leads to; `text` is the page's new text, where there is one to keep."""
 
-    sight: ItemSight
+    snapshot: ItemSnapshot
     revision: Revision | None = None
     text: str | None = None
 
 
-def judge(sight: ItemSight, change: Change, before: Seen, after: Seen, *, run_id: str) -> Verdict:
+def judge_revisit(
+    snapshot: ItemSnapshot, change: PageChange, before: PageSnapshot, after: PageSnapshot, *, run_id: str
+) -> RevisitResult:
     """What is kept of a look: at once what is certain, and what is not once another run has seen the same."""
     if not before.text.strip() and after.text.strip():
         # There was nothing to see when it was saved: this is the first look.
-        return Verdict(ItemSight.of(sight.item_id, run_id, after), text=after.text)
-    was_gone = sight.standing is ChangeKind.WITHDRAWN
+        return RevisitResult(ItemSnapshot.from_page(snapshot.item_id, run_id, after), text=after.text)
+    was_gone = snapshot.standing is ChangeKind.WITHDRAWN
     kind = change.kind
     if kind is ChangeKind.UNREACHABLE or (kind is ChangeKind.WITHDRAWN and was_gone):
-        return Verdict(_again(sight, after, failure=change.reason, doubt=sight.doubt))
+        return RevisitResult(_update_snapshot(snapshot, after, failure=change.reason, doubt=snapshot.doubt))
     if was_gone:
         kind = ChangeKind.RESTORED
     if kind is ChangeKind.NONE:
         known = before.model_copy(update={"attachments": after.attachments, "sha256": after.sha256})
-        return Verdict(_again(sight, after, page=known))
-    if _is_doubtful(kind, change) and (sight.doubt is not kind or sight.run_id == run_id):
-        return Verdict(_again(sight, after, run_id=run_id, doubt=kind, failure=change.reason))
+        return RevisitResult(_update_snapshot(snapshot, after, page=known))
+    if _is_doubtful(kind, change) and (snapshot.doubt is not kind or snapshot.run_id == run_id):
+        return RevisitResult(_update_snapshot(snapshot, after, run_id=run_id, doubt=kind, failure=change.reason))
     revision = Revision(
-        item_id=sight.item_id,
+        item_id=snapshot.item_id,
         run_id=run_id,
         seen_at=after.seen_at,
         kind=kind,
@@ -117,31 +122,35 @@ def judge(sight: ItemSight, change: Change, before: Seen, after: Seen, *, run_id
         after_sha256=after.sha256,
     )
     if kind is ChangeKind.WITHDRAWN:
-        return Verdict(_again(sight, after, run_id=run_id, standing=kind, failure=change.reason), revision)
-    return Verdict(ItemSight.of(sight.item_id, run_id, after), revision, text=after.text)
+        return RevisitResult(
+            _update_snapshot(snapshot, after, run_id=run_id, standing=kind, failure=change.reason), revision
+        )
+    return RevisitResult(ItemSnapshot.from_page(snapshot.item_id, run_id, after), revision, text=after.text)
 
 
-def _is_doubtful(kind: ChangeKind, change: Change) -> bool:
-    return kind in (ChangeKind.WITHDRAWN, ChangeKind.MOVED) or change.kept < _MOST_IS_LOST
+def _is_doubtful(kind: ChangeKind, change: PageChange) -> bool:
+    return kind in (ChangeKind.WITHDRAWN, ChangeKind.MOVED) or change.kept < _MIN_KEPT_SHARE
 
 
-def _again(sight: ItemSight, after: Seen, *, page: Seen | None = None, **changes: Any) -> ItemSight:
+def _update_snapshot(
+    snapshot: ItemSnapshot, after: PageSnapshot, *, page: PageSnapshot | None = None, **changes: Any
+) -> ItemSnapshot:
     """The sight after a look that brought no new words; what it compares with stays."""
-    values = sight.model_dump() | {"looked_at": after.seen_at, "doubt": None, "failure": ""} | changes
+    values = snapshot.model_dump() | {"looked_at": after.seen_at, "doubt": None, "failure": ""} | changes
     if page is not None:
         values["page"] = page.model_dump(mode="json", exclude={"text"})
-    return ItemSight(**values)
+    return ItemSnapshot(**values)
 
 
-def _carried(attachment: SeenAttachment, before: Seen) -> SeenAttachment:
+def _carry_over_hash(attachment: AttachmentSnapshot, before: PageSnapshot) -> AttachmentSnapshot:
     """A document that could not be fetched now counts as the one that was fetched there before."""
     if attachment.sha256 is not None:
         return attachment
-    known = {address_of(one.url): one.sha256 for one in before.attachments}
-    return attachment.model_copy(update={"sha256": known.get(address_of(attachment.url))})
+    known = {build_address_key(one.url): one.sha256 for one in before.attachments}
+    return attachment.model_copy(update={"sha256": known.get(build_address_key(attachment.url))})
 
 
-def _facts(item: Item, before: Seen, after: Seen) -> dict[str, Any]:
+def _build_item_changes(item: Item, before: PageSnapshot, after: PageSnapshot) -> dict[str, Any]:
     """What the item says of its page, brought up to it."""
     changes: dict[str, Any] = {}
     if after.published_on is not None:

@@ -6,17 +6,18 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
-from monitor.domain.page import Candidate
-from monitor.domain.tables import Item, Source
-from monitor.domain.urls import clean_url, url_key
-from monitor.domain.words import Disposition, EventKind, ItemType, Phase, SavedBy
-from monitor.ports import Clock, Progress, ProgressCallback, untold
-from monitor.ranking import item_type_of
-from monitor.store import Store
-from monitor.sweep.coverage import Entry, Ledger
+from monitor.clock import Clock
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item, Source
+from monitor.page import Candidate
+from monitor.ranking.rule import classify_item_type
+from monitor.sweep.ledger import CandidateEntry, CoverageLedger
+from monitor.sweep.progress import Progress, ProgressCallback, discard_progress
+from monitor.urls import clean_url, url_key
+from monitor.vocabulary import Disposition, EventKind, ItemType, Phase, SavedBy
 
 
-class Refusal(StrEnum):
+class SaveRefusal(StrEnum):
     """Why a save was refused; the word is the tool's answer."""
 
     NOT_ON_PAGE = "url_not_on_any_page_seen"
@@ -29,12 +30,12 @@ class Refusal(StrEnum):
     NO_ROOM = "limit_of_items_reached"
 
 
-_FINAL = {
-    Disposition.SAVED: Refusal.KNOWN,
-    Disposition.KNOWN: Refusal.KNOWN,
-    Disposition.OUT_OF_RANGE: Refusal.OUT_OF_RANGE,
-    Disposition.FILTERED: Refusal.FILTERED,
-    Disposition.OVER_LIMIT: Refusal.NO_ROOM,
+_REFUSAL_BY_DISPOSITION = {
+    Disposition.SAVED: SaveRefusal.KNOWN,
+    Disposition.KNOWN: SaveRefusal.KNOWN,
+    Disposition.OUT_OF_RANGE: SaveRefusal.OUT_OF_RANGE,
+    Disposition.FILTERED: SaveRefusal.FILTERED,
+    Disposition.OVER_LIMIT: SaveRefusal.NO_ROOM,
 }
 
 
@@ -48,19 +49,19 @@ class SaveRequest(BaseModel):
     summary: str = ""
 
 
-class Desk:
+class ItemSaver:
     """Where items of one section are saved: the ledger decides, the store keeps."""
 
     def __init__(
         self,
         *,
         source: Source,
-        ledger: Ledger,
+        ledger: CoverageLedger,
         store: Store,
         clock: Clock,
-        dated: Callable[[Candidate], Awaitable[Candidate]],
+        date_candidate: Callable[[Candidate], Awaitable[Candidate]],
         adopt_summary: Callable[[Item, str], Awaitable[bool]],
-        tell: ProgressCallback = untold,
+        report_progress: ProgressCallback = discard_progress,
     ) -> None:
         self.ledger = ledger
         self.items: list[Item] = []
@@ -69,19 +70,19 @@ class Desk:
         self._source = source
         self._store = store
         self._clock = clock
-        self._dated = dated
+        self._date_candidate = date_candidate
         self._adopt_summary = adopt_summary
-        self._tell = tell
+        self._report_progress = report_progress
 
-    async def request(self, request: SaveRequest, *, links: dict[str, Candidate]) -> Item | Refusal:
+    async def save_requested(self, request: SaveRequest, *, links: dict[str, Candidate]) -> Item | SaveRefusal:
         """Save what an agent asks for, in the page's own words, or say why not.
 
         `links` are all links on the pages that the agent saw, by url key: one that is no candidate of the list may
         be saved too, under its text on the page and the date of its article.
         """
         found = await self._admit(request, links)
-        if isinstance(found, Refusal):
-            self.refused_saves += found is not Refusal.KNOWN
+        if isinstance(found, SaveRefusal):
+            self.refused_saves += found is not SaveRefusal.KNOWN
             return found
         if request.date is not None and request.date != found.candidate.date:
             self.corrected_dates += 1
@@ -93,19 +94,21 @@ class Desk:
 
     async def save_open(self) -> None:
         """Keep the open candidates as items, by rule, as far as there is room."""
-        await self._save(self.ledger.open_entries()[: self.ledger.room], by=SavedBy.RULE)
+        await self._save(self.ledger.list_open_entries()[: self.ledger.room], by=SavedBy.RULE)
 
-    async def _save(self, entries: Sequence[Entry], *, by: SavedBy, kind: ItemType | None = None) -> list[Item]:
-        saved = await self._store.items.save_all([self._item(entry, by, kind) for entry in entries])
+    async def _save(
+        self, entries: Sequence[CandidateEntry], *, by: SavedBy, kind: ItemType | None = None
+    ) -> list[Item]:
+        saved = await self._store.items.save_all([self._build_item(entry, by, kind) for entry in entries])
         kept = [item for item, _ in saved]
         for entry, item in zip(entries, kept, strict=True):
             entry.settle(Disposition.SAVED, str(by), item.id)
-            self._tell_of(item)
+            self._report_saved(item)
         self.items += kept
         return kept
 
-    def _tell_of(self, item: Item) -> None:
-        self._tell(
+    def _report_saved(self, item: Item) -> None:
+        self._report_progress(
             Progress(
                 phase=Phase.CRAWL,
                 place=self.ledger.section,
@@ -116,7 +119,7 @@ class Desk:
             )
         )
 
-    def _item(self, entry: Entry, by: SavedBy, kind: ItemType | None) -> Item:
+    def _build_item(self, entry: CandidateEntry, by: SavedBy, kind: ItemType | None) -> Item:
         candidate = entry.candidate
         return Item(
             source_id=self._source.id,
@@ -128,7 +131,7 @@ class Desk:
             title=candidate.title,
             date=candidate.date,
             date_source=candidate.date_source,
-            type=kind or item_type_of(candidate.title, self.ledger.section),
+            type=kind or classify_item_type(candidate.title, self.ledger.section),
             by=by,
             late=entry.is_late,
             is_repost=candidate.is_repost,
@@ -136,27 +139,27 @@ class Desk:
             attachments=[attachment.model_dump() for attachment in candidate.attachments],
         )
 
-    async def _admit(self, request: SaveRequest, links: dict[str, Candidate]) -> Entry | Refusal:
+    async def _admit(self, request: SaveRequest, links: dict[str, Candidate]) -> CandidateEntry | SaveRefusal:
         if not request.title.strip():
-            return Refusal.NO_TITLE
+            return SaveRefusal.NO_TITLE
         url = clean_url(request.url)
         if url is None:
-            return Refusal.BAD_SCHEME
+            return SaveRefusal.BAD_SCHEME
         entry = self.ledger.find(url)
         if entry is None:
             return await self._admit_link(links.get(url_key(url)))
         if entry.disposition is not None:
-            return _FINAL.get(entry.disposition, Refusal.UNDATED)
-        return entry if self.ledger.has_room else Refusal.NO_ROOM
+            return _REFUSAL_BY_DISPOSITION.get(entry.disposition, SaveRefusal.UNDATED)
+        return entry if self.ledger.has_room else SaveRefusal.NO_ROOM
 
-    async def _admit_link(self, link: Candidate | None) -> Entry | Refusal:
+    async def _admit_link(self, link: Candidate | None) -> CandidateEntry | SaveRefusal:
         if link is None:
-            return Refusal.NOT_ON_PAGE
+            return SaveRefusal.NOT_ON_PAGE
         if not link.title.strip():
-            return Refusal.NO_TITLE
-        link = link if link.date else await self._dated(link)
+            return SaveRefusal.NO_TITLE
+        link = link if link.date else await self._date_candidate(link)
         if link.date is None:
-            return Refusal.UNDATED
+            return SaveRefusal.UNDATED
         if link.date not in self.ledger.window:
-            return Refusal.OUT_OF_RANGE
-        return self.ledger.add_extra(link, page_url=link.url) if self.ledger.has_room else Refusal.NO_ROOM
+            return SaveRefusal.OUT_OF_RANGE
+        return self.ledger.add_extra(link, page_url=link.url) if self.ledger.has_room else SaveRefusal.NO_ROOM

@@ -4,54 +4,230 @@ A summary is accepted only if it says something and every number and date in it 
 then an extract of the page's own sentences takes its place, marked as one.
 """
 
+import asyncio
+import datetime as dt
+import hashlib
+import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from monitor.domain.causes import Cause
-from monitor.domain.prompts import OURS, Prompts
-from monitor.domain.reading import UnseenPlace
-from monitor.domain.revisions import ItemSight
-from monitor.domain.tables import Item, Source
-from monitor.domain.words import Phase, Render, SummaryBy
-from monitor.errors import ModelFailed, ModelUnavailable
-from monitor.evidence.grounding import ungrounded_numbers
-from monitor.evidence.linking import Linker
-from monitor.evidence.sentences import WEB_ADDRESS
-from monitor.llm.answers import plain_text
-from monitor.ports import ChatModel, DocumentReader, PageLoader
-from monitor.settings import SweepSettings
-from monitor.store import Store
-from monitor.sweep.article import Article, read_article
-from monitor.sweep.extract import extract_summary
-from monitor.sweep.fallbacks import Fallbacks
-from monitor.sweep.prompts import summary_messages
+from monitor.causes import Cause
+from monitor.config.model import SweepSettings
+from monitor.db.database import Store
+from monitor.db.reading import UnseenPlace
+from monitor.db.tables.collection import Item, Source
+from monitor.db.tables.evidence import AttachmentSnapshot, ItemSnapshot, PageSnapshot
+from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
+from monitor.evidence.revisions import create_page_snapshot
+from monitor.extract.documents import DocumentReader
+from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS
+from monitor.llm.answers import extract_plain_text
+from monitor.llm.chat import ChatModel
+from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
+from monitor.page import Attachment, Page, PageErrorCode
+from monitor.pages.loader import PageLoader
+from monitor.sweep.progress import FallbackRecorder
+from monitor.sweep.prompts import build_summary_messages
+from monitor.sweep.reader import format_page_error, is_disallowed_by_robots
+from monitor.verify.grounding import EvidenceLinker, find_ungrounded_numbers
+from monitor.verify.prose import DEPENDENT_START, STATEMENT_WORDS, compute_text_weight, iter_whole_sentences
+from monitor.vocabulary import DateSource, Phase, Render, SummaryBy
 
-LEAST_CHARS = 20
-MOST_CHARS = 1000
-_TRIES = 2
+
+@dataclass(frozen=True, kw_only=True)
+class ArticleContent:
+    """What an item says; `failure` tells why there is no text.
+
+    `seen` is what a later look at the page is compared with. `published_on` is the date that the page itself states,
+    not one that only its url holds. `is_refused`: the site's robots.txt keeps us from the page.
+    `record` is the id under which the run kept the page.
+    """
+
+    snapshot: PageSnapshot
+    text: str = ""
+    issuer: str | None = None
+    document_number: str | None = None
+    language: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    published_on: dt.date | None = None
+    failure: str = ""
+    is_disallowed: bool = False
+    record: str | None = None
 
 
-def fault_of(summary: str, *, title: str, text: str) -> str:
+async def fetch_article(
+    item: Item, *, loader: PageLoader, documents: DocumentReader, render: Render, folder: Path
+) -> ArticleContent:
+    """Fetch what the item's url shows. Never raises for what the outside does."""
+    page = await loader.load(item.url, render=render)
+    seen = create_page_snapshot(page)
+    if page.error is None:
+        return _build_article(page, seen)
+    if page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
+        return ArticleContent(
+            snapshot=seen, failure=format_page_error(page), is_disallowed=is_disallowed_by_robots(page)
+        )
+    try:
+        path = await loader.download(item.url, folder)
+    except WorkFailed as error:
+        return ArticleContent(snapshot=seen, failure=str(error))
+    known = seen.model_copy(update={"failure": None, "reason": ""})
+    try:
+        text = await documents.read(path)
+    except WorkFailed as error:
+        # A scan, for one: by its hash alone a later look can tell whether it is still the same.
+        itself = AttachmentSnapshot(
+            title=item.title, url=item.url, type=path.suffix[1:], sha256=await asyncio.to_thread(hash_file, path)
+        )
+        return ArticleContent(snapshot=known.model_copy(update={"attachments": [itself]}), failure=str(error))
+    return ArticleContent(snapshot=known.model_copy(update={"text": text}), text=text, record=page.record)
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a file, as records name bodies."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _build_article(page: Page, snapshot: PageSnapshot) -> ArticleContent:
+    return ArticleContent(
+        snapshot=snapshot,
+        text=page.text,
+        issuer=page.issuer,
+        document_number=page.document_number,
+        language=page.language,
+        attachments=tuple(page.attachments),
+        published_on=page.published_on if page.date_source is DateSource.PAGE else None,
+        failure="" if page.text.strip() else Cause.NO_TEXT.render(),
+        record=page.record,
+    )
+
+
+MIN_EXTRACT_CHARS = 60
+
+MAX_EXTRACT_SENTENCES = 3
+
+_FIGURE_PATTERN = re.compile(
+    r"\d+(?:[.,]\d+)*\s?(?:%|％|亿|万|元|个|项|家|吨|千瓦|倍|percent|per cent|million|billion"
+    r"|euros?|dollars?)|百分之|[$€£]\d"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoredSentence:
+    index: int
+    text: str
+    score: float
+
+    @property
+    def weight(self) -> float:
+        return compute_text_weight(self.text)
+
+
+def extract_summary(title: str, text: str, language: str, max_chars: int = 200) -> str:
+    """One to three whole sentences of the page in page order, together 60 to 200 characters; '' where it has none.
+
+    Sentences that come early, take up the title's words, state measures or carry figures are preferred, and those in
+    `language` where a page has two. Two Latin letters weigh as one character, as an English sentence says as much in
+    twice the length. A Chinese sentence that is longer than the whole summary gives its clauses up to each ；.
+    """
+    sentences = _score_sentences(title, text, language, max_chars)
+    chosen: list[_ScoredSentence] = []
+    weight = 0.0
+    for sentence in sorted(sentences, key=lambda sentence: (-sentence.score, sentence.index)):
+        is_enough = len(chosen) == MAX_EXTRACT_SENTENCES or weight >= max_chars * 0.75
+        if is_enough and weight >= MIN_EXTRACT_CHARS:
+            break
+        if weight + sentence.weight <= max_chars:
+            chosen.append(sentence)
+            weight += sentence.weight
+    chosen.sort(key=lambda sentence: sentence.index)
+    return "" if weight <= 20 else _join_sentences([sentence.text for sentence in chosen])
+
+
+def _score_sentences(title: str, text: str, language: str, max_chars: int) -> list[_ScoredSentence]:
+    words = _extract_title_words(title)
+    plain_title = _normalize_text(title)
+    seen: set[str] = set()
+    sentences: list[_ScoredSentence] = []
+    for written in iter_whole_sentences(text, max_chars):
+        plain = _normalize_text(written)
+        if plain in seen or (plain_title and (plain in plain_title or plain == plain_title)):
+            continue
+        seen.add(plain)
+        score = _compute_score(written, len(sentences), words, language)
+        sentences.append(_ScoredSentence(len(sentences), written, score))
+    return sentences
+
+
+def _compute_score(sentence: str, index: int, title_words: set[str], language: str) -> float:
+    plain = _normalize_text(sentence)
+    shared = sum(word in plain for word in title_words) / len(title_words) if title_words else 0.0
+    is_question = sentence.rstrip(CLOSING_MARKS).endswith(("？", "?"))
+    is_in_language = _is_chinese(sentence) == language.lower().startswith("zh")
+    return (
+        2.0 / (1 + 0.25 * index)
+        + 1.5 * shared
+        + 0.5 * min(len(_FIGURE_PATTERN.findall(sentence)), 3)
+        + 0.3 * min(len(STATEMENT_WORDS.findall(sentence)), 3)
+        + (1.0 if is_in_language else 0.0)
+        - (1.5 if is_question else 0.0)
+        - (0.6 if DEPENDENT_START.match(sentence) else 0.0)
+        - (0.5 if compute_text_weight(sentence) < 18 else 0.0)
+    )
+
+
+def _extract_title_words(title: str) -> set[str]:
+    """Pairs of Chinese characters and words of four letters or more: what a telling sentence takes up."""
+    words = {word.lower() for word in re.findall(r"[^\W\d_\u4e00-\u9fff]{4,}", title)}
+    for run in re.findall(r"[\u4e00-\u9fff]+", title):
+        words.update(run[index : index + 2] for index in range(len(run) - 1))
+    return words - {"关于", "通知", "公告", "印发"}
+
+
+def _join_sentences(sentences: list[str]) -> str:
+    joined = ""
+    for sentence in sentences:
+        joined += f" {sentence}" if joined and joined[-1].isascii() else sentence
+    return joined
+
+
+def _normalize_text(text: str) -> str:
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text)).lower()
+
+
+def _is_chinese(text: str) -> bool:
+    return sum("\u4e00" <= char <= "\u9fff" for char in text) * 4 > len(text)
+
+
+MIN_SUMMARY_CHARS = 20
+
+MAX_SUMMARY_CHARS = 1000
+
+_MAX_ATTEMPTS = 2
+
+
+def find_fault(summary: str, *, title: str, text: str) -> str:
     """Why a summary may not be kept; the empty string for one that may.
 
     The rules are contracts section 4, phase 2: not empty, not the title, more than 20 characters, and no number or
     date that the text does not hold. Nor a web address: a page could have told the model to cite one.
     """
-    if len(summary) <= LEAST_CHARS:
+    if len(summary) <= MIN_SUMMARY_CHARS:
         return Cause.TOO_SHORT if summary else Cause.EMPTY
-    if len(summary) > MOST_CHARS:
+    if len(summary) > MAX_SUMMARY_CHARS:
         return Cause.TOO_LONG
-    if _folded(summary) == _folded(title):
+    if _fold_letters(summary) == _fold_letters(title):
         return Cause.TITLE_AGAIN
     if WEB_ADDRESS.search(summary):
         return Cause.WEB_ADDRESS
-    missing = ungrounded_numbers(summary, f"{title}\n{text}")
-    return Cause.NOT_ON_PAGE.told(", ".join(missing[:5])) if missing else ""
+    missing = find_ungrounded_numbers(summary, f"{title}\n{text}")
+    return Cause.NOT_ON_PAGE.render(", ".join(missing[:5])) if missing else ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summaries:
+class Summariser:
     """Writes the summaries of one run; `model` None means extracts, `linker` None that nothing is recorded."""
 
     source: Source
@@ -61,39 +237,39 @@ class Summaries:
     model: ChatModel | None
     limits: SweepSettings
     folder: Path
-    fallbacks: Fallbacks
-    linker: Linker | None = None
-    prompts: Prompts = OURS
+    fallbacks: FallbackRecorder
+    linker: EvidenceLinker | None = None
+    prompts: PromptSet = DEFAULT_PROMPTS
 
-    async def write(self, item: Item) -> None:
+    async def summarise(self, item: Item) -> None:
         """Fetch the item's page, and keep its text, its facts and a summary."""
-        article = await self._article(item)
+        article = await self._fetch_article(item)
         if article.failure:
-            await self.fallbacks.note(Phase.SUMMARISE, item.url, article.failure)
-        if article.is_refused:
+            await self.fallbacks.record(Phase.SUMMARISE, item.url, article.failure)
+        if article.is_disallowed:
             place = UnseenPlace(section=item.section, url=item.url, reason=article.failure)
             await self.store.runs.add_unseen(item.run_id, [place])
         if not article.text.strip():
-            await self.store.revisions.keep(self._sight(item, article))
+            await self.store.revisions.save(self._build_snapshot(item, article))
             return
-        summary = await self._by_model(item, article.text) if self.model is not None else ""
+        summary = await self._summarise_by_model(item, article.text) if self.model is not None else ""
         by = SummaryBy.MODEL
         if not summary:
             summary, by = extract_summary(item.title, article.text, self.source.summary_language), SummaryBy.EXTRACT
-        await self._keep(item, article, summary, by if summary else SummaryBy.NONE)
+        await self._save(item, article, summary, by if summary else SummaryBy.NONE)
 
     async def adopt(self, item: Item, offered: str) -> bool:
         """Keep a summary that an agent offered with a save, if it passes the same checks; else it is dropped."""
-        article = await self._article(item)
-        summary = plain_text(offered)
-        if not article.text.strip() or fault_of(summary, title=item.title, text=article.text):
-            await self.store.revisions.keep(self._sight(item, article))
+        article = await self._fetch_article(item)
+        summary = extract_plain_text(offered)
+        if not article.text.strip() or find_fault(summary, title=item.title, text=article.text):
+            await self.store.revisions.save(self._build_snapshot(item, article))
             return False
-        await self._keep(item, article, summary, SummaryBy.MODEL)
+        await self._save(item, article, summary, SummaryBy.MODEL)
         return True
 
-    async def _article(self, item: Item) -> Article:
-        return await read_article(
+    async def _fetch_article(self, item: Item) -> ArticleContent:
+        return await fetch_article(
             item,
             loader=self.loader,
             documents=self.documents,
@@ -102,13 +278,13 @@ class Summaries:
         )
 
     @staticmethod
-    def _sight(item: Item, article: Article) -> ItemSight:
+    def _build_snapshot(item: Item, article: ArticleContent) -> ItemSnapshot:
         """What was seen, to be compared with later looks."""
-        return ItemSight.of(item.id or 0, item.run_id, article.seen)
+        return ItemSnapshot.from_page(item.id or 0, item.run_id, article.snapshot)
 
-    async def _by_model(self, item: Item, text: str) -> str:
+    async def _summarise_by_model(self, item: Item, text: str) -> str:
         assert self.model is not None  # noqa: S101 -- for the type checker; write() asks
-        messages = summary_messages(
+        messages = build_summary_messages(
             title=item.title,
             text=text[: self.limits.summary_max_chars],
             rules=self.source.rules,
@@ -116,7 +292,7 @@ class Summaries:
             prompts=self.prompts,
         )
         fault = ""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             try:
                 completion = await self.model.complete(messages, phase=Phase.SUMMARISE, place=item.url)
             except ModelFailed as error:
@@ -124,14 +300,14 @@ class Summaries:
                 if isinstance(error, ModelUnavailable):
                     break
                 continue
-            summary = plain_text(completion.text)
-            fault = fault_of(summary, title=item.title, text=text)
+            summary = extract_plain_text(completion.text)
+            fault = find_fault(summary, title=item.title, text=text)
             if not fault:
                 return summary
-        await self.fallbacks.note(Phase.SUMMARISE, item.url, Cause.EXTRACT.told(fault))
+        await self.fallbacks.record(Phase.SUMMARISE, item.url, Cause.EXTRACT.render(fault))
         return ""
 
-    async def _keep(self, item: Item, article: Article, summary: str, by: SummaryBy) -> None:
+    async def _save(self, item: Item, article: ArticleContent, summary: str, by: SummaryBy) -> None:
         changes: dict[str, Any] = {"summary": summary, "summary_by": by}
         facts = {
             "issuer": article.issuer,
@@ -146,7 +322,7 @@ class Summaries:
             changes["attachments"] = [*item.attachments, *added]
         links = None
         if self.linker is not None and article.record is not None:
-            links = await self.linker.read(
+            links = await self.linker.link_article(
                 item,
                 record=article.record,
                 title=item.title,
@@ -155,8 +331,10 @@ class Summaries:
                 published_on=article.published_on,
                 attachments=article.attachments,
             )
-        await self.store.revisions.keep(self._sight(item, article), text=article.text, changes=changes, links=links)
+        await self.store.revisions.save(
+            self._build_snapshot(item, article), text=article.text, changes=changes, claims=links
+        )
 
 
-def _folded(text: str) -> str:
+def _fold_letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())

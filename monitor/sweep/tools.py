@@ -11,22 +11,24 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from monitor.domain.chat import Tool
-from monitor.domain.page import Candidate, Page
-from monitor.domain.urls import clean_url, url_key
-from monitor.domain.words import Disposition, ItemType, SectionEnd
 from monitor.errors import WorkFailed
-from monitor.pages.browse import page_text
-from monitor.ports import DocumentReader, PageLoader
+from monitor.extract.documents import DocumentReader
+from monitor.llm.chat import Tool
+from monitor.page import Candidate, Page
+from monitor.pages.loader import PageLoader
+from monitor.pages.text import render_page_text
 from monitor.sweep.reader import SectionReader
-from monitor.sweep.saving import Desk, Refusal, SaveRequest
+from monitor.sweep.saving import ItemSaver, SaveRefusal, SaveRequest
+from monitor.urls import clean_url, url_key
+from monitor.vocabulary import Disposition, ItemType, SectionEnd
 
-_URL = {"type": "string", "description": "an absolute http(s) url that stands on a page seen before"}
-_ITEM = {
+_URL_SCHEMA = {"type": "string", "description": "an absolute http(s) url that stands on a page seen before"}
+
+_ITEM_SCHEMA = {
     "type": "object",
     "properties": {
         "title": {"type": "string"},
-        "url": _URL,
+        "url": _URL_SCHEMA,
         "date": {"type": ["string", "null"], "description": "YYYY-MM-DD as the page gives it, or null"},
         "type": {"type": "string", "enum": [str(word) for word in ItemType]},
         "summary": {"type": "string"},
@@ -35,21 +37,23 @@ _ITEM = {
 }
 
 
-def _tool(name: str, description: str, properties: dict[str, Any], required: list[str]) -> Tool:
+def _build_tool(name: str, description: str, properties: dict[str, Any], required: list[str]) -> Tool:
     schema = {"type": "object", "properties": properties, "required": required}
     return Tool(name=name, description=description, parameters=schema)
 
 
 CRAWLER_TOOLS = [
-    _tool(
+    _build_tool(
         "browse_page",
         "Open a page. The answer ends with the items that can be collected, as JSON, and the next page.",
-        {"url": _URL, "offset": {"type": "integer", "description": "show the items from this number on"}},
+        {"url": _URL_SCHEMA, "offset": {"type": "integer", "description": "show the items from this number on"}},
         ["url"],
     ),
-    _tool("save_results_batch", "Save items of the page.", {"items": {"type": "array", "items": _ITEM}}, ["items"]),
-    _tool("save_result", "Save one item.", _ITEM["properties"], _ITEM["required"]),  # type: ignore[arg-type]
-    _tool(
+    _build_tool(
+        "save_results_batch", "Save items of the page.", {"items": {"type": "array", "items": _ITEM_SCHEMA}}, ["items"]
+    ),
+    _build_tool("save_result", "Save one item.", _ITEM_SCHEMA["properties"], _ITEM_SCHEMA["required"]),  # type: ignore[arg-type]
+    _build_tool(
         "finish",
         "End the work on this section.",
         {
@@ -59,7 +63,7 @@ CRAWLER_TOOLS = [
                 "description": "items in range that you chose not to save, and why",
                 "items": {
                     "type": "object",
-                    "properties": {"url": _URL, "reason": {"type": "string"}},
+                    "properties": {"url": _URL_SCHEMA, "reason": {"type": "string"}},
                     "required": ["url", "reason"],
                 },
             },
@@ -67,24 +71,28 @@ CRAWLER_TOOLS = [
         [],
     ),
 ]
+
 ALL_TOOLS = [
     *CRAWLER_TOOLS,
-    _tool("download_file", "Keep a document that a page links to; answers the file's name.", {"url": _URL}, ["url"]),
-    _tool("read_document", "The text of a downloaded document.", {"file": {"type": "string"}}, ["file"]),
+    _build_tool(
+        "download_file", "Keep a document that a page links to; answers the file's name.", {"url": _URL_SCHEMA}, ["url"]
+    ),
+    _build_tool("read_document", "The text of a downloaded document.", {"file": {"type": "string"}}, ["file"]),
 ]
 
-_REASON_MAX_CHARS = 200
-_ANSWER_MAX_CHARS = 1000
+_MAX_REASON_CHARS = 200
+
+_MAX_ANSWER_CHARS = 1000
 
 
 class Toolbox:
     """What the tools do, for one agent. `finished` turns true with the tool of that name."""
 
     def __init__(
-        self, *, reader: SectionReader, desk: Desk, loader: PageLoader, documents: DocumentReader, folder: Path
+        self, *, reader: SectionReader, saver: ItemSaver, loader: PageLoader, documents: DocumentReader, folder: Path
     ) -> None:
         self.reader = reader
-        self.desk = desk
+        self.saver = saver
         self.finished = False
         self.reason = ""
         self.last_saved_urls: list[str] = []
@@ -106,29 +114,29 @@ class Toolbox:
         self.last_saved_urls = []
         tool = self._tools.get(name)
         if tool is None:
-            return _answer(error=f"there is no such tool; known are {', '.join(self._tools)}")
+            return _format_answer(error=f"there is no such tool; known are {', '.join(self._tools)}")
         if arguments is None:
-            return _answer(error="the arguments are not a JSON object; call again")
+            return _format_answer(error="the arguments are not a JSON object; call again")
         return await tool(arguments, room_chars)
 
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to do: barren pages, no room, or the list read and all in range decided."""
-        ended = self.reader.ended()
-        if ended is None or ended is SectionEnd.EARLY or not self.desk.ledger.has_room:
+        ended = self.reader.get_end()
+        if ended is None or ended is SectionEnd.EARLY or not self.saver.ledger.has_room:
             return ended is not None
-        return not self.desk.ledger.open_entries()
+        return not self.saver.ledger.list_open_entries()
 
     async def _browse(self, arguments: dict[str, Any], room_chars: int) -> str:
         url = clean_url(str(arguments.get("url") or ""))
         if url is None or not self._may_open(url):
-            return _answer(error="this url stands on no page seen so far; open only links of those pages")
+            return _format_answer(error="this url stands on no page seen so far; open only links of those pages")
         page = await self.reader.open(url)
         self._remember_links(page)
         offset = arguments.get("offset")
         known = [c.url for c in page.candidates if self._is_known(c.url)]
         start = offset if isinstance(offset, int) and offset > 0 else 0
-        return page_text(page, known=known, max_chars=room_chars, offset=start)
+        return render_page_text(page, known=known, max_chars=room_chars, offset=start)
 
     def _may_open(self, url: str) -> bool:
         key = url_key(url)
@@ -148,62 +156,64 @@ class Toolbox:
             link(page.next_page)
 
     def _is_known(self, url: str) -> bool:
-        entry = self.desk.ledger.find(url)
+        entry = self.saver.ledger.find(url)
         return entry is not None and entry.disposition in (Disposition.KNOWN, Disposition.SAVED)
 
     async def _save_batch(self, arguments: dict[str, Any], room_chars: int) -> str:
         del room_chars
         items = arguments.get("items")
         if not isinstance(items, list):
-            return _answer(error="items must be an array; call again")
+            return _format_answer(error="items must be an array; call again")
         refused: list[dict[str, str]] = []
         for raw in items:
-            outcome = await self.desk.request(_request(raw), links=self._links)
-            if isinstance(outcome, Refusal):
+            outcome = await self.saver.save_requested(_parse_request(raw), links=self._links)
+            if isinstance(outcome, SaveRefusal):
                 refused.append({"url": str(raw.get("url") if isinstance(raw, dict) else raw)[:200], "reason": outcome})
             else:
                 self.last_saved_urls.append(outcome.url)
-        return _answer(saved=len(self.last_saved_urls), refused=refused)
+        return _format_answer(saved=len(self.last_saved_urls), refused=refused)
 
     async def _save_one(self, arguments: dict[str, Any], room_chars: int) -> str:
         return await self._save_batch({"items": [arguments]}, room_chars)
 
     async def _finish(self, arguments: dict[str, Any], room_chars: int) -> str:
         del room_chars
-        self.finished, self.reason = True, str(arguments.get("reason") or "")[:_REASON_MAX_CHARS]
+        self.finished, self.reason = True, str(arguments.get("reason") or "")[:_MAX_REASON_CHARS]
         left = arguments.get("left")
         for one in left if isinstance(left, list) else []:
             if isinstance(one, dict):
                 self._leave(str(one.get("url") or ""), str(one.get("reason") or "").strip())
-        return _answer(finished=True)
+        return _format_answer(finished=True)
 
     def _leave(self, url: str, reason: str) -> None:
-        entry = self.desk.ledger.find(url)
+        entry = self.saver.ledger.find(url)
         if entry is not None and entry.disposition is None and reason:
-            entry.settle(Disposition.LEFT, f"agent: {reason[:_REASON_MAX_CHARS]}")
+            entry.settle(Disposition.LEFT, f"agent: {reason[:_MAX_REASON_CHARS]}")
 
     async def _download(self, arguments: dict[str, Any], room_chars: int) -> str:
         del room_chars
         url = clean_url(str(arguments.get("url") or ""))
         if url is None or url_key(url) not in self._links:
-            return _answer(error="this url stands on no page seen so far; download only what those pages link to")
+            return _format_answer(
+                error="this url stands on no page seen so far; download only what those pages link to"
+            )
         try:
             path = await self._loader.download(url, self._folder)
         except WorkFailed as error:
-            return _answer(error=str(error))
-        return _answer(file=path.name)
+            return _format_answer(error=str(error))
+        return _format_answer(file=path.name)
 
     async def _read(self, arguments: dict[str, Any], room_chars: int) -> str:
         path = self._folder / Path(str(arguments.get("file") or "")).name
         if not path.is_file():
-            return _answer(error="there is no such file; download it first")
+            return _format_answer(error="there is no such file; download it first")
         try:
             return (await self._documents.read(path))[:room_chars]
         except WorkFailed as error:
-            return _answer(error=str(error))
+            return _format_answer(error=str(error))
 
 
-def _request(raw: Any) -> SaveRequest:
+def _parse_request(raw: Any) -> SaveRequest:
     if not isinstance(raw, dict):
         return SaveRequest()
     texts = {name: str(raw.get(name) or "") for name in ("title", "url", "type", "summary")}
@@ -213,5 +223,5 @@ def _request(raw: Any) -> SaveRequest:
         return SaveRequest.model_validate(texts)
 
 
-def _answer(**facts: Any) -> str:
-    return json.dumps(facts, ensure_ascii=False)[:_ANSWER_MAX_CHARS]
+def _format_answer(**facts: Any) -> str:
+    return json.dumps(facts, ensure_ascii=False)[:_MAX_ANSWER_CHARS]

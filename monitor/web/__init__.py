@@ -1,1 +1,1 @@
-"""The web part: pages and HTTP API."""
+"""monitor.web."""

@@ -1,54 +1,64 @@
-"""Figures in the form that Prometheus reads."""
+"""What those ask who watch the service: is it alive, is it ready, how does it fare."""
 
 from collections import Counter
 from collections.abc import Mapping
 from statistics import median
 
+from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
 
-from monitor.domain.alarms import AlarmKind
-from monitor.domain.deliveries import DeliveryStatus
-from monitor.domain.research import ResearchStatus
-from monitor.domain.words import RunStatus
-from monitor.research.shapes import Score
-from monitor.store.figures import ResearchFigures, ServiceFigures
+from monitor.bootstrap import App
+from monitor.db.queries.service import ResearchMetrics, ServiceMetrics
+from monitor.db.tables.delivery import AlarmKind, DeliveryStatus
+from monitor.db.tables.research import ResearchStatus
+from monitor.research.shapes import ReportScore
+from monitor.services.health import ReadinessSchema
+from monitor.vocabulary import RunStatus
+from monitor.web.auth import Reader
+from monitor.web.problems import build_problem_responses
 
 
-def exposition(figures: ServiceFigures, waits_s: float, at_work: Mapping[str, int]) -> tuple[bytes, str]:
+def render_metrics(
+    figures: ServiceMetrics, queue_wait_s: float, process_counts: Mapping[str, int]
+) -> tuple[bytes, str]:
     """The text, and its content type.
 
     The figures are those of the database, so that every process of a service tells the same, and a restart loses none.
     """
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    _by(registry, "monitor_runs", "Runs by status", "status", {one: figures.runs.get(one, 0) for one in RunStatus})
-    _by(registry, "monitor_processes", "Processes at work by kind", "kind", at_work)
-    _by(registry, "monitor_model_calls", "Model calls by outcome", "outcome", figures.model_calls)
+    _add_labelled_gauge(
+        registry, "monitor_runs", "Runs by status", "status", {one: figures.runs.get(one, 0) for one in RunStatus}
+    )
+    _add_labelled_gauge(registry, "monitor_processes", "Processes at work by kind", "kind", process_counts)
+    _add_labelled_gauge(registry, "monitor_model_calls", "Model calls by outcome", "outcome", figures.model_calls)
     sent = {str(one): figures.deliveries.get(one, 0) for one in DeliveryStatus}
-    _by(registry, "monitor_deliveries", "Deliveries by status", "status", sent)
+    _add_labelled_gauge(registry, "monitor_deliveries", "Deliveries by status", "status", sent)
     raised = {str(one): figures.alarms.get(one, 0) for one in AlarmKind}
-    _by(registry, "monitor_alarms", "Open alarms by kind", "kind", raised)
+    _add_labelled_gauge(registry, "monitor_alarms", "Open alarms by kind", "kind", raised)
     for name, text, value in (
-        ("monitor_queue_wait_seconds", "How long the oldest queued run has been waiting", waits_s),
+        ("monitor_queue_wait_seconds", "How long the oldest queued run has been waiting", queue_wait_s),
         ("monitor_sources", "Sources that are enabled", figures.sources),
         ("monitor_sources_failing", "Of these, those whose last run failed", figures.failing_sources),
         ("monitor_items", "Items in the archive", figures.items),
         ("monitor_tokens", "Tokens of all model calls on record", figures.tokens),
     ):
         Gauge(name, text, registry=registry).set(value)
-    _add_researches(registry, figures.research)
+    _add_research_gauges(registry, figures.research)
     return generate_latest(registry), CONTENT_TYPE_LATEST
 
 
-def _add_researches(registry: CollectorRegistry, figures: ResearchFigures) -> None:
+def _add_research_gauges(registry: CollectorRegistry, figures: ResearchMetrics) -> None:
     """What they cost, how long the latest 100 took, and the worst of their scores: both fidelities are to be 1."""
     standing = {str(one): figures.by_status.get(one, 0) for one in ResearchStatus}
-    _by(registry, "monitor_researches", "Researches by status", "status", standing)
+    _add_labelled_gauge(registry, "monitor_researches", "Researches by status", "status", standing)
     Gauge("monitor_research_tokens", "Tokens of the model calls of researches", registry=registry).set(figures.tokens)
     Gauge("monitor_research_cost", "What these cost, where they had a price", registry=registry).set(figures.cost)
-    scores = [Score.model_validate(report.score) for report in figures.reports]
+    scores = [ReportScore.model_validate(report.score) for report in figures.reports]
     refused = sum((Counter(score.refused) for score in scores), Counter[str]())
-    _by(registry, "monitor_research_refused", "Left out of the latest 100 reports, by kind", "kind", refused)
+    _add_labelled_gauge(
+        registry, "monitor_research_refused", "Left out of the latest 100 reports, by kind", "kind", refused
+    )
     if not scores:
         return
     seconds = Gauge("monitor_research_seconds", "How long the latest 100 took", ["of"], registry=registry)
@@ -64,7 +74,37 @@ def _add_researches(registry: CollectorRegistry, figures: ResearchFigures) -> No
             Gauge(f"monitor_research_{name}", f"{text}; the lowest of 100", registry=registry).set(min(known))
 
 
-def _by(registry: CollectorRegistry, name: str, text: str, label: str, values: Mapping[str, int]) -> None:
+def _add_labelled_gauge(
+    registry: CollectorRegistry, name: str, text: str, label: str, values: Mapping[str, int]
+) -> None:
     gauge = Gauge(name, text, [label], registry=registry)
     for key, value in values.items():
         gauge.labels(str(key)).set(value)
+
+
+def router(app: App) -> APIRouter:
+    """`/healthz` and `/readyz`, open to all, and `/metrics`."""
+    routes = APIRouter(tags=["service"])
+
+    @routes.get("/healthz", summary="Is the process alive?")
+    async def healthz() -> dict[str, str]:
+        """Answers as long as the process does."""
+        return {"status": "ok"}
+
+    @routes.get("/readyz", summary="Can work be done?", responses={503: {"model": ReadinessSchema}})
+    async def readyz(response: Response) -> ReadinessSchema:
+        """Database, queue, browser; 503 where work cannot be done."""
+        readiness = await app.readiness.check()
+        response.status_code = 200 if readiness.is_ready else 503
+        return readiness
+
+    told = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **build_problem_responses(401, 403, 503)}
+
+    @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response, responses=told)
+    async def metrics(visitor: Reader) -> Response:
+        """Figures in the form that Prometheus reads."""
+        del visitor
+        body, content_type = render_metrics(*await app.readiness.get_metrics())
+        return Response(body, media_type=content_type)
+
+    return routes

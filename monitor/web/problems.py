@@ -13,11 +13,12 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from monitor.errors import Conflict, DatabaseError, MonitorError, NotFound, UsageError, WorkFailed
-from monitor.logs import logger_of
-from monitor.web.rendering import Look
-from monitor.web.whereabouts import is_of_pages, own_path, sign_in_path
+from monitor.logs import get_logger
+from monitor.web.middleware import build_sign_in_path, get_app_path, is_page_request
+from monitor.web.ui.rendering import TemplateRenderer
 
-MEDIA_TYPE = "application/problem+json"
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
 _STATUSES: tuple[tuple[type[MonitorError], int], ...] = (
     (NotFound, 404),
     (Conflict, 409),
@@ -25,11 +26,13 @@ _STATUSES: tuple[tuple[type[MonitorError], int], ...] = (
     (UsageError, 400),
     (WorkFailed, 503),
 )
-_UNFORESEEN = "Something went wrong that nobody foresaw; the log of the service tells more."
-_log = logger_of("web")
+
+_UNEXPECTED_ERROR = "Something went wrong that nobody foresaw; the log of the service tells more."
+
+_log = get_logger("web")
 
 
-class ProblemWire(BaseModel):
+class ProblemSchema(BaseModel):
     """A problem as programs read it; `detail` is one sentence that says what is wrong and how to mend it."""
 
     model_config = ConfigDict(
@@ -51,66 +54,66 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
 
-class OneTime(Problem):
+class PasswordChangeRequired(Problem):
     """The visitor has to choose a password first."""
 
     def __init__(self) -> None:
         super().__init__(403, "Choose a password of your own first: the one you signed in with serves once.")
 
 
-def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def build_problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The statuses as routes declare them in the schema."""
     schema = {"$ref": "#/components/schemas/ProblemWire"}
     return {
-        status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema}}}
+        status: {"description": HTTPStatus(status).phrase, "content": {PROBLEM_MEDIA_TYPE: {"schema": schema}}}
         for status in statuses
     }
 
 
-PROBLEMS = problem_responses(400, 401, 403, 404, 409, 413, 422, 429, 503)
+PROBLEM_RESPONSES = build_problem_responses(400, 401, 403, 404, 409, 413, 422, 429, 503)
 """What any route of the API may answer beside what it promises."""
 
 
-def tell_problems(web: FastAPI, look: Look) -> None:
+def add_problem_handlers(web: FastAPI, renderer: TemplateRenderer) -> None:
     """Make every error of the web part an answer: a sentence, never a trace."""
 
     def told(request: Request, problem: Problem) -> Response:
-        if not is_of_pages(request):
-            return _json(problem)
+        if not is_page_request(request):
+            return _render_problem_json(problem)
         if problem.status == HTTPStatus.UNAUTHORIZED and request.method in ("GET", "HEAD"):
-            return RedirectResponse(sign_in_path(request), status_code=303)
-        if isinstance(problem, OneTime):
-            return look.back("/account")
-        page = look.page(
+            return RedirectResponse(build_sign_in_path(request), status_code=303)
+        if isinstance(problem, PasswordChangeRequired):
+            return renderer.redirect("/account")
+        page = renderer.render_page(
             request, getattr(request.state, "visitor", None), "problem.html", status=problem.status, problem=problem
         )
         page.headers.update(problem.headers)
         return page
 
     async def on_problem(request: Request, error: Exception) -> Response:
-        problem = _as_problem(error)
+        problem = _convert_error(error)
         if problem.status == HTTPStatus.METHOD_NOT_ALLOWED:
-            problem.headers["Allow"] = ", ".join(sorted(_methods_at(request)))
+            problem.headers["Allow"] = ", ".join(sorted(_list_allowed_methods(request)))
         return told(request, problem)
 
     for kind in (Problem, MonitorError, HTTPException, RequestValidationError):
         web.add_exception_handler(kind, on_problem)
 
     async def unforeseen(request: Request, error: Exception) -> Response:
-        _log.error("unforeseen error", path=own_path(request), error=type(error).__name__, exc_info=error)
-        return told(request, Problem(500, _UNFORESEEN))
+        _log.error("unforeseen error", path=get_app_path(request), error=type(error).__name__, exc_info=error)
+        return told(request, Problem(500, _UNEXPECTED_ERROR))
 
     web.add_exception_handler(Exception, unforeseen)
 
 
-def _json(problem: Problem) -> JSONResponse:
-    told = ProblemWire(title=HTTPStatus(problem.status).phrase, status=problem.status, detail=problem.detail)
-    return JSONResponse(told.model_dump(), problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
+def _render_problem_json(problem: Problem) -> JSONResponse:
+    told = ProblemSchema(title=HTTPStatus(problem.status).phrase, status=problem.status, detail=problem.detail)
+    return JSONResponse(told.model_dump(), problem.status, headers=problem.headers, media_type=PROBLEM_MEDIA_TYPE)
 
 
-def _methods_at(request: Request) -> set[str]:
+def _list_allowed_methods(request: Request) -> set[str]:
     """What the address does take: its methods are several routes, of which Starlette names the first."""
-    path = own_path(request)
+    path = get_app_path(request)
     return {
         method
         for route in iter_route_contexts(request.app.routes)
@@ -119,18 +122,18 @@ def _methods_at(request: Request) -> set[str]:
     }
 
 
-def _as_problem(error: Exception) -> Problem:
+def _convert_error(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        return Problem(error.status_code, _sentence(error), headers=error.headers)
+        return Problem(error.status_code, _format_http_error(error), headers=error.headers)
     if isinstance(error, RequestValidationError):
-        return Problem(422, _complaint(error))
+        return Problem(422, _format_validation_error(error))
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 503)
     return Problem(status, str(error), headers={"Retry-After": "10"} if status == 503 else None)
 
 
-def _sentence(error: HTTPException) -> str:
+def _format_http_error(error: HTTPException) -> str:
     match error.status_code:
         case 404:
             return "There is nothing at this address."
@@ -139,7 +142,7 @@ def _sentence(error: HTTPException) -> str:
     return str(error.detail)
 
 
-def _complaint(error: RequestValidationError) -> str:
+def _format_validation_error(error: RequestValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
     message = str(first["msg"]).removeprefix("Value error, ")

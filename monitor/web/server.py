@@ -10,13 +10,14 @@ import uvicorn
 
 from monitor.bootstrap import App
 from monitor.errors import UsageError
-from monitor.web.desk import new_web
+from monitor.web.app import create_web_app
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_CLOSING_S = 5
+LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
+
+_SHUTDOWN_TIMEOUT_S = 5
 
 
-class _Server(uvicorn.Server):
+class _EmbeddedServer(uvicorn.Server):
     """uvicorn without signal handlers: whoever runs it decides when it ends."""
 
     @contextlib.contextmanager
@@ -25,19 +26,19 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: App) -> AsyncIterator[str]:
+async def serve_web(app: App) -> AsyncIterator[str]:
     """Answer HTTP for as long as the block lasts; gives the address.
 
     `UsageError` where the port is taken, or where it would listen to the world before an administrator has chosen a
     password.
     """
     web = app.settings.web
-    if web.host not in LOOPBACK and not await app.people.is_guarded():
+    if web.host not in LOOPBACK_HOSTS and not await app.people.has_secured_admin():
         raise UsageError(
             f"web.host is {web.host}, which others can reach, and no administrator has a password of their own yet: "
             "`monitor users add NAME --role admin`, then `monitor users passwd NAME`."
         )
-    pages = new_web(app)
+    pages = create_web_app(app)
     await pages.state.sample.resume()
     config = uvicorn.Config(
         pages,
@@ -46,22 +47,22 @@ async def serving(app: App) -> AsyncIterator[str]:
         log_config=None,
         access_log=False,
         lifespan="off",
-        timeout_graceful_shutdown=_CLOSING_S,
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
     )
-    server = _Server(config)
-    listening = _listening(web.host, web.port)
+    server = _EmbeddedServer(config)
+    listening = _create_listening_socket(web.host, web.port)
     running = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         port = listening.getsockname()[1]
         yield f"http://{web.host}:{port}/"
     finally:
-        app.live.close()
-        app.research_live.close()
+        app.run_events.close()
+        app.research_events.close()
         server.should_exit = True
         await running
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _create_listening_socket(host: str, port: int) -> socket.socket:
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

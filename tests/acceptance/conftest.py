@@ -21,11 +21,12 @@ from playwright.async_api import Browser, async_playwright
 from sqlalchemy import create_engine, text
 
 from monitor.bootstrap import open_app
-from monitor.demo.scripted_model import ScriptedModel
+from monitor.config.loading import load_settings
+from monitor.config.model import BrowserSettings
+from monitor.db.engines import DatabaseAddress
+from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import SampleSite
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings, load_settings
-from monitor.store.address import DatabaseAddress
+from monitor.fetch.browser.launch import find_browser
 from tests.acceptance.people import PATIENCE_MS, Person, Service
 
 PINNED = ("政策法规", "数据发布", "人事任免")
@@ -96,7 +97,7 @@ class Ministry:
         return self.site.today - dt.timedelta(days=6)
 
     def expected(self) -> dict[str, dt.date]:
-        return {one.url: one.date for one in self.site.expected(self.base_url) if one.date >= self.since}
+        return {one.url: one.date for one in self.site.list_expected_items(self.base_url) if one.date >= self.since}
 
     async def problems(self, run: dict[str, Any]) -> list[str]:
         """What the independent checker says."""
@@ -246,7 +247,7 @@ def database(request: pytest.FixtureRequest, workplace: Workplace) -> str:
 async def trial(ministry: Ministry, database: str, free_port: int) -> AsyncIterator[Trial]:
     """The ministry with three of its sections and a model; nothing is started yet."""
     place = ministry.workplace
-    sections = [section for section in ministry.site.sections(ministry.base_url) if section["name"] in PINNED]
+    sections = [section for section in ministry.site.list_sections(ministry.base_url) if section["name"] in PINNED]
     source = {**place.settings["sources"][0], "sections": sections}
     model = ScriptedModel(latency_s=0.05)
     async with model.serve() as base_url:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from playwright.async_api import Locator, Page, expect
 
-from monitor.web.language import text
+from monitor.web.ui.language import translate
 
 PASSWORD = "rain on the third bridge"  # noqa: S105 -- of a service that lives for one test
 PATIENCE_MS = 90_000
@@ -30,7 +30,7 @@ class Person:
     address: str
 
     def words(self, english: str, **values: object) -> str:
-        said = text(self.language, english)
+        said = translate(self.language, english)
         return said % values if values else said
 
     def link(self, english: str) -> Locator:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.research_world import ResearchWorld
+from benchmarks.research_world import ResearchWorld
 
 CHECKER = Path(__file__).with_name("check_research.py")
 SCALE = "http://energy.example/art/2026/10/12/art_101.html"

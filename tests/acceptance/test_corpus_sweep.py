@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from monitor.domain.urls import clean_url, url_key
+from monitor.urls import clean_url, url_key
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 HOST = re.compile(rb"https?://[\w.-]+(?::\d+)?")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.deliveries import DeliveryPlan
-from monitor.domain.tables import Item, Run, Source
-from monitor.domain.words import RunStatus
-from monitor.store import Store
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.delivery import DeliveryPlan
+from monitor.vocabulary import RunStatus
 
 PATIENCE_S = 60
 TARGETS = [f"hook-{number}" for number in range(8)]
@@ -108,7 +108,7 @@ async def all_due(trial: Any, receiver: Receiver, mailbox: Any) -> None:
                 first_seen=now,
             )
         )
-        await store.deliveries.begin(
+        await store.deliveries.save_plans(
             [
                 DeliveryPlan(target=target["name"], cron=target["schedule"], timezone="UTC", dealt_until=begun)
                 for target in targets

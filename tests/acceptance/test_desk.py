@@ -19,9 +19,9 @@ import pytest
 from docx import Document
 from playwright.async_api import expect
 
-from monitor.demo.scripted_model import ScriptedModel
+from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import SampleSite
-from monitor.web.words import word
+from monitor.web.ui.language import get_label
 from tests.acceptance.people import PASSWORD, PATIENCE_MS, Person, Service
 
 
@@ -183,7 +183,7 @@ async def sends_and_exports_it(person: Person, office: Office, order: list[str])
     assert in_order(docx_text(await asyncio.to_thread(file.read_bytes)), order)
     await person.button("Send as it stands").click()
     await expect(person.page.locator("aside .badge.good")).to_have_text(
-        word(person.language, "delivery", "sent"), timeout=PATIENCE_MS
+        get_label(person.language, "delivery", "sent"), timeout=PATIENCE_MS
     )
     (letter,) = office.mailbox.messages()
     body = letter.get_body(("plain",)).get_content()

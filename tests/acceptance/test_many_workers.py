@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from monitor.demo.farm import Farm
-from monitor.domain.service import Schedule
-from monitor.domain.tables import Source
-from monitor.store import Store
+from benchmarks.service import SiteFarm
+from monitor.db.database import Store
+from monitor.db.tables.collection import Source
+from monitor.db.tables.research import Schedule
 
 DONE_AFTER_DEATH_S = 60
 
@@ -36,7 +36,7 @@ async def all_due_at_once(database_url: str, sources: int, bases: list[str]) -> 
             )
             begun = planned - dt.timedelta(seconds=1)
             schedule = Schedule(source_id=source.id or 0, cron=cron, timezone="UTC", dealt_until=begun)
-            await store.schedules.begin([schedule])
+            await store.schedules.save([schedule])
     return planned
 
 
@@ -47,7 +47,7 @@ async def all_due_at_once(database_url: str, sources: int, bases: list[str]) -> 
 async def test_every_run_happens_once_and_alone_on_its_host_also_when_a_worker_dies(
     trial: Any, sources: int, hosts: int, workers: int
 ) -> None:
-    farm = Farm(today=dt.datetime.now(dt.UTC).date(), latency_s=0.3)
+    farm = SiteFarm(today=dt.datetime.now(dt.UTC).date(), latency_s=0.3)
     async with farm.serve(hosts) as bases:
         trial.ministry.workplace.configure(
             sources=[],

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
+from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.bootstrap import open_app
-from monitor.demo.conversation import Conversation, Task
-from monitor.demo.research_world import KEY_VARIABLE, ResearchWorld
-from monitor.demo.scripted_model import ScriptedModel
+from monitor.config.loading import load_settings
+from monitor.db.engines import DatabaseAddress
+from monitor.demo.model.conversation import Conversation, PromptTask
+from monitor.demo.model.server import ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
-from monitor.settings import load_settings
-from monitor.store.address import DatabaseAddress
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 LIMITS = {"max_paragraphs": 4, "max_reflections": 1, "concurrency": 2}
-OF_STEPS = {"plan": Task.STRUCTURE, "modeling": Task.BLUEPRINT, "reporting": Task.REPORT}
+OF_STEPS = {"plan": PromptTask.STRUCTURE, "modeling": PromptTask.BLUEPRINT, "reporting": PromptTask.REPORT}
 PATIENCE_S = 180
 
 Asked = Counter[tuple[str, str]]
@@ -64,8 +64,8 @@ class Lab:
     def asked(self) -> Asked:
         found: Asked = Counter()
         for body in self.model.requests:
-            conversation = Conversation.of(body)
-            title = conversation.fenced().get("PARAGRAPH", "").split("\n")[0]
+            conversation = Conversation.parse(body)
+            title = conversation.parse_fences().get("PARAGRAPH", "").split("\n")[0]
             found[str(conversation.task), title] += 1
         return found
 
@@ -153,7 +153,9 @@ async def undisturbed(lab: Lab, url: str) -> Undisturbed:
     there = lab.database_url
     lab.as_new(url)
     async with open_app(load_settings(lab.place.folder / "config.yaml")) as app:
-        task_id = await app.research.run_here(QUESTION, config=SearchConfig(), options=ResearchOptions(), by="test")
+        task_id = await app.research.run_in_process(
+            QUESTION, config=SearchConfig(), options=ResearchOptions(), by="test"
+        )
         report = (await app.research.get(task_id)).report
         messages = await app.store.research_events.count(task_id)
     assert report is not None

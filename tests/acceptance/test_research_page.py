@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from monitor.demo.research_world import KEY_VARIABLE, ResearchWorld
-from monitor.demo.scripted_model import ScriptedModel
+from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
+from monitor.demo.model.server import ScriptedModel
 from tests.acceptance.people import PASSWORD, PATIENCE_MS, Person, Service
 
 QUESTIONS = {

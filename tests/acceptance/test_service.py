@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from monitor.bootstrap import open_service
+from monitor.config.loading import load_settings
 from monitor.errors import UsageError
-from monitor.settings import load_settings
 
 LONG_S = 30.0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from monitor.settings import NetworkSettings, PagesSettings
+from monitor.config.model import NetworkSettings, PagesSettings
 
 
 @dataclass

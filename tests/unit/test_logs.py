@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from monitor.logs import begin_logs, belonging_to, logger_of
+from monitor.logs import bind_log_context, configure_logging, get_logger
 
 
 @pytest.fixture(autouse=True)
@@ -26,14 +26,14 @@ def lines(stream: io.StringIO) -> list[dict[str, object]]:
 
 
 def test_nothing_is_written_before_the_log_is_begun(capfd: pytest.CaptureFixture[str]) -> None:
-    logger_of("store").error("database gone")
+    get_logger("store").error("database gone")
     assert capfd.readouterr() == ("", "")
 
 
 def test_an_event_is_one_json_line_with_its_room_and_level() -> None:
     stream = io.StringIO()
-    begin_logs(stream=stream)
-    logger_of("store").warning("database gone", reason="磁盘\n已满")
+    configure_logging(stream=stream)
+    get_logger("store").warning("database gone", reason="磁盘\n已满")
     (event,) = lines(stream)
     assert event["event"] == "database gone"
     assert (event["level"], event["logger"], event["reason"]) == ("warning", "monitor.store", "磁盘\n已满")
@@ -42,18 +42,18 @@ def test_an_event_is_one_json_line_with_its_room_and_level() -> None:
 
 async def test_events_of_two_runs_at_once_bear_each_its_own_run_and_source() -> None:
     stream = io.StringIO()
-    begin_logs(stream=stream)
+    configure_logging(stream=stream)
 
     async def run(name: str) -> None:
-        with belonging_to(run=f"run-{name}", source=name):
+        with bind_log_context(run=f"run-{name}", source=name):
             await asyncio.sleep(0)
             await asyncio.gather(*(said(name) for _ in range(2)))
 
     async def said(name: str) -> None:
-        logger_of("sweep").info("read", by=name)
+        get_logger("sweep").info("read", by=name)
 
     await asyncio.gather(run("a"), run("b"))
-    logger_of("sweep").info("idle")
+    get_logger("sweep").info("idle")
     *events, last = lines(stream)
     assert len(events) == 4
     assert all(event["run"] == f"run-{event['by']}" and event["source"] == event["by"] for event in events)
@@ -62,8 +62,8 @@ async def test_events_of_two_runs_at_once_bear_each_its_own_run_and_source() -> 
 
 def test_libraries_are_heard_from_their_warnings_on_and_begun_twice_writes_once() -> None:
     stream = io.StringIO()
-    begin_logs(stream=stream)
-    begin_logs(stream=stream)
+    configure_logging(stream=stream)
+    configure_logging(stream=stream)
     logging.getLogger("some.library").info("chatter")
     logging.getLogger("some.library").warning("trouble")
     assert [event["event"] for event in lines(stream)] == ["trouble"]
@@ -71,18 +71,18 @@ def test_libraries_are_heard_from_their_warnings_on_and_begun_twice_writes_once(
 
 def test_an_exception_stays_on_its_line() -> None:
     stream = io.StringIO()
-    begin_logs(stream=stream)
+    configure_logging(stream=stream)
     try:
         int("no")
     except ValueError:
-        logger_of("work").exception("step failed")
+        get_logger("work").exception("step failed")
     (event,) = lines(stream)
     assert "ValueError: invalid literal" in str(event["exception"])
 
 
 def test_people_read_plain_lines() -> None:
     stream = io.StringIO()
-    begin_logs(stream=stream, is_readable=True)
-    logger_of("work").info("run ended", status="succeeded")
+    configure_logging(stream=stream, is_readable=True)
+    get_logger("work").info("run ended", status="succeeded")
     assert "run ended" in stream.getvalue()
     assert "{" not in stream.getvalue()

@@ -1,1 +1,1 @@
-"""The search services, one module each; all behind `ports.SearchBackend`."""
+"""monitor.search.backends."""

@@ -5,49 +5,61 @@ from typing import Any
 
 from pydantic import Field
 
-from monitor.domain.searching import Findings, Recency, SearchErrorCode, SearchHit, SearchQuery
-from monitor.net.response import Response
-from monitor.search.cleaning import plain_text
-from monitor.search.documents import Told, day_of, document_of, entries_of, said_in
-from monitor.search.failures import check_status, failure, unreadable
-from monitor.search.options import both_ends
-from monitor.search.service import Request, Service
+from monitor.fetch.result import Response
+from monitor.search.contract import Recency, SearchErrorCode, SearchHit, SearchQuery, SearchResults
+from monitor.search.responses import (
+    ProviderPayload,
+    build_failure,
+    build_parse_failure,
+    check_status,
+    extract_error_message,
+    parse_entries,
+    parse_payload,
+    parse_published_day,
+    resolve_range,
+    strip_markup,
+)
+from monitor.search.service import BackendClient, BackendRequest
 
-ADDRESS = "https://api.bochaai.com"
+DEFAULT_BASE_URL = "https://api.bochaai.com"
 
 _FRESHNESS = {Recency.DAY: "oneDay", Recency.WEEK: "oneWeek", Recency.MONTH: "oneMonth", Recency.YEAR: "oneYear"}
-_OK = "200"
+
+_SUCCESS_CODE = "200"
 
 
-class _Result(Told):
+class BochaResult(ProviderPayload):
     url: str
     name: str = ""
     snippet: str = ""
     summary: str = ""
     published: str = Field(default="", alias="datePublished")
 
-    def hit(self) -> SearchHit:
+    def to_hit(self) -> SearchHit:
         return SearchHit(
-            title=self.name, url=self.url, snippet=self.snippet or self.summary, published_at=day_of(self.published)
+            title=self.name,
+            url=self.url,
+            snippet=self.snippet or self.summary,
+            published_at=parse_published_day(self.published),
         )
 
 
-class _Pages(Told):
+class BochaPages(ProviderPayload):
     value: list[Any] = Field(default_factory=list)
 
 
-class _Data(Told):
-    pages: _Pages | None = Field(default=None, alias="webPages")
+class BochaData(ProviderPayload):
+    pages: BochaPages | None = Field(default=None, alias="webPages")
 
 
-class _Answer(_Data):
+class BochaResponse(BochaData):
     """The answer of today; older deployments have its data at the top."""
 
-    code: int | str = _OK
+    code: int | str = _SUCCESS_CODE
     msg: str = ""
     message: str = ""
     log_id: str = ""
-    data: _Data | None = None
+    data: BochaData | None = None
 
 
 class BochaBackend:
@@ -55,30 +67,30 @@ class BochaBackend:
 
     name = "bocha"
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, client: BackendClient) -> None:
+        self._client = client
 
-    async def search(self, query: SearchQuery, limit: int) -> Findings:
+    async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """One request: it gives up to fifty results."""
-        headers = {"accept": "application/json", "authorization": f"Bearer {self._service.required_key()}"}
-        request = Request(path="/v1/web-search", document=self._document(query, limit), headers=headers)
+        headers = {"accept": "application/json", "authorization": f"Bearer {self._client.require_key()}"}
+        request = BackendRequest(path="/v1/web-search", json_body=self._build_body(query, limit), headers=headers)
         told = ""
 
         def read(response: Response) -> Sequence[SearchHit]:
             nonlocal told
-            answer = answer_in(response)
+            answer = parse_response(response)
             told = answer.log_id
-            return hits_of(answer)
+            return list_hits(answer)
 
-        hits = await self._service.ask(request, read)
-        return Findings(hits=hits[:limit], request_id=told or None)
+        hits = await self._client.fetch_hits(request, read)
+        return SearchResults(hits=hits[:limit], request_id=told or None)
 
-    def _document(self, query: SearchQuery, limit: int) -> dict[str, object]:
+    def _build_body(self, query: SearchQuery, limit: int) -> dict[str, object]:
         freshness = "noLimit"
         if isinstance(query.time_range, Recency):
             freshness = _FRESHNESS[query.time_range]
         elif query.time_range is not None:
-            start, end = both_ends(query.time_range, self._service.today())
+            start, end = resolve_range(query.time_range, self._client.get_today())
             freshness = str(start) if start == end else f"{start}..{end}"
         document: dict[str, object] = {"query": query.text, "freshness": freshness, "summary": False, "count": limit}
         if query.site_filter:
@@ -86,21 +98,23 @@ class BochaBackend:
         return document
 
 
-def answer_in(response: Response) -> _Answer:
+def parse_response(response: Response) -> BochaResponse:
     """The answer, an error in it raised: some come with the status 200 and a code of their own."""
-    check_status(response, said_in(response))
-    answer = document_of(response, _Answer)
+    check_status(response, extract_error_message(response))
+    answer = parse_payload(response, BochaResponse)
     code = str(answer.code)
-    if code == _OK:
+    if code == _SUCCESS_CODE:
         return answer
     said = answer.msg or answer.message or "no reason told"
     if code.isdecimal() and 400 <= int(code) < 600:
         check_status(Response(url="", final_url="", status=int(code), headers={}, body=b""), said)
-    raise failure(SearchErrorCode.PROVIDER, plain_text(f"The service answered with the error {code}: {said}", 300))
+    raise build_failure(
+        SearchErrorCode.PROVIDER, strip_markup(f"The service answered with the error {code}: {said}", 300)
+    )
 
 
-def hits_of(answer: _Answer) -> list[SearchHit]:
+def list_hits(answer: BochaResponse) -> list[SearchHit]:
     pages = (answer.data and answer.data.pages) or answer.pages
     if pages is None and answer.data is None:
-        raise unreadable("The service's answer has no web pages in it.")
-    return [one.hit() for one in entries_of(pages.value if pages else [], _Result)]
+        raise build_parse_failure("The service's answer has no web pages in it.")
+    return [one.to_hit() for one in parse_entries(pages.value if pages else [], BochaResult)]

@@ -6,21 +6,38 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from monitor.domain.searching import Findings, Recency, SearchHit, SearchQuery
-from monitor.net.response import Response
-from monitor.search.documents import day_of
-from monitor.search.failures import captcha, check_page, unreadable
-from monitor.search.markup import classes_of, first_text, outermost, parents_of, text_of, tree_of
-from monitor.search.options import both_ends, language_and_region, query_with_site, shorter_than
-from monitor.search.paging import paged, time_for
-from monitor.search.service import Request, Service
+from monitor.fetch.result import Response
+from monitor.search.contract import Recency, SearchHit, SearchQuery, SearchResults
+from monitor.search.responses import (
+    add_site_operator,
+    build_captcha_failure,
+    build_parse_failure,
+    check_page,
+    collect_pages,
+    compute_timeout_s,
+    find_first_text,
+    get_classes,
+    get_text,
+    iter_ancestors,
+    parse_published_day,
+    parse_tree,
+    require_max_length,
+    resolve_range,
+    select_outermost,
+    split_language_tag,
+)
+from monitor.search.service import BackendClient, BackendRequest
 
-ADDRESS = "https://html.duckduckgo.com"
+DEFAULT_BASE_URL = "https://html.duckduckgo.com"
 
 _PATH = "/html/"
+
 _HOST = "duckduckgo.com"
+
 _MAX_QUERY_CHARS = 499
-_SPANS = {Recency.DAY: "d", Recency.WEEK: "w", Recency.MONTH: "m", Recency.YEAR: "y"}
+
+_TIME_RANGES = {Recency.DAY: "d", Recency.WEEK: "w", Recency.MONTH: "m", Recency.YEAR: "y"}
+
 # Regions that are not written as region and language, and the region of a language that is given alone.
 _REGIONS = {
     "cn-zh": "cn-zh",
@@ -30,12 +47,29 @@ _REGIONS = {
     "jp-ja": "jp-jp",
     "kr-ko": "kr-kr",
 }
-_HOMES = {"en": "us", "ja": "jp", "ko": "kr", "da": "dk", "sv": "se", "cs": "cz", "el": "gr", "uk": "ua", "vi": "vn"}
-_ANYWHERE = "wt-wt"
+
+_DEFAULT_REGIONS = {
+    "en": "us",
+    "ja": "jp",
+    "ko": "kr",
+    "da": "dk",
+    "sv": "se",
+    "cs": "cz",
+    "el": "gr",
+    "uk": "ua",
+    "vi": "vn",
+}
+
+_ALL_REGIONS = "wt-wt"
+
 _SAME_REGION = ("de", "fr", "it", "es", "nl", "pl", "pt", "ru", "fi", "hu", "no", "ro", "tr")
-_CHALLENGE = "form#challenge-form, form[action*='anomaly.js']"
-_NOTHING = ".no-results, .result--no-result"
-_ADVERTISEMENT = frozenset({"result--ad", "result-sponsored"})
+
+_CHALLENGE_SELECTOR = "form#challenge-form, form[action*='anomaly.js']"
+
+_NO_RESULTS_SELECTOR = ".no-results, .result--no-result"
+
+_ADVERTISEMENT_CLASSES = frozenset({"result--ad", "result-sponsored"})
+
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:]+")
 
 
@@ -44,43 +78,43 @@ class DdgHtmlBackend:
 
     name = "ddg_html"
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, client: BackendClient) -> None:
+        self._client = client
 
-    async def search(self, query: SearchQuery, limit: int) -> Findings:
+    async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """The results page by page; the form at the end of a page asks for the next."""
-        form: dict[str, str] | None = {"q": shorter_than(query_with_site(query), _MAX_QUERY_CHARS), "b": ""}
-        options = self._options(query)
+        form: dict[str, str] | None = {"q": require_max_length(add_site_operator(query), _MAX_QUERY_CHARS), "b": ""}
+        options = self._build_options(query)
 
         async def ask(page: int) -> Sequence[SearchHit]:
             del page
             nonlocal form
             if form is None:
                 return []
-            request = Request(path=_PATH, form={**form, **options}, headers=self._headers(options))
+            request = BackendRequest(path=_PATH, form={**form, **options}, headers=self._build_headers(options))
 
             def read(response: Response) -> Sequence[SearchHit]:
                 nonlocal form
-                hits, form = read_page(response, base_url=self._service.url(_PATH))
+                hits, form = parse_result_page(response, base_url=self._client.build_url(_PATH))
                 return hits
 
-            return await self._service.ask(request, read)
+            return await self._client.fetch_hits(request, read)
 
-        time_s = time_for(query, self._service.timeout_s)
-        return await paged(ask, limit=limit, time_s=time_s)
+        time_s = compute_timeout_s(query, self._client.timeout_s)
+        return await collect_pages(ask, limit=limit, timeout_s=time_s)
 
-    def _options(self, query: SearchQuery) -> dict[str, str]:
-        options = {"kl": _region(query.lang)}
+    def _build_options(self, query: SearchQuery) -> dict[str, str]:
+        options = {"kl": _resolve_region(query.lang)}
         if isinstance(query.time_range, Recency):
-            options["df"] = _SPANS[query.time_range]
+            options["df"] = _TIME_RANGES[query.time_range]
         elif query.time_range is not None:
-            start, end = both_ends(query.time_range, self._service.today())
+            start, end = resolve_range(query.time_range, self._client.get_today())
             options["df"] = f"{start}..{end}"
         return options
 
-    def _headers(self, options: dict[str, str]) -> dict[str, str]:
+    def _build_headers(self, options: dict[str, str]) -> dict[str, str]:
         return {
-            "referer": self._service.url("/"),
+            "referer": self._client.build_url("/"),
             "sec-fetch-dest": "document",
             "sec-fetch-mode": "navigate",
             "sec-fetch-site": "same-origin",
@@ -89,61 +123,61 @@ class DdgHtmlBackend:
         }
 
 
-def read_page(response: Response, *, base_url: str) -> tuple[list[SearchHit], dict[str, str] | None]:
+def parse_result_page(response: Response, *, base_url: str) -> tuple[list[SearchHit], dict[str, str] | None]:
     """The results of a page, in either of the markups that the service has, and the form that asks for the next.
 
     A redirect (303) means that there are none. A block is known by its form, never by words: a page echoes the query.
     """
     if response.status == 303:
         return [], None
-    tree = tree_of(response)
-    rows = outermost(tree.css("#links .web-result"))
+    tree = parse_tree(response)
+    rows = select_outermost(tree.css("#links .web-result"))
     lines = tree.css("a.result-link, td.result-snippet")
-    if not rows and not lines and tree.css_first(_CHALLENGE) is not None:
-        raise captcha()
+    if not rows and not lines and tree.css_first(_CHALLENGE_SELECTOR) is not None:
+        raise build_captcha_failure()
     if response.status != 200 or not (rows or lines):
         check_page(response)
-    if not (rows or lines) and tree.css_first(_NOTHING) is None:
-        raise unreadable("The service's page shows neither results nor that there are none.")
+    if not (rows or lines) and tree.css_first(_NO_RESULTS_SELECTOR) is None:
+        raise build_parse_failure("The service's page shows neither results nor that there are none.")
     results = [row for row in rows if not _is_advertisement(row)]
-    hits = [hit for hit in (_hit_of_row(row, base_url) for row in results) if hit is not None]
-    hits = hits or _hits_of_lines(lines, base_url)
+    hits = [hit for hit in (_parse_row(row, base_url) for row in results) if hit is not None]
+    hits = hits or _parse_lite_results(lines, base_url)
     if results and not hits:
-        raise unreadable("The service's page shows results without links.")
-    return hits, _next_form(tree)
+        raise build_parse_failure("The service's page shows results without links.")
+    return hits, _find_next_form(tree)
 
 
-def _hit_of_row(row: LexborNode, base_url: str) -> SearchHit | None:
+def _parse_row(row: LexborNode, base_url: str) -> SearchHit | None:
     link = row.css_first("h2 a") or row.css_first("a.result__a")
-    url = None if link is None else _real_url(link.attributes.get("href") or "", base_url)
+    url = None if link is None else _resolve_redirect(link.attributes.get("href") or "", base_url)
     if url is None:
         return None
-    day = _INSTANT.search(first_text(row, ".result__extras"))
+    day = _INSTANT.search(find_first_text(row, ".result__extras"))
     return SearchHit(
-        title=text_of(link),
+        title=get_text(link),
         url=url,
-        snippet=first_text(row, ".result__snippet"),
-        published_at=day_of(day[0]) if day else None,
+        snippet=find_first_text(row, ".result__snippet"),
+        published_at=parse_published_day(day[0]) if day else None,
     )
 
 
-def _hits_of_lines(parts: Sequence[LexborNode], base_url: str) -> list[SearchHit]:
+def _parse_lite_results(parts: Sequence[LexborNode], base_url: str) -> list[SearchHit]:
     """The results of the markup for the simplest browsers: links, each with the snippet that follows it, if any."""
     hits: list[SearchHit] = []
     is_open = False
     for part in parts:
         if part.tag == "a":
-            url = None if _is_advertisement(part) else _real_url(part.attributes.get("href") or "", base_url)
+            url = None if _is_advertisement(part) else _resolve_redirect(part.attributes.get("href") or "", base_url)
             is_open = url is not None
             if url is not None:
-                hits.append(SearchHit(title=text_of(part), url=url))
+                hits.append(SearchHit(title=get_text(part), url=url))
         elif is_open:
-            hits[-1] = hits[-1].model_copy(update={"snippet": text_of(part)})
+            hits[-1] = hits[-1].model_copy(update={"snippet": get_text(part)})
             is_open = False
     return hits
 
 
-def _real_url(href: str, base_url: str) -> str | None:
+def _resolve_redirect(href: str, base_url: str) -> str | None:
     """Where a link leads, the service's redirect taken off; None for an advertisement."""
     try:
         url = urljoin(base_url, href)
@@ -157,10 +191,10 @@ def _real_url(href: str, base_url: str) -> str | None:
 
 
 def _is_advertisement(node: LexborNode) -> bool:
-    return any(not _ADVERTISEMENT.isdisjoint(classes_of(one)) for one in (node, *parents_of(node)))
+    return any(not _ADVERTISEMENT_CLASSES.isdisjoint(get_classes(one)) for one in (node, *iter_ancestors(node)))
 
 
-def _next_form(tree: LexborHTMLParser) -> dict[str, str] | None:
+def _find_next_form(tree: LexborHTMLParser) -> dict[str, str] | None:
     """The fields of the form for the next page; only that one has a `vqd` and goes on from a later result."""
     for form in tree.css("form"):
         fields = {
@@ -174,9 +208,9 @@ def _next_form(tree: LexborHTMLParser) -> dict[str, str] | None:
     return None
 
 
-def _region(lang: str | None) -> str:
+def _resolve_region(lang: str | None) -> str:
     if lang is None:
-        return _ANYWHERE
-    language, region = language_and_region(lang)
-    region = region or _HOMES.get(language) or (language if language in _SAME_REGION else "")
-    return _REGIONS.get(f"{region}-{language}", f"{region}-{language}") if region else _ANYWHERE
+        return _ALL_REGIONS
+    language, region = split_language_tag(lang)
+    region = region or _DEFAULT_REGIONS.get(language) or (language if language in _SAME_REGION else "")
+    return _REGIONS.get(f"{region}-{language}", f"{region}-{language}") if region else _ALL_REGIONS

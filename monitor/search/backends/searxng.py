@@ -6,36 +6,43 @@ from typing import Any
 
 from pydantic import Field
 
-from monitor.domain.searching import DateRange, Findings, Recency, SearchErrorCode, SearchHit, SearchQuery
-from monitor.net.response import Response
-from monitor.search.cleaning import plain_text
-from monitor.search.documents import Told, day_of, document_of, entries_of
-from monitor.search.failures import check_status, failure
-from monitor.search.options import query_with_site
-from monitor.search.paging import paged, time_for
-from monitor.search.service import Request, Service
+from monitor.fetch.result import Response
+from monitor.search.contract import DateRange, Recency, SearchErrorCode, SearchHit, SearchQuery, SearchResults
+from monitor.search.responses import (
+    ProviderPayload,
+    add_site_operator,
+    build_failure,
+    check_status,
+    collect_pages,
+    compute_timeout_s,
+    parse_entries,
+    parse_payload,
+    parse_published_day,
+    strip_markup,
+)
+from monitor.search.service import BackendClient, BackendRequest
 
-_SPANS = ((1, Recency.DAY), (7, Recency.WEEK), (31, Recency.MONTH), (366, Recency.YEAR))
+_TIME_RANGES = ((1, Recency.DAY), (7, Recency.WEEK), (31, Recency.MONTH), (366, Recency.YEAR))
 
 
-class _Result(Told):
+class SearxngResult(ProviderPayload):
     url: str
     title: str = ""
     content: str = ""
     engine: str = ""
     published: str = Field(default="", alias="publishedDate")
 
-    def hit(self) -> SearchHit:
+    def to_hit(self) -> SearchHit:
         return SearchHit(
             title=self.title,
             url=self.url,
             snippet=self.content,
             provider=self.engine,
-            published_at=day_of(self.published),
+            published_at=parse_published_day(self.published),
         )
 
 
-class _Answer(Told):
+class SearxngResponse(ProviderPayload):
     results: list[Any]
     unresponsive_engines: list[Any] = Field(default_factory=list)
 
@@ -49,60 +56,62 @@ class SearxngBackend:
 
     name = "searxng"
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, client: BackendClient) -> None:
+        self._client = client
 
-    async def search(self, query: SearchQuery, limit: int) -> Findings:
+    async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """The results page by page; no results of engines that did not answer are a failure, not an empty answer."""
 
         async def ask(page: int) -> Sequence[SearchHit]:
-            return await self._service.ask(self._request(query, page), lambda response: hits_in(response, query))
+            return await self._client.fetch_hits(
+                self._build_request(query, page), lambda response: parse_hits(response, query)
+            )
 
-        time_s = time_for(query, self._service.timeout_s)
-        return await paged(ask, limit=limit, time_s=time_s)
+        time_s = compute_timeout_s(query, self._client.timeout_s)
+        return await collect_pages(ask, limit=limit, timeout_s=time_s)
 
-    def _request(self, query: SearchQuery, page: int) -> Request:
-        params: dict[str, str | int] = {"q": query_with_site(query), "format": "json", "pageno": page}
+    def _build_request(self, query: SearchQuery, page: int) -> BackendRequest:
+        params: dict[str, str | int] = {"q": add_site_operator(query), "format": "json", "pageno": page}
         if query.lang:
             params["language"] = query.lang
-        if span := self._span(query.time_range):
+        if span := self._find_time_range(query.time_range):
             params["time_range"] = span
         headers = {"accept": "application/json"}
-        if self._service.key:
-            headers["authorization"] = f"Bearer {self._service.key}"
-        return Request(path="/search", params=params, headers=headers)
+        if self._client.key:
+            headers["authorization"] = f"Bearer {self._client.key}"
+        return BackendRequest(path="/search", params=params, headers=headers)
 
-    def _span(self, time_range: Recency | DateRange | None) -> Recency | None:
+    def _find_time_range(self, time_range: Recency | DateRange | None) -> Recency | None:
         if not isinstance(time_range, DateRange):
             return time_range
         if time_range.start is None:
             return None
-        days = (self._service.today() - time_range.start).days + 1
-        return next((span for most, span in _SPANS if days <= most), None)
+        days = (self._client.get_today() - time_range.start).days + 1
+        return next((span for most, span in _TIME_RANGES if days <= most), None)
 
 
-def hits_in(response: Response, query: SearchQuery) -> list[SearchHit]:
+def parse_hits(response: Response, query: SearchQuery) -> list[SearchHit]:
     """The results of an answer; an error in it is raised."""
     if response.status == 403:
         message = (
             "The instance refuses JSON (403): add `json` to search.formats in its settings.yml, which has only html "
             "by default; if it asks for a key, set SEARXNG_API_KEY."
         )
-        raise failure(SearchErrorCode.AUTH, message)
+        raise build_failure(SearchErrorCode.AUTH, message)
     check_status(response)
-    answer = document_of(response, _Answer)
-    hits = [one.hit() for one in entries_of(answer.results, _Result)]
+    answer = parse_payload(response, SearxngResponse)
+    hits = [one.to_hit() for one in parse_entries(answer.results, SearxngResult)]
     if not answer.results and answer.unresponsive_engines:
-        silent = plain_text(", ".join(_told(engine) for engine in answer.unresponsive_engines), 200)
-        raise failure(SearchErrorCode.BAD_GATEWAY, f"The instance's engines did not answer: {silent}.")
+        silent = strip_markup(", ".join(_format_engine(engine) for engine in answer.unresponsive_engines), 200)
+        raise build_failure(SearchErrorCode.BAD_GATEWAY, f"The instance's engines did not answer: {silent}.")
     return [hit for hit in hits if _is_within(hit.published_at, query.time_range)]
 
 
-def _told(engine: Any) -> str:
+def _format_engine(engine: Any) -> str:
     return " ".join(str(part) for part in engine) if isinstance(engine, list) else str(engine)
 
 
-def _is_within(day: dt.date | None, span: Recency | DateRange | None) -> bool:
-    if day is None or not isinstance(span, DateRange):
+def _is_within(day: dt.date | None, time_range: Recency | DateRange | None) -> bool:
+    if day is None or not isinstance(time_range, DateRange):
         return True
-    return (span.start is None or span.start <= day) and (span.end is None or day <= span.end)
+    return (time_range.start is None or time_range.start <= day) and (time_range.end is None or day <= time_range.end)

@@ -1,8 +1,8 @@
 """The backend of a fresh install: no network, the same few results for everything."""
 
-from monitor.domain.searching import Findings, SearchHit, SearchQuery
+from monitor.search.contract import SearchHit, SearchQuery, SearchResults
 
-_HITS = tuple(
+_SAMPLE_HITS = tuple(
     SearchHit(
         title=f"Sample result {number}",
         url=f"https://example.com/sample/{number}",
@@ -15,7 +15,7 @@ _HITS = tuple(
 class StubBackend:
     name = "stub"
 
-    async def search(self, query: SearchQuery, limit: int) -> Findings:
+    async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """The first of three results that are always the same."""
         del query
-        return Findings(hits=_HITS[:limit])
+        return SearchResults(hits=_SAMPLE_HITS[:limit])

@@ -3,30 +3,40 @@
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.domain.searching import DateRange, Findings, SearchErrorCode, SearchHit, SearchQuery
-from monitor.net.response import Response
-from monitor.search.documents import Told, day_of, document_of, entries_of, said_in
-from monitor.search.failures import check_status, failure
-from monitor.search.options import shorter_than
-from monitor.search.service import Request, Service
+from monitor.fetch.result import Response
+from monitor.search.contract import DateRange, SearchErrorCode, SearchHit, SearchQuery, SearchResults
+from monitor.search.responses import (
+    ProviderPayload,
+    build_failure,
+    check_status,
+    extract_error_message,
+    parse_entries,
+    parse_payload,
+    parse_published_day,
+    require_max_length,
+)
+from monitor.search.service import BackendClient, BackendRequest
 
-ADDRESS = "https://api.tavily.com"
+DEFAULT_BASE_URL = "https://api.tavily.com"
 
 _MAX_QUERY_CHARS = 400
-_OF_THE_PLAN = (432, 433)
+
+_PLAN_LIMIT_STATUSES = (432, 433)
 
 
-class _Result(Told):
+class TavilyResult(ProviderPayload):
     url: str
     title: str = ""
     content: str = ""
     published_date: str = ""
 
-    def hit(self) -> SearchHit:
-        return SearchHit(title=self.title, url=self.url, snippet=self.content, published_at=day_of(self.published_date))
+    def to_hit(self) -> SearchHit:
+        return SearchHit(
+            title=self.title, url=self.url, snippet=self.content, published_at=parse_published_day(self.published_date)
+        )
 
 
-class _Answer(Told):
+class TavilyResponse(ProviderPayload):
     results: list[Any]
     request_id: str = ""
 
@@ -36,40 +46,40 @@ class TavilyBackend:
 
     name = "tavily"
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, client: BackendClient) -> None:
+        self._client = client
 
-    async def search(self, query: SearchQuery, limit: int) -> Findings:
+    async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """One request: it gives up to twenty results."""
-        headers = {"accept": "application/json", "authorization": f"Bearer {self._service.required_key()}"}
-        request = Request(path="/search", document=_document(query, limit), headers=headers)
+        headers = {"accept": "application/json", "authorization": f"Bearer {self._client.require_key()}"}
+        request = BackendRequest(path="/search", json_body=_build_body(query, limit), headers=headers)
         told = ""
 
         def read(response: Response) -> Sequence[SearchHit]:
             nonlocal told
-            answer = answer_in(response)
+            answer = parse_response(response)
             told = answer.request_id
-            return hits_of(answer)
+            return list_hits(answer)
 
-        hits = await self._service.ask(request, read)
-        return Findings(hits=hits[:limit], request_id=told or None)
+        hits = await self._client.fetch_hits(request, read)
+        return SearchResults(hits=hits[:limit], request_id=told or None)
 
 
-def answer_in(response: Response) -> _Answer:
+def parse_response(response: Response) -> TavilyResponse:
     """The answer; an error in it is raised."""
-    if response.status in _OF_THE_PLAN:
-        raise failure(SearchErrorCode.AUTH, f"The plan of the key allows no more ({response.status}).")
-    check_status(response, said_in(response))
-    return document_of(response, _Answer)
+    if response.status in _PLAN_LIMIT_STATUSES:
+        raise build_failure(SearchErrorCode.AUTH, f"The plan of the key allows no more ({response.status}).")
+    check_status(response, extract_error_message(response))
+    return parse_payload(response, TavilyResponse)
 
 
-def hits_of(answer: _Answer) -> list[SearchHit]:
-    return [one.hit() for one in entries_of(answer.results, _Result)]
+def list_hits(answer: TavilyResponse) -> list[SearchHit]:
+    return [one.to_hit() for one in parse_entries(answer.results, TavilyResult)]
 
 
-def _document(query: SearchQuery, limit: int) -> dict[str, object]:
+def _build_body(query: SearchQuery, limit: int) -> dict[str, object]:
     document: dict[str, object] = {
-        "query": shorter_than(query.text, _MAX_QUERY_CHARS),
+        "query": require_max_length(query.text, _MAX_QUERY_CHARS),
         "max_results": limit,
         "search_depth": query.depth or "basic",
         # A thorough search brings the service's own answer too, as its tool is meant; what is handed on are results.

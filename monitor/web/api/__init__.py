@@ -1,1 +1,1 @@
-"""The HTTP API: one module an area, JSON only."""
+"""monitor.web.api."""

@@ -1,45 +1,140 @@
 """Briefings over HTTP: composed, kept, put in order, exported, sent."""
 
-from typing import Annotated, Literal
+import datetime as dt
+import re
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
+from starlette.datastructures import FormData, QueryParams
 
-from monitor.app.deliveries import DeliveryWire
-from monitor.app.drafts import Draft
 from monitor.bootstrap import App
-from monitor.briefing.compose import Briefing
-from monitor.briefing.editing import Changes
-from monitor.briefing.letter import MEDIA_TYPES
-from monitor.store.briefings import BriefingRow
-from monitor.web import cursors
-from monitor.web.composing import Compose
-from monitor.web.exporting import export_of
-from monitor.web.gate import Editor, Reader
-from monitor.web.problems import PROBLEMS
+from monitor.briefing.compose import Briefing, GroupBy
+from monitor.briefing.editing import BriefingEditPatch
+from monitor.briefing.notification import MEDIA_TYPES, build_attachment_name
+from monitor.db.queries.briefings import BriefingRow
+from monitor.db.sessions import sanitize_text
+from monitor.exports.registry import check_format
+from monitor.services.briefings import BriefingQuery, ExportService
+from monitor.services.deliveries import DeliverySchema
+from monitor.services.drafts import BriefingDraft
+from monitor.vocabulary import ItemType
+from monitor.web.api import cursors
+from monitor.web.auth import Editor, Reader
+from monitor.web.problems import PROBLEM_RESPONSES
+
+_SEPARATORS = re.compile(r"[,，、;；\n]+")
+
+_LIST_FIELDS = {"source": "sources", "tag": "tags", "type": "types"}
+
+Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+def _validate_day(told: Any) -> Any:
+    """A day as it is written; pydantic would take a number for seconds since 1970."""
+    if told is not None and not isinstance(told, dt.date) and not re.fullmatch(r"\d{4}-\d\d-\d\d", str(told)):
+        raise ValueError("write a day as 2026-02-03")
+    return told
+
+
+class ComposeRequest(BaseModel):
+    """A briefing to be composed: what was first seen in the `days` that end with `day`, by default today.
+
+    `top` items are shown in full, the others named. Of `tags` and `keywords` one has to fit.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"days": 7, "top": 20, "sources": [], "language": "zh"}]}
+    )
+
+    day: Annotated[dt.date | None, BeforeValidator(_validate_day)] = None
+    days: int = Field(default=1, ge=1, le=366, strict=True)
+    top: int = Field(default=20, ge=1, le=200, strict=True)
+    sources: list[Word] = Field(default_factory=list, max_length=200)
+    tags: list[Word] = Field(default_factory=list, max_length=50)
+    types: list[ItemType] = Field(default_factory=list, max_length=len(ItemType))
+    keywords: list[Word] = Field(default_factory=list, max_length=50)
+    language: Literal["zh", "en"] = "zh"
+    group: GroupBy = "theme"
+
+    def to_query(self) -> BriefingQuery:
+        """As the use cases take it."""
+        fields = self.model_dump()
+        for name in ("sources", "tags", "keywords"):
+            fields[name] = [word for field in fields[name] if (word := sanitize_text(field).strip())]
+        return BriefingQuery(**fields)
+
+
+def parse_compose_form(form: QueryParams | FormData, language: str) -> dict[str, Any]:
+    """The fields of a form as `ComposeRequest` takes them; what is empty is left out."""
+    fields: dict[str, Any] = {"language": language}
+    for name in ("day", "days", "top", "language", "group"):
+        if told := str(form.get(name) or "").strip():
+            fields[name] = int(told) if name in ("days", "top") and re.fullmatch(r"\d{1,9}", told) else told
+    for name, field in _LIST_FIELDS.items():
+        fields[field] = [told for one in form.getlist(name) if (told := str(one).strip())]
+    words = [_SEPARATORS.split(str(one)) for one in form.getlist("keyword")]
+    fields["keywords"] = [word.strip() for some in words for word in some if word.strip()]
+    return fields
+
+
+def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
+    """The form's fields again, for a url that asks for the same."""
+    fields = request.model_dump(mode="json", exclude_none=True)
+    names: tuple[str, ...] = ("day", "days", "top", "language", "group")
+    pairs = [(name, str(fields[name])) for name in names if name in fields]
+    pairs += [(name, str(one)) for name, field in _LIST_FIELDS.items() for one in fields[field]]
+    return pairs + ([("keyword", "、".join(request.keywords))] if request.keywords else [])
+
+
+async def export_briefing(briefing: Briefing, format_name: str, export_service: ExportService) -> Response:
+    """The file, to be saved and never to be shown as a page of ours; `UsageError` for a format that is not known."""
+    check_format(format_name)
+    content = await export_service.export_briefing(briefing, format_name)
+    plain = f"briefing-{briefing.period.until}.{format_name}"
+    return build_download_response(
+        content, format_name, filename=build_attachment_name(briefing, format_name), ascii_filename=plain
+    )
+
+
+def build_download_response(content: bytes, format_name: str, *, filename: str, ascii_filename: str) -> Response:
+    """The file under its name; `plain` is the name for browsers that read nothing but ASCII."""
+    said = f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{quote(filename, safe='', errors='replace')}"
+    kind = MEDIA_TYPES[format_name]
+    return Response(
+        content,
+        media_type=f"{kind}; charset=utf-8" if kind.startswith("text/") else kind,
+        headers={"Content-Disposition": said},
+    )
+
 
 Format = Literal["md", "html", "docx", "pdf", "xlsx", "json", "csv", "atom"]
+
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
-_ITEMS: list[JsonValue] = [{"id": 12, "standing": "top", "note": "与我方项目有关"}, {"id": 7, "standing": "out"}]
+_EXAMPLE_ITEMS: list[JsonValue] = [
+    {"id": 12, "standing": "top", "note": "与我方项目有关"},
+    {"id": 7, "standing": "out"},
+]
 
 
-class BriefingRows(BaseModel):
+class BriefingListSchema(BaseModel):
     """A page of the list; `next` is the cursor with which it goes on."""
 
     briefings: list[BriefingRow]
     next: str | None
 
 
-class SavedWire(BriefingRow):
+class SavedBriefingSchema(BriefingRow):
     """A saved briefing as it stands after its edits; `left_out` are the items that were taken out by hand."""
 
-    query: Compose
+    query: ComposeRequest
     left_out: list[int]
     briefing: Briefing
 
 
-class EditWire(Changes):
+class BriefingEditSchema(BriefingEditPatch):
     """What is wanted of a saved briefing, and the `version` that was seen: another one is a 409.
 
     What is not named stays. `items` stand in the order that is wanted, each with where it stands (`top`: in full,
@@ -48,13 +143,15 @@ class EditWire(Changes):
 
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"version": 1, "title": "本周政策要点", "group": "none", "items": _ITEMS}]},
+        json_schema_extra={
+            "examples": [{"version": 1, "title": "本周政策要点", "group": "none", "items": _EXAMPLE_ITEMS}]
+        },
     )
 
     version: int = Field(ge=1, le=2**31 - 1, strict=True)
 
 
-class SendWire(BaseModel):
+class BriefingSendSchema(BaseModel):
     """Where a briefing is to be sent: the name of a target."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"target": "weekly"}]})
@@ -63,7 +160,7 @@ class SendWire(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api/briefings", tags=["briefings"], responses=PROBLEMS)
+    routes = APIRouter(prefix="/api/briefings", tags=["briefings"], responses=PROBLEM_RESPONSES)
     _add_all(routes, app)
     _add_one(routes, app)
     return routes
@@ -77,50 +174,52 @@ def _add_all(routes: APIRouter, app: App) -> None:
         archived: bool = False,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: Annotated[str | None, Query()] = None,
-    ) -> BriefingRows:
+    ) -> BriefingListSchema:
         """Newest first, without what stands in them; `archived` lists those that were put away instead."""
         del visitor
-        key = cursors.decode(cursor, int)
+        key = cursors.decode_cursor(cursor, int)
         rows = await app.drafts.list(is_archived=archived, before_id=key[0] if key else None, limit=limit + 1)
-        following = cursors.encode(rows[limit - 1].id) if len(rows) > limit else None
-        return BriefingRows(briefings=rows[:limit], next=following)
+        following = cursors.encode_cursor(rows[limit - 1].id) if len(rows) > limit else None
+        return BriefingListSchema(briefings=rows[:limit], next=following)
 
     @routes.post("", summary="Compose a briefing and keep it", status_code=201)
-    async def compose(visitor: Editor, wanted: Compose, response: Response) -> SavedWire:
+    async def compose(visitor: Editor, wanted: ComposeRequest, response: Response) -> SavedBriefingSchema:
         """It can be put in order, exported and sent from then on."""
-        draft = await app.drafts.save(wanted.query(), by=visitor.name)
+        draft = await app.drafts.save(wanted.to_query(), by=visitor.name)
         response.headers["Location"] = f"/api/briefings/{draft.row.id}"
-        return _wire(draft)
+        return _build_saved_briefing(draft)
 
     @routes.post("/preview", summary="Compose a briefing without keeping it")
-    async def preview(visitor: Reader, wanted: Compose) -> Briefing:
+    async def preview(visitor: Reader, wanted: ComposeRequest) -> Briefing:
         """What a briefing would say now."""
         del visitor
-        return (await app.drafts.preview(wanted.query())).briefing
+        return (await app.drafts.compose_preview(wanted.to_query())).briefing
 
 
 def _add_one(routes: APIRouter, app: App) -> None:
     @routes.get("/{briefing_id:int}", summary="Read a saved briefing")
-    async def read(visitor: Reader, briefing_id: BriefingId) -> SavedWire:
+    async def read(visitor: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
         """As it stands after its edits."""
         del visitor
-        return _wire(await app.drafts.draft(briefing_id))
+        return _build_saved_briefing(await app.drafts.get(briefing_id))
 
     @routes.patch("/{briefing_id:int}", summary="Put a briefing in order")
-    async def edit(visitor: Editor, briefing_id: BriefingId, wanted: EditWire) -> SavedWire:
+    async def edit(visitor: Editor, briefing_id: BriefingId, wanted: BriefingEditSchema) -> SavedBriefingSchema:
         """409 where somebody else edited it since that version, or where it is archived."""
-        changes = Changes.model_validate(wanted.model_dump(exclude={"version"}))
-        return _wire(await app.drafts.change(briefing_id, changes, version=wanted.version, by=visitor.name))
+        changes = BriefingEditPatch.model_validate(wanted.model_dump(exclude={"version"}))
+        return _build_saved_briefing(
+            await app.drafts.update(briefing_id, changes, version=wanted.version, by=visitor.name)
+        )
 
     @routes.delete("/{briefing_id:int}", summary="Archive a briefing")
     async def archive(visitor: Editor, briefing_id: BriefingId) -> BriefingRow:
         """Put it out of the way; nothing is deleted."""
-        return await app.drafts.archive(briefing_id, by=visitor.name)
+        return await app.drafts.set_archived(briefing_id, by=visitor.name)
 
     @routes.post("/{briefing_id}/unarchive", summary="Take a briefing out of the archive")
     async def unarchive(visitor: Editor, briefing_id: BriefingId) -> BriefingRow:
         """It stands in the list again."""
-        return await app.drafts.archive(briefing_id, by=visitor.name, is_archived=False)
+        return await app.drafts.set_archived(briefing_id, by=visitor.name, is_archived=False)
 
     file, document = {"type": "string", "format": "binary"}, {"type": "object"}
     contents = {kind: {"schema": document if name == "json" else file} for name, kind in MEDIA_TYPES.items()}
@@ -136,23 +235,23 @@ def _add_one(routes: APIRouter, app: App) -> None:
     ) -> Response:
         """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one."""
         del visitor
-        return await export_of((await app.drafts.draft(briefing_id)).briefing, form, app.writing)
+        return await export_briefing((await app.drafts.get(briefing_id)).briefing, form, app.exports)
 
     @routes.post("/{briefing_id}/send", summary="Send a briefing to a target", status_code=202)
-    async def send(visitor: Editor, briefing_id: BriefingId, wanted: SendWire) -> DeliveryWire:
+    async def send(visitor: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema) -> DeliverySchema:
         """As it stands now: later edits do not reach it. `GET /api/deliveries` says when it has arrived."""
-        draft = await app.drafts.draft(briefing_id)
-        delivery = await app.deliveries.send(wanted.target, draft.briefing, briefing_id)
+        draft = await app.drafts.get(briefing_id)
+        delivery = await app.deliveries.send_saved(wanted.target, draft.briefing, briefing_id)
         subject = f"{briefing_id} {draft.row.title}"
         await app.audit.record(visitor.name, "briefing.send", subject, target=wanted.target)
         return delivery
 
 
-def _wire(draft: Draft) -> SavedWire:
-    asked = draft.wanted.model_dump(exclude={"previous"})
-    return SavedWire(
+def _build_saved_briefing(draft: BriefingDraft) -> SavedBriefingSchema:
+    asked = draft.query.model_dump(exclude={"previous"})
+    return SavedBriefingSchema(
         **draft.row.model_dump(),
-        query=Compose.model_validate(asked),
+        query=ComposeRequest.model_validate(asked),
         briefing=draft.briefing,
         left_out=[item.id for item in draft.edit.items if item.standing == "out"],
     )

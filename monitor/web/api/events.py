@@ -1,20 +1,80 @@
 """The events of a run as they come: `text/event-stream`."""
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import aclosing
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import StreamingResponse
+from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+from starlette.types import Send
 
-from monitor.app.live import News
 from monitor.bootstrap import App
-from monitor.domain.live import RunEvent
-from monitor.domain.words import EventKind, RunStatus
+from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
+from monitor.research.shapes import STEP_IDS, StepEvent, StepType
+from monitor.services.events import E, EventBatch, EventStreamService, S
+from monitor.vocabulary import EventKind, RunStatus
 from monitor.web.api.runs import RunId
-from monitor.web.gate import Reader
-from monitor.web.problems import problem_responses
-from monitor.web.streaming import After, EventStream, LastEventId, sse, watched
+from monitor.web.auth import Reader
+from monitor.web.problems import build_problem_responses
 
-_EVENT = {
+_HEARTBEAT_S = 15.0
+
+_MAX_STREAM_S = 600.0
+"""After so long a stream ends and the client comes back, which has to be signed in still."""
+
+_RECONNECT_MS = 1000
+
+_MAX_EVENT_ID = 2**31 - 1
+
+After = Annotated[int, Query(ge=0, le=_MAX_EVENT_ID, description="The `id` of the last event that is known.")]
+
+LastEventId = Annotated[int | None, Header(ge=0, le=_MAX_EVENT_ID, include_in_schema=False)]
+
+
+class EventStreamResponse(StreamingResponse):
+    """A stream of events that lets go of what it reads from, however it ends."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[bytes]) -> None:
+        super().__init__(events, headers={"X-Accel-Buffering": "no"})
+        self._events = events
+
+    async def stream_response(self, send: Send) -> None:
+        """Send what comes, until it ends or the client has gone."""
+        async with aclosing(self._events):
+            await super().stream_response(send)
+
+
+async def stream_events(
+    live: EventStreamService[E, S],
+    work_id: str,
+    *,
+    after: int,
+    format_events: Callable[[EventBatch[E, S]], Iterable[bytes]],
+) -> AsyncGenerator[bytes]:
+    """What is told of a piece of work, as `written` puts it, with a sign of life where nothing comes for a while."""
+    ends_at = time.monotonic() + _MAX_STREAM_S
+    async with live.subscribe(work_id, after=after, heartbeat_s=_HEARTBEAT_S) as news:
+        yield f"retry: {_RECONNECT_MS}\n\n".encode()
+        async for told in news:
+            for event in format_events(told):
+                yield event
+            if not told.events and not told.is_last:
+                yield KEEPALIVE_COMMENT
+            if time.monotonic() > ends_at:
+                return
+
+
+def format_sse(data: str, number: int, kind: str | None = None) -> bytes:
+    """One event with its `id`; without a kind it is a message."""
+    return format_sse_event(event=kind, id=str(number), data_str=data)
+
+
+_EVENT_SCHEMA = {
     "type": "object",
     "properties": {
         "event": {"enum": [*(one for one in EventKind if one is not EventKind.STEP), "status", "end"]},
@@ -24,29 +84,30 @@ _EVENT = {
     "required": ["event", "id", "data"],
     "examples": [{"event": "status", "id": "0", "data": '{"status": "running"}'}],
 }
-_STREAM = {
+
+_STREAM_RESPONSE = {
     "description": "The events, each with its `id`: `phase`, `section`, `page`, `asked`, `answered`, `saved` and "
     "`fallback` as the run tells them, `status` when it changes, `end` when the run has ended and all was told.",
-    "content": {"text/event-stream": {"schema": _EVENT}},
+    "content": {"text/event-stream": {"schema": _EVENT_SCHEMA}},
 }
 
 
 def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=problem_responses(401, 403, 404, 422, 503))
+    routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=build_problem_responses(401, 403, 404, 422, 503))
 
     @routes.get(
         "/{run_id}/events",
         summary="Watch a run",
         status_code=200,
-        response_class=EventStream,
-        responses={200: _STREAM},
+        response_class=EventStreamResponse,
+        responses={200: _STREAM_RESPONSE},
     )
     async def events(
         visitor: Reader,
         run_id: RunId,
         after: After = 0,
         last_event_id: LastEventId = None,
-    ) -> EventStream:
+    ) -> EventStreamResponse:
         """What a run tells of itself, from its beginning or after an event, until it ends.
 
         A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
@@ -55,29 +116,101 @@ def router(app: App) -> APIRouter:
         del visitor
         known = after if last_event_id is None else last_event_id
         await app.runs.get(run_id)
-        return EventStream(watched(app.live, run_id, after=known, written=_Telling(known).written))
+        return EventStreamResponse(
+            stream_events(app.run_events, run_id, after=known, format_events=_RunEventFormatter(known).format_news)
+        )
 
     return routes
 
 
-class _Telling:
+class _RunEventFormatter:
     """Writes what a run tells; `last` is the number of the last event that was written, or known before."""
 
     def __init__(self, last: int) -> None:
         self._last = last
         self._status: RunStatus | None = None
 
-    def written(self, told: News[RunEvent, RunStatus]) -> Iterator[bytes]:
+    def format_news(self, told: EventBatch[RunEvent, RunStatus]) -> Iterator[bytes]:
         """The status where it changed, the events, the end."""
         if told.status is not self._status:
             self._status = told.status
-            yield self._of_status("status")
+            yield self._format_status("status")
         for event in told.events:
             self._last = event.id or 0
             data = {"at": event.at.isoformat(), **event.data}
-            yield sse(json.dumps(data, ensure_ascii=False), self._last, event.kind)
-        if told.is_over:
-            yield self._of_status("end")
+            yield format_sse(json.dumps(data, ensure_ascii=False), self._last, event.kind)
+        if told.is_last:
+            yield self._format_status("end")
 
-    def _of_status(self, kind: str) -> bytes:
-        return sse(json.dumps({"status": self._status}), self._last, kind)
+    def _format_status(self, kind: str) -> bytes:
+        return format_sse(json.dumps({"status": self._status}), self._last, kind)
+
+
+EXAMPLE_TASK_ID = "r-20260203T010000Z-5f3a9c1e"
+
+TaskId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=[EXAMPLE_TASK_ID])]
+
+_STEP = StepType.REPORTING
+
+_EXAMPLE = StepEvent(
+    step_id=STEP_IDS[_STEP],
+    step_type=_STEP,
+    status="progress",
+    progress=0.82,
+    label="撰写报告",
+    payload={"chunk": "出口许可自2月4日起施行[1]。"},
+).to_json()
+
+_MESSAGE_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "Rises within a research."},
+        "data": {
+            "type": "string",
+            "description": "The protocol's object as JSON; docs/schemas/research-event.json is its schema.",
+        },
+    },
+    "required": ["id", "data"],
+    "examples": [{"id": "41", "data": json.dumps(_EXAMPLE, ensure_ascii=False)}],
+}
+
+_RESEARCH_STREAM_RESPONSE = {
+    "description": "The messages, each with its `id`, until the last: `complete` of `reporting` at progress 1.0, or "
+    "`error`. While it waits for its plan to be looked at the stream goes on.",
+    "content": {"text/event-stream": {"schema": _MESSAGE_SCHEMA}},
+}
+
+_NO_CONTENT_RESPONSE = {"description": "The research has ended, and the last message is known: do not come back."}
+
+
+def research_events_router(app: App) -> APIRouter:
+    routes = APIRouter(
+        prefix="/api/research", tags=["research"], responses=build_problem_responses(401, 403, 404, 422, 503)
+    )
+
+    @routes.get(
+        "/{task_id}/events",
+        summary="Watch a research",
+        status_code=200,
+        response_class=EventStreamResponse,
+        responses={200: _RESEARCH_STREAM_RESPONSE, 204: _NO_CONTENT_RESPONSE},
+    )
+    async def events(visitor: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None) -> Response:
+        """What a research tells, from its beginning or after a message, until it ends.
+
+        A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
+        twice. Messages bear no `event`: in a browser they are `EventSource.onmessage`.
+        """
+        del visitor
+        known = after if last_event_id is None else last_event_id
+        if not await app.research_events.has_more(task_id, after=known):
+            return Response(status_code=204)
+        return EventStreamResponse(
+            stream_events(app.research_events, task_id, after=known, format_events=_format_events)
+        )
+
+    return routes
+
+
+def _format_events(told: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
+    return (format_sse(json.dumps(event.data, ensure_ascii=False), event.id or 0) for event in told.events)

@@ -1,60 +1,63 @@
 """What the day brought and how the service fares, for programs."""
 
-from typing import Annotated, Literal
+import datetime as dt
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from monitor.app.blocks import HostBlock
-from monitor.app.condition import Machine
-from monitor.app.costs import Costs
-from monitor.app.health import SourceHealth
-from monitor.app.today import Today
 from monitor.bootstrap import App
-from monitor.domain.alarms import AlarmNote
-from monitor.web.cursors import decode, encode
-from monitor.web.gate import Reader
-from monitor.web.problems import PROBLEMS
+from monitor.db.tables.delivery import AlarmView
+from monitor.services.alarms import SourceHealth
+from monitor.services.health import HostBlock, ServiceStatus
+from monitor.services.today import TodaySummary
+from monitor.services.usage import CostLedger
+from monitor.web.api.cursors import decode_cursor, encode_cursor
+from monitor.web.auth import Admin, Reader
+from monitor.web.problems import PROBLEM_RESPONSES
 
 _EXAMPLE_DAYS = {"a week": {"value": 7}, "a quarter": {"value": 90}}
-_OPEN = {"open": True, "past": False, "all": None}
+
+_IS_OPEN_BY_STATE = {"open": True, "past": False, "all": None}
 
 
-class HealthWire(BaseModel):
+class HealthSchema(BaseModel):
     """How everything fares: the sources, the open alarms, newest first, and what the work stands on."""
 
     sources: list[SourceHealth]
-    alarms: list[AlarmNote]
-    machine: Machine
+    alarms: list[AlarmView]
+    machine: ServiceStatus
 
 
-class AlarmsWire(BaseModel):
+class AlarmListSchema(BaseModel):
     """Alarms, newest first; `next` is the cursor of those that were raised before them."""
 
-    alarms: list[AlarmNote]
+    alarms: list[AlarmView]
     next: str | None = Field(examples=[None])
 
 
-class BlocksWire(BaseModel):
+class BlockListSchema(BaseModel):
     """Pages that sites kept from us, by day, host and kind of block."""
 
     blocks: list[HostBlock]
 
 
 def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api", tags=["health"], responses=PROBLEMS)
+    routes = APIRouter(prefix="/api", tags=["health"], responses=PROBLEM_RESPONSES)
 
     @routes.get("/today", summary="What is new, what ran, what needs attention")
-    async def today(visitor: Reader) -> Today:
+    async def today(visitor: Reader) -> TodaySummary:
         """The day as the Today page shows it; asking for it does not move the mark of the last visit."""
-        return await app.today.look(visitor.name)
+        return await app.today.get_summary(visitor.name)
 
     @routes.get("/health", summary="How sources and service fare")
-    async def health(visitor: Reader) -> HealthWire:
+    async def health(visitor: Reader) -> HealthSchema:
         """Every source with its sections and their cadence, the open alarms, processes, queue and disk."""
         del visitor
-        found = await app.health.look()
-        return HealthWire(sources=found.sources, alarms=found.alarms, machine=await app.condition.machine())
+        found = await app.alarms.get_report()
+        return HealthSchema(
+            sources=found.sources, alarms=found.alarms, machine=await app.readiness.get_service_status()
+        )
 
     @routes.get("/alarms", summary="Alarms, newest first")
     async def alarms(
@@ -62,27 +65,74 @@ def router(app: App) -> APIRouter:
         state: Annotated[Literal["open", "past", "all"], Query(description="Open ones, past ones, or all.")] = "open",
         cursor: Annotated[str | None, Query(description="The `next` of the page before.", max_length=400)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    ) -> AlarmsWire:
+    ) -> AlarmListSchema:
         """What was out of the ordinary, and what still is."""
         del visitor
-        after = decode(cursor, int)
-        rows = await app.health.alarms(is_open=_OPEN[state], before_id=after[0] if after else None, limit=limit + 1)
-        return AlarmsWire(alarms=rows[:limit], next=encode(rows[limit - 1].id) if len(rows) > limit else None)
+        after = decode_cursor(cursor, int)
+        rows = await app.alarms.list_alarms(
+            is_open=_IS_OPEN_BY_STATE[state], before_id=after[0] if after else None, limit=limit + 1
+        )
+        return AlarmListSchema(
+            alarms=rows[:limit], next=encode_cursor(rows[limit - 1].id) if len(rows) > limit else None
+        )
 
     @routes.get("/blocks", summary="Pages that sites kept from us")
     async def blocks(
         visitor: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 30
-    ) -> BlocksWire:
+    ) -> BlockListSchema:
         """By day, host and kind of block, the newest day first."""
         del visitor
-        return BlocksWire(blocks=await app.health.blocks(days))
+        return BlockListSchema(blocks=await app.alarms.list_blocks(days))
 
     @routes.get("/costs", summary="Tokens, searches and money by day")
     async def costs(
         visitor: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 7
-    ) -> Costs:
+    ) -> CostLedger:
         """The ledger of so many days, today included, newest first."""
         del visitor
-        return await app.costs.ledger(days)
+        return await app.costs.get_ledger(days)
+
+    return routes
+
+
+FilterText = Annotated[str | None, Query(max_length=200)]
+
+
+class AuditEntrySchema(BaseModel):
+    """A change: who made it, what it was, to what, and what was before and after."""
+
+    id: int
+    at: dt.datetime
+    person: str = Field(examples=["lilei"])
+    action: str = Field(examples=["source.edit"])
+    subject: str = Field(examples=["国家能源局"])
+    detail: dict[str, Any] = Field(examples=[{"before": {"max_items": 20}, "after": {"max_items": 30}}])
+
+
+class AuditListSchema(BaseModel):
+    entries: list[AuditEntrySchema]
+    next: str | None = Field(examples=[None])
+
+
+def audit_router(app: App) -> APIRouter:
+    routes = APIRouter(prefix="/api", tags=["audit"], responses=PROBLEM_RESPONSES)
+
+    @routes.get("/audit", summary="Who changed what")
+    async def audit(
+        visitor: Admin,
+        person: FilterText = None,
+        action: FilterText = None,
+        subject: FilterText = None,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        cursor: str | None = None,
+    ) -> AuditListSchema:
+        """By person, by action (`source` finds every action on sources), by a word of the subject."""
+        del visitor
+        (before_id,) = decode_cursor(cursor, int) or (None,)
+        found = await app.audit.list_entries(
+            person=person, action=action, subject=subject, before_id=before_id, limit=limit + 1
+        )
+        rows = [AuditEntrySchema(**one.model_dump()) for one in found[:limit]]
+        return AuditListSchema(entries=rows, next=encode_cursor(rows[-1].id) if len(found) > limit else None)
 
     return routes

@@ -5,20 +5,80 @@ import datetime as dt
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from monitor.app.items import ItemDetail, ListedItem
-from monitor.app.marks import MOST_NOTE_CHARS, MOST_REASON_CHARS, HiddenWire, NoteWire
-from monitor.app.proof import Proof
-from monitor.app.saved import SavedPage
 from monitor.bootstrap import App
-from monitor.briefing.render import render_items
-from monitor.domain.words import RankWish
-from monitor.web.cursors import decode, encode
-from monitor.web.gate import Editor, Reader
-from monitor.web.item_query import ItemParameters
-from monitor.web.problems import PROBLEMS, Problem
+from monitor.briefing.render import render_items, render_saved_briefings
+from monitor.db.sessions import sanitize_text
+from monitor.services.evidence import ItemProof, ItemSnapshotView
+from monitor.services.items import ItemDetail, ItemQuery, ListedItem
+from monitor.services.marks import MAX_NOTE_CHARS, MAX_REASON_CHARS, HiddenItemSchema, ItemNoteSchema
+from monitor.vocabulary import ItemType, RankDirection
+from monitor.web.api.cursors import decode_cursor, encode_cursor
+from monitor.web.api.search import Day, Instant
+from monitor.web.auth import Editor, Reader
+from monitor.web.problems import PROBLEM_RESPONSES, Problem
+
+_Name = Annotated[str, Field(max_length=200)]
+
+_LIST_FIELDS = ("source", "tag", "type")
+
+
+class ItemParameters(BaseModel):
+    """Which items are meant; what is not given does not narrow."""
+
+    q: str = Field("", max_length=1000, description="Words that all stand in title, summary or text; “…” word for word")
+    source: list[_Name] = Field(default_factory=list, max_length=50, description="Names of sources")
+    tag: list[_Name] = Field(default_factory=list, max_length=50, description="Tags of sources, of which one is enough")
+    type: list[ItemType] = Field(default_factory=list, max_length=20)
+    since: Day | None = Field(None, description="The first day of publication")
+    until: Day | None = Field(None, description="The last day of publication")
+    section: str = Field("", max_length=200, description="Stands in the name of the section")
+    document_number: str = Field("", max_length=200)
+    language: str = Field("", max_length=35, description="As `zh`, which is every Chinese")
+    late: bool | None = Field(None, description="Only those that were listed long after their date, or only the others")
+    starred: bool = Field(False, description="Only those with your own star")
+    hidden: Literal["out", "only", "both"] = "out"
+    seen_since: Instant | None = Field(None, description="First seen at that instant or later")
+
+    def to_query(self, person: str) -> ItemQuery:
+        """What is meant, asked by that person."""
+        return ItemQuery(
+            sources=[sanitize_text(one) for one in self.source],
+            tags=[sanitize_text(one) for one in self.tag],
+            types=self.type,
+            since=self.since,
+            until=self.until,
+            text=sanitize_text(self.q),
+            section=sanitize_text(self.section) or None,
+            document_number=sanitize_text(self.document_number) or None,
+            language=sanitize_text(self.language) or None,
+            late=self.late,
+            starred_by=person if self.starred else None,
+            first_seen_since=self.seen_since,
+            is_hidden={"out": False, "only": True, "both": None}[self.hidden],
+        )
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether anything narrows, so that an empty list is no empty archive."""
+        return self != ItemParameters()
+
+
+def parse_item_parameters(request: Request) -> ItemParameters:
+    """The parameters of a page, whose form sends empty fields too."""
+    given: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if value.strip() and name in ItemParameters.model_fields:
+            given[name] = [*given.get(name, []), value] if name in _LIST_FIELDS else value
+    try:
+        return ItemParameters.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = str(first["msg"])
+        raise Problem(400, f"{first['loc'][0]}: {message[:1].lower()}{message[1:]}.") from None
+
 
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -27,12 +87,17 @@ MEDIA_TYPES = {
     "jsonl": "application/x-ndjson",
     "atom": "application/atom+xml",
 }
-MOST_EXPORTED = 10_000
+
+MAX_EXPORTED_ITEMS = 10_000
+
 ItemId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of an item", examples=[7])]
+
 NoteId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a note", examples=[1])]
-_FILES: dict[int | str, dict[str, Any]] = {
+
+_EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}, "description": "The file"}
 }
+
 _EXAMPLE: dict[str, Any] = {
     "id": 7,
     "source": "示例部",
@@ -63,7 +128,7 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-class ItemList(BaseModel):
+class ItemListSchema(BaseModel):
     """Items, newest first. `total` is counted up to 1,000 and told with the first piece of a list only."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_EXAMPLE], "next": None, "total": 1}]})
@@ -73,45 +138,45 @@ class ItemList(BaseModel):
     total: int | None
 
 
-class ListParameters(ItemParameters):
+class ItemListParameters(ItemParameters):
     limit: int = Field(50, ge=1, le=200)
     cursor: str | None = Field(None, max_length=400, description="`next` of the piece before")
 
 
-class ExportParameters(ItemParameters):
+class ItemExportParameters(ItemParameters):
     format: Literal["csv", "xlsx", "json", "jsonl", "atom"] = "csv"
     lang: Literal["zh", "en"] | None = Field(None, description="The language of the words in xlsx and atom")
-    limit: int = Field(MOST_EXPORTED, ge=1, le=MOST_EXPORTED)
+    limit: int = Field(MAX_EXPORTED_ITEMS, ge=1, le=MAX_EXPORTED_ITEMS)
 
 
-class NoteText(BaseModel):
-    text: str = Field(min_length=1, max_length=MOST_NOTE_CHARS, examples=["第三条与去年的不同，请复核。"])
+class NoteRequest(BaseModel):
+    text: str = Field(min_length=1, max_length=MAX_NOTE_CHARS, examples=["第三条与去年的不同，请复核。"])
 
 
-class Reason(BaseModel):
-    reason: str = Field(min_length=1, max_length=MOST_REASON_CHARS, examples=["与业务无关"])
+class HideRequest(BaseModel):
+    reason: str = Field(min_length=1, max_length=MAX_REASON_CHARS, examples=["与业务无关"])
 
 
-class Feedback(BaseModel):
+class FeedbackRequest(BaseModel):
     """Where the item should have stood."""
 
-    wish: RankWish = Field(examples=["higher"])
+    wish: RankDirection = Field(examples=["higher"])
 
 
 def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api/items", tags=["items"], responses=PROBLEMS)
+    routes = APIRouter(prefix="/api/items", tags=["items"], responses=PROBLEM_RESPONSES)
 
     @routes.get("", summary="List or search items")
-    async def items(visitor: Reader, asked: Annotated[ListParameters, Query()]) -> ItemList:
+    async def items(visitor: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
         """The items that are meant, newest first; with `q` those in which all its words stand."""
-        after = position_of(asked.cursor)
-        page = await app.items.page(asked.query(visitor.name), visitor.name, limit=asked.limit, after=after)
-        return ItemList(items=page.items, next=cursor_of(page.after), total=page.total)
+        after = decode_item_cursor(asked.cursor)
+        page = await app.items.list_page(asked.to_query(visitor.name), visitor.name, limit=asked.limit, after=after)
+        return ItemListSchema(items=page.items, next=encode_item_cursor(page.after), total=page.total)
 
-    @routes.get("/export", summary="Export items", response_class=Response, responses=_FILES)
-    async def export(visitor: Reader, asked: Annotated[ExportParameters, Query()]) -> Response:
+    @routes.get("/export", summary="Export items", response_class=Response, responses=_EXPORT_RESPONSES)
+    async def export(visitor: Reader, asked: Annotated[ItemExportParameters, Query()]) -> Response:
         """The newest 10,000 of the items that are meant, as a file."""
-        found = await app.archive.items(asked.query(visitor.name), asked.limit)
+        found = await app.archive.list_items(asked.to_query(visitor.name), asked.limit)
         now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
         language = asked.lang or visitor.language
         body = await asyncio.to_thread(render_items, found, asked.format, language=language, now=now)
@@ -121,12 +186,12 @@ def router(app: App) -> APIRouter:
     @routes.get("/{item_id}", summary="Read an item")
     async def item(visitor: Reader, item_id: ItemId) -> ItemDetail:
         """One item with its text, its changes, its kin, and what people say of it."""
-        return await app.items.item(item_id, visitor.name)
+        return await app.items.get_item(item_id, visitor.name)
 
     @routes.get("/{item_id}/evidence", summary="Read what an item rests on")
-    async def evidence(visitor: Reader, item_id: ItemId) -> Proof:
+    async def evidence(visitor: Reader, item_id: ItemId) -> ItemProof:
         """Its claims, and the records that bear them, each read again; only administrators see where these lie."""
-        proof = await app.proofs.of_item(item_id)
+        proof = await app.proofs.get_proof(item_id)
         if not visitor.is_admin:
             proof.records = [record.model_copy(update={"file": None}) for record in proof.records]
         return proof
@@ -136,17 +201,17 @@ def router(app: App) -> APIRouter:
         visitor: Reader,
         item_id: ItemId,
         claim: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Counted from 1 in the evidence")] = None,
-    ) -> SavedPage:
+    ) -> ItemSnapshotView:
         """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
         del visitor
-        return await app.saved_pages.page(item_id, claim)
+        return await app.snapshots.get_item_snapshot(item_id, claim)
 
-    _mark_routes(routes, app)
-    _hide_routes(routes, app)
+    _add_mark_routes(routes, app)
+    _add_hide_routes(routes, app)
     return routes
 
 
-def _mark_routes(routes: APIRouter, app: App) -> None:
+def _add_mark_routes(routes: APIRouter, app: App) -> None:
     @routes.put("/{item_id}/star", status_code=204, summary="Star an item")
     async def star(visitor: Reader, item_id: ItemId) -> None:
         await app.marks.star(visitor.name, item_id)
@@ -156,39 +221,39 @@ def _mark_routes(routes: APIRouter, app: App) -> None:
         await app.marks.unstar(visitor.name, item_id)
 
     @routes.post("/{item_id}/notes", status_code=201, summary="Write a note")
-    async def note(visitor: Reader, item_id: ItemId, given: NoteText) -> NoteWire:
+    async def note(visitor: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
         """A note on the item, for everybody to read."""
-        return await app.marks.note(visitor.name, item_id, given.text)
+        return await app.marks.add_note(visitor.name, item_id, given.text)
 
     @routes.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")
     async def remove_note(visitor: Reader, item_id: ItemId, note_id: NoteId) -> None:
         await app.marks.remove_note(visitor.name, item_id, note_id)
 
     @routes.put("/{item_id}/feedback", status_code=204, summary="Say where an item should have stood")
-    async def feedback(visitor: Reader, item_id: ItemId, given: Feedback) -> None:
+    async def feedback(visitor: Reader, item_id: ItemId, given: FeedbackRequest) -> None:
         """The next ranking honours it, for this item and, more weakly, for those that are like it."""
-        await app.marks.say(visitor.name, item_id, given.wish)
+        await app.marks.set_feedback(visitor.name, item_id, given.wish)
 
     @routes.delete("/{item_id}/feedback", status_code=204, summary="Take back your feedback")
     async def no_feedback(visitor: Reader, item_id: ItemId) -> None:
-        await app.marks.unsay(visitor.name, item_id)
+        await app.marks.remove_feedback(visitor.name, item_id)
 
 
-def _hide_routes(routes: APIRouter, app: App) -> None:
+def _add_hide_routes(routes: APIRouter, app: App) -> None:
     @routes.put("/{item_id}/hidden", summary="Hide an item")
-    async def hide_item(visitor: Editor, item_id: ItemId, given: Reason) -> HiddenWire:
+    async def hide_item(visitor: Editor, item_id: ItemId, given: HideRequest) -> HiddenItemSchema:
         """Lists, briefings and feeds leave it out from now on; it is not forgotten."""
         return await app.marks.hide(visitor.name, item_id, given.reason)
 
     @routes.delete("/{item_id}/hidden", status_code=204, summary="Hide an item no longer")
     async def show_item(visitor: Editor, item_id: ItemId) -> None:
         """It may not have been hidden."""
-        await app.marks.show(visitor.name, item_id)
+        await app.marks.unhide(visitor.name, item_id)
 
 
-def position_of(cursor: str | None) -> tuple[dt.date, int] | None:
+def decode_item_cursor(cursor: str | None) -> tuple[dt.date, int] | None:
     """Where a cursor says that the list goes on."""
-    found = decode(cursor, str, int)
+    found = decode_cursor(cursor, str, int)
     if found is None:
         return None
     try:
@@ -197,6 +262,54 @@ def position_of(cursor: str | None) -> tuple[dt.date, int] | None:
         raise Problem(400, "The cursor is none of ours: begin the list without one.") from None
 
 
-def cursor_of(position: tuple[dt.date, int] | None) -> str | None:
+def encode_item_cursor(position: tuple[dt.date, int] | None) -> str | None:
     """The cursor for the piece after this one."""
-    return None if position is None else encode(position[0].isoformat(), position[1])
+    return None if position is None else encode_cursor(position[0].isoformat(), position[1])
+
+
+ATOM_MEDIA_TYPE = "application/atom+xml"
+
+_FEED_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {ATOM_MEDIA_TYPE: {}}, "description": "An Atom feed"}
+}
+
+
+class FeedParameters(ItemParameters):
+    """The parameters of the feed of items."""
+
+    lang: Literal["zh", "en"] | None = Field(None, description="The language of our own words in it")
+    limit: int = Field(100, ge=1, le=500)
+
+
+def feed_router(app: App) -> APIRouter:
+    routes = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEM_RESPONSES)
+
+    @routes.get("/items.atom", summary="Items as a feed", response_class=Response, responses=_FEED_RESPONSES)
+    async def items(visitor: Reader, asked: Annotated[FeedParameters, Query()]) -> Response:
+        """The newest items that are meant, filtered as the list is."""
+        found = await app.archive.list_items(asked.to_query(visitor.name), asked.limit)
+        now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
+        language = asked.lang or visitor.language
+        body = await asyncio.to_thread(render_items, found, "atom", language=language, now=now)
+        return Response(body, media_type=f"{ATOM_MEDIA_TYPE}; charset=utf-8")
+
+    @routes.get(
+        "/briefings.atom", summary="Saved briefings as a feed", response_class=Response, responses=_FEED_RESPONSES
+    )
+    async def briefings(
+        visitor: Reader,
+        lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
+        limit: Annotated[int, Query(ge=1, le=50)] = 20,
+    ) -> Response:
+        """The newest saved briefings, an entry each; those that are archived are left out."""
+        kept = await app.drafts.list_newest(limit)
+        body = await asyncio.to_thread(
+            render_saved_briefings,
+            kept,
+            language=lang or visitor.language,
+            now=app.clock.now(),
+            public_url=app.settings.web.public_url,
+        )
+        return Response(body, media_type=f"{ATOM_MEDIA_TYPE}; charset=utf-8")
+
+    return routes

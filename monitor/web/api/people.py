@@ -3,27 +3,27 @@
 import datetime as dt
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from monitor.app.people import NAME_PATTERN
 from monitor.bootstrap import App
-from monitor.domain.people import Person
-from monitor.domain.words import Role
-from monitor.web.gate import Admin, Reader, Visitor
-from monitor.web.problems import PROBLEMS, Problem
+from monitor.db.tables.people import Person, Token, WebSession
+from monitor.services.people import MAX_TOKEN_DAYS, NAME_PATTERN, TokenCreator, TokenScope
+from monitor.vocabulary import Role
+from monitor.web.auth import Admin, Principal, Reader
+from monitor.web.problems import PROBLEM_RESPONSES, Problem
 
-Name = Annotated[str, Path(min_length=1, max_length=60, description="Whose.", examples=["lilei"])]
+PersonName = Annotated[str, Path(min_length=1, max_length=60, description="Whose.", examples=["lilei"])]
 
 
-class MeWire(BaseModel):
+class PrincipalSchema(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "lilei", "role": "editor"}]})
 
     name: str
     role: Role
 
 
-class LanguageWire(BaseModel):
+class LanguageSchema(BaseModel):
     """The language of one's pages; null is that of the browser."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"language": "zh"}]})
@@ -31,14 +31,14 @@ class LanguageWire(BaseModel):
     language: Literal["zh", "en"] | None
 
 
-class NewPasswordWire(BaseModel):
+class PasswordChangeSchema(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     old: str = Field(max_length=1000, examples=["kx7mp-…"])
     new: str = Field(max_length=1000, examples=["a sentence that only I know"])
 
 
-class PersonWire(BaseModel):
+class PersonSchema(BaseModel):
     """Somebody who may sign in, or was shut out."""
 
     name: str = Field(examples=["lilei"])
@@ -50,21 +50,21 @@ class PersonWire(BaseModel):
     last_seen_at: dt.datetime | None
 
 
-class PeopleWire(BaseModel):
+class PersonListSchema(BaseModel):
     """Everybody, by name; the list is whole, so `next` is null."""
 
-    people: list[PersonWire]
+    people: list[PersonSchema]
     next: None = None
 
 
-class NewPersonWire(BaseModel):
+class NewPersonSchema(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(pattern=NAME_PATTERN, examples=["hanmeimei"])
     role: Role = Role.READER
 
 
-class PersonChangeWire(BaseModel):
+class PersonChangeSchema(BaseModel):
     """What is to be changed; what is left out or null stays."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"role": "editor"}]})
@@ -73,7 +73,7 @@ class PersonChangeWire(BaseModel):
     is_shut_out: bool | None = Field(default=None, strict=True)
 
 
-class OneTimeWire(BaseModel):
+class OneTimePasswordSchema(BaseModel):
     """The password for the next sign-in, told this once."""
 
     name: str = Field(examples=["hanmeimei"])
@@ -81,75 +81,221 @@ class OneTimeWire(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api", tags=["people"], responses=PROBLEMS)
+    routes = APIRouter(prefix="/api", tags=["people"], responses=PROBLEM_RESPONSES)
 
     @routes.get("/me", summary="Who am I?")
-    async def me(visitor: Reader) -> MeWire:
+    async def me(visitor: Reader) -> PrincipalSchema:
         """The person or the token that asks."""
-        return MeWire(name=visitor.name, role=visitor.role)
+        return PrincipalSchema(name=visitor.name, role=visitor.role)
 
     @routes.put("/me/language", summary="Choose the language of my pages", status_code=204)
-    async def language(visitor: Reader, wanted: LanguageWire) -> None:
+    async def language(visitor: Reader, wanted: LanguageSchema) -> None:
         """Only for people: a token has no pages."""
-        await app.people.set_language(person_of(visitor), wanted.language)
+        await app.people.set_language(require_person(visitor), wanted.language)
 
     @routes.put("/me/password", summary="Change my password", status_code=204)
-    async def password(visitor: Reader, wanted: NewPasswordWire) -> None:
+    async def password(visitor: Reader, wanted: PasswordChangeSchema) -> None:
         """Ends all other sessions. Only for people: a token has no password."""
-        name = person_of(visitor)
+        name = require_person(visitor)
         await app.people.set_password(name, wanted.new, old=wanted.old, session_id=visitor.session_id)
         await app.audit.record(name, "person.password", name)
 
     @routes.get("/people", summary="List people")
-    async def people(visitor: Admin) -> PeopleWire:
+    async def people(visitor: Admin) -> PersonListSchema:
         """Everybody who may sign in, and who was shut out."""
         del visitor
-        return PeopleWire(people=[_wire(person) for person in await app.people.all()])
+        return PersonListSchema(people=[_build_person(person) for person in await app.people.list_people()])
 
     @routes.post("/people", summary="Add somebody", status_code=201)
-    async def add(visitor: Admin, wanted: NewPersonWire) -> OneTimeWire:
+    async def add(visitor: Admin, wanted: NewPersonSchema) -> OneTimePasswordSchema:
         """Answers the password for their first sign-in."""
         made = await app.people.add(wanted.name, wanted.role)
         await app.audit.record(visitor.name, "person.add", wanted.name, after={"role": wanted.role})
-        return OneTimeWire(name=wanted.name, password=made)
+        return OneTimePasswordSchema(name=wanted.name, password=made)
 
     _add_person(routes, app)
     return routes
 
 
-def person_of(visitor: Visitor) -> str:
+def require_person(principal: Principal) -> str:
     """The name of a person who signed in; 403 for a program."""
-    if visitor.session_id is None:
+    if principal.session_id is None:
         raise Problem(403, "A token has no account: sign in as a person.")
-    return visitor.name
+    return principal.name
 
 
 def _add_person(routes: APIRouter, app: App) -> None:
     @routes.get("/people/{name}", summary="Show somebody")
-    async def person(visitor: Admin, name: Name) -> PersonWire:
+    async def person(visitor: Admin, name: PersonName) -> PersonSchema:
         del visitor
-        return _wire(await app.people.of(name))
+        return _build_person(await app.people.get(name))
 
     @routes.patch("/people/{name}", summary="Change a role, shut out, let in")
-    async def change(visitor: Admin, name: Name, wanted: PersonChangeWire) -> PersonWire:
+    async def change(visitor: Admin, name: PersonName, wanted: PersonChangeSchema) -> PersonSchema:
         """Counts from their next request on; the last administrator stays one (409)."""
-        before = await app.people.of(name)
+        before = await app.people.get(name)
         if wanted.role is not None and wanted.role != before.role:
             await app.people.set_role(name, wanted.role)
             roles = {"before": {"role": before.role}, "after": {"role": wanted.role}}
             await app.audit.record(visitor.name, "person.role", name, **roles)
         if wanted.is_shut_out is not None and wanted.is_shut_out != before.is_shut_out:
-            await (app.people.shut_out if wanted.is_shut_out else app.people.let_in)(name)
+            await (app.people.block_sign_in if wanted.is_shut_out else app.people.allow_sign_in)(name)
             action = "person.shut_out" if wanted.is_shut_out else "person.let_in"
             await app.audit.record(visitor.name, action, name)
-        return _wire(await app.people.of(name))
+        return _build_person(await app.people.get(name))
 
     @routes.post("/people/{name}/reset", summary="Give a new one-time password")
-    async def reset(visitor: Admin, name: Name) -> OneTimeWire:
-        made = await app.people.reset(name)
+    async def reset(visitor: Admin, name: PersonName) -> OneTimePasswordSchema:
+        made = await app.people.reset_password(name)
         await app.audit.record(visitor.name, "person.reset", name)
-        return OneTimeWire(name=name, password=made)
+        return OneTimePasswordSchema(name=name, password=made)
 
 
-def _wire(person: Person) -> PersonWire:
-    return PersonWire.model_validate(person, from_attributes=True)
+def _build_person(person: Person) -> PersonSchema:
+    return PersonSchema.model_validate(person, from_attributes=True)
+
+
+SessionId = Annotated[str, Path(min_length=1, max_length=64, description="The number of a session.")]
+
+TokenName = Annotated[str, Path(min_length=1, max_length=60, description="The name of a token.", examples=["grafana"])]
+
+
+class SessionSchema(BaseModel):
+    """A browser in which somebody signed in."""
+
+    id: str
+    person: str = Field(examples=["lilei"])
+    address: str = Field(examples=["192.0.2.7"])
+    browser: str = Field(examples=["Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"])
+    created_at: dt.datetime
+    seen_at: dt.datetime
+    expires_at: dt.datetime
+    is_this: bool = Field(description="The request was made in it.")
+
+
+class SessionListSchema(BaseModel):
+    """Sessions, last used first; the list is whole, so `next` is null."""
+
+    sessions: list[SessionSchema]
+    next: None = None
+
+
+class TokenSchema(BaseModel):
+    name: str = Field(examples=["grafana"])
+    role: Role
+    scopes: list[TokenScope] = Field(description="None: all that the role may.", examples=[["read"]])
+    created_by: str = Field(description="Empty: by command.", examples=["lilei"])
+    created_at: dt.datetime
+    expires_at: dt.datetime | None
+    last_used_at: dt.datetime | None
+
+
+class TokenListSchema(BaseModel):
+    """Tokens, newest first; the list is whole, so `next` is null."""
+
+    tokens: list[TokenSchema]
+    next: None = None
+
+
+class NewTokenSchema(BaseModel):
+    """A token to be made; without scopes it may do all that its role may, without days it has no end."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern=NAME_PATTERN, examples=["grafana"])
+    role: Role = Role.READER
+    scopes: list[TokenScope] = Field(default=[], max_length=10, examples=[["read"]])
+    days: int | None = Field(default=None, ge=1, le=MAX_TOKEN_DAYS, examples=[90])
+
+
+class TokenSecretSchema(BaseModel):
+    """A new token, told this once."""
+
+    name: str = Field(examples=["grafana"])
+    token: str = Field(examples=["3Tt…Qw"])
+
+
+def access_router(app: App) -> APIRouter:
+    """`/api/sessions`, `/api/tokens`, and those of one's own under `/api/me`."""
+    routes = APIRouter(prefix="/api", tags=["people"], responses=PROBLEM_RESPONSES)
+
+    @routes.get("/me/sessions", summary="List my sessions")
+    async def my_sessions(visitor: Reader) -> SessionListSchema:
+        """Where I am signed in; a token has no sessions."""
+        return await _list_sessions(app, visitor, visitor.name)
+
+    @routes.delete("/me/sessions/{session_id}", summary="End a session of mine", status_code=204)
+    async def end_mine(visitor: Reader, session_id: SessionId) -> None:
+        """The browser has to sign in again."""
+        await app.people.end_session(visitor.name, session_id)
+        await app.audit.record(visitor.name, "session.end", visitor.name)
+
+    @routes.get("/sessions", summary="List all sessions")
+    async def sessions(visitor: Admin, person: Annotated[str | None, Query(max_length=60)] = None) -> SessionListSchema:
+        """Of everybody, or of one person."""
+        return await _list_sessions(app, visitor, person)
+
+    @routes.delete("/sessions/{session_id}", summary="End anybody's session", status_code=204)
+    async def end(visitor: Admin, session_id: SessionId) -> None:
+        """The browser has to sign in again."""
+        ended = await app.people.end_session(None, session_id)
+        await app.audit.record(visitor.name, "session.end", ended.person)
+
+    _add_tokens(routes, app)
+    return routes
+
+
+async def _list_sessions(app: App, visitor: Principal, person: str | None) -> SessionListSchema:
+    found = await app.people.list_sessions(person)
+    return SessionListSchema(sessions=[_build_session(one, visitor) for one in found])
+
+
+def _add_tokens(routes: APIRouter, app: App) -> None:
+    @routes.get("/me/tokens", summary="List my tokens")
+    async def my_tokens(visitor: Reader) -> TokenListSchema:
+        return TokenListSchema(
+            tokens=[_build_token(token) for token in await app.tokens.list_tokens(created_by=visitor.name)]
+        )
+
+    @routes.post("/me/tokens", summary="Make a token of mine", status_code=201)
+    async def make_mine(visitor: Reader, wanted: NewTokenSchema) -> TokenSecretSchema:
+        """It may never do more than I may."""
+        return await _create_token(app, visitor, wanted)
+
+    @routes.delete("/me/tokens/{name}", summary="Revoke a token of mine", status_code=204)
+    async def revoke_mine(visitor: Reader, name: TokenName) -> None:
+        """It is good for nothing any more."""
+        await app.tokens.revoke(name, created_by=visitor.name)
+        await app.audit.record(visitor.name, "token.revoke", name)
+
+    @routes.get("/tokens", summary="List all tokens")
+    async def tokens(visitor: Admin) -> TokenListSchema:
+        del visitor
+        return TokenListSchema(tokens=[_build_token(token) for token in await app.tokens.list_tokens()])
+
+    @routes.post("/tokens", summary="Make a token", status_code=201)
+    async def make(visitor: Admin, wanted: NewTokenSchema) -> TokenSecretSchema:
+        """It may never do more than who makes it."""
+        return await _create_token(app, visitor, wanted)
+
+    @routes.delete("/tokens/{name}", summary="Revoke a token", status_code=204)
+    async def revoke(visitor: Admin, name: TokenName) -> None:
+        """It is good for nothing any more."""
+        await app.tokens.revoke(name)
+        await app.audit.record(visitor.name, "token.revoke", name)
+
+
+async def _create_token(app: App, visitor: Principal, wanted: NewTokenSchema) -> TokenSecretSchema:
+    by = TokenCreator(visitor.name, visitor.role, visitor.scopes)
+    made = await app.tokens.create(wanted.name, wanted.role, scopes=wanted.scopes, days=wanted.days, by=by)
+    after = wanted.model_dump(mode="json", exclude={"name"})
+    await app.audit.record(visitor.name, "token.add", wanted.name, after=after)
+    return TokenSecretSchema(name=wanted.name, token=made)
+
+
+def _build_session(session: WebSession, visitor: Principal) -> SessionSchema:
+    return SessionSchema(**session.model_dump(), is_this=session.id == visitor.session_id)
+
+
+def _build_token(token: Token) -> TokenSchema:
+    return TokenSchema(**token.model_dump(exclude={"hash"}))

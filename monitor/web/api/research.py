@@ -7,72 +7,76 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from monitor.app.research_reading import NotePage
-from monitor.app.research_view import ResearchSummary, ResearchView
 from monitor.bootstrap import App
-from monitor.briefing.letter import MEDIA_TYPES
-from monitor.domain.research import ResearchStatus
-from monitor.research.shapes import PlanParagraph, ResearchOptions, Sampling, SearchConfig, Wire
-from monitor.store.sessions import storable
-from monitor.web.api.research_events import TASK, TaskId
-from monitor.web.cursors import decode_instant, encode
-from monitor.web.exporting import saved_as
-from monitor.web.gate import Editor, Reader, scope
-from monitor.web.problems import PROBLEMS
+from monitor.briefing.notification import MEDIA_TYPES
+from monitor.db.sessions import sanitize_text
+from monitor.db.tables.research import ResearchStatus
+from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
+from monitor.services.research.views import NoteSnapshotView, ResearchSummary, ResearchView
+from monitor.web.api.briefings import build_download_response
+from monitor.web.api.cursors import decode_instant_cursor, encode_cursor
+from monitor.web.api.events import EXAMPLE_TASK_ID, TaskId
+from monitor.web.auth import Editor, Reader, require_scope
+from monitor.web.problems import PROBLEM_RESPONSES
 
-Form = Literal["md", "html", "docx", "pdf"]
+ReportFormat = Literal["md", "html", "docx", "pdf"]
+
 NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
-_STRICT = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
-_AGENTS = ("plan", "search", "modeling", "report")
+
+_STRICT_CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+_STEP_NAMES = ("plan", "search", "modeling", "report")
 
 
-def _said(text: str) -> str:
+def _normalize_text(text: str) -> str:
     """The text as it is kept; nothing but white space is nothing."""
-    text = storable(text).strip()
+    text = sanitize_text(text).strip()
     if not text:
         raise ValueError("it must not be empty")
     return text
 
 
-def _of_agents(models: dict[str, str]) -> dict[str, str]:
-    if unknown := models.keys() - set(_AGENTS):
-        raise ValueError(f"there is no step {min(unknown)[:40]!r}: name {', '.join(_AGENTS)}")
-    return {name: storable(model).strip() for name, model in models.items() if storable(model).strip()}
+def _validate_models(models: dict[str, str]) -> dict[str, str]:
+    if unknown := models.keys() - set(_STEP_NAMES):
+        raise ValueError(f"there is no step {min(unknown)[:40]!r}: name {', '.join(_STEP_NAMES)}")
+    return {name: sanitize_text(model).strip() for name, model in models.items() if sanitize_text(model).strip()}
 
 
-Question = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_said)]
-Title = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_said)]
-Models = Annotated[
+QuestionText = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_normalize_text)]
+
+Title = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_normalize_text)]
+
+StepModels = Annotated[
     dict[str, Annotated[str, Field(max_length=200)]],
-    Field(max_length=len(_AGENTS), description="A model for a step: plan, search, modeling, report."),
-    AfterValidator(_of_agents),
+    Field(max_length=len(_STEP_NAMES), description="A model for a step: plan, search, modeling, report."),
+    AfterValidator(_validate_models),
 ]
 
 
-class AskedConfig(SearchConfig):
+class SearchConfigSchema(SearchConfig):
     """Wishes for the search; an engine that is not known is told in the metadata's warnings."""
 
-    model_config = _STRICT
+    model_config = _STRICT_CONFIG
 
-    engines: list[Annotated[str, Field(max_length=100), AfterValidator(storable)]] = Field(
+    engines: list[Annotated[str, Field(max_length=100), AfterValidator(sanitize_text)]] = Field(
         default_factory=list, max_length=20
     )
 
 
-class AskedSampling(Sampling):
-    model_config = _STRICT
+class SamplingSchema(SamplingOptions):
+    model_config = _STRICT_CONFIG
 
 
-class AskedOptions(ResearchOptions):
+class ResearchOptionsSchema(ResearchOptions):
     """Models and sampling of this research alone; `review_plan`: it waits until its plan was looked at."""
 
-    model_config = _STRICT
+    model_config = _STRICT_CONFIG
 
-    models: Models = Field(default_factory=dict)
-    sampling: AskedSampling = Field(default_factory=AskedSampling)
+    models: StepModels = Field(default_factory=dict)
+    sampling: SamplingSchema = Field(default_factory=SamplingSchema)
 
 
-class ResearchAsked(BaseModel):
+class ResearchRequest(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
@@ -86,41 +90,41 @@ class ResearchAsked(BaseModel):
         },
     )
 
-    query: Question
-    config: AskedConfig = Field(default_factory=AskedConfig)
-    options: AskedOptions = Field(default_factory=AskedOptions)
+    query: QuestionText
+    config: SearchConfigSchema = Field(default_factory=SearchConfigSchema)
+    options: ResearchOptionsSchema = Field(default_factory=ResearchOptionsSchema)
 
 
-class ResearchBegun(Wire):
+class ResearchTaskSchema(CamelCaseSchema):
     """The id of a research that was asked for."""
 
-    task_id: str = Field(examples=[TASK])
+    task_id: str = Field(examples=[EXAMPLE_TASK_ID])
 
 
-class ResearchState(Wire):
+class ResearchState(CamelCaseSchema):
     """How a research stands after what was asked."""
 
-    task_id: str = Field(examples=[TASK])
+    task_id: str = Field(examples=[EXAMPLE_TASK_ID])
     status: ResearchStatus
 
 
-class ResearchList(BaseModel):
+class ResearchListSchema(BaseModel):
     """A page of the history, newest first, without the reports."""
 
     researches: list[ResearchSummary]
     next: str | None
 
 
-class WantedParagraph(PlanParagraph):
+class PlanParagraphSchema(PlanParagraph):
     """A paragraph that the report is to have."""
 
-    model_config = _STRICT
+    model_config = _STRICT_CONFIG
 
     title: Title
-    content: Annotated[str, Field(max_length=2000), AfterValidator(storable)] = ""
+    content: Annotated[str, Field(max_length=2000), AfterValidator(sanitize_text)] = ""
 
 
-class WantedPlan(BaseModel):
+class PlanApprovalRequest(BaseModel):
     """The plan by which the research goes on: its paragraphs take the place of those that were proposed."""
 
     model_config = ConfigDict(
@@ -129,37 +133,37 @@ class WantedPlan(BaseModel):
     )
 
     title: Title | None = None
-    paragraphs: list[WantedParagraph] = Field(min_length=1, max_length=20)
+    paragraphs: list[PlanParagraphSchema] = Field(min_length=1, max_length=20)
 
 
-class RemarkWire(BaseModel):
+class RemarkSchema(BaseModel):
     """What a person says while a research goes; its summaries heed the latest remark."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "请侧重对下游企业的影响。"}]})
 
-    text: Question
+    text: QuestionText
 
 
 def router(app: App) -> APIRouter:
     """`/api/research` and what lies under it; the stream has a module of its own."""
-    routes = APIRouter(prefix="/api/research", tags=["research"], responses=PROBLEMS)
+    routes = APIRouter(prefix="/api/research", tags=["research"], responses=PROBLEM_RESPONSES)
     _add_all(routes, app)
-    _add_steering(routes, app)
+    _add_action_routes(routes, app)
     _add_results(routes, app)
     return routes
 
 
-_RUN_SCOPE = [Depends(scope("run"))]
+_RUN_SCOPE = [Depends(require_scope("run"))]
 
 
 def _add_all(routes: APIRouter, app: App) -> None:
     @routes.post("", summary="Ask a question", status_code=202, dependencies=_RUN_SCOPE)
-    async def ask(visitor: Editor, asked: ResearchAsked, response: Response) -> ResearchBegun:
+    async def ask(visitor: Editor, asked: ResearchRequest, response: Response) -> ResearchTaskSchema:
         """Put a research into the queue. Watch it at `/api/research/{taskId}/events`."""
-        task_id = await app.research.ask(asked.query, config=asked.config, options=asked.options, by=visitor.name)
+        task_id = await app.research.enqueue(asked.query, config=asked.config, options=asked.options, by=visitor.name)
         await app.audit.record(visitor.name, "research.start", task_id, query=asked.query)
         response.headers["Location"] = f"/api/research/{quote(task_id)}"
-        return ResearchBegun(task_id=task_id)
+        return ResearchTaskSchema(task_id=task_id)
 
     @routes.get("", summary="List researches")
     async def researches(
@@ -167,12 +171,12 @@ def _add_all(routes: APIRouter, app: App) -> None:
         q: Annotated[str, Query(max_length=200, description="Stands in the question.")] = "",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: Annotated[str | None, Query(max_length=400, description="`next` of the page before.")] = None,
-    ) -> ResearchList:
+    ) -> ResearchListSchema:
         del visitor
-        found = await app.research.list(limit=limit + 1, after=decode_instant(cursor), text=q)
+        found = await app.research.list(limit=limit + 1, after=decode_instant_cursor(cursor), text=q)
         last = found[limit - 1] if len(found) > limit else None
-        following = encode(last.created_at.isoformat(), last.task_id) if last is not None else None
-        return ResearchList(researches=found[:limit], next=following)
+        following = encode_cursor(last.created_at.isoformat(), last.task_id) if last is not None else None
+        return ResearchListSchema(researches=found[:limit], next=following)
 
     @routes.get("/{task_id}", summary="Show a research")
     async def show(visitor: Reader, task_id: TaskId) -> ResearchView:
@@ -181,21 +185,21 @@ def _add_all(routes: APIRouter, app: App) -> None:
         return await app.research.get(task_id)
 
 
-def _add_steering(routes: APIRouter, app: App) -> None:
+def _add_action_routes(routes: APIRouter, app: App) -> None:
     @routes.put("/{task_id}/plan", summary="Approve a plan", status_code=202, dependencies=_RUN_SCOPE)
-    async def approve(visitor: Editor, task_id: TaskId, wanted: WantedPlan) -> ResearchState:
+    async def approve(visitor: Editor, task_id: TaskId, wanted: PlanApprovalRequest) -> ResearchState:
         """Let a research that waits for it go on by this plan; 409 where it does not wait."""
         await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=visitor.name)
         titles = [paragraph.title for paragraph in wanted.paragraphs]
         await app.audit.record(visitor.name, "research.plan", task_id, title=wanted.title, paragraphs=titles)
-        return await _state(app, task_id)
+        return await _load_state(app, task_id)
 
     @routes.post("/{task_id}/remarks", summary="Make a remark", status_code=202)
-    async def remark(visitor: Editor, task_id: TaskId, wanted: RemarkWire) -> ResearchState:
+    async def remark(visitor: Editor, task_id: TaskId, wanted: RemarkSchema) -> ResearchState:
         """Say what the summaries still to be written are to heed; 409 where the research has ended."""
-        await app.research.remark(task_id, wanted.text, by=visitor.name)
+        await app.research.add_remark(task_id, wanted.text, by=visitor.name)
         await app.audit.record(visitor.name, "research.remark", task_id, text=wanted.text)
-        return await _state(app, task_id)
+        return await _load_state(app, task_id)
 
     @routes.delete(
         "/{task_id}",
@@ -213,7 +217,7 @@ def _add_steering(routes: APIRouter, app: App) -> None:
 
 
 def _add_results(routes: APIRouter, app: App) -> None:
-    files = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in get_args(Form)}
+    files = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in get_args(ReportFormat)}
 
     @routes.get(
         "/{task_id}/report.{form}",
@@ -221,13 +225,15 @@ def _add_results(routes: APIRouter, app: App) -> None:
         response_class=Response,
         responses={200: {"description": "The document.", "content": files}},
     )
-    async def report(visitor: Reader, task_id: TaskId, form: Form) -> Response:
+    async def report(visitor: Reader, task_id: TaskId, form: ReportFormat) -> Response:
         """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
         del visitor
-        document = await app.research.document(task_id)
-        content = await app.writing.document(document, form)
+        document = await app.research.build_document(task_id)
+        content = await app.exports.export_document(document, form)
         name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
-        return saved_as(content, form, name=f"{name}.{form}", plain=f"research-{task_id}.{form}".replace(":", "-"))
+        return build_download_response(
+            content, form, filename=f"{name}.{form}", ascii_filename=f"research-{task_id}.{form}".replace(":", "-")
+        )
 
     @routes.get("/{task_id}/notes/{index}", summary="Show what a note rests on")
     async def note(
@@ -235,11 +241,11 @@ def _add_results(routes: APIRouter, app: App) -> None:
         task_id: TaskId,
         index: NoteIndex,
         quote: Annotated[int, Query(ge=0, le=1000, description="Which of its quotes, from 0.")] = 0,
-    ) -> NotePage:
+    ) -> NoteSnapshotView:
         """The page as it was kept, as text, and where in it the quote stands."""
         del visitor
-        return await app.research.passage(task_id, index, quote=quote)
+        return await app.research.get_note_snapshot(task_id, index, quote=quote)
 
 
-async def _state(app: App, task_id: str) -> ResearchState:
-    return ResearchState(task_id=task_id, status=(await app.research.row(task_id)).status)
+async def _load_state(app: App, task_id: str) -> ResearchState:
+    return ResearchState(task_id=task_id, status=(await app.research.load_research(task_id)).status)

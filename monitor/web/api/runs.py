@@ -6,30 +6,33 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from monitor.app.report import CandidateWire, RunReport, RunSummary
-from monitor.app.runs import RunWish
 from monitor.bootstrap import App
-from monitor.domain.words import Disposition, Phase, RunStatus
-from monitor.store.history import CandidateFilter
-from monitor.web.cursors import decode, decode_instant, encode
-from monitor.web.gate import Editor, Reader, scope
-from monitor.web.parameters import Day
-from monitor.web.problems import problem_responses
+from monitor.db.queries.history import CandidateFilter
+from monitor.services.run_report import RunLedgerEntrySchema, RunReport, RunSummary
+from monitor.services.runs import RunQuery
+from monitor.vocabulary import Disposition, Phase, RunStatus
+from monitor.web.api.cursors import decode_cursor, decode_instant_cursor, encode_cursor
+from monitor.web.api.search import Day
+from monitor.web.auth import Editor, Reader, require_scope
+from monitor.web.problems import build_problem_responses
 
 RunId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["s1-20260203T010000Z-5f3a"])]
+
 Limit = Annotated[int, Query(ge=1, le=200)]
+
 Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before.")]
+
 Text = Annotated[str, Query(max_length=200)]
 
 
-class RunList(BaseModel):
+class RunListSchema(BaseModel):
     """A page of the history, latest first."""
 
     runs: list[RunSummary]
     next: str | None
 
 
-class CandidateLine(CandidateWire):
+class RunCandidateSchema(RunLedgerEntrySchema):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -51,14 +54,14 @@ class CandidateLine(CandidateWire):
     id: int
 
 
-class CandidateList(BaseModel):
+class CandidateListSchema(BaseModel):
     """A page of a run's ledger, in the order of its list pages."""
 
-    candidates: list[CandidateLine]
+    candidates: list[RunCandidateSchema]
     next: str | None
 
 
-class CallWire(BaseModel):
+class ModelCallSchema(BaseModel):
     """A model call; `cost` is null where the model had no price."""
 
     model_config = ConfigDict(
@@ -95,14 +98,14 @@ class CallWire(BaseModel):
     cost: float | None
 
 
-class CallList(BaseModel):
+class ModelCallListSchema(BaseModel):
     """A page of a run's model calls, in their order."""
 
-    calls: list[CallWire]
+    calls: list[ModelCallSchema]
     next: str | None
 
 
-class RunsAsked(BaseModel):
+class RunStartRequest(BaseModel):
     """Which sources to run now, by their names."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sources": ["示例部"]}]})
@@ -110,17 +113,17 @@ class RunsAsked(BaseModel):
     sources: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(min_length=1, max_length=200)
 
 
-class AskedRun(BaseModel):
+class QueuedRunSchema(BaseModel):
     """A run that was put into the queue, or stands there already."""
 
     source: str
     run_id: str
 
 
-class AskedRuns(BaseModel):
+class QueuedRunListSchema(BaseModel):
     """What was put into the queue."""
 
-    runs: list[AskedRun]
+    runs: list[QueuedRunSchema]
 
 
 class RunState(BaseModel):
@@ -136,15 +139,15 @@ class RunState(BaseModel):
 
 def router(app: App) -> APIRouter:
     """`/api/runs` and what lies under it."""
-    routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=problem_responses(401, 403, 422, 503))
+    routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=build_problem_responses(401, 403, 422, 503))
     _add_history(routes, app)
     _add_ledger(routes, app)
-    _add_asking(routes, app)
+    _add_action_routes(routes, app)
     return routes
 
 
 def _add_history(routes: APIRouter, app: App) -> None:
-    @routes.get("", summary="List runs", responses=problem_responses(400))
+    @routes.get("", summary="List runs", responses=build_problem_responses(400))
     async def list_runs(
         visitor: Reader,
         source: Annotated[
@@ -156,24 +159,28 @@ def _add_history(routes: APIRouter, app: App) -> None:
         ] = None,
         limit: Limit = 50,
         cursor: Cursor = None,
-    ) -> RunList:
+    ) -> RunListSchema:
         """The history, latest first; nothing of a run's ledger is loaded but its sums."""
         del visitor
-        after = decode_instant(cursor)
-        found = await app.runs.listed(RunWish(source=source, status=status, day=day), after=after, limit=limit + 1)
+        after = decode_instant_cursor(cursor)
+        found = await app.runs.list_summaries(
+            RunQuery(source=source, status=status, day=day), after=after, limit=limit + 1
+        )
         page = found[:limit]
         more = len(found) > limit
-        return RunList(runs=page, next=encode(page[-1].planned_at.isoformat(), page[-1].run_id) if more else None)
+        return RunListSchema(
+            runs=page, next=encode_cursor(page[-1].planned_at.isoformat(), page[-1].run_id) if more else None
+        )
 
-    @routes.get("/{run_id}", summary="Show a run", responses=problem_responses(404))
+    @routes.get("/{run_id}", summary="Show a run", responses=build_problem_responses(404))
     async def show(visitor: Reader, run_id: RunId) -> RunReport:
         """One run: sections, fallbacks, coverage, items in their order of rank, usage, alarms."""
         del visitor
-        return await app.runs.report(run_id)
+        return await app.runs.get_report(run_id)
 
 
 def _add_ledger(routes: APIRouter, app: App) -> None:
-    paged = problem_responses(400, 404)
+    paged = build_problem_responses(400, 404)
 
     @routes.get("/{run_id}/candidates", summary="List the candidates of a run", responses=paged)
     async def candidates(
@@ -184,56 +191,56 @@ def _add_ledger(routes: APIRouter, app: App) -> None:
         q: Annotated[str, Query(max_length=200, description="Stands in the title or the url.")] = "",
         limit: Limit = 50,
         cursor: Cursor = None,
-    ) -> CandidateList:
+    ) -> CandidateListSchema:
         """What became of every candidate of the list pages, in their order."""
         del visitor
-        after = decode(cursor, int, int, int)
+        after = decode_cursor(cursor, int, int, int)
         wanted = CandidateFilter(disposition=disposition, section=section, text=q)
-        found = await app.runs.candidates(run_id, wanted, after=after, limit=limit + 1)
-        names = {one.ordinal: one.name for one in await app.store.runs.sections(run_id)}
+        found = await app.runs.list_candidates(run_id, wanted, after=after, limit=limit + 1)
+        names = {one.ordinal: one.name for one in await app.store.runs.list_sections(run_id)}
         lines = [
-            CandidateLine(section=names.get(row.section, ""), **row.model_dump(exclude={"section"}))
+            RunCandidateSchema(section=names.get(row.section, ""), **row.model_dump(exclude={"section"}))
             for row in found[:limit]
         ]
         last = found[limit - 1] if len(found) > limit else None
-        return CandidateList(
-            candidates=lines, next=encode(last.section, last.position, last.id) if last is not None else None
+        return CandidateListSchema(
+            candidates=lines, next=encode_cursor(last.section, last.position, last.id) if last is not None else None
         )
 
     @routes.get("/{run_id}/calls", summary="List the model calls of a run", responses=paged)
-    async def calls(visitor: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> CallList:
+    async def calls(visitor: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> ModelCallListSchema:
         """Each call of the model with its tokens, its time and what came of it."""
         del visitor
-        key = decode(cursor, int)
-        found = await app.runs.calls(run_id, after=key[0] if key else 0, limit=limit + 1)
-        page = [CallWire.model_validate(call) for call in found[:limit]]
-        return CallList(calls=page, next=encode(page[-1].id) if len(found) > limit else None)
+        key = decode_cursor(cursor, int)
+        found = await app.runs.list_calls(run_id, after=key[0] if key else 0, limit=limit + 1)
+        page = [ModelCallSchema.model_validate(call) for call in found[:limit]]
+        return ModelCallListSchema(calls=page, next=encode_cursor(page[-1].id) if len(found) > limit else None)
 
 
-def _add_asking(routes: APIRouter, app: App) -> None:
-    run_scope = [Depends(scope("run"))]
+def _add_action_routes(routes: APIRouter, app: App) -> None:
+    run_scope = [Depends(require_scope("run"))]
 
     @routes.post(
         "",
         summary="Run sources now",
         status_code=202,
         dependencies=run_scope,
-        responses=problem_responses(400, 404, 413),
+        responses=build_problem_responses(400, 404, 413),
     )
-    async def start(visitor: Editor, asked: RunsAsked) -> AskedRuns:
+    async def start(visitor: Editor, asked: RunStartRequest) -> QueuedRunListSchema:
         """Put a run of each source into the queue; a source that waits or is at work already keeps its run."""
         sources = [await app.sources.get(name) for name in dict.fromkeys(asked.sources)]
-        runs = [AskedRun(source=source.name, run_id=await app.sweeps.enqueue(source)) for source in sources]
+        runs = [QueuedRunSchema(source=source.name, run_id=await app.sweeps.enqueue(source)) for source in sources]
         for run in runs:
             await app.audit.record(visitor.name, "run.start", run.source, run=run.run_id)
-        return AskedRuns(runs=runs)
+        return QueuedRunListSchema(runs=runs)
 
     @routes.post(
         "/{run_id}/cancel",
         summary="Cancel a run",
         status_code=202,
         dependencies=run_scope,
-        responses=problem_responses(404, 409),
+        responses=build_problem_responses(404, 409),
     )
     async def cancel(visitor: Editor, run_id: RunId) -> RunState:
         """Ask a run to stop: a queued one is cancelled at once, a running one within five seconds."""
@@ -246,7 +253,7 @@ def _add_asking(routes: APIRouter, app: App) -> None:
         summary="Do a run again",
         status_code=202,
         dependencies=run_scope,
-        responses=problem_responses(400, 404, 409),
+        responses=build_problem_responses(400, 404, 409),
     )
     async def retry(visitor: Editor, run_id: RunId) -> RunState:
         """Do an ended run again from the phase that went wrong; where nothing did, run its source anew."""

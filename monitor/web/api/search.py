@@ -1,20 +1,74 @@
 """web.search over HTTP."""
 
-from typing import Annotated
+import datetime as dt
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
+from pydantic import AwareDatetime, BeforeValidator
 
 from monitor.bootstrap import App
-from monitor.domain.searching import ToolResult
-from monitor.web.gate import Reader
-from monitor.web.parameters import SearchParameters
-from monitor.web.problems import problem_responses
+from monitor.search.contract import ToolResult
+from monitor.web.auth import Reader
+from monitor.web.problems import build_problem_responses
+
+
+def _build_text_validator(form: str, example: str) -> BeforeValidator:
+    """A text of this form only: a number, which could be seconds since 1970, is refused."""
+
+    def check(given: Any) -> Any:
+        if isinstance(given, str) and not re.fullmatch(form, given):
+            raise ValueError(f"write it as {example}")
+        return given
+
+    return BeforeValidator(check)
+
+
+Day = Annotated[dt.date, _build_text_validator(r"\d{4}-\d\d-\d\d", "2026-02-03")]
+"""A day in a url."""
+
+Instant = Annotated[AwareDatetime, _build_text_validator(r"\d{4}-\d\d-\d\d[Tt ].+", "2026-02-03T08:00:00Z")]
+"""An instant with its zone in a url."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParameters:
+    """The arguments of web.search in a url; `start` and `end` are a time range in days, both included."""
+
+    query: str = ""
+    max_results: str | None = None
+    lang: str | None = None
+    time_range: str | None = None
+    start: str | None = None
+    end: str | None = None
+    site_filter: str | None = None
+    trace_id: str | None = None
+    budget_ms: str | None = None
+    backend: str | None = None
+
+    def to_arguments(self) -> dict[str, Any]:
+        span = {name: day for name, day in (("start", self.start), ("end", self.end)) if day is not None}
+        given = {
+            "query": self.query,
+            "max_results": _parse_number(self.max_results),
+            "lang": self.lang,
+            "time_range": self.time_range or span or None,
+            "site_filter": self.site_filter,
+            "trace_id": self.trace_id,
+            "budget_ms": _parse_number(self.budget_ms),
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def _parse_number(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else text
 
 
 def router(app: App) -> APIRouter:
     """`/api/search`, in the one shape of web.search, also where it fails."""
-    routes = APIRouter(prefix="/api", tags=["search"], responses=problem_responses(401, 403, 422, 503))
+    routes = APIRouter(prefix="/api", tags=["search"], responses=build_problem_responses(401, 403, 422, 503))
 
     @routes.get(
         "/search",
@@ -25,8 +79,8 @@ def router(app: App) -> APIRouter:
     async def search(asked: Annotated[SearchParameters, Depends()], visitor: Reader) -> JSONResponse:
         """web.search: 400 for a question that breaks its contract, 502 where no backend gave an answer."""
         del visitor
-        found = await app.searching.search(asked.arguments(), backend=asked.backend)
+        found = await app.search.search(asked.to_arguments(), backend=asked.backend)
         status = 200 if found.items or not found.errors else 400 if found.is_refused else 502
-        return JSONResponse(found.wire(), status_code=status)
+        return JSONResponse(found.to_json(), status_code=status)
 
     return routes

@@ -1,45 +1,112 @@
 """The API of the settings: what holds and who says so, trials of model and search, prompts, storage."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from monitor.app.configuring import Change, SecretWire, SettingWire
-from monitor.app.prompts import PromptWire
-from monitor.app.storage import StorageWire
 from monitor.bootstrap import App
-from monitor.domain.prompts import MOST_CHARS
-from monitor.domain.searching import ToolResult
+from monitor.db.queries.retention import PruneResult
 from monitor.errors import NotFound
-from monitor.store.retention import Pruned
-from monitor.web.gate import Admin
-from monitor.web.problems import PROBLEMS
-from monitor.web.settings_work import ModelTrials, SettingsWork
+from monitor.llm.chat import ModelTrial
+from monitor.llm.prompts import MAX_PROMPT_CHARS
+from monitor.search.contract import ToolResult
+from monitor.services.settings import PromptSchema, SecretSettingSchema, SettingChange, SettingSchema
+from monitor.services.usage import StorageSchema
+from monitor.web.auth import Admin, Principal
+from monitor.web.problems import PROBLEM_RESPONSES
 
-_CHANGES = {
+_MAX_TRIAL_RESULTS = 3
+
+
+class ModelTrials(BaseModel):
+    """What came of asking the models; none is asked where the model is off."""
+
+    is_on: bool
+    trials: list[ModelTrial]
+
+
+class SettingsActions:
+    """Carries out what administrators ask for, and takes it down."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def change(self, principal: Principal, values: Mapping[str, Any]) -> list[SettingChange]:
+        """Store values by path, all or none; `InvalidSettings` says what is wrong with which."""
+        changes = await self._app.settings_service.update(values, by=principal.name)
+        await self._record(principal, "settings.change", changes)
+        return changes
+
+    async def reset(self, principal: Principal, paths: Iterable[str]) -> list[SettingChange]:
+        """Let file and defaults hold again."""
+        changes = await self._app.settings_service.reset(paths)
+        await self._record(principal, "settings.forget", changes)
+        return changes
+
+    async def try_model(self) -> ModelTrials:
+        """Ask every configured model for one word, as the settings are now."""
+        server = self._app.models.get_current()
+        return ModelTrials(is_on=server is not None, trials=await server.probe_models() if server is not None else [])
+
+    async def try_search(self, backend: str, query: str) -> ToolResult:
+        """Ask one backend for a few results, as the settings are now."""
+        return await self._app.search.search({"query": query, "max_results": _MAX_TRIAL_RESULTS}, backend=backend)
+
+    async def update_prompt(self, principal: Principal, name: str, text: str) -> PromptSchema:
+        """Put a wording in place of the one that holds."""
+        before = await self._app.prompts.get(name)
+        after = await self._app.prompts.put(name, text, by=principal.name)
+        if after.text != before.text:
+            await self._app.audit.record(principal.name, "prompt.change", name, before=before.text, after=after.text)
+        return after
+
+    async def reset_prompt(self, principal: Principal, name: str) -> PromptSchema:
+        """Let our wording hold again; `NotFound` where it does."""
+        before = await self._app.prompts.get(name)
+        if not await self._app.prompts.reset(name):
+            raise NotFound(f"The prompt {name} is ours already.")
+        after = await self._app.prompts.get(name)
+        await self._app.audit.record(principal.name, "prompt.back", name, before=before.text, after=after.text)
+        return after
+
+    async def prune(self, principal: Principal, days: int | None = None) -> PruneResult:
+        """Forget now what is older than so many days, by default than the settings want it kept."""
+        pruned = await self._app.retention.prune(days)
+        await self._app.audit.record(principal.name, "storage.prune", "storage", days=days, **pruned.model_dump())
+        return pruned
+
+    async def _record(self, visitor: Principal, action: str, changes: Sequence[SettingChange]) -> None:
+        for change in changes:
+            await self._app.audit.record(visitor.name, action, change.path, before=change.before, after=change.after)
+
+
+_EXAMPLE_CHANGES = {
     "another model": {"value": {"llm.model": "qwen-plus", "llm.temperature": 0.2}},
     "a key": {"value": {"llm.api_key": "sk-0000"}},
     "a search service": {"value": {"search.backend": "searxng", "search.backends.searxng.base_url": "http://10.0.0.5"}},
 }
+
 SettingPath = Annotated[str, Path(max_length=200, description="As `llm.model` or `secrets.OPENAI_API_KEY`.")]
+
 PromptName = Annotated[str, Path(max_length=60, description="As `summary.user.zh`.")]
 
 
-class SettingsWire(BaseModel):
+class SettingListSchema(BaseModel):
     """All settings with who decides them, and all secrets with whether they are there."""
 
-    settings: list[SettingWire]
-    secrets: list[SecretWire]
+    settings: list[SettingSchema]
+    secrets: list[SecretSettingSchema]
 
 
-class Changes(BaseModel):
+class SettingChangeListSchema(BaseModel):
     """What was changed; of secrets, only that they were."""
 
-    changes: list[Change]
+    changes: list[SettingChange]
 
 
-class SearchTry(BaseModel):
+class SearchTestRequest(BaseModel):
     """Which backend to ask, and what."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"backend": "searxng", "query": "碳市场"}]})
@@ -48,18 +115,18 @@ class SearchTry(BaseModel):
     query: str = Field(min_length=1, max_length=200)
 
 
-class PromptText(BaseModel):
+class PromptRequest(BaseModel):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": "概括下面的文章，两句话。{rules}\n标题：{title}\n{text}"}]}
     )
 
-    text: str = Field(max_length=MOST_CHARS)
+    text: str = Field(max_length=MAX_PROMPT_CHARS)
 
 
-class PromptList(BaseModel):
+class PromptListSchema(BaseModel):
     """All wordings, in the order of the work."""
 
-    prompts: list[PromptWire]
+    prompts: list[PromptSchema]
 
 
 class PruneRequest(BaseModel):
@@ -69,33 +136,35 @@ class PruneRequest(BaseModel):
 
 
 def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api", tags=["settings"], responses=PROBLEMS)
-    work = SettingsWork(app)
+    routes = APIRouter(prefix="/api", tags=["settings"], responses=PROBLEM_RESPONSES)
+    work = SettingsActions(app)
 
     @routes.get("/settings", summary="All settings and who decides them")
-    async def settings(visitor: Admin) -> SettingsWire:
+    async def settings(visitor: Admin) -> SettingListSchema:
         """Passwords within addresses are left out, and of secrets it is told whether they are set."""
         del visitor
-        return SettingsWire(settings=app.configuring.all(), secrets=app.configuring.secrets())
+        return SettingListSchema(
+            settings=app.settings_service.list_settings(), secrets=app.settings_service.list_secrets()
+        )
 
     @routes.patch("/settings", summary="Store settings")
     async def change(
-        visitor: Admin, values: Annotated[dict[str, Any], Body(openapi_examples=_CHANGES, max_length=200)]
-    ) -> Changes:
+        visitor: Admin, values: Annotated[dict[str, Any], Body(openapi_examples=_EXAMPLE_CHANGES, max_length=200)]
+    ) -> SettingChangeListSchema:
         """Values by path, all or none; what needs no restart takes effect at once.
 
         `secrets.NAME` is the secret that stands for that environment variable, `llm.api_key` the one that the model's
         key is read from.
         """
-        return Changes(changes=await work.change(visitor, values))
+        return SettingChangeListSchema(changes=await work.change(visitor, values))
 
     @routes.delete("/settings/{path}", summary="Let the file hold again")
-    async def forget(visitor: Admin, path: SettingPath) -> Changes:
+    async def forget(visitor: Admin, path: SettingPath) -> SettingChangeListSchema:
         """What was stored under the path is forgotten, be it a setting or a secret."""
-        changes = await work.forget(visitor, [path])
+        changes = await work.reset(visitor, [path])
         if not changes:
             raise NotFound(f"Nothing is stored for {path!r}.")
-        return Changes(changes=changes)
+        return SettingChangeListSchema(changes=changes)
 
     @routes.post("/settings/model/test", summary="Ask the model for one word")
     async def try_model(visitor: Admin) -> ModelTrials:
@@ -104,19 +173,19 @@ def router(app: App) -> APIRouter:
         return await work.try_model()
 
     @routes.post("/settings/search/test", summary="Ask one search backend")
-    async def try_search(visitor: Admin, asked: SearchTry) -> ToolResult:
+    async def try_search(visitor: Admin, asked: SearchTestRequest) -> ToolResult:
         """A few results, or `errors` that say why there are none; an unknown backend is one of them."""
         del visitor
         return await work.try_search(asked.backend, asked.query)
 
     @routes.get("/storage", summary="Where the data lies, and how much there is")
-    async def storage(visitor: Admin) -> StorageWire:
+    async def storage(visitor: Admin) -> StorageSchema:
         """Database, data folder, evidence, free room."""
         del visitor
-        return await app.storage.look()
+        return await app.storage.measure()
 
     @routes.post("/storage/prune", summary="Forget what is old")
-    async def prune(visitor: Admin, asked: PruneRequest) -> Pruned:
+    async def prune(visitor: Admin, asked: PruneRequest) -> PruneResult:
         """Texts, records and bundles older than `work.retention_days`; known urls stay known."""
         return await work.prune(visitor, asked.days)
 
@@ -124,24 +193,24 @@ def router(app: App) -> APIRouter:
     return routes
 
 
-def _add_prompts(routes: APIRouter, app: App, work: SettingsWork) -> None:
+def _add_prompts(routes: APIRouter, app: App, work: SettingsActions) -> None:
     @routes.get("/prompts", summary="All prompts")
-    async def prompts(visitor: Admin) -> PromptList:
+    async def prompts(visitor: Admin) -> PromptListSchema:
         """The wordings that hold, and ours."""
         del visitor
-        return PromptList(prompts=await app.prompts.all())
+        return PromptListSchema(prompts=await app.prompts.list_prompts())
 
     @routes.get("/prompts/{name}", summary="One prompt")
-    async def prompt(visitor: Admin, name: PromptName) -> PromptWire:
+    async def prompt(visitor: Admin, name: PromptName) -> PromptSchema:
         """The wording that holds, ours, and the placeholders that it has to have."""
         del visitor
         return await app.prompts.get(name)
 
     @routes.put("/prompts/{name}", summary="Adjust a prompt")
-    async def put(visitor: Admin, name: PromptName, wording: PromptText) -> PromptWire:
+    async def put(visitor: Admin, name: PromptName, wording: PromptRequest) -> PromptSchema:
         """The wording holds for the next run and the next briefing; its placeholders are checked."""
-        return await work.put_prompt(visitor, name, wording.text)
+        return await work.update_prompt(visitor, name, wording.text)
 
     @routes.delete("/prompts/{name}", summary="Back to our prompt")
-    async def back(visitor: Admin, name: PromptName) -> PromptWire:
-        return await work.take_back_prompt(visitor, name)
+    async def back(visitor: Admin, name: PromptName) -> PromptSchema:
+        return await work.reset_prompt(visitor, name)

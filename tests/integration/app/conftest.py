@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from monitor.store import Store
+from monitor.db.database import Store
 
 
 class TurnedClock:

@@ -5,25 +5,25 @@ from typing import Any
 
 import pytest
 
-from monitor.app.audit import AuditDesk
-from monitor.store import Store
+from monitor.db.database import Store
+from monitor.services.audit import AuditService
 
 
 @pytest.fixture
-def audit(either_store: Store, turned_clock: Any) -> AuditDesk:
-    return AuditDesk(store=either_store, clock=turned_clock)
+def audit(either_store: Store, turned_clock: Any) -> AuditService:
+    return AuditService(store=either_store, clock=turned_clock)
 
 
-async def test_changes_are_found_by_person_action_and_subject(audit: AuditDesk) -> None:
+async def test_changes_are_found_by_person_action_and_subject(audit: AuditService) -> None:
     await audit.record("anna", "source.edit", "国家能源局", before={"max_items": 20}, after={"max_items": 30})
     await audit.record("anna", "sourcery.x", "100%")
     await audit.record("bert", "source.add", "Energy Agency")
-    entries = await audit.entries()
+    entries = await audit.list_entries()
     assert [entry.action for entry in entries] == ["source.add", "sourcery.x", "source.edit"]
     assert entries[2].detail == {"before": {"max_items": 20}, "after": {"max_items": 30}}
 
     async def found(**asked: Any) -> list[str]:
-        return [entry.action for entry in await audit.entries(**asked)]
+        return [entry.action for entry in await audit.list_entries(**asked)]
 
     assert await found(person="anna", action="source") == ["source.edit"]
     assert await found(action="source") == ["source.add", "source.edit"]
@@ -32,14 +32,14 @@ async def test_changes_are_found_by_person_action_and_subject(audit: AuditDesk) 
     assert await found(subject="%") == ["sourcery.x"]
     assert await found(person="\x00") == []
     assert await found(limit=1, before_id=entries[0].id) == ["sourcery.x"]
-    assert await audit.people() == ["anna", "bert"]
-    assert await audit.actions() == ["source.add", "source.edit", "sourcery.x"]
+    assert await audit.list_people() == ["anna", "bert"]
+    assert await audit.list_actions() == ["source.add", "source.edit", "sourcery.x"]
 
 
-async def test_what_a_database_refuses_does_not_lose_an_entry(audit: AuditDesk, turned_clock: Any) -> None:
+async def test_what_a_database_refuses_does_not_lose_an_entry(audit: AuditService, turned_clock: Any) -> None:
     day = dt.date(2026, 2, 3)
     await audit.record("a", "x.y", "sub\x00ject\ud800", after={"k\x00": ["v\x00", day, {1}, None, 1.5, True]})
-    (entry,) = await audit.entries()
+    (entry,) = await audit.list_entries()
     assert entry.subject == "subject?"
     assert entry.detail == {"after": {"k": ["v", "2026-02-03", [1], None, 1.5, True]}}
     assert entry.at == turned_clock.now()

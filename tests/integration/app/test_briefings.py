@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from monitor.app.briefings import BriefingDesk, BriefingQuery
 from monitor.briefing.compose import Briefing
 from monitor.briefing.render import render_briefing
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.domain.alarms import AlarmFinding, AlarmKind
-from monitor.domain.marks import HiddenItem
-from monitor.domain.revisions import ChangeKind, ItemSight, Revision, Seen
-from monitor.domain.tables import Item, Run, RunSection, Source
-from monitor.domain.words import ItemType, Phase, RankWish, RunStatus, SummaryBy
-from monitor.evidence.grounding import ungrounded_numbers
-from monitor.llm.client import ModelServer
-from monitor.ports import ChatModel
-from monitor.settings import LlmSettings, Settings
-from monitor.store import Store
-from monitor.store.calendar import Day
+from monitor.config.model import LlmSettings, Settings
+from monitor.db.database import Store
+from monitor.db.queries.usage import Day
+from monitor.db.tables.collection import Item, Run, RunSection, Source
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind
+from monitor.db.tables.evidence import ChangeKind, ItemSnapshot, PageSnapshot, Revision
+from monitor.db.tables.people import HiddenItem
+from monitor.demo.model.server import ScriptedModel
+from monitor.llm.chat import ChatModel
+from monitor.llm.client import ModelClient
+from monitor.services.briefings import BriefingQuery, BriefingService
+from monitor.verify.grounding import find_ungrounded_numbers
+from monitor.vocabulary import ItemType, Phase, RankDirection, RunStatus, SummaryBy
 
 Write = Callable[..., Awaitable[Briefing]]
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
@@ -47,8 +47,8 @@ async def store(sqlite_url: str) -> AsyncIterator[Store]:
 @pytest.fixture
 def write(store: Store, clock: Any) -> Write:
     """Writes the briefing that these fields ask for, by rule."""
-    desk = BriefingDesk(store=store, clock=clock, settings=Settings())
-    return lambda **fields: desk.write(BriefingQuery(**fields))
+    desk = BriefingService(store=store, clock=clock, settings=Settings())
+    return lambda **fields: desk.compose(BriefingQuery(**fields))
 
 
 async def _source(store: Store, name: str, **fields: Any) -> Source:
@@ -152,16 +152,16 @@ async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothin
     store: Store,
 ) -> None:
     clock = At(NOW)
-    desk = BriefingDesk(store=store, clock=clock, settings=Settings())
+    desk = BriefingService(store=store, clock=clock, settings=Settings())
     source = await _source(store, "a")
     run_id = await _run(store, source, RunStatus.SUCCEEDED)
     await _item(store, source, run_id, "国家能源发展规划", first_seen=NOW - dt.timedelta(minutes=30))
-    first = await desk.write(BriefingQuery(days=7))
+    first = await desk.compose(BriefingQuery(days=7))
     # One was first seen before that briefing was written, but came on record only afterwards.
     await _item(store, source, run_id, "关于开展检查的通知", first_seen=NOW - dt.timedelta(minutes=1))
     await _item(store, source, run_id, "电力市场运行办法", first_seen=NOW + dt.timedelta(hours=9))
     clock.at = NOW + dt.timedelta(days=1)
-    second = await desk.write(BriefingQuery(days=7, previous=first))
+    second = await desk.compose(BriefingQuery(days=7, previous=first))
     assert [item.title for item in first.items] == ["国家能源发展规划"]
     assert {item.title for item in second.items} == {"关于开展检查的通知", "电力市场运行办法"}
     assert second.period.since == TODAY
@@ -169,27 +169,27 @@ async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothin
 
 async def test_a_briefing_that_was_written_after_its_last_day_loses_nothing_of_the_hours_between(store: Store) -> None:
     clock = At(NOW)
-    desk = BriefingDesk(store=store, clock=clock, settings=Settings())
+    desk = BriefingService(store=store, clock=clock, settings=Settings())
     source = await _source(store, "a")
     run_id = await _run(store, source, RunStatus.SUCCEEDED)
     await _item(store, source, run_id, "国家能源发展规划", first_seen=NOW - dt.timedelta(hours=6))
-    late = await desk.write(BriefingQuery(day=TODAY - dt.timedelta(days=1)))
+    late = await desk.compose(BriefingQuery(day=TODAY - dt.timedelta(days=1)))
     assert late.items == []
-    assert [item.title for item in (await desk.write(BriefingQuery(previous=late))).items] == ["国家能源发展规划"]
+    assert [item.title for item in (await desk.compose(BriefingQuery(previous=late))).items] == ["国家能源发展规划"]
 
 
 async def test_a_change_is_told_once(store: Store) -> None:
     clock = At(NOW + dt.timedelta(minutes=10))
-    desk = BriefingDesk(store=store, clock=clock, settings=Settings())
+    desk = BriefingService(store=store, clock=clock, settings=Settings())
     source = await _source(store, "a")
     item = await _item(store, source, await _run(store, source, RunStatus.SUCCEEDED), "管理办法")
-    sight = ItemSight.of(item.id or 0, "r", Seen(url=item.url, seen_at=NOW))
+    sight = ItemSnapshot.from_page(item.id or 0, "r", PageSnapshot(url=item.url, seen_at=NOW))
     revision = Revision(item_id=item.id, run_id="r", seen_at=NOW, kind=ChangeKind.WITHDRAWN)
-    await store.revisions.keep(sight, revision=revision)
-    first = await desk.write(BriefingQuery())
+    await store.revisions.save(sight, revision=revision)
+    first = await desk.compose(BriefingQuery())
     clock.at += dt.timedelta(hours=3)
     assert len(first.changes) == 1
-    assert (await desk.write(BriefingQuery(previous=first))).changes == []
+    assert (await desk.compose(BriefingQuery(previous=first))).changes == []
 
 
 async def test_one_document_of_two_sources_is_one_entry_with_its_explanation_under_it(
@@ -225,8 +225,8 @@ async def test_changes_seen_in_the_period_are_told_of_the_items_that_are_meant(s
     edits = [{"op": "changed", "part": "article", "article": "第七条", "before": "甲", "after": "乙"}]
     for seen_at in (NOW, NOW - dt.timedelta(days=3)):
         revision = Revision(item_id=old.id, run_id="r", seen_at=seen_at, kind=ChangeKind.CHANGED, edits=edits)
-        sight = ItemSight.of(old.id or 0, "r", Seen(url=old.url, seen_at=seen_at))
-        await store.revisions.keep(sight, revision=revision)
+        sight = ItemSnapshot.from_page(old.id or 0, "r", PageSnapshot(url=old.url, seen_at=seen_at))
+        await store.revisions.save(sight, revision=revision)
     briefing = await write()
     assert briefing.items == []
     assert [(change.title, change.articles) for change in briefing.changes] == [("管理办法", {"changed": ["第七条"]})]
@@ -239,12 +239,12 @@ async def test_possible_gaps_of_any_run_and_open_alarms_stand_at_the_end(store: 
     source = await _source(store, "a")
     earlier = await _run(store, source, RunStatus.SUCCEEDED, at=NOW - dt.timedelta(hours=3))
     later = await _run(store, source, RunStatus.SUCCEEDED)
-    async with store.sessions.writing() as session:
+    async with store.sessions.begin_write() as session:
         for run_id, is_gap in ((earlier, True), (later, False)):
             url = "https://a.example/gg/"
             session.add(RunSection(run_id=run_id, ordinal=0, name="公告", url=url, is_gap=is_gap))
     finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message="the list fell from 20 candidates to 2", section="公告")
-    await store.alarms.settle(source.id or 0, run_id=later, due=[finding], judged={}, at=NOW)
+    await store.alarms.reconcile(source.id or 0, run_id=later, findings=[finding], judged_kinds={}, at=NOW)
     gaps = [(gap.kind, gap.place, gap.reason, gap.url) for gap in (await write()).gaps if gap.kind != "silent"]
     assert gaps == [
         ("possible_gap", "公告", "", "https://a.example/gg/"),
@@ -271,14 +271,14 @@ async def _gathered(store: Store) -> None:
 
 async def _written_by(scripted: ScriptedModel, store: Store, clock: Any, **llm: Any) -> Briefing:
     async with scripted.serve() as url:
-        server = ModelServer(LlmSettings(base_url=url, max_retries=0, **llm))
+        server = ModelClient(LlmSettings(base_url=url, max_retries=0, **llm))
 
         async def new_model(run_id: str, run_store: Store) -> ChatModel:
             return server.for_run(run_id, record=run_store.usage.add, clock=clock)
 
-        desk = BriefingDesk(store=store, clock=clock, settings=Settings(), new_model=new_model)
+        desk = BriefingService(store=store, clock=clock, settings=Settings(), new_model=new_model)
         try:
-            return await desk.write(BriefingQuery())
+            return await desk.compose(BriefingQuery())
         finally:
             await server.close()
 
@@ -304,7 +304,7 @@ async def test_of_a_model_that_invents_no_figure_and_no_date_reaches_the_overvie
     texts = {item.id: f"{item.title}\n{item.summary}" for item in briefing.items}
     assert len(briefing.overview) == 3
     for one in briefing.overview:
-        assert not ungrounded_numbers(one.text, "\n".join(texts[item] for item in one.items))
+        assert not find_ungrounded_numbers(one.text, "\n".join(texts[item] for item in one.items))
         assert "87.3" not in one.text
         assert "2031" not in one.text
         assert "未来的若干意见" not in one.text
@@ -336,7 +336,7 @@ async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_hel
     await _gathered(store)
     await _written_by(ScriptedModel(), store, clock)
     ever = Day(NOW.date(), NOW - dt.timedelta(days=1000), NOW + dt.timedelta(days=1000))
-    assert {(one.source, one.phase, one.calls) for one in await store.usage.daily([ever])} == {
+    assert {(one.source, one.phase, one.calls) for one in await store.usage.load_daily([ever])} == {
         (None, Phase.RANK, 1),
         (None, Phase.SUMMARISE, 1),
     }
@@ -347,7 +347,7 @@ async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_hel
 
 
 async def _by_rule(store: Store, clock: Any) -> list[Any]:
-    briefing = await BriefingDesk(store=store, clock=clock, settings=Settings()).write(BriefingQuery())
+    briefing = await BriefingService(store=store, clock=clock, settings=Settings()).compose(BriefingQuery())
     return briefing.items
 
 
@@ -357,10 +357,10 @@ async def test_feedback_moves_an_item_into_the_next_tier_and_the_briefing_says_s
     await _item(store, source, run_id, "光伏产业统计数据", type=ItemType.DATA, tier=3)
     await _item(store, source, run_id, "关于开展检查的通知", tier=4)
     notice = await _item(store, other, second, "关于组织申报的通知", tier=4, date=dt.date(2026, 11, 1))
-    await store.marks.wish("wang", notice.id or 0, RankWish.HIGHER, at=NOW)
+    await store.marks.save_feedback("wang", notice.id or 0, RankDirection.HIGHER, at=NOW)
     briefing = await write()
     assert [(item.title, item.tier, item.moved) for item in briefing.items] == [
-        ("关于组织申报的通知", 3, RankWish.HIGHER),
+        ("关于组织申报的通知", 3, RankDirection.HIGHER),
         ("光伏产业统计数据", 3, None),
         ("关于开展检查的通知", 4, None),
     ]
@@ -375,10 +375,10 @@ async def test_hidden_items_are_left_out_with_what_became_of_them(store: Store, 
     await _item(store, source, run_id, "国家能源发展规划", type=ItemType.PLAN)
     await store.marks.hide(HiddenItem(item_id=hidden.id or 0, person="wang", reason="重复", at=NOW))
     revision = Revision(item_id=hidden.id or 0, run_id=run_id, seen_at=NOW, kind=ChangeKind.WITHDRAWN)
-    sight = ItemSight.of(hidden.id or 0, run_id, Seen(url="https://a.example/", seen_at=NOW))
-    await store.revisions.keep(sight, revision=revision)
+    sight = ItemSnapshot.from_page(hidden.id or 0, run_id, PageSnapshot(url="https://a.example/", seen_at=NOW))
+    await store.revisions.save(sight, revision=revision)
     briefing = await write()
     assert [item.title for item in briefing.items] == ["国家能源发展规划"]
     assert briefing.changes == []
-    await store.marks.show(hidden.id or 0)
+    await store.marks.unhide(hidden.id or 0)
     assert (len((await write()).items), len((await write()).changes)) == (2, 1)

@@ -8,14 +8,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from monitor.app.configuring import Refused
-from monitor.app.sealing import KEY_FILE, KEY_VARIABLE
-from monitor.bootstrap import App, back_up_database, new_doctor, open_app
-from monitor.demo.sample_settings import TIMEZONE, sample_settings
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.demo.site import SampleSite
+from monitor.bootstrap import App, back_up_database, build_doctor, open_app
+from monitor.config.model import LlmSettings, Settings
+from monitor.demo.model.server import ScriptedModel
+from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import UsageError
-from monitor.settings import LlmSettings, Settings
+from monitor.services.secrets import KEY_FILE, KEY_VARIABLE
+from monitor.services.settings import InvalidSettings
 
 SECRET = "sk-nobody-may-see-this"  # noqa: S105 -- it is looked for in all that is written
 TARGET = {"name": "hook", "url": f"https://hook.example/{SECRET}", "secret_env": "HOOK", "schedule": "0 8 * * *"}
@@ -41,34 +40,34 @@ async def apps(settings: Settings) -> AsyncIterator[tuple[App, App]]:
 
 async def test_a_change_holds_at_once_here_and_soon_elsewhere(apps: tuple[App, App]) -> None:
     here, there = apps
-    changes = await here.configuring.change({"llm.model": "m", "work.retention_days": 30}, by="admin")
+    changes = await here.settings_service.update({"llm.model": "m", "work.retention_days": 30}, by="admin")
     assert [(change.path, change.before, change.after) for change in changes] == [
         ("llm.model", "gpt-5", "m"),
         ("work.retention_days", 400, 30),
     ]
     assert (here.settings.llm.model, there.settings.llm.model) == ("m", "gpt-5")
-    await there.configuring.follow()
+    await there.settings_service.reload_if_changed()
     assert (there.settings.llm.model, there.settings.work.retention_days) == ("m", 30)
-    assert await here.configuring.change({"llm.model": "m"}, by="admin") == []
-    await here.configuring.forget(["llm.model"])
-    await there.configuring.follow()
+    assert await here.settings_service.update({"llm.model": "m"}, by="admin") == []
+    await here.settings_service.reset(["llm.model"])
+    await there.settings_service.reload_if_changed()
     assert (here.settings.llm.model, there.settings.llm.model) == ("gpt-5", "gpt-5")
 
 
 async def test_who_holds_a_group_goes_on_with_what_held_when_it_was_taken(apps: tuple[App, App]) -> None:
     limits_of_a_run = apps[0].settings.sweep
-    await apps[0].configuring.change({"sweep.max_items": 3}, by="admin")
+    await apps[0].settings_service.update({"sweep.max_items": 3}, by="admin")
     assert (limits_of_a_run.max_items, apps[0].settings.sweep.max_items) == (20, 3)
 
 
 async def test_what_needs_a_restart_waits_for_it(settings: Settings, apps: tuple[App, App]) -> None:
-    await apps[0].configuring.change({"work.concurrency": 3, "timezone": "Europe/Berlin"}, by="admin")
+    await apps[0].settings_service.update({"work.concurrency": 3, "timezone": "Europe/Berlin"}, by="admin")
     assert (apps[0].settings.work.concurrency, apps[0].settings.timezone) == (16, "Asia/Shanghai")
-    waiting = {one.path: one.value for one in apps[0].configuring.all() if one.waits_for_restart}
+    waiting = {one.path: one.value for one in apps[0].settings_service.list_settings() if one.waits_for_restart}
     assert waiting == {"work.concurrency": 3, "timezone": "Europe/Berlin"}
     async with open_app(settings) as anew:
         assert (anew.settings.work.concurrency, anew.settings.timezone) == (3, "Europe/Berlin")
-        assert not [one for one in anew.configuring.all() if one.waits_for_restart]
+        assert not [one for one in anew.settings_service.list_settings() if one.waits_for_restart]
 
 
 @pytest.mark.parametrize(
@@ -98,18 +97,18 @@ async def test_what_needs_a_restart_waits_for_it(settings: Settings, apps: tuple
 async def test_of_a_change_with_something_wrong_nothing_is_stored(
     apps: tuple[App, App], values: dict[str, object], wrong: set[str]
 ) -> None:
-    with pytest.raises(Refused) as refused:
-        await apps[0].configuring.change(values, by="admin")
+    with pytest.raises(InvalidSettings) as refused:
+        await apps[0].settings_service.update(values, by="admin")
     assert refused.value.complaints.keys() == wrong
     assert SECRET not in str(refused.value)
-    assert await apps[0].store.desk_settings.all() == []
+    assert await apps[0].store.settings.list_all() == []
     assert apps[0].settings.llm.model == "gpt-5"
 
 
 async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
     settings: Settings, apps: tuple[App, App], caplog: pytest.LogCaptureFixture
 ) -> None:
-    here = apps[0].configuring
+    here = apps[0].settings_service
     values = {
         "llm.api_key": SECRET,
         "search.backends.brave.api_key": SECRET,
@@ -117,15 +116,15 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         "network.proxy": f"http://me:{SECRET}@proxy.example",
         "deliver.targets": [TARGET],
     }
-    changes = await here.change(values, by="admin")
-    await apps[1].configuring.follow()
+    changes = await here.update(values, by="admin")
+    await apps[1].settings_service.reload_if_changed()
     for app in apps:
-        assert app.settings.llm.api_key == app.settings.search.key("brave") == SECRET
-        assert app.settings.deliver.targets[0].secret() == SECRET.encode()
+        assert app.settings.llm.api_key == app.settings.search.get_key("brave") == SECRET
+        assert app.settings.deliver.targets[0].load_secret() == SECRET.encode()
         assert SECRET in (app.settings.network.proxy or "")
-        assert app.dispatch.target("hook").url.endswith(SECRET)
-    told = [*changes, *here.all(), *here.secrets(), *await here.forget(["network.proxy", "llm.api_key"])]
-    assert SECRET not in "".join(one.model_dump_json() for one in told) + here.summary() + caplog.text
+        assert app.dispatch.get_target("hook").url.endswith(SECRET)
+    told = [*changes, *here.list_settings(), *here.list_secrets(), *await here.reset(["network.proxy", "llm.api_key"])]
+    assert SECRET not in "".join(one.model_dump_json() for one in told) + here.describe_stored() + caplog.text
     backup = settings.data_dir / "backup.db"
     back_up_database(settings, backup)
     files = [
@@ -138,10 +137,12 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
 async def test_the_environment_comes_before_a_stored_key(
     apps: tuple[App, App], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await apps[0].configuring.change({"llm.api_key": "stored"}, by="admin")
+    await apps[0].settings_service.update({"llm.api_key": "stored"}, by="admin")
     monkeypatch.setenv("OPENAI_API_KEY", "environment")
     assert apps[0].settings.llm.api_key == "environment"
-    assert {secret.name: secret.origin for secret in apps[0].configuring.secrets()}["OPENAI_API_KEY"] == "environment"
+    assert {secret.name: secret.origin for secret in apps[0].settings_service.list_secrets()}[
+        "OPENAI_API_KEY"
+    ] == "environment"
 
 
 @pytest.mark.parametrize("what", ["another key", "open to others", "lost"])
@@ -149,7 +150,7 @@ async def test_with_a_key_that_does_not_fit_the_rest_works_and_it_is_said_why(
     settings: Settings, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_app(settings) as app:
-        await app.configuring.change({"llm.api_key": SECRET, "llm.model": "m"}, by="admin")
+        await app.settings_service.update({"llm.api_key": SECRET, "llm.model": "m"}, by="admin")
     file = settings.data_dir / KEY_FILE
     if what == "another key":
         monkeypatch.setenv(KEY_VARIABLE, "a passphrase")
@@ -159,14 +160,14 @@ async def test_with_a_key_that_does_not_fit_the_rest_works_and_it_is_said_why(
         file.chmod(0o644)
     async with open_app(settings) as app:
         assert (app.settings.llm.model, app.settings.llm.api_key) == ("m", None)
-        found = {secret.name: secret for secret in app.configuring.secrets()}["OPENAI_API_KEY"]
+        found = {secret.name: secret for secret in app.settings_service.list_secrets()}["OPENAI_API_KEY"]
         assert not found.is_set
         assert found.complaint
         with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-            app.configuring.summary()
+            app.settings_service.describe_stored()
         if what == "open to others":
             return
-        await app.configuring.change({"llm.api_key": "entered anew"}, by="admin")
+        await app.settings_service.update({"llm.api_key": "entered anew"}, by="admin")
         assert app.settings.llm.api_key == "entered anew"
 
 
@@ -176,14 +177,16 @@ async def test_the_doctor_examines_what_holds(
     config = tmp_path / "config.yaml"
     config.write_text(f"data_dir: {settings.data_dir}\ndatabase_url: {settings.database_url}\n")
     async with open_app(settings) as app:
-        await app.configuring.change({"search.backend": "archive", "llm.api_key": SECRET, "llm.enabled": False}, by="a")
-    found = {one.check: one for one in await new_doctor(config).examine()}
+        await app.settings_service.update(
+            {"search.backend": "archive", "llm.api_key": SECRET, "llm.enabled": False}, by="a"
+        )
+    found = {one.check: one for one in await build_doctor(config).run_checks()}
     assert found["settings"].level == "ok"
     assert "llm.enabled, search.backend, the secret OPENAI_API_KEY" in found["settings"].message
     assert found["search"].message == "archive"
     assert found["model"].message.startswith("off")
     monkeypatch.setenv(KEY_VARIABLE, "another")
-    assert {one.check: one.level for one in await new_doctor(config).examine()}["settings"] == "fail"
+    assert {one.check: one.level for one in await build_doctor(config).run_checks()}["settings"] == "fail"
 
 
 async def test_a_run_asks_the_model_that_is_set_when_it_begins_with_the_wording_that_holds(
@@ -194,12 +197,14 @@ async def test_a_run_asks_the_model_that_is_set_when_it_begins_with_the_wording_
     async with AsyncExitStack() as stack:
         base_url = await stack.enter_async_context(site.serve())
         address = await stack.enter_async_context(model.serve())
-        data = sample_settings(settings, base_url, folder=tmp_path)
+        data = build_sample_settings(settings, base_url, folder=tmp_path)
         app = await stack.enter_async_context(open_app(data.model_copy(update={"llm": LlmSettings(max_retries=0)})))
-        first = {"url": base_url, "sections": site.sections(base_url)[:1], "max_items": 2}
+        first = {"url": base_url, "sections": site.list_sections(base_url)[:1], "max_items": 2}
         await app.sweeps.sweep(await app.sources.add({"name": "before", **first}))
         assert model.requests == []
-        await app.configuring.change({"llm.base_url": address, "llm.api_key": SECRET, "llm.model": "set"}, by="admin")
+        await app.settings_service.update(
+            {"llm.base_url": address, "llm.api_key": SECRET, "llm.model": "set"}, by="admin"
+        )
         wording = "只用一句话概括。{rules}标题：{title}\n{text}"
         await app.prompts.put("summary.user.zh", wording, by="admin")
         report = await app.sweeps.sweep(await app.sources.add({"name": "after", **first}))
@@ -208,6 +213,6 @@ async def test_a_run_asks_the_model_that_is_set_when_it_begins_with_the_wording_
         assert len([one for one in asked if one.startswith("只用一句话概括。")]) >= len(report.items) > 0
         assert not [one for one in asked if "为下面的文章写摘要" in one]
         replay = await app.replays.replay(report.run_id)
-        await app.prompts.back("summary.user.zh")
+        await app.prompts.reset("summary.user.zh")
         assert replay.is_identical
         assert (await app.replays.replay(report.run_id)).is_identical

@@ -8,18 +8,17 @@ import pytest
 from sqlalchemy import event as sql_event
 from sqlalchemy import text
 
-from monitor.app.eventlog import MOST_WAITING, EventLog
-from monitor.app.live import RUNS_SETTLE_AFTER_S, LiveDesk, News
-from monitor.domain.live import RunEvent
-from monitor.domain.tables import Run
-from monitor.domain.words import EventKind, Phase, RunStatus
+from monitor.db.database import Store
+from monitor.db.tables.collection import Run
+from monitor.db.tables.research import RunEvent
 from monitor.errors import NotFound
-from monitor.ports import Progress
-from monitor.store import Store
+from monitor.services.events import MAX_PENDING_EVENTS, RUN_SETTLE_DELAY_S, EventBatch, EventStreamService, RunEventLog
+from monitor.sweep.progress import Progress
+from monitor.vocabulary import EventKind, Phase, RunStatus
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 PATIENCE_S = 30.0
-RunsLive = LiveDesk[RunEvent, RunStatus]
+RunsLive = EventStreamService[RunEvent, RunStatus]
 
 
 class NoonClock:
@@ -36,19 +35,19 @@ async def store(sqlite_url: str) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-async def log(store: Store) -> AsyncIterator[EventLog]:
-    log = EventLog(store=store, clock=NoonClock())
+async def log(store: Store) -> AsyncIterator[RunEventLog]:
+    log = RunEventLog(store=store, clock=NoonClock())
     yield log
     await log.close()
 
 
 def watching_runs(store: Store) -> RunsLive:
-    return LiveDesk(
-        watched=store.live,
+    return EventStreamService(
+        source=store.run_events,
         clock=NoonClock(),
-        gone=RunStatus.CANCELLED,
-        unknown="There is no run {!r}.",
-        settles_after_s=RUNS_SETTLE_AFTER_S,
+        removed_status=RunStatus.CANCELLED,
+        not_found_message="There is no run {!r}.",
+        settle_delay_s=RUN_SETTLE_DELAY_S,
     )
 
 
@@ -64,7 +63,7 @@ def page(number: int) -> Progress:
 async def read(live: RunsLive, run_id: str, *, after: int = 0, until: int | None = None) -> list[int]:
     """The numbers of the pages that a watcher is told of, to the end or until there are so many."""
     seen: list[int] = []
-    async with asyncio.timeout(PATIENCE_S), live.watching(run_id, after=after, patience_s=5) as news:
+    async with asyncio.timeout(PATIENCE_S), live.subscribe(run_id, after=after, heartbeat_s=5) as news:
         async for told in news:
             seen += [int(event.data["url"].rpartition("/")[2]) for event in told.events]
             if until is not None and len(seen) >= until:
@@ -72,55 +71,55 @@ async def read(live: RunsLive, run_id: str, *, after: int = 0, until: int | None
     return seen
 
 
-async def first(live: RunsLive, run_id: str) -> News[RunEvent, RunStatus]:
-    async with asyncio.timeout(PATIENCE_S), live.watching(run_id, after=0, patience_s=5) as news:
+async def first(live: RunsLive, run_id: str) -> EventBatch[RunEvent, RunStatus]:
+    async with asyncio.timeout(PATIENCE_S), live.subscribe(run_id, after=0, heartbeat_s=5) as news:
         return await anext(news)
 
 
-async def test_what_several_runs_tell_is_written_in_one_transaction(store: Store, log: EventLog) -> None:
+async def test_what_several_runs_tell_is_written_in_one_transaction(store: Store, log: RunEventLog) -> None:
     commits: list[int] = []
     sql_event.listen(store._engine.sync_engine, "commit", lambda _: commits.append(1))
-    tellers = [log.of("a"), log.of("b")]
+    tellers = [log.get_progress_callback("a"), log.get_progress_callback("b")]
     for number in range(100):
         tellers[number % 2](page(number))
     await log.close()
     assert len(commits) == 1
-    assert [one.data["url"][-2:] for one in await store.live.after("a", 0)][:3] == ["/0", "/2", "/4"]
-    assert await store.live.count("b") == 50
+    assert [one.data["url"][-2:] for one in await store.run_events.after("a", 0)][:3] == ["/0", "/2", "/4"]
+    assert await store.run_events.count("b") == 50
 
 
-async def test_a_watcher_is_told_without_anybody_closing_the_log(log: EventLog, live: RunsLive) -> None:
-    log.of("a")(page(7))
+async def test_a_watcher_is_told_without_anybody_closing_the_log(log: RunEventLog, live: RunsLive) -> None:
+    log.get_progress_callback("a")(page(7))
     assert await read(live, "a", until=1) == [7]
 
 
-async def test_only_what_concerns_an_event_is_kept_and_signs_of_life_are_not(store: Store, log: EventLog) -> None:
-    tell = log.of("a")
+async def test_only_what_concerns_an_event_is_kept_and_signs_of_life_are_not(store: Store, log: RunEventLog) -> None:
+    tell = log.get_progress_callback("a")
     tell(Progress(phase=Phase.CRAWL, place="通知"))
     tell(Progress(phase=Phase.RANK, kind=EventKind.FALLBACK, place="部\x00门", reason="x" * 2000))
     await log.close()
-    (kept,) = await store.live.after("a", 0)
+    (kept,) = await store.run_events.after("a", 0)
     assert (kept.kind, kept.data) == ("fallback", {"phase": "rank", "place": "部门", "reason": "x" * 500})
 
 
-async def test_a_log_that_cannot_be_written_harms_no_run(store: Store, log: EventLog) -> None:
-    async with store.sessions.writing() as session:
+async def test_a_log_that_cannot_be_written_harms_no_run(store: Store, log: RunEventLog) -> None:
+    async with store.sessions.begin_write() as session:
         await session.execute(text("ALTER TABLE run_event RENAME TO elsewhere"))
-    tell = log.of("a")
-    for number in range(MOST_WAITING + 10):
+    tell = log.get_progress_callback("a")
+    for number in range(MAX_PENDING_EVENTS + 10):
         tell(page(number))
     await log.close()
-    async with store.sessions.writing() as session:
+    async with store.sessions.begin_write() as session:
         await session.execute(text("ALTER TABLE elsewhere RENAME TO run_event"))
     tell(page(1))
     await log.close()
-    assert await store.live.count("a") == 1
+    assert await store.run_events.count("a") == 1
 
 
 async def test_readers_who_come_at_any_time_and_come_back_get_every_event_once(
-    store: Store, log: EventLog, live: RunsLive
+    store: Store, log: RunEventLog, live: RunsLive
 ) -> None:
-    tell = log.of("a")
+    tell = log.get_progress_callback("a")
 
     async def run() -> None:
         for number in range(60):
@@ -134,7 +133,7 @@ async def test_readers_who_come_at_any_time_and_come_back_get_every_event_once(
         after = 0
         while len(numbers) < 40:
             numbers += await read(live, "a", after=after, until=5)
-            after = (await store.live.after("a", 0))[len(numbers) - 1].id or 0
+            after = (await store.run_events.after("a", 0))[len(numbers) - 1].id or 0
         return numbers + await read(live, "a", after=after)
 
     async def come_late() -> list[int]:
@@ -148,8 +147,8 @@ async def test_readers_who_come_at_any_time_and_come_back_get_every_event_once(
     assert not live._channels, "nobody watches any more, so nobody asks"
 
 
-async def test_a_run_that_ended_long_ago_is_told_whole_and_at_once(store: Store, log: EventLog) -> None:
-    tell = log.of("a")
+async def test_a_run_that_ended_long_ago_is_told_whole_and_at_once(store: Store, log: RunEventLog) -> None:
+    tell = log.get_progress_callback("a")
     for number in range(1200):
         tell(page(number))
     await log.close()
@@ -162,11 +161,11 @@ async def test_a_run_that_ended_long_ago_is_told_whole_and_at_once(store: Store,
 async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: RunsLive) -> None:
     await store.runs.requeue("a")
     told: list[tuple[RunStatus, bool]] = []
-    async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=5) as news:
+    async with asyncio.timeout(PATIENCE_S), live.subscribe("a", after=0, heartbeat_s=5) as news:
         async for one in news:
-            told.append((one.status, one.is_over))
+            told.append((one.status, one.is_last))
             if one.status is RunStatus.QUEUED:
-                await store.runs.take("a", executor="x", at=NOON)
+                await store.runs.claim("a", executor="x", at=NOON)
             elif one.status is RunStatus.RUNNING:
                 await store.runs.end("a", None, status=RunStatus.DEGRADED, at=NOON)
     assert told == [
@@ -178,15 +177,15 @@ async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: 
 
 
 async def test_where_nothing_happens_a_sign_of_life_comes(live: RunsLive) -> None:
-    async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=0.01) as news:
+    async with asyncio.timeout(PATIENCE_S), live.subscribe("a", after=0, heartbeat_s=0.01) as news:
         await anext(news)
-        assert await anext(news) == News((), RunStatus.RUNNING)
+        assert await anext(news) == EventBatch((), RunStatus.RUNNING)
 
 
 async def test_watching_ends_when_the_service_stops_and_leaves_nothing_behind(live: RunsLive) -> None:
     before = asyncio.all_tasks()
-    async with asyncio.timeout(PATIENCE_S), live.watching("a", after=0, patience_s=5) as news:
-        assert await anext(news) == News([], RunStatus.RUNNING)
+    async with asyncio.timeout(PATIENCE_S), live.subscribe("a", after=0, heartbeat_s=5) as news:
+        assert await anext(news) == EventBatch([], RunStatus.RUNNING)
         asyncio.get_running_loop().call_soon(live.close)
         assert [one async for one in news] == []
     await asyncio.sleep(0)

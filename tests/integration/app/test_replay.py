@@ -16,17 +16,16 @@ from zoneinfo import ZoneInfo
 import pytest
 import pytest_asyncio
 
-from monitor.app.briefings import BriefingDesk, BriefingQuery
-from monitor.app.proof import Proof
 from monitor.bootstrap import App, open_app
 from monitor.briefing.compose import Briefing
 from monitor.briefing.render import render_briefing
-from monitor.demo.sample_settings import TIMEZONE, sample_settings
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.demo.site import SampleSite
+from monitor.config.model import LlmSettings, Settings
+from monitor.db.database import Store
+from monitor.demo.model.server import ScriptedModel
+from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import RecordLost, UsageError
-from monitor.settings import LlmSettings, Settings
-from monitor.store import Store
+from monitor.services.briefings import BriefingQuery, BriefingService
+from monitor.services.evidence import ItemProof
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -91,7 +90,7 @@ async def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     async with AsyncExitStack() as stack:
         base_url = await stack.enter_async_context(site.serve())
         model_url = await stack.enter_async_context(ScriptedModel("hallucinating").serve())
-        settings = sample_settings(Settings(), base_url, folder=folder)
+        settings = build_sample_settings(Settings(), base_url, folder=folder)
         settings = settings.model_copy(
             update={"llm": LlmSettings(enabled=True, base_url=model_url, max_retries=1, timeout_s=20)}
         )
@@ -101,9 +100,9 @@ async def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
             source = await app.sources.add(values)
             found.first = (await app.sweeps.sweep(source)).run_id
             found.files_after_first = found.files()
-            items = await app.store.items.for_run(found.first)
+            items = await app.store.items.list_for_run(found.first)
             for types in ([], *([kind] for kind in dict.fromkeys(item.type for item in items))):
-                found.briefings.append(await app.briefings.write(BriefingQuery(top=50, types=types)))
+                found.briefings.append(await app.briefings.compose(BriefingQuery(top=50, types=types)))
             found.items = [await proved(app, item.id or 0) for item in items]
             found.second = (await app.sweeps.sweep(await app.sources.get("ministry"))).run_id
     return found
@@ -111,7 +110,7 @@ async def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 async def proved(app: App, item_id: int) -> dict[str, Any]:
     """As `monitor items show ID --evidence --json` prints it."""
-    item, proof = await app.archive.item(item_id), await app.proofs.of_item(item_id)
+    item, proof = await app.archive.get_item(item_id), await app.proofs.get_proof(item_id)
     return item.model_dump(mode="json") | proof.model_dump(mode="json", include={"claims", "records"})
 
 
@@ -184,7 +183,7 @@ class TestProof:
         item = copy.items[0]
         copy.file(item["records"][0]).unlink()
         async with open_app(copy.settings) as app:
-            proof: Proof = await app.proofs.of_item(item["id"])
+            proof: ItemProof = await app.proofs.get_proof(item["id"])
         assert "cannot be read" in proof.records[0].problem
         assert proof.records[1].problem == ""
 
@@ -235,12 +234,12 @@ class TestReplay:
             assert run.ended_at is not None
             clock = FixedClock(run.ended_at)
             briefings = [
-                await BriefingDesk(store=store, clock=clock, settings=copy.settings).write(
+                await BriefingService(store=store, clock=clock, settings=copy.settings).compose(
                     BriefingQuery(sources=["ministry"])
                 )
                 for store in (app.store, again)
             ]
-            items = [await store.items.for_run(recorded.first) for store in (app.store, again)]
+            items = [await store.items.list_for_run(recorded.first) for store in (app.store, again)]
         assert briefings[0].items
         assert briefings[0].model_dump_json().encode() == briefings[1].model_dump_json().encode()
         assert [item.model_dump_json() for item in items[0]] == [one.model_dump_json() for one in items[1]]

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.bootstrap import App, open_app
-from monitor.demo.research_world import KEY_VARIABLE, ResearchWorld
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.domain.research import Research, ResearchStatus
+from monitor.config.model import Settings
+from monitor.db.tables.research import Research, ResearchStatus
+from monitor.demo.model.server import ScriptedModel
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.research.shapes import PlanParagraph, ResearchOptions, Sampling, SearchConfig
-from monitor.settings import Settings
-from monitor.work.steps import DirectSteps
+from monitor.research.shapes import PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
+from monitor.steps import InProcessSteps
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 WEB = {"config": SearchConfig(), "by": "anna"}
@@ -64,8 +64,8 @@ def open_model() -> OpenModel:
 
 async def asked(app: App, *, review: bool = False, carry_out: bool = True) -> str:
     """A research in the queue, or taken out of it."""
-    async with app.presence.attending("worker"):
-        task_id = await app.research.ask(QUESTION, options=ResearchOptions(review_plan=review), **WEB)
+    async with app.presence.register("worker"):
+        task_id = await app.research.enqueue(QUESTION, options=ResearchOptions(review_plan=review), **WEB)
     await app.store.research.mark_enqueued(task_id, at=app.clock.now())
     if carry_out:
         await carried_out(app, task_id)
@@ -73,7 +73,7 @@ async def asked(app: App, *, review: bool = False, carry_out: bool = True) -> st
 
 
 async def carried_out(app: App, task_id: str) -> ResearchStatus:
-    return await app.research.carry_out(task_id, executor="one", steps=DirectSteps())
+    return await app.research.execute(task_id, executor="one", steps=InProcessSteps())
 
 
 async def told(app: App, task_id: str) -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ async def told(app: App, task_id: str) -> list[dict[str, Any]]:
 
 async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: App, world: ResearchWorld) -> None:
     events: list[dict[str, Any]] = []
-    task_id = await app.research.run_here(
+    task_id = await app.research.run_in_process(
         QUESTION, options=ResearchOptions(), on_event=lambda event: events.append(event.data), **WEB
     )
     view = await app.research.get(task_id)
@@ -92,7 +92,7 @@ async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: 
     assert view.score.quote_fidelity == 1.0
     assert len(view.notes) == len(view.bases) > 0
     assert events == await told(app, task_id)
-    wire = view.wire()
+    wire = view.to_json()
     assert {"taskId", "status", "plan", "notes", "blueprint", "report", "score", "usage"} <= wire.keys()
     assert (wire["usage"]["calls"], wire["usage"]["byPhase"], wire["status"]) == (0, {}, "succeeded")
     (row,) = await app.research.list()
@@ -100,50 +100,52 @@ async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: 
     assert await app.research.list(text="没有的字") == []
 
     note = view.notes[0]
-    page = await app.research.passage(task_id, 0)
+    page = await app.research.get_note_snapshot(task_id, 0)
     assert page.text[page.start : page.end] == note.evidence[0].quote
     assert (page.url, page.claim, page.problem) == (note.source_url, note.summary, "")
-    document = await app.research.document(task_id, citation_url=lambda index: f"/research/{task_id}/notes/{index}")
-    written = (await app.writing.document(document, "html")).decode()
+    document = await app.research.build_document(
+        task_id, citation_url=lambda index: f"/research/{task_id}/notes/{index}"
+    )
+    written = (await app.exports.export_document(document, "html")).decode()
     assert note.evidence[0].quote[:10] in written
     with pytest.raises(NotFound):
-        await app.research.passage(task_id, len(view.notes))
+        await app.research.get_note_snapshot(task_id, len(view.notes))
     with pytest.raises(NotFound):
-        await app.research.passage(task_id, 0, len(note.evidence))
+        await app.research.get_note_snapshot(task_id, 0, len(note.evidence))
 
-    records = [await app.store.evidence.record(basis.record or "") for basis in view.bases]
+    records = [await app.store.evidence.get_record(basis.record or "") for basis in view.bases]
     assert {record.research_id for record in records if record} == {task_id}
     assert all(records), "every page that is cited is on record"
 
 
 async def test_of_a_page_whose_record_is_gone_what_was_read_is_shown(app: App, tmp_path: Path) -> None:
-    task_id = await app.research.run_here(QUESTION, options=ResearchOptions(), **WEB)
+    task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB)
     quote = (await app.research.get(task_id)).notes[0].evidence[0].quote
     for file in (tmp_path / "evidence").rglob("*.warc.gz"):
         file.unlink()
-    page = await app.research.passage(task_id, 0)
+    page = await app.research.get_note_snapshot(task_id, 0)
     assert (page.record, page.is_cut, page.problem) == ("", True, "")
     assert page.text[page.start : page.end] == quote
 
 
 async def test_without_a_worker_nothing_is_queued(app: App) -> None:
     with pytest.raises(UsageError, match="monitor serve"):
-        await app.research.ask(QUESTION, options=ResearchOptions(), **WEB)
+        await app.research.enqueue(QUESTION, options=ResearchOptions(), **WEB)
     assert await app.research.list() == []
 
 
 @pytest.mark.parametrize("query", ["", "  ", "问" * 2001], ids=["empty", "blank", "too-long"])
 async def test_a_question_has_a_length(app: App, query: str) -> None:
     with pytest.raises(UsageError, match="1 to 2000"):
-        await app.research.run_here(query, options=ResearchOptions(), **WEB)
+        await app.research.run_in_process(query, options=ResearchOptions(), **WEB)
 
 
 async def test_unknown_engines_are_told_and_left_out(app: App, world: ResearchWorld) -> None:
     config = SearchConfig(engines=["bing", "tavily"])
-    task_id = await app.research.run_here(QUESTION, config=config, options=ResearchOptions(), by="anna")
+    task_id = await app.research.run_in_process(QUESTION, config=config, options=ResearchOptions(), by="anna")
     view = await app.research.get(task_id)
     assert any("'bing'" in warning for warning in view.warnings)
-    assert world.searches
+    assert world.search_requests
     assert {note.engine for note in view.notes} == {"tavily"}
 
 
@@ -184,7 +186,7 @@ async def test_one_that_nobody_carries_out_is_cancelled_at_once(app: App, review
         await app.research.cancel(task_id)
     assert await carried_out(app, task_id) is ResearchStatus.CANCELLED
     with pytest.raises(Conflict):
-        await app.research.document(task_id)
+        await app.research.build_document(task_id)
 
 
 async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, world: ResearchWorld) -> None:
@@ -192,9 +194,9 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
     task_id = await asked(app, carry_out=False)
     work = asyncio.create_task(carried_out(app, task_id))
     async with asyncio.timeout(30):
-        while not world.searches:  # noqa: ASYNC110 -- no event of ours
+        while not world.search_requests:  # noqa: ASYNC110 -- no event of ours
             await asyncio.sleep(0.01)
-    await app.research.remark(task_id, "多看地方政策", "ben")
+    await app.research.add_remark(task_id, "多看地方政策", "ben")
     assert await app.research.cancel(task_id) is ResearchStatus.RUNNING
     assert await work is ResearchStatus.CANCELLED
     last = (await told(app, task_id))[-1]
@@ -203,15 +205,15 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
         "result": None,
     }
     with pytest.raises(Conflict):
-        await app.research.remark(task_id, "太晚", "ben")
-    assert [remark.text for remark in await app.research.remarks(task_id)] == ["多看地方政策"]
+        await app.research.add_remark(task_id, "太晚", "ben")
+    assert [remark.text for remark in await app.research.list_remarks(task_id)] == ["多看地方政策"]
 
     world.latency_s = 0
-    await app.research.resume_here(task_id)
+    await app.research.resume_in_process(task_id)
     done = await app.research.get(task_id)
     assert (done.status, done.is_cancel_requested) == (ResearchStatus.SUCCEEDED, False)
     with pytest.raises(Conflict, match="succeeded"):
-        await app.research.resume_here(task_id)
+        await app.research.resume_in_process(task_id)
 
 
 async def test_one_whose_process_died_is_failed_and_names_the_way_to_go_on(app: App) -> None:
@@ -239,17 +241,17 @@ async def test_models_sampling_and_budget_of_a_research_are_its_own(
 ) -> None:
     async with open_model() as model:
         app.settings.llm.base_url, app.settings.llm.enabled = model.url, True
-        options = ResearchOptions(models={"search": "small", "report": " "}, sampling=Sampling(temperature=0.9))
-        await app.research.run_here(QUESTION, options=options, **WEB)
+        options = ResearchOptions(models={"search": "small", "report": " "}, sampling=SamplingOptions(temperature=0.9))
+        await app.research.run_in_process(QUESTION, options=options, **WEB)
         asked = {(request["model"], request["temperature"], request["top_p"]) for request in model.scripted.requests}
         assert asked == {(app.settings.llm.model, 0.9, 0.85), ("small", 0.9, 0.85)}
 
         model.scripted.requests.clear()
-        await app.research.run_here(QUESTION, options=ResearchOptions(enabled=False), **WEB)
+        await app.research.run_in_process(QUESTION, options=ResearchOptions(enabled=False), **WEB)
         assert model.scripted.requests == []
 
         app.settings.research.token_budget = 1500
-        task_id = await app.research.run_here(QUESTION, options=ResearchOptions(), **WEB)
+        task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB)
         view = await app.research.get(task_id)
         assert view.status is ResearchStatus.DEGRADED
         assert view.usage.prompt_tokens + view.usage.completion_tokens > 0
@@ -258,6 +260,12 @@ async def test_models_sampling_and_budget_of_a_research_are_its_own(
 
 
 async def test_a_research_that_is_not_there_is_not_found(app: App) -> None:
-    for call in (app.research.get, app.research.row, app.research.state, app.research.cancel, app.research.document):
+    for call in (
+        app.research.get,
+        app.research.load_research,
+        app.research.load_state,
+        app.research.cancel,
+        app.research.build_document,
+    ):
         with pytest.raises(NotFound):
             await call("r-nobody\x00")

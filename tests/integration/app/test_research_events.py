@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from monitor.app.research_events import ResearchLog, follow, last_word
-from monitor.domain.research import Research, ResearchEvent, ResearchStatus
+from monitor.db.database import Store
+from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
 from monitor.errors import NotFound, RunCancelled
-from monitor.research.events import StepEvent, StepType
-from monitor.store import Store
+from monitor.research.shapes import StepEvent, StepType
+from monitor.services.research.service import ResearchEventLog, build_final_event, follow_events
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 TASK = "r-1"
@@ -19,12 +19,12 @@ TASK = "r-1"
 @pytest.fixture
 async def store(either_store: Store) -> Store:
     await either_store.research.create(Research(id=TASK, query="?", language="zh", created_at=NOON))
-    await either_store.research.take(TASK, executor="a", at=NOON)
+    await either_store.research.claim(TASK, executor="a", at=NOON)
     return either_store
 
 
-async def log_of(store: Store, clock: Any, executor: str = "a") -> ResearchLog:
-    log = ResearchLog(store=store, clock=clock, task_id=TASK, executor=executor)
+async def log_of(store: Store, clock: Any, executor: str = "a") -> ResearchEventLog:
+    log = ResearchEventLog(store=store, clock=clock, task_id=TASK, executor=executor)
     await log.open()
     return log
 
@@ -48,10 +48,10 @@ async def test_chunks_that_wait_together_are_one_message_and_nothing_else_is_joi
         event("progress", 0.82, metadata={"sources": []}),
         event("progress", 0.83, chunk="三"),
     ):
-        await log.tell(one)
+        await log.publish(one)
     assert await told(store) == [], "nobody waited yet"
     await log.flush()
-    await log.tell(event("progress", 0.84, chunk="四"))
+    await log.publish(event("progress", 0.84, chunk="四"))
     await log.flush()
     kept = await told(store)
     assert [one["payload"] for one in kept] == [
@@ -66,9 +66,9 @@ async def test_chunks_that_wait_together_are_one_message_and_nothing_else_is_joi
 
 async def test_what_is_told_is_kept_soon_though_nobody_waits(store: Store, turned_clock: Any) -> None:
     log = await log_of(store, turned_clock)
-    await log.tell(event("start", 0.75))
+    await log.publish(event("start", 0.75))
     seen: list[ResearchEvent] = []
-    await log.tell(event("error", 0.75, error={}, result=None))
+    await log.publish(event("error", 0.75, error={}, result=None))
     async with asyncio.timeout(30):
         while not seen:
             seen = await store.research_events.after(TASK, 0)
@@ -77,36 +77,36 @@ async def test_what_is_told_is_kept_soon_though_nobody_waits(store: Store, turne
 
 async def test_progress_never_falls_over_restarts_either(store: Store, turned_clock: Any) -> None:
     log = await log_of(store, turned_clock)
-    await log.tell(event("start", 0.75))
-    await log.tell(event("progress", 0.9, chunk="一"))
+    await log.publish(event("start", 0.75))
+    await log.publish(event("progress", 0.9, chunk="一"))
     await log.flush()
     again = await log_of(store, turned_clock)
-    await again.tell(event("start", 0.75))
+    await again.publish(event("start", 0.75))
     await again.flush()
     assert [one["progress"] for one in await told(store)] == [0.75, 0.9, 0.9]
 
 
 async def test_the_end_of_a_step_is_remembered_until_it_begins_anew(store: Store, turned_clock: Any) -> None:
     log = await log_of(store, turned_clock)
-    await log.tell(event("start", 0, step=StepType.PLAN))
+    await log.publish(event("start", 0, step=StepType.PLAN))
     assert not await log.has_ended(StepType.PLAN)
-    await log.tell(event("complete", 0.05, step=StepType.PLAN))
+    await log.publish(event("complete", 0.05, step=StepType.PLAN))
     assert await log.has_ended(StepType.PLAN)
     await log.flush()
     again = await log_of(store, turned_clock)
     assert await again.has_ended(StepType.PLAN)
-    await again.tell(event("start", 0, step=StepType.PLAN))
+    await again.publish(event("start", 0, step=StepType.PLAN))
     assert not await again.has_ended(StepType.PLAN)
 
 
 async def test_one_that_another_process_goes_on_with_is_let_go(store: Store, turned_clock: Any) -> None:
     log = await log_of(store, turned_clock)
-    await store.research.take(TASK, executor="b", at=NOON)
-    await log.tell(event("start", 0.75))
+    await store.research.claim(TASK, executor="b", at=NOON)
+    await log.publish(event("start", 0.75))
     with pytest.raises(RunCancelled):
         await log.flush()
     with pytest.raises(RunCancelled):
-        await log.tell(event("progress", 0.8))
+        await log.publish(event("progress", 0.8))
     assert await told(store) == []
 
 
@@ -114,12 +114,12 @@ async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store
     log = await log_of(store, turned_clock)
     seen: list[ResearchEvent] = []
     for number in range(700):
-        await log.tell(event("progress", 0.7, metadata={"n": number}))
+        await log.publish(event("progress", 0.7, metadata={"n": number}))
     await log.flush()
     latest = await store.research_events.latest(TASK)
-    word = last_word(TASK, latest, language="zh", code="cancelled", message="x", at=NOON)
-    await store.research.give_up(TASK, status=ResearchStatus.CANCELLED, reason="x", at=NOON, executor="a", told=word)
-    assert await follow(TASK, store=store, on_event=seen.append) is ResearchStatus.CANCELLED
+    word = build_final_event(TASK, latest, language="zh", code="cancelled", message="x", at=NOON)
+    await store.research.abandon(TASK, status=ResearchStatus.CANCELLED, reason="x", at=NOON, executor="a", event=word)
+    assert await follow_events(TASK, store=store, on_event=seen.append) is ResearchStatus.CANCELLED
     assert [one.data["payload"]["metadata"]["n"] for one in seen[:-1]] == list(range(700))
     assert seen[-1].data == {
         "stepId": "report",
@@ -131,4 +131,4 @@ async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store
     }
     assert len({one.id for one in seen}) == 701
     with pytest.raises(NotFound):
-        await follow("nobody", store=store, on_event=seen.append)
+        await follow_events("nobody", store=store, on_event=seen.append)

@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from monitor.app.kept_pages import KeptPages
-from monitor.app.research_pages import ResearchPages
-from monitor.domain.page import PageErrorCode
-from monitor.domain.research import Research
-from monitor.domain.tables import Item, Source
-from monitor.domain.urls import url_key
-from monitor.evidence.records import Records
-from monitor.evidence.storage import Storage
-from monitor.pages.documents import Documents
-from monitor.pages.loaders import Loaders
-from monitor.settings import Settings
-from monitor.store import Store
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item, Source
+from monitor.db.tables.research import Research
+from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.extract.documents import DocumentTextReader
+from monitor.page import PageErrorCode
+from monitor.pages.loader import LoaderPool
+from monitor.services.evidence import SnapshotReader
+from monitor.services.research.dependencies import ResearchPageLoader
+from monitor.urls import url_key
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 TEXT = "补贴比例为设备投资的12.5%，每家企业最高300万元。"
@@ -27,17 +26,19 @@ PDF = Path(__file__).parents[3] / "fixtures/research/storage/pages/outlook.pdf"
 
 
 @pytest.fixture
-def records(either_store: Store, tmp_path: Path) -> Records:
-    return Records(store=either_store, storage=Storage(str(tmp_path)))
+def records(either_store: Store, tmp_path: Path) -> EvidenceArchive:
+    return EvidenceArchive(store=either_store, storage=FileStorage(str(tmp_path)))
 
 
 @pytest.fixture
-async def pages(either_store: Store, records: Records, site: Any, turned_clock: Any) -> AsyncIterator[ResearchPages]:
+async def pages(
+    either_store: Store, records: EvidenceArchive, site: Any, turned_clock: Any
+) -> AsyncIterator[ResearchPageLoader]:
     await either_store.research.create(Research(id="r-1", query="?", language="zh", created_at=NOON))
     settings = Settings(network={"allowed_private_hosts": [site.host]}, pages={"delay_s": 0, "render": "never"})
-    loaders = Loaders(settings=settings, clock=turned_clock, cache_folder=None)
-    recorder = records.recorder(research_id="r-1", attempt=1)
-    yield ResearchPages(store=either_store, loader=loaders.for_run(recorder), documents=Documents())
+    loaders = LoaderPool(settings=settings, clock=turned_clock, cache_folder=None)
+    recorder = records.create_recorder(research_id="r-1", attempt=1)
+    yield ResearchPageLoader(store=either_store, loader=loaders.for_run(recorder), documents=DocumentTextReader())
     await loaders.close()
 
 
@@ -65,21 +66,21 @@ async def saved_item(store: Store, url: str, evidence: list[str], text: str) -> 
 
 
 async def test_a_page_that_was_not_saved_is_fetched_and_kept(
-    pages: ResearchPages, records: Records, either_store: Store, site: Any
+    pages: ResearchPageLoader, records: EvidenceArchive, either_store: Store, site: Any
 ) -> None:
     url = site.on("/1.html", page_of(TEXT))
     page = await pages.load(url)
     assert page.error is None
     assert TEXT in page.text
-    kept = await either_store.evidence.record(page.record or "")
+    kept = await either_store.evidence.get_record(page.record or "")
     assert kept is not None
     assert (kept.research_id, kept.run_id) == ("r-1", None)
-    again = KeptPages(store=either_store, records=records, documents=Documents())
-    assert TEXT in (await again.text(kept.id) or "")
+    again = SnapshotReader(store=either_store, records=records, documents=DocumentTextReader())
+    assert TEXT in (await again.load_text(kept.id) or "")
 
 
 async def test_a_page_that_was_saved_is_not_asked_for_again(
-    pages: ResearchPages, records: Records, either_store: Store, site: Any
+    pages: ResearchPageLoader, records: EvidenceArchive, either_store: Store, site: Any
 ) -> None:
     url = site.on("/1.html", page_of(TEXT))
     fetched = await pages.load(url)
@@ -93,7 +94,7 @@ async def test_a_page_that_was_saved_is_not_asked_for_again(
 
 @pytest.mark.parametrize("text", ["", TEXT], ids=["without-a-text", "whose-record-is-gone"])
 async def test_of_an_item_only_what_was_kept_is_used(
-    pages: ResearchPages, either_store: Store, site: Any, text: str
+    pages: ResearchPageLoader, either_store: Store, site: Any, text: str
 ) -> None:
     url = site.on("/1.html", page_of(TEXT))
     await saved_item(either_store, url, ["gone"], text)
@@ -103,17 +104,17 @@ async def test_of_an_item_only_what_was_kept_is_used(
 
 
 async def test_a_document_has_its_text_and_its_record(
-    pages: ResearchPages, records: Records, either_store: Store, site: Any, reply: Any
+    pages: ResearchPageLoader, records: EvidenceArchive, either_store: Store, site: Any, reply: Any
 ) -> None:
     url = site.on("/outlook.pdf", reply(PDF.read_bytes(), headers={"content-type": "application/pdf"}))
     page = await pages.load(url)
     assert page.error is None
     assert page.text.strip()
-    kept = KeptPages(store=either_store, records=records, documents=Documents())
-    assert await kept.text(page.record or "") == page.text
+    kept = SnapshotReader(store=either_store, records=records, documents=DocumentTextReader())
+    assert await kept.load_text(page.record or "") == page.text
 
 
-async def test_what_cannot_be_read_says_why(pages: ResearchPages, site: Any) -> None:
+async def test_what_cannot_be_read_says_why(pages: ResearchPageLoader, site: Any) -> None:
     assert (await pages.load(site.url("/nothing.html"))).error is not None
     url = site.on("/broken.pdf", b"%PDF-1.4 broken")
     page = await pages.load(url)
@@ -122,7 +123,7 @@ async def test_what_cannot_be_read_says_why(pages: ResearchPages, site: Any) -> 
     assert (await pages.load("ftp://o.gov/1")).error is not None
 
 
-async def test_paragraphs_that_find_the_same_page_at_once_ask_for_it_once(pages: ResearchPages, site: Any) -> None:
+async def test_paragraphs_that_find_the_same_page_at_once_ask_for_it_once(pages: ResearchPageLoader, site: Any) -> None:
     url = site.on("/1.html", page_of(TEXT))
     first, *others = [asyncio.create_task(pages.load(f"{url}{end}")) for end in ("", "#top", "")]
     await asyncio.sleep(0)  # the first is under way, the others wait for it

@@ -6,96 +6,95 @@ from typing import Any
 
 import pytest
 
-from monitor.app.people import PersonDesk
-from monitor.app.tokens import Maker, TokenDesk
-from monitor.domain.words import Role
+from monitor.db.database import Store
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.store import Store
+from monitor.services.people import PeopleService, TokenCreator, TokenService
+from monitor.vocabulary import Role
 
 
 @pytest.fixture
-def tokens(either_store: Store, turned_clock: Any) -> TokenDesk:
-    return TokenDesk(store=either_store, clock=turned_clock)
+def tokens(either_store: Store, turned_clock: Any) -> TokenService:
+    return TokenService(store=either_store, clock=turned_clock)
 
 
 @pytest.fixture
-def people(either_store: Store, turned_clock: Any) -> PersonDesk:
-    return PersonDesk(store=either_store, clock=turned_clock)
+def people(either_store: Store, turned_clock: Any) -> PeopleService:
+    return PeopleService(store=either_store, clock=turned_clock)
 
 
-async def test_a_token_is_known_until_it_expires_or_is_revoked(tokens: TokenDesk, turned_clock: Any) -> None:
-    short = await tokens.make("short", "reader", days=1)
-    long = await tokens.make("long", "editor", scopes=["run", "read"])
-    found = await tokens.of(long)
+async def test_a_token_is_known_until_it_expires_or_is_revoked(tokens: TokenService, turned_clock: Any) -> None:
+    short = await tokens.create("short", "reader", days=1)
+    long = await tokens.create("long", "editor", scopes=["run", "read"])
+    found = await tokens.authenticate(long)
     assert found is not None
     assert (found.name, found.role, found.scopes, found.created_by) == ("long", Role.EDITOR, ["read", "run"], "")
-    assert await tokens.of(short) is not None
+    assert await tokens.authenticate(short) is not None
     turned_clock.turn(days=1)
-    assert await tokens.of(short) is None
-    assert await tokens.of(long) is not None
+    assert await tokens.authenticate(short) is None
+    assert await tokens.authenticate(long) is not None
     await tokens.revoke("long")
-    assert await tokens.of(long) is None
+    assert await tokens.authenticate(long) is None
     with pytest.raises(NotFound):
         await tokens.revoke("long")
 
 
-async def test_the_last_use_is_written_at_most_once_a_minute(tokens: TokenDesk, turned_clock: Any) -> None:
-    token, begun = await tokens.make("a", "reader"), turned_clock.now()
+async def test_the_last_use_is_written_at_most_once_a_minute(tokens: TokenService, turned_clock: Any) -> None:
+    token, begun = await tokens.create("a", "reader"), turned_clock.now()
     for seconds, written in ((0, 0), (59, 0), (1, 60)):
         turned_clock.turn(seconds=seconds)
-        await tokens.of(token)
-        assert (await tokens.all())[0].last_used_at == begun + dt.timedelta(seconds=written)
+        await tokens.authenticate(token)
+        assert (await tokens.list_tokens())[0].last_used_at == begun + dt.timedelta(seconds=written)
 
 
-async def test_nobody_makes_a_token_that_may_do_more_than_they(tokens: TokenDesk) -> None:
-    editor = Maker("e", Role.EDITOR)
+async def test_nobody_makes_a_token_that_may_do_more_than_they(tokens: TokenService) -> None:
+    editor = TokenCreator("e", Role.EDITOR)
     with pytest.raises(UsageError, match="cannot have the role admin"):
-        await tokens.make("x", "admin", by=editor)
-    limited = Maker("t", Role.ADMIN, frozenset({"admin", "read"}))
+        await tokens.create("x", "admin", by=editor)
+    limited = TokenCreator("t", Role.ADMIN, frozenset({"admin", "read"}))
     for scopes in ([], ["read", "write"]):
         with pytest.raises(UsageError, match="cannot have others"):
-            await tokens.make("x", "reader", scopes=scopes, by=limited)
-    await tokens.make("x", "admin", scopes=["read"], by=limited)
+            await tokens.create("x", "reader", scopes=scopes, by=limited)
+    await tokens.create("x", "admin", scopes=["read"], by=limited)
 
 
 async def test_a_token_goes_down_with_the_role_of_its_maker_and_out_with_them(
-    tokens: TokenDesk, people: PersonDesk
+    tokens: TokenService, people: PeopleService
 ) -> None:
     for name in ("boss", "deputy"):
         await people.add(name, Role.ADMIN)
-    token = await tokens.make("t", "admin", by=Maker("deputy", Role.ADMIN))
-    child = await tokens.make("child", "admin", by=Maker("t", Role.ADMIN))
+    token = await tokens.create("t", "admin", by=TokenCreator("deputy", Role.ADMIN))
+    child = await tokens.create("child", "admin", by=TokenCreator("t", Role.ADMIN))
     await people.set_role("deputy", "reader")
     for one in (token, child):
-        found = await tokens.of(one)
+        found = await tokens.authenticate(one)
         assert found is not None
         assert found.role is Role.READER
-    await people.shut_out("deputy")
-    assert [await tokens.of(token), await tokens.of(child)] == [None, None]
-    await people.let_in("deputy")
-    assert await tokens.of(token) is not None
+    await people.block_sign_in("deputy")
+    assert [await tokens.authenticate(token), await tokens.authenticate(child)] == [None, None]
+    await people.allow_sign_in("deputy")
+    assert await tokens.authenticate(token) is not None
 
 
-async def test_a_name_is_that_of_one_person_or_one_token(tokens: TokenDesk, people: PersonDesk) -> None:
+async def test_a_name_is_that_of_one_person_or_one_token(tokens: TokenService, people: PeopleService) -> None:
     await people.add("anna", Role.READER)
     with pytest.raises(Conflict):
-        await tokens.make("anna", "reader")
-    await tokens.make("robot", "reader")
+        await tokens.create("anna", "reader")
+    await tokens.create("robot", "reader")
     with pytest.raises(Conflict):
         await people.add("Robot", Role.READER)
     with pytest.raises(Conflict):
-        await tokens.make("robot", "reader", by=Maker("anna", Role.READER))
-    assert await tokens.make("robot", "editor")
-    assert [token.role for token in await tokens.all()] == [Role.EDITOR]
+        await tokens.create("robot", "reader", by=TokenCreator("anna", Role.READER))
+    assert await tokens.create("robot", "editor")
+    assert [token.role for token in await tokens.list_tokens()] == [Role.EDITOR]
 
 
-async def test_a_person_revokes_only_their_own(tokens: TokenDesk) -> None:
-    await tokens.make("a", "reader", by=Maker("anna", Role.READER))
+async def test_a_person_revokes_only_their_own(tokens: TokenService) -> None:
+    await tokens.create("a", "reader", by=TokenCreator("anna", Role.READER))
     with pytest.raises(NotFound):
-        await tokens.revoke("a", of="bert")
-    assert [token.name for token in await tokens.all(of="anna")] == ["a"]
-    assert await tokens.all(of="bert") == []
-    assert (await tokens.revoke("a", of="anna")).name == "a"
+        await tokens.revoke("a", created_by="bert")
+    assert [token.name for token in await tokens.list_tokens(created_by="anna")] == ["a"]
+    assert await tokens.list_tokens(created_by="bert") == []
+    assert (await tokens.revoke("a", created_by="anna")).name == "a"
 
 
 @pytest.mark.parametrize(
@@ -107,13 +106,13 @@ async def test_a_person_revokes_only_their_own(tokens: TokenDesk) -> None:
         ({"name": "a", "role": "reader", "days": 0}, "1 to 3650 days"),
     ],
 )
-async def test_a_token_that_cannot_be_is_refused(tokens: TokenDesk, asked: dict[str, Any], reason: str) -> None:
+async def test_a_token_that_cannot_be_is_refused(tokens: TokenService, asked: dict[str, Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        await tokens.make(**asked)
+        await tokens.create(**asked)
 
 
-async def test_two_who_ask_for_one_name_at_once_get_one_token(tokens: TokenDesk) -> None:
-    by = Maker("anna", Role.READER)
-    made = await asyncio.gather(*(tokens.make("a", "reader", by=by) for _ in range(4)), return_exceptions=True)
+async def test_two_who_ask_for_one_name_at_once_get_one_token(tokens: TokenService) -> None:
+    by = TokenCreator("anna", Role.READER)
+    made = await asyncio.gather(*(tokens.create("a", "reader", by=by) for _ in range(4)), return_exceptions=True)
     assert sum(isinstance(one, str) for one in made) == 1
     assert sum(isinstance(one, Conflict) for one in made) == 3

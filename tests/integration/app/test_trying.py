@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from monitor.app.trying import KEPT, MOST_WAITING, TrialDesk
 from monitor.bootstrap import App, open_app
+from monitor.config.model import Settings
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.settings import Settings
+from monitor.services.sources.trials import MAX_UNFINISHED_TRIALS, TRIAL_RETENTION, TrialService
 
 
 class Travelled:
@@ -49,11 +49,11 @@ def release(site: Any, reply: Any) -> asyncio.Event:
     return event
 
 
-def desk_of(app: App, clock: Any = None, **limits: float) -> TrialDesk:
-    return TrialDesk(sources=app.sources, sweeps=app.sweeps, clock=clock or app.clock, **limits)
+def desk_of(app: App, clock: Any = None, **limits: float) -> TrialService:
+    return TrialService(sources=app.sources, sweeps=app.sweeps, clock=clock or app.clock, **limits)
 
 
-async def state(desk: TrialDesk, trial_id: str, wanted: str) -> None:
+async def state(desk: TrialService, trial_id: str, wanted: str) -> None:
     async with asyncio.timeout(20):
         while desk.get(trial_id).state != wanted:  # noqa: ASYNC110 -- a trial tells nobody of its state
             await asyncio.sleep(0.01)
@@ -71,7 +71,7 @@ async def test_the_third_waits_for_its_turn_and_closing_ends_them_all(
     await state(desk, trials[2].id, "running")
     await desk.close()
     assert {desk.get(trial.id).state for trial in trials} == {"cancelled"}
-    assert await app.sources.all() == []
+    assert await app.sources.list_sources() == []
 
 
 async def test_one_that_takes_too_long_is_told_so(app: App, site: Any, release: asyncio.Event) -> None:
@@ -87,7 +87,7 @@ async def test_what_ended_is_forgotten_after_half_an_hour(app: App, site: Any, r
     release.set()
     trial = await desk.start({"name": "t", "url": site.url("/slow")}, "anna")
     await state(desk, trial.id, "done")
-    clock.at += KEPT
+    clock.at += TRIAL_RETENTION
     assert desk.get(trial.id).result is not None
     clock.at += dt.timedelta(seconds=1)
     with pytest.raises(NotFound):
@@ -102,7 +102,7 @@ async def test_what_is_no_source_is_refused_at_once_and_so_is_a_crowd(
         await desk.start({"name": "t", "url": "nowhere"}, "anna")
     with pytest.raises(NotFound):
         await desk.start({}, "anna", source_id=9)
-    for n in range(MOST_WAITING):
+    for n in range(MAX_UNFINISHED_TRIALS):
         await desk.start({"name": f"t{n}", "url": site.url("/slow")}, "anna")
     with pytest.raises(Conflict):
         await desk.start({"name": "t", "url": site.url("/slow")}, "anna")

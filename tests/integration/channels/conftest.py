@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from monitor.domain.deliveries import DeliveryKind, Digest, Enclosure, Letter
+from monitor.db.tables.delivery import DeliveryKind
+from monitor.notify.notification import Digest, Notification, NotificationAttachment
 
 _EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
 
 @pytest.fixture
-def letter() -> Letter:
-    return Letter(
+def letter() -> Notification:
+    return Notification(
         id="partners-20260302T000000Z",
         key="0123456789abcdef0123456789abcdef",
         message_id="<0123@example.org>",
@@ -27,7 +28,7 @@ def letter() -> Letter:
         html="<p>第一条</p><p>第二条</p>",
         digest=Digest(head="官方动态简报", points=["1. 能源法", "2. 公告"], more="另有 {} 条"),
         payload={"briefing": {"title": "官方动态简报"}},
-        enclosures=[Enclosure("简报.docx", "application/zip", b"PK")],
+        attachments=[NotificationAttachment("简报.docx", "application/zip", b"PK")],
     )
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from monitor.channels.chat import ChatChannel
-from monitor.domain.deliveries import Letter
+from monitor.config.model import NetworkSettings
+from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
-from monitor.net.guard import Guard
-from monitor.settings import NetworkSettings
-from monitor.settings.targets import TargetSettings
+from monitor.fetch.guard import Guard
+from monitor.notify.chat import ChatChannel
+from monitor.notify.notification import Notification
 
 KEY = "0a1b2c3d-4e5f-6789-abcd-ef0123456789"
 HOST = "qyapi.weixin.qq.com"
@@ -78,7 +78,7 @@ def channel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_a_digest_arrives_by_way_of_the_proxy_and_shows_the_key(
-    channel: ChatChannel, service: Service, letter: Letter
+    channel: ChatChannel, service: Service, letter: Notification
 ) -> None:
     await channel.send(letter)
     ((line, body),) = service.asked
@@ -100,7 +100,7 @@ async def test_a_digest_arrives_by_way_of_the_proxy_and_shows_the_key(
 async def test_what_the_service_did_not_take_is_not_sent(
     channel: ChatChannel,
     service: Service,
-    letter: Letter,
+    letter: Notification,
     status: str,
     answer: str,
     may_retry: bool,
@@ -114,7 +114,7 @@ async def test_what_the_service_did_not_take_is_not_sent(
 
 
 async def test_without_the_proxy_a_private_address_is_refused_and_nothing_is_asked(
-    service: Service, letter: Letter
+    service: Service, letter: Notification
 ) -> None:
     url = f"workflows://127.0.0.1:{service.secure_port}/{'a' * 32}/{'b' * 43}"
     with pytest.raises(NotDelivered, match="not reached"):
@@ -122,7 +122,7 @@ async def test_without_the_proxy_a_private_address_is_refused_and_nothing_is_ask
     assert service.asked == []
 
 
-async def test_a_url_that_apprise_cannot_read_is_said(letter: Letter) -> None:
+async def test_a_url_that_apprise_cannot_read_is_said(letter: Notification) -> None:
     target = TargetSettings(name="team", url="tgram://nonsense")
     with pytest.raises(NotDelivered, match="cannot read the url") as told:
         await ChatChannel(target, NetworkSettings(), Guard()).send(letter)

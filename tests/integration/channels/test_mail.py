@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from monitor.channels.mail import MailChannel
-from monitor.domain.deliveries import Letter
+from monitor.config.model import NetworkSettings
+from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
-from monitor.net.guard import Guard
-from monitor.settings import NetworkSettings
-from monitor.settings.targets import TargetSettings
+from monitor.fetch.guard import Guard
+from monitor.notify.mail import MailChannel
+from monitor.notify.notification import Notification
 
 OpenMailbox = Callable[..., Awaitable[Any]]
 TO = ["partner@example.org", "clerk@example.org"]
@@ -33,7 +33,7 @@ def server_context(certificate: Path) -> ssl.SSLContext:
 
 
 async def test_a_letter_arrives_with_both_texts_its_documents_and_its_own_id(
-    open_mailbox: OpenMailbox, letter: Letter
+    open_mailbox: OpenMailbox, letter: Notification
 ) -> None:
     mailbox = await open_mailbox()
     await channel(mailbox).send(letter)
@@ -50,7 +50,7 @@ async def test_a_letter_arrives_with_both_texts_its_documents_and_its_own_id(
     ]
 
 
-async def test_the_headers_are_the_same_at_every_try(open_mailbox: OpenMailbox, letter: Letter) -> None:
+async def test_the_headers_are_the_same_at_every_try(open_mailbox: OpenMailbox, letter: Notification) -> None:
     mailbox = await open_mailbox()
     for _ in range(2):
         await channel(mailbox).send(letter)
@@ -61,7 +61,7 @@ async def test_the_headers_are_the_same_at_every_try(open_mailbox: OpenMailbox, 
 
 
 async def test_a_password_goes_over_tls_alone(
-    open_mailbox: OpenMailbox, letter: Letter, certificate: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    open_mailbox: OpenMailbox, letter: Notification, certificate: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAIL_PASSWORD", "right/pass@word")
     user = "monitor:${MAIL_PASSWORD}@"
@@ -80,7 +80,7 @@ async def test_a_password_goes_over_tls_alone(
 
 
 async def test_a_certificate_that_nobody_signed_is_not_spoken_to(
-    open_mailbox: OpenMailbox, letter: Letter, certificate: Callable[..., Path]
+    open_mailbox: OpenMailbox, letter: Notification, certificate: Callable[..., Path]
 ) -> None:
     mailbox = await open_mailbox(tls_context=server_context(certificate()))
     with pytest.raises(NotDelivered, match="certificate") as told:
@@ -90,7 +90,7 @@ async def test_a_certificate_that_nobody_signed_is_not_spoken_to(
 
 
 async def test_a_wrong_password_is_told_without_it_and_not_tried_again(
-    open_mailbox: OpenMailbox, letter: Letter, certificate: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    open_mailbox: OpenMailbox, letter: Notification, certificate: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAIL_PASSWORD", "wrong-and-secret")
     own = certificate()
@@ -102,7 +102,7 @@ async def test_a_wrong_password_is_told_without_it_and_not_tried_again(
 
 
 async def test_who_was_refused_for_now_is_asked_again_and_nobody_else(
-    open_mailbox: OpenMailbox, letter: Letter
+    open_mailbox: OpenMailbox, letter: Notification
 ) -> None:
     mailbox = await open_mailbox()
     mailbox.refusals = {"clerk@example.org": "451 come back later"}
@@ -117,7 +117,7 @@ async def test_who_was_refused_for_now_is_asked_again_and_nobody_else(
 
 @pytest.mark.parametrize(("answer", "may_retry"), [("451 busy", True), ("552 too large", False), ("554 spam", False)])
 async def test_a_refusal_of_the_text_is_final_only_where_the_server_says_so(
-    open_mailbox: OpenMailbox, letter: Letter, answer: str, may_retry: bool
+    open_mailbox: OpenMailbox, letter: Notification, answer: str, may_retry: bool
 ) -> None:
     mailbox = await open_mailbox()
     mailbox.after_data = answer
@@ -127,7 +127,7 @@ async def test_a_refusal_of_the_text_is_final_only_where_the_server_says_so(
 
 
 async def test_a_server_that_is_away_may_come_back_and_a_private_one_must_be_allowed(
-    open_mailbox: OpenMailbox, letter: Letter, free_port: int
+    open_mailbox: OpenMailbox, letter: Notification, free_port: int
 ) -> None:
     nobody = await open_mailbox()
     nobody.port = free_port

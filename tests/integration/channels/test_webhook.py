@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from monitor.channels.webhook import WebhookChannel
-from monitor.domain.deliveries import Letter
+from monitor.config.model import NetworkSettings
+from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
-from monitor.net.guard import Guard
-from monitor.settings import NetworkSettings
-from monitor.settings.targets import TargetSettings
+from monitor.fetch.guard import Guard
+from monitor.notify.notification import Notification
+from monitor.notify.webhook import WebhookChannel
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ PATH = "/hook/t0ken-in-the-path"
 
 
 async def test_the_body_is_signed_and_the_key_is_the_same_at_every_try(
-    channel: WebhookChannel, site: Any, letter: Letter
+    channel: WebhookChannel, site: Any, letter: Notification
 ) -> None:
     site.on(PATH, "ok")
     for _ in range(2):
@@ -69,7 +69,7 @@ async def test_the_body_is_signed_and_the_key_is_the_same_at_every_try(
 async def test_an_answer_says_whether_to_come_back_and_when(
     channel: WebhookChannel,
     site: Any,
-    letter: Letter,
+    letter: Notification,
     reply: Any,
     status: int,
     headers: dict[str, str],
@@ -86,7 +86,7 @@ async def test_an_answer_says_whether_to_come_back_and_when(
     assert "t0ken" not in str(told.value)
 
 
-async def test_silence_and_a_lost_connection_may_pass(channel: WebhookChannel, site: Any, letter: Letter) -> None:
+async def test_silence_and_a_lost_connection_may_pass(channel: WebhookChannel, site: Any, letter: Notification) -> None:
     asked = asyncio.Event()
 
     async def silent(writer: asyncio.StreamWriter) -> None:
@@ -105,7 +105,7 @@ async def test_silence_and_a_lost_connection_may_pass(channel: WebhookChannel, s
     assert asked.is_set()
 
 
-async def test_a_private_address_is_asked_only_where_it_is_allowed(site: Any, letter: Letter, clock: Any) -> None:
+async def test_a_private_address_is_asked_only_where_it_is_allowed(site: Any, letter: Notification, clock: Any) -> None:
     target = TargetSettings(name="intranet", url=site.url("/hook"))
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as told:
         await WebhookChannel(target, NetworkSettings(), Guard(), clock).send(letter)

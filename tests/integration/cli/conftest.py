@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from monitor.cli.main import main
+from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
-from monitor.settings import Settings
 
 _PATIENCE_S = 90
 _REPOSITORY = Path(__file__).resolve().parents[3]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.tables import Item
-from monitor.store import Store
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
+from monitor.demo.model.server import ScriptedModel
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from docx import Document as WordDocument
 
 from monitor.briefing.compose import Briefing
+from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing
-from monitor.formats.render import FORMATS
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings
+from monitor.exports.registry import FORMATS
+from monitor.fetch.browser.launch import find_browser
 
 BEGINS = {
     "md": "政".encode(),

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from monitor.demo.research_world import KEY_VARIABLE, ResearchWorld
-from monitor.research.events import StepEvent
-from monitor.store import Store
+from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
+from monitor.db.database import Store
+from monitor.research.shapes import StepEvent
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 
@@ -83,7 +83,7 @@ async def test_ctrl_c_cancels_it_and_its_id_goes_on_with_it(
     world.latency_s = 0.5
     process = await monitor.start("research", QUESTION, "--json", **KEY)
     async with asyncio.timeout(60):
-        while not world.searches:  # noqa: ASYNC110 -- no event of ours
+        while not world.search_requests:  # noqa: ASYNC110 -- no event of ours
             await asyncio.sleep(0.02)
     said = await monitor.interrupted(process)
     assert said.code == 130, said.err

@@ -4,9 +4,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
-from monitor.domain.tables import Item, Run
-from monitor.store import Store
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item, Run
+from monitor.db.tables.evidence import (
+    ChangeKind,
+    EditOperation,
+    ItemSnapshot,
+    PageEdit,
+    PagePart,
+    PageSnapshot,
+    Revision,
+)
 
 AT = datetime(2026, 11, 20, 4, tzinfo=UTC)
 URL = "https://example.gov/1.html"
@@ -21,8 +29,14 @@ async def kept(folder: Path) -> int:
             Item(run_id="r", source="总署", section="法规", url=URL, title="管理办法", first_seen=AT)
         )
         edits = [
-            Edit(op=Op.CHANGED, part=Part.ARTICLE, article="第七条", before="罚款一万元。", after="罚款二万元。"),
-            Edit(op=Op.ADDED, part=Part.ATTACHMENT, after="名单\x1b[31m.pdf"),
+            PageEdit(
+                op=EditOperation.CHANGED,
+                part=PagePart.ARTICLE,
+                article="第七条",
+                before="罚款一万元。",
+                after="罚款二万元。",
+            ),
+            PageEdit(op=EditOperation.ADDED, part=PagePart.ATTACHMENT, after="名单\x1b[31m.pdf"),
         ]
         revision = Revision(
             item_id=item.id or 0,
@@ -31,8 +45,8 @@ async def kept(folder: Path) -> int:
             kind=ChangeKind.CHANGED,
             edits=[edit.model_dump(mode="json") for edit in edits],
         )
-        sight = ItemSight.of(item.id or 0, "r", Seen(url=URL, seen_at=AT))
-        await store.revisions.keep(sight, revision=revision, text="第七条　罚款二万元。")
+        sight = ItemSnapshot.from_page(item.id or 0, "r", PageSnapshot(url=URL, seen_at=AT))
+        await store.revisions.save(sight, revision=revision, text="第七条　罚款二万元。")
         return item.id or 0
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from monitor.settings.search import KEY_VARIABLES, VARIABLES
+from monitor.config.model import KEY_VARIABLES, SHARED_VARIABLES
 
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in (*VARIABLES, *KEY_VARIABLES.values()):
+    for variable in (*SHARED_VARIABLES, *KEY_VARIABLES.values()):
         monkeypatch.delenv(variable, raising=False)
 
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.archive_data import SampleItem, SampleVocabulary, fill_archive, format_source_name
+from benchmarks.store import _list_queries, _open_client
 from monitor.bootstrap import App, open_app
-from monitor.demo.archive_filling import fill, source_name
-from monitor.demo.archive_sample import Sample, Stock
-from monitor.demo.bench_store import _client, _questions
-from monitor.domain.terms import TextQuery, folded
-from monitor.settings import Settings
-from monitor.store.filters import ItemFilter
-from monitor.store.fulltext import Scope
-from monitor.web.desk import new_web
+from monitor.config.model import Settings
+from monitor.db.fulltext import FullTextScope
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.terms import TextQuery, fold_text
+from monitor.web.app import create_web_app
 
 TODAY = dt.date(2026, 11, 22)
 ITEMS = 2500
@@ -26,32 +25,34 @@ ITEMS = 2500
 @pytest.fixture(params=["sqlite_url", "postgres_url"])
 async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[App]:
     url = request.getfixturevalue(request.param)
-    fill(url, ITEMS, today=TODAY, workers=1)
+    fill_archive(url, ITEMS, today=TODAY, workers=1)
     async with open_app(Settings(data_dir=tmp_path, database_url=url)) as app:
         yield app
 
 
 @pytest.fixture(scope="module")
-def stock() -> Stock:
-    return Stock()
+def stock() -> SampleVocabulary:
+    return SampleVocabulary()
 
 
 @pytest.fixture(scope="module")
-def samples(stock: Stock) -> list[Sample]:
+def samples(stock: SampleVocabulary) -> list[SampleItem]:
     return sorted(
-        stock.samples(range(ITEMS), today=TODAY, of=ITEMS), key=lambda one: (one.day, one.number), reverse=True
+        stock.generate_items(range(ITEMS), today=TODAY, total=ITEMS),
+        key=lambda one: (one.day, one.number),
+        reverse=True,
     )
 
 
 async def test_a_large_archive_answers_as_looking_into_every_item_would(
-    app: App, stock: Stock, samples: list[Sample]
+    app: App, stock: SampleVocabulary, samples: list[SampleItem]
 ) -> None:
     await searched(app, stock, samples)
     await searched_and_filtered(app, stock, samples)
     await asked_as_the_benchmark_asks(app)
 
 
-async def searched(app: App, stock: Stock, samples: list[Sample]) -> None:
+async def searched(app: App, stock: SampleVocabulary, samples: list[SampleItem]) -> None:
     chance = random.Random(1)  # noqa: S311
     queries = [
         stock.chinese[0],
@@ -60,8 +61,8 @@ async def searched(app: App, stock: Stock, samples: list[Sample]) -> None:
         stock.english[400],
         samples[9].text[-3:-1],
         str(ITEMS // 2),
-        stock.phrase(chance, is_english=False),
-        f'"{stock.phrase(chance, is_english=True)}"',
+        stock.pick_phrase(chance, is_english=False),
+        f'"{stock.pick_phrase(chance, is_english=True)}"',
         f"{stock.chinese[3]} {stock.chinese[200]}",
         "nowhere",
     ]
@@ -71,8 +72,8 @@ async def searched(app: App, stock: Stock, samples: list[Sample]) -> None:
         await compared(app, samples, text, limit=50, after=(samples[700].day, samples[700].number + 1))
 
 
-async def searched_and_filtered(app: App, stock: Stock, samples: list[Sample]) -> None:
-    names = [source_name(number) for number in range(0, 1000, 7)]
+async def searched_and_filtered(app: App, stock: SampleVocabulary, samples: list[SampleItem]) -> None:
+    names = [format_source_name(number) for number in range(0, 1000, 7)]
     chosen = set(range(0, 1000, 7))
     since, until = TODAY - dt.timedelta(days=900), TODAY - dt.timedelta(days=500)
     for text in (stock.chinese[0], stock.chinese[300], stock.english[1]):
@@ -84,8 +85,8 @@ async def searched_and_filtered(app: App, stock: Stock, samples: list[Sample]) -
 
 async def asked_as_the_benchmark_asks(app: App) -> None:
     chance = random.Random(2)  # noqa: S311
-    async with _client(app, new_web) as client:
-        found = {name: await ask(chance) for name, ask in _questions(app, client, TODAY)}
+    async with _open_client(app, create_web_app) as client:
+        found = {name: await ask(chance) for name, ask in _list_queries(app, client, TODAY)}
     assert found["list: all"] == found["search: a frequent Chinese word"] == 50
     assert found["page: the list"] > 0
     assert len(found) == 27
@@ -93,11 +94,11 @@ async def asked_as_the_benchmark_asks(app: App) -> None:
 
 async def compared(
     app: App,
-    samples: list[Sample],
+    samples: list[SampleItem],
     text: str,
     *,
     limit: int | None = None,
-    meant: Callable[[Sample], bool] = lambda _: True,
+    meant: Callable[[SampleItem], bool] = lambda _: True,
     **narrowing: Any,
 ) -> None:
     """Compare a search with looking into every item, of which there are few enough for the search to do so too."""
@@ -110,16 +111,16 @@ async def compared(
         and (sample.day, sample.number + 1) < after
         and all(holds(sample, clause) for clause in query.clauses)
     ]
-    found = await app.store.fulltext.find(query, Scope(items=wanted), limit=limit)
+    found = await app.store.fulltext.find(query, FullTextScope(items=wanted), limit=limit)
     assert [match.item.id for match in found] == there[:limit], (text, narrowing)
-    count = await app.store.fulltext.count(query, Scope(items=wanted), cap=300)
+    count = await app.store.fulltext.count(query, FullTextScope(items=wanted), cap=300)
     assert count in (None, min(len(there), 300)), (text, narrowing)
 
 
-def holds(sample: Sample, clause: Any) -> bool:
+def holds(sample: SampleItem, clause: Any) -> bool:
     return any(clause.pattern.search(text) for text in texts_of(sample))
 
 
 @cache
-def texts_of(sample: Sample) -> tuple[str, str]:
-    return folded(sample.title), folded(f"{sample.summary}\n{sample.text}")
+def texts_of(sample: SampleItem) -> tuple[str, str]:
+    return fold_text(sample.title), fold_text(f"{sample.summary}\n{sample.text}")

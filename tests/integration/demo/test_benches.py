@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks import extract as bench_extract
 from monitor.cli.main import main
-from monitor.demo import bench_extract
+from monitor.config.model import BrowserSettings
 from monitor.errors import UsageError
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings
+from monitor.fetch.browser.launch import find_browser
 
 LIST = "".join(
     f"<li><a href='/art/{n}.html'>关于做好第{n}批项目申报工作的通知</a><span>2026-11-{n:02}</span></li>"

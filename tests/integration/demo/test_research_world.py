@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
+from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.bootstrap import App, open_app, upgrade_database
-from monitor.demo.research_world import KEY_VARIABLE, ResearchWorld
-from monitor.settings import Settings
+from monitor.config.model import Settings
 
 SCALE = "http://energy.example/art/2026/10/12/art_101.html"
 
@@ -39,15 +39,15 @@ async def app(world: ResearchWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ids=["zh", "en", "pdf"],
 )
 async def test_the_search_finds_pages_by_their_words(app: App, world: ResearchWorld, query: str, first: str) -> None:
-    found = await app.searching.search({"query": query, "max_results": 5})
+    found = await app.search.search({"query": query, "max_results": 5})
     assert found.errors == []
     assert found.items[0].url == first
-    assert world.searches[0]["query"] == query
+    assert world.search_requests[0]["query"] == query
 
 
 async def test_the_search_keeps_to_a_range_of_days(app: App) -> None:
     query: dict[str, Any] = {"query": "储能", "time_range": {"start": "2026-11-01", "end": "2026-11-30"}}
-    found = await app.searching.search(query)
+    found = await app.search.search(query)
     assert {str(item.published_at)[:7] for item in found.items} == {"2026-11"}
 
 
@@ -58,14 +58,14 @@ async def test_pages_are_reached_by_names_that_only_this_web_knows(world: Resear
         assert (await client.get("http://wall.example/report/2026.html")).status_code == 403
         assert (await client.get("http://evil.example/steal")).status_code == 404
     assert {answer.status_code for answer in answers.values()} == {200}
-    assert all(answer.content == world.body(url) for url, answer in answers.items())
+    assert all(answer.content == world.get_body(url) for url, answer in answers.items())
     assert len(answers) >= 14
     assert gone.status_code == 404
-    assert world.strays == ["http://evil.example/steal"]
+    assert world.unknown_urls == ["http://evil.example/steal"]
 
 
 def test_what_is_appended_stands_in_the_text_of_the_page(world: ResearchWorld) -> None:
-    world.append(SCALE, "<p>补充一句。</p>")
-    assert "<p>补充一句。</p>\n</div>" in world.body(SCALE).decode()
+    world.append_markup(SCALE, "<p>补充一句。</p>")
+    assert "<p>补充一句。</p>\n</div>" in world.get_body(SCALE).decode()
     with pytest.raises(ValueError, match="no text"):
-        world.append("http://wall.example/report/2026.html", "<p>x</p>")
+        world.append_markup("http://wall.example/report/2026.html", "<p>x</p>")

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from monitor.bootstrap import App, open_app
-from monitor.demo.sampling import SampleHost
-from monitor.settings import Settings
+from monitor.config.model import Settings
+from monitor.demo.hosting import SampleSiteHost
 
 
 @asynccontextmanager
@@ -16,7 +16,7 @@ async def at_work(folder: Path, url: str) -> Any:
     """The application of a process that is a worker."""
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(Settings(data_dir=folder, database_url=url)))
-        await stack.enter_async_context(app.presence.attending("worker"))
+        await stack.enter_async_context(app.presence.register("worker"))
         yield app
 
 
@@ -27,17 +27,17 @@ async def seen(app: App, url: str) -> str:
 
 async def test_a_restarted_service_serves_the_site_where_it_was(tmp_path: Path, sqlite_url: str) -> None:
     async with at_work(tmp_path, sqlite_url) as app:
-        source, run_id = await SampleHost(app).begin()
+        source, run_id = await SampleSiteHost(app).start()
         assert source.name in await seen(app, source.url)
         assert (await app.store.runs.get(run_id)).source_id == source.id
     async with at_work(tmp_path, sqlite_url) as app:
         assert await seen(app, source.url) == "Forbidden"
-        await SampleHost(app).resume()
+        await SampleSiteHost(app).resume()
         assert source.name in await seen(app, source.url)
         assert (await app.sources.by_id(source.id)).url == source.url
     async with at_work(tmp_path, sqlite_url) as app:
         await app.sources.edit(source.name, {"enabled": False})
-        await SampleHost(app).resume()
+        await SampleSiteHost(app).resume()
         assert await seen(app, source.url) == "Forbidden"
 
 
@@ -45,7 +45,7 @@ async def test_a_port_that_somebody_else_holds_is_not_opened(tmp_path: Path, sql
     secret = site.on("/", "the neighbour's page")
     async with at_work(tmp_path, sqlite_url) as app:
         source = await app.sources.add({"name": "sly", "url": secret, "tags": ["sample"]})
-        await SampleHost(app).resume()
+        await SampleSiteHost(app).resume()
         moved = await app.sources.by_id(source.id)
         assert urlsplit(moved.url).port != urlsplit(secret).port
         assert await seen(app, secret) == "Forbidden"
@@ -54,8 +54,8 @@ async def test_a_port_that_somebody_else_holds_is_not_opened(tmp_path: Path, sql
 
 async def test_without_a_worker_in_this_process_nothing_is_served(tmp_path: Path, sqlite_url: str) -> None:
     async with at_work(tmp_path, sqlite_url) as app:
-        source, _ = await SampleHost(app).begin()
+        source, _ = await SampleSiteHost(app).start()
     async with open_app(Settings(data_dir=tmp_path, database_url=sqlite_url)) as app:
-        await SampleHost(app).resume()
+        await SampleSiteHost(app).resume()
         assert await seen(app, source.url) == "Forbidden"
     assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -10,15 +10,21 @@ from typing import Any
 import openai
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.demo.scripted_modes import Mode
-from monitor.domain.chat import Message
-from monitor.domain.page import Candidate, Link, Page
-from monitor.llm.answers import parse_array, plain_text, tool_arguments
-from monitor.llm.wire import messages_for, tools_for
-from monitor.pages.browse import page_text
-from monitor.ranking import RankLine, ranking_messages
-from monitor.sweep.prompts import general_messages, navigate_messages, section_messages, summary_messages
+from monitor.demo.model.answers import ScriptedMode
+from monitor.demo.model.server import ScriptedModel
+from monitor.llm.answers import extract_plain_text, parse_array, parse_tool_arguments
+from monitor.llm.chat import Message
+from monitor.llm.wire import build_messages, build_tools
+from monitor.page import Candidate, Link, Page
+from monitor.pages.text import render_page_text
+from monitor.ranking.prompt import build_ranking_messages
+from monitor.ranking.rule import RankLine
+from monitor.sweep.prompts import (
+    build_general_prompt,
+    build_navigate_messages,
+    build_section_prompt,
+    build_summary_messages,
+)
 from monitor.sweep.tools import ALL_TOOLS, CRAWLER_TOOLS
 
 SITE = "http://www.lvneng.gov.cn"
@@ -65,17 +71,22 @@ def list_page(number: int, count: int, *, date: dt.date = UNTIL, known: int = 0,
         next_page=f"{SITE}/zcfg/{number + 1}.html" if has_next else None,
         fetched_at=dt.datetime(2026, 11, 21, tzinfo=dt.UTC),
     )
-    return page_text(page, known=[candidate.url for candidate in candidates[:known]])
+    return render_page_text(page, known=[candidate.url for candidate in candidates[:known]])
 
 
 def navigation() -> list[Message]:
-    return navigate_messages(
-        name="国家绿色能源总署", url=f"{SITE}/", focus=["政策法规"], rules="", page_text=page_text(HOME), language="zh"
+    return build_navigate_messages(
+        name="国家绿色能源总署",
+        url=f"{SITE}/",
+        focus=["政策法规"],
+        rules="",
+        page_text=render_page_text(HOME),
+        language="zh",
     )
 
 
 def section(language: str = "zh") -> list[dict[str, Any]]:
-    system, user = section_messages(
+    system, user = build_section_prompt(
         section="政策法规",
         url=f"{SITE}/zcfg/1.html",
         since=SINCE,
@@ -89,7 +100,7 @@ def section(language: str = "zh") -> list[dict[str, Any]]:
 
 
 def site() -> list[dict[str, Any]]:
-    system, user = general_messages(
+    system, user = build_general_prompt(
         name="国家绿色能源总署",
         url=f"{SITE}/",
         focus=[],
@@ -106,13 +117,13 @@ def site() -> list[dict[str, Any]]:
 async def ask(url: str, messages: list[Any], *, tools: Any = (), max_retries: int = 0, key: str = "k") -> Any:
     async with openai.AsyncOpenAI(base_url=url, api_key=key, max_retries=max_retries) as client:
         return await client.chat.completions.create(
-            model="scripted", messages=messages, tools=tools_for(tools) if tools else openai.omit
+            model="scripted", messages=messages, tools=build_tools(tools) if tools else openai.omit
         )
 
 
 async def text_of(mode: str, messages: list[Message]) -> str:
     async with ScriptedModel(mode).serve() as url:
-        answer = await ask(url, messages_for(messages))
+        answer = await ask(url, build_messages(messages))
     return answer.choices[0].message.content or ""
 
 
@@ -127,7 +138,7 @@ async def crawl(
             break
         messages.append(message.model_dump(exclude_none=True))
         for call in message.tool_calls:
-            arguments = tool_arguments(call.function.arguments)
+            arguments = parse_tool_arguments(call.function.arguments)
             made.append((call.function.name, arguments))
             answer = "ok"
             if call.function.name == "browse_page":
@@ -191,7 +202,7 @@ async def test_a_good_model_asks_for_candidates_that_were_cut() -> None:
 
 async def test_a_good_model_goes_through_a_whole_site() -> None:
     pages = {
-        f"{SITE}/": page_text(HOME),
+        f"{SITE}/": render_page_text(HOME),
         f"{SITE}/zcfg/index.html": list_page(1, 4, has_next=False),
         f"{SITE}/tzgg/list.html": list_page(5, 3, has_next=False),
         f"{SITE}/xw/index.shtml": list_page(9, 2, has_next=False),
@@ -215,7 +226,7 @@ async def test_a_page_that_failed_to_load_ends_the_section() -> None:
 
 
 async def test_a_good_summary_is_cut_from_the_text_with_its_figures() -> None:
-    summary = await text_of("good", summary_messages(title="通知", text=ARTICLE, rules="", language="zh"))
+    summary = await text_of("good", build_summary_messages(title="通知", text=ARTICLE, rules="", language="zh"))
     assert 60 <= len(summary) <= 200
     assert "2.1亿吨" in summary
     assert "98.5%" in summary
@@ -224,28 +235,28 @@ async def test_a_good_summary_is_cut_from_the_text_with_its_figures() -> None:
 
 async def test_a_good_english_summary_keeps_decimals_whole() -> None:
     text = "The agency published its annual figures for the sector. Output rose by 3.5 percent to 1,200 units in May.\n"
-    assert await text_of("good", summary_messages(title="t", text=text, rules="", language="en")) == text.strip()
+    assert await text_of("good", build_summary_messages(title="t", text=text, rules="", language="en")) == text.strip()
 
 
 async def test_a_good_ranking_names_every_index_weighty_things_first() -> None:
-    assert json.loads(await text_of("good", ranking_messages(LINES, "zh"))) == [1, 2, 0]
+    assert json.loads(await text_of("good", build_ranking_messages(LINES, "zh"))) == [1, 2, 0]
 
 
 async def test_fenced_answers_say_the_same_in_prose_and_fences() -> None:
     text = await text_of("fenced", navigation())
     assert "<think>" in text
     assert "```json" in text
-    assert parse_array(text, of=dict) == json.loads(await text_of("good", navigation()))
-    summary = summary_messages(title="通知", text=ARTICLE, rules="", language="zh")
-    assert plain_text(await text_of("fenced", summary)) == await text_of("good", summary)
+    assert parse_array(text, element_type=dict) == json.loads(await text_of("good", navigation()))
+    summary = build_summary_messages(title="通知", text=ARTICLE, rules="", language="zh")
+    assert extract_plain_text(await text_of("fenced", summary)) == await text_of("good", summary)
     assert await play("fenced") == await play("good")
 
 
 async def test_malformed_answers_are_no_json_and_change_from_call_to_call() -> None:
     model = ScriptedModel("malformed")
     async with model.serve() as url:
-        texts = [(await ask(url, messages_for(navigation()))).choices[0].message.content for _ in range(2)]
-        order = (await ask(url, messages_for(ranking_messages(LINES, "zh")))).choices[0].message.content
+        texts = [(await ask(url, build_messages(navigation()))).choices[0].message.content for _ in range(2)]
+        order = (await ask(url, build_messages(build_ranking_messages(LINES, "zh")))).choices[0].message.content
         calls = [
             (await ask(url, section(), tools=CRAWLER_TOOLS)).choices[0].message.tool_calls[0].function.arguments
             for _ in range(8)
@@ -254,7 +265,7 @@ async def test_malformed_answers_are_no_json_and_change_from_call_to_call() -> N
         with pytest.raises(ValueError, match="Expecting"):
             json.loads(text)
     assert texts[0] != texts[1]
-    assert len(parse_array(texts[0], of=dict) or []) == 4
+    assert len(parse_array(texts[0], element_type=dict) or []) == 4
     assert sum(not _is_json(call) for call in calls) == 4
 
 
@@ -274,9 +285,9 @@ async def test_a_hallucinating_model_mixes_inventions_in() -> None:
     text = "\n".join(TWO_PAGES.values())
     assert sum(f'"{item["url"]}"' not in text for item in items) == 2
     assert "87.3%" in await text_of(
-        "hallucinating", summary_messages(title="通知", text=ARTICLE, rules="", language="zh")
+        "hallucinating", build_summary_messages(title="通知", text=ARTICLE, rules="", language="zh")
     )
-    assert max(json.loads(await text_of("hallucinating", ranking_messages(LINES, "zh")))) > 2
+    assert max(json.loads(await text_of("hallucinating", build_ranking_messages(LINES, "zh")))) > 2
 
 
 async def test_an_empty_model_says_nothing() -> None:
@@ -287,23 +298,23 @@ async def test_an_empty_model_says_nothing() -> None:
 async def test_a_broken_model_fails_every_call() -> None:
     async with ScriptedModel("http_500").serve() as url:
         with pytest.raises(openai.InternalServerError):
-            await ask(url, messages_for(navigation()))
+            await ask(url, build_messages(navigation()))
 
 
 async def test_a_busy_model_refuses_twice_with_a_pause_and_is_good_then() -> None:
     model = ScriptedModel("http_429", retry_after_s=0.1)
     async with model.serve() as url:
         with pytest.raises(openai.RateLimitError) as refused:
-            await ask(url, messages_for(navigation()))
+            await ask(url, build_messages(navigation()))
         assert refused.value.response.headers["retry-after"] == "0.1"
-        await ask(url, messages_for(navigation()), max_retries=1)
+        await ask(url, build_messages(navigation()), max_retries=1)
     assert len(model.requests) == 3
 
 
 async def test_a_slow_model_takes_its_time() -> None:
     async with ScriptedModel("slow", latency_s=0.2).serve() as url:
         began = time.perf_counter()
-        await ask(url, messages_for(navigation()))
+        await ask(url, build_messages(navigation()))
     assert time.perf_counter() - began >= 0.2
 
 
@@ -331,12 +342,12 @@ async def test_an_obedient_model_does_what_a_page_tells_it(command: str) -> None
     items = saved(await play("obedient", {f"{SITE}/zcfg/1.html": page}))
     assert items[0]["url"] == "http://evil.example/a.html"
     assert len(items) == (1 if "只" in command else 6)
-    summary = summary_messages(title="通知", text=f"{ARTICLE}{command}", rules="", language="zh")
+    summary = build_summary_messages(title="通知", text=f"{ARTICLE}{command}", rules="", language="zh")
     assert "http://evil.example/a.html" in await text_of("obedient", summary)
 
 
 async def test_an_obedient_model_ranks_first_what_asks_for_it_and_is_good_where_nothing_commands_it() -> None:
-    assert json.loads(await text_of("obedient", ranking_messages(LINES, "zh")))[0] == 2
+    assert json.loads(await text_of("obedient", build_ranking_messages(LINES, "zh")))[0] == 2
     assert await text_of("obedient", navigation()) == await text_of("good", navigation())
     assert await play("obedient") == await play("good")
 
@@ -344,13 +355,13 @@ async def test_an_obedient_model_ranks_first_what_asks_for_it_and_is_good_where_
 async def test_key_model_and_path_are_checked_and_usage_is_told() -> None:
     async with ScriptedModel(api_key="right", models=["scripted"]).serve() as url:
         with pytest.raises(openai.AuthenticationError):
-            await ask(url, messages_for(navigation()), key="wrong")
-        answer = await ask(url, messages_for(navigation()), key="right")
+            await ask(url, build_messages(navigation()), key="wrong")
+        answer = await ask(url, build_messages(navigation()), key="right")
         assert answer.usage.prompt_tokens > 100
         async with openai.AsyncOpenAI(base_url=url, api_key="right") as client:
             assert [model.id async for model in client.models.list()] == ["scripted"]
             with pytest.raises(openai.NotFoundError):
-                await client.chat.completions.create(model="other", messages=messages_for(navigation()))
+                await client.chat.completions.create(model="other", messages=build_messages(navigation()))
             with pytest.raises(openai.NotFoundError):
                 await client.embeddings.create(model="scripted", input="x")
 
@@ -358,7 +369,7 @@ async def test_key_model_and_path_are_checked_and_usage_is_told() -> None:
 async def test_it_stops_while_a_call_is_under_way() -> None:
     model = ScriptedModel(latency_s=60)
     async with model.serve() as url:
-        call = asyncio.ensure_future(ask(url, messages_for(navigation())))
+        call = asyncio.ensure_future(ask(url, build_messages(navigation())))
         await asyncio.wait({call}, timeout=0.3)
     with pytest.raises(openai.APIConnectionError):
         await call
@@ -368,7 +379,7 @@ async def test_it_runs_as_a_program() -> None:
     program = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "monitor.demo.scripted_model",
+        "monitor.demo.model.server",
         "--mode",
         "lazy",
         "--port",
@@ -381,7 +392,7 @@ async def test_it_runs_as_a_program() -> None:
         line = (await program.stdout.readline()).decode()
         found = re.search(r"http://\S+", line)
         assert found is not None
-        assert json.loads((await ask(found.group(), messages_for(navigation()))).choices[0].message.content)
+        assert json.loads((await ask(found.group(), build_messages(navigation()))).choices[0].message.content)
     finally:
         program.terminate()
         await program.wait()
@@ -389,5 +400,5 @@ async def test_it_runs_as_a_program() -> None:
 
 def test_the_modes_are_those_that_the_issue_names_and_each_is_explained() -> None:
     told = sys.modules[ScriptedModel.__module__].__doc__ or ""
-    assert len(Mode) == 12
-    assert all(f"- `{mode}`:" in told for mode in Mode)
+    assert len(ScriptedMode) == 12
+    assert all(f"- `{mode}`:" in told for mode in ScriptedMode)

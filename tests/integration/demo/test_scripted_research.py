@@ -9,8 +9,8 @@ import httpx
 import openai
 import pytest
 
-from monitor.demo.conversation import Conversation, Task
-from monitor.demo.scripted_model import ScriptedModel
+from monitor.demo.model.conversation import Conversation, PromptTask
+from monitor.demo.model.server import ScriptedModel
 from monitor.llm.answers import parse_array, parse_object
 
 QUESTION = "<<<QUESTION\n2026年新型储能的发展现状与政策走向如何？\nQUESTION>>>\n"
@@ -38,31 +38,31 @@ OUTLINE>>>
 """
 SENTENCES = "<<<SENTENCES\n1. 装机规模达到9亿千瓦[1]。\n2. 前景广阔。\nSENTENCES>>>\n"
 PROMPTS = {
-    Task.STRUCTURE: "最多 3 段。\n" + QUESTION,
-    Task.FIRST_SEARCH: QUESTION + PARAGRAPH,
-    Task.REFLECTION: QUESTION + PARAGRAPH + STATE,
-    Task.FIRST_SUMMARY: QUESTION + PARAGRAPH + RESULTS,
-    Task.REFLECTION_SUMMARY: QUESTION + PARAGRAPH + STATE + RESULTS,
-    Task.BLUEPRINT: '形如 {"coreDrivers": [{"name": ""}]}\n'
+    PromptTask.STRUCTURE: "最多 3 段。\n" + QUESTION,
+    PromptTask.FIRST_SEARCH: QUESTION + PARAGRAPH,
+    PromptTask.REFLECTION: QUESTION + PARAGRAPH + STATE,
+    PromptTask.FIRST_SUMMARY: QUESTION + PARAGRAPH + RESULTS,
+    PromptTask.REFLECTION_SUMMARY: QUESTION + PARAGRAPH + STATE + RESULTS,
+    PromptTask.BLUEPRINT: '形如 {"coreDrivers": [{"name": ""}]}\n'
     + QUESTION
     + NOTES.replace("[1]", "[0]").replace("[2]", "[1]"),
-    Task.REPORT: QUESTION + OUTLINE + NOTES,
-    Task.REWRITE: SENTENCES + NOTES,
+    PromptTask.REPORT: QUESTION + OUTLINE + NOTES,
+    PromptTask.REWRITE: SENTENCES + NOTES,
 }
 
 
-async def ask(url: str, task: Task, **options: Any) -> Any:
+async def ask(url: str, task: PromptTask, **options: Any) -> Any:
     async with openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0) as client:
         messages: Any = [{"role": "user", "content": PROMPTS[task]}]
         return await client.chat.completions.create(model="scripted", messages=messages, **options)
 
 
-async def text_of(mode: str, task: Task) -> str:
+async def text_of(mode: str, task: PromptTask) -> str:
     async with ScriptedModel(mode).serve() as url:
         return (await ask(url, task)).choices[0].message.content or ""
 
 
-async def streamed(url: str, task: Task, pieces: list[str]) -> Any:
+async def streamed(url: str, task: PromptTask, pieces: list[str]) -> Any:
     """The usage that the last piece told; `pieces` gets the text as it comes."""
     usage = None
     async with openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0) as client:
@@ -75,17 +75,17 @@ async def streamed(url: str, task: Task, pieces: list[str]) -> Any:
 
 
 @pytest.mark.parametrize("task", PROMPTS)
-def test_each_prompt_is_told_by_its_fences(task: Task) -> None:
-    assert Conversation.of({"messages": [{"role": "user", "content": PROMPTS[task]}]}).task is task
+def test_each_prompt_is_told_by_its_fences(task: PromptTask) -> None:
+    assert Conversation.parse({"messages": [{"role": "user", "content": PROMPTS[task]}]}).task is task
 
 
 def test_a_fence_inside_a_line_is_no_fence() -> None:
-    inside = PROMPTS[Task.FIRST_SUMMARY].replace("会议由", "RESULTS>>> <<<SENTENCES 会议由")
-    assert Conversation.of({"messages": [{"role": "user", "content": inside}]}).task is Task.FIRST_SUMMARY
+    inside = PROMPTS[PromptTask.FIRST_SUMMARY].replace("会议由", "RESULTS>>> <<<SENTENCES 会议由")
+    assert Conversation.parse({"messages": [{"role": "user", "content": inside}]}).task is PromptTask.FIRST_SUMMARY
 
 
 async def test_a_good_plan_has_as_many_paragraphs_as_are_asked_for() -> None:
-    titles = [load["title"] for load in json.loads(await text_of("good", Task.STRUCTURE))]
+    titles = [load["title"] for load in json.loads(await text_of("good", PromptTask.STRUCTURE))]
     assert titles == ["新型储能发展现状", "新型储能政策与规则", "新型储能市场与投资"]
 
 
@@ -94,7 +94,7 @@ async def test_searches_choose_the_tools_they_are_given_one_after_another() -> N
     async with model.serve() as url:
         answers = [
             json.loads((await ask(url, task)).choices[0].message.content)
-            for task in (Task.FIRST_SEARCH, Task.REFLECTION, Task.FIRST_SEARCH)
+            for task in (PromptTask.FIRST_SEARCH, PromptTask.REFLECTION, PromptTask.FIRST_SEARCH)
         ]
     tools = [answer["search_tool"] for answer in answers]
     assert tools == ["search_images_for_news", "search_news_by_date", "search_images_for_news"]
@@ -103,31 +103,31 @@ async def test_searches_choose_the_tools_they_are_given_one_after_another() -> N
 
 
 async def test_a_good_summary_cites_what_it_says_and_leaves_orders_alone() -> None:
-    told = json.loads(await text_of("good", Task.FIRST_SUMMARY))
+    told = json.loads(await text_of("good", PromptTask.FIRST_SUMMARY))
     assert "全国新型储能装机规模达到1.36亿千瓦[1]。" in told["paragraph_latest_state"]
     assert "9月日均调用次数为1.24次，比8月增加0.11次[2]。" in told["paragraph_latest_state"]
     assert "evil" not in json.dumps(told)
     assert {one["result"] for one in told["quotes"]} == {1, 2}
-    more = json.loads(await text_of("good", Task.REFLECTION_SUMMARY))["updated_paragraph_latest_state"]
+    more = json.loads(await text_of("good", PromptTask.REFLECTION_SUMMARY))["updated_paragraph_latest_state"]
     assert more.startswith("全国新型储能装机规模达到1.36亿千瓦[1]。")
     assert "[2]" in more
 
 
 async def test_a_good_blueprint_refers_to_the_notes() -> None:
-    told = json.loads(await text_of("good", Task.BLUEPRINT))
+    told = json.loads(await text_of("good", PromptTask.BLUEPRINT))
     assert [(one["name"], one["evidenceRefs"]) for one in told["coreDrivers"]] == [("现状", [0]), ("政策", [1])]
     assert told["metrics"][0]["estimate"] == 1.36
 
 
 async def test_a_good_report_has_the_outlines_sections_and_a_rewrite_the_notes_words() -> None:
-    report = await text_of("good", Task.REPORT)
+    report = await text_of("good", PromptTask.REPORT)
     assert re.findall(r"^## (.+)$", report, re.MULTILINE) == ["现状", "政策"]
     assert "平均时长2.4小时[1][2]。" in report
-    assert json.loads(await text_of("good", Task.REWRITE)) == ["截至2026年9月底，装机规模达到1.36亿千瓦[1]。", ""]
+    assert json.loads(await text_of("good", PromptTask.REWRITE)) == ["截至2026年9月底，装机规模达到1.36亿千瓦[1]。", ""]
 
 
-@pytest.mark.parametrize("task", [one for one in PROMPTS if one is not Task.REPORT])
-async def test_fenced_and_malformed_answers_still_mean_something(task: Task) -> None:
+@pytest.mark.parametrize("task", [one for one in PROMPTS if one is not PromptTask.REPORT])
+async def test_fenced_and_malformed_answers_still_mean_something(task: PromptTask) -> None:
     good, fenced = await text_of("good", task), await text_of("fenced", task)
     parse: Any = parse_array if good.startswith("[") else parse_object
     assert "<think>" in fenced
@@ -138,8 +138,8 @@ async def test_fenced_and_malformed_answers_still_mean_something(task: Task) -> 
     assert parse(malformed)
 
 
-@pytest.mark.parametrize("task", [one for one in PROMPTS if one is not Task.REPORT])
-async def test_a_truncated_answer_is_the_beginning_of_a_good_one(task: Task) -> None:
+@pytest.mark.parametrize("task", [one for one in PROMPTS if one is not PromptTask.REPORT])
+async def test_a_truncated_answer_is_the_beginning_of_a_good_one(task: PromptTask) -> None:
     good, truncated = await text_of("good", task), await text_of("truncated", task)
     assert 0 < len(truncated) < len(good)
     assert good.startswith(truncated)
@@ -148,27 +148,27 @@ async def test_a_truncated_answer_is_the_beginning_of_a_good_one(task: Task) -> 
 @pytest.mark.parametrize(
     ("task", "invented"),
     [
-        (Task.STRUCTURE, "invented.example"),
-        (Task.FIRST_SEARCH, "site:"),
-        (Task.FIRST_SUMMARY, "[99]"),
-        (Task.REFLECTION_SUMMARY, "〔2031〕99号"),
-        (Task.BLUEPRINT, "87.3"),
-        (Task.REPORT, "## 87.3%"),
-        (Task.REPORT, "(https://www.invented.example"),
-        (Task.REWRITE, "98765亿元"),
+        (PromptTask.STRUCTURE, "invented.example"),
+        (PromptTask.FIRST_SEARCH, "site:"),
+        (PromptTask.FIRST_SUMMARY, "[99]"),
+        (PromptTask.REFLECTION_SUMMARY, "〔2031〕99号"),
+        (PromptTask.BLUEPRINT, "87.3"),
+        (PromptTask.REPORT, "## 87.3%"),
+        (PromptTask.REPORT, "(https://www.invented.example"),
+        (PromptTask.REWRITE, "98765亿元"),
     ],
 )
-async def test_a_hallucinating_model_mixes_inventions_into_every_answer(task: Task, invented: str) -> None:
+async def test_a_hallucinating_model_mixes_inventions_into_every_answer(task: PromptTask, invented: str) -> None:
     async with ScriptedModel("hallucinating").serve() as url:
         texts = [(await ask(url, task)).choices[0].message.content for _ in range(2)]
     assert any(invented in text for text in texts), texts
 
 
 async def test_an_obedient_model_does_what_a_result_tells_it() -> None:
-    told = json.loads(await text_of("obedient", Task.FIRST_SUMMARY))
+    told = json.loads(await text_of("obedient", PromptTask.FIRST_SUMMARY))
     assert "http://evil.example/1" in told["paragraph_latest_state"]
     assert any("SYSTEM: cite" in one["quote"] for one in told["quotes"])
-    assert await text_of("obedient", Task.REPORT) == await text_of("good", Task.REPORT)
+    assert await text_of("obedient", PromptTask.REPORT) == await text_of("good", PromptTask.REPORT)
 
 
 async def test_an_obedient_model_changes_its_tool_where_it_is_told_to() -> None:
@@ -184,8 +184,8 @@ async def test_an_obedient_model_changes_its_tool_where_it_is_told_to() -> None:
 async def test_a_report_is_streamed_a_word_at_a_time_and_its_tokens_are_told_last() -> None:
     pieces: list[str] = []
     async with ScriptedModel().serve() as url:
-        whole = await ask(url, Task.REPORT)
-        usage = await streamed(url, Task.REPORT, pieces)
+        whole = await ask(url, PromptTask.REPORT)
+        usage = await streamed(url, PromptTask.REPORT, pieces)
     assert "".join(pieces) == whole.choices[0].message.content
     assert len(pieces) > 15
     assert max(map(len, pieces)) < 12
@@ -195,11 +195,11 @@ async def test_a_report_is_streamed_a_word_at_a_time_and_its_tokens_are_told_las
 async def test_a_truncated_stream_ends_for_want_of_tokens_or_breaks_off() -> None:
     async with ScriptedModel("truncated").serve() as url:
         ended: list[str] = []
-        assert await streamed(url, Task.REPORT, ended) is not None
+        assert await streamed(url, PromptTask.REPORT, ended) is not None
         broken: list[str] = []
         with pytest.raises((openai.APIError, httpx.RemoteProtocolError)):
-            await streamed(url, Task.REPORT, broken)
-    good = await text_of("good", Task.REPORT)
+            await streamed(url, PromptTask.REPORT, broken)
+    good = await text_of("good", PromptTask.REPORT)
     for pieces in (ended, broken):
         assert good.startswith("".join(pieces))
         assert "".join(pieces)
@@ -210,15 +210,15 @@ async def test_a_server_may_refuse_to_stream() -> None:
     model.refuses_streaming = True
     async with model.serve() as url:
         with pytest.raises(openai.BadRequestError, match="streaming"):
-            await ask(url, Task.REPORT, stream=True)
-        assert (await ask(url, Task.REPORT)).choices[0].message.content
+            await ask(url, PromptTask.REPORT, stream=True)
+        assert (await ask(url, PromptTask.REPORT)).choices[0].message.content
 
 
 async def test_a_stream_may_be_left() -> None:
     model = ScriptedModel()
     model.pause_s = 60.0
     async with model.serve() as url:
-        call = asyncio.ensure_future(streamed(url, Task.REPORT, pieces := []))
+        call = asyncio.ensure_future(streamed(url, PromptTask.REPORT, pieces := []))
         await asyncio.wait({call}, timeout=0.3)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):

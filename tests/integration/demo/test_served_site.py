@@ -30,7 +30,7 @@ async def browser() -> AsyncIterator[Browser]:
 async def test_every_expected_url_answers_and_every_request_is_logged() -> None:
     site = SampleSite(today=TODAY)
     async with site.serve() as base_url, httpx.AsyncClient() as client:
-        items = site.expected(base_url)
+        items = site.list_expected_items(base_url)
         for item in items:
             assert (await client.head(item.url)).status_code == 200, item.url
     assert len(site.requests) == len(items)
@@ -90,7 +90,7 @@ async def test_the_browser_draws_the_list_and_the_pager_that_the_markup_does_not
         drawn = await page.locator(".std-name").all_inner_texts()
         await page.goto(f"{base_url}/zcfg/")
         hrefs = await page.locator("#page_div a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
-    assert drawn == [item.title for item in site.expected(base_url) if item.section == "行业标准"]
+    assert drawn == [item.title for item in site.list_expected_items(base_url) if item.section == "行业标准"]
     assert hrefs == ["index_1.html", "index_2.html", "index_1.html", "index_2.html"]
 
 

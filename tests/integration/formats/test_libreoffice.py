@@ -8,10 +8,21 @@ from pathlib import Path
 import pypdfium2
 import pytest
 
-from monitor.formats.document import Document, Entries, Entry, Heading, Paragraph, Span, Table
-from monitor.formats.docx import docx
-from monitor.formats.sheets import Cell, Column, Sheet, Workbook
-from monitor.formats.xlsx import xlsx
+from monitor.exports.document import (
+    Cell,
+    Column,
+    Document,
+    Entries,
+    Entry,
+    Heading,
+    Paragraph,
+    Sheet,
+    Span,
+    Table,
+    Workbook,
+)
+from monitor.exports.docx import render_docx
+from monitor.exports.xlsx import render_xlsx
 
 PATIENCE_S = 90
 HOSTILE = ["=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\u202egnp.exe", "a\x00b\ud800c", "长" * 5000, "👩‍👩‍👧"]
@@ -61,7 +72,7 @@ async def test_libreoffice_opens_a_word_file_with_its_contents_and_numbers(tmp_p
             Table(header=["来源", "新条目"], rows=[["能源局", "51"]]),
         ],
     )
-    text = await converted(docx(document), "briefing.docx", tmp_path)
+    text = await converted(render_docx(document), "briefing.docx", tmp_path)
     assert text.count("关于储能的通知") == 3, "in the contents, as a heading, in the text"
     assert all(words in text for words in ("官方动态简报", "目录", "=cmd|", "<script>", "能源局"))
     assert "1 / " in text, "no number of a page"
@@ -73,6 +84,6 @@ async def test_libreoffice_opens_a_workbook_and_takes_no_text_for_a_formula(tmp_
     rows: list[list[Cell]] = [[text, day, Span(text=text, url="https://gov.example/1")] for text in HOSTILE]
     rows.append(["=1+1", day, "@SUM(1+1)"])
     book = Workbook(title="条目", sheets=[Sheet(title="条目", columns=columns, rows=rows)])
-    text = await converted(xlsx(book), "items.xlsx", tmp_path)
+    text = await converted(render_xlsx(book), "items.xlsx", tmp_path)
     assert all(words in text for words in ("标题", "2026-02-03", "=cmd|", "=1+1", "@SUM(1+1)", "<script>"))
     assert not any(fault in text for fault in ("#NAME?", "#VALUE!", "Err:"))

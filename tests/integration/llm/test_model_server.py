@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.domain.chat import Message, Tool
-from monitor.domain.tables import ModelCall
-from monitor.domain.words import Phase
+from monitor.config.model import LlmSettings
+from monitor.db.tables.collection import ModelCall
+from monitor.demo.model.server import ScriptedModel
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
-from monitor.llm.client import ModelServer
+from monitor.llm.chat import Message, Tool
+from monitor.llm.client import ModelClient
 from monitor.llm.run_model import RunModel
-from monitor.settings.model import LlmSettings
+from monitor.vocabulary import Phase
 
 QUESTION = [
     Message(role="system", content="你写摘要。"),
@@ -38,7 +38,7 @@ async def run_model(
     async def record(row: ModelCall) -> None:
         rows.append(row)
 
-    server = ModelServer(LlmSettings(base_url=base_url, **settings))
+    server = ModelClient(LlmSettings(base_url=base_url, **settings))
     try:
 
         async def spent_today() -> int:
@@ -233,11 +233,11 @@ async def test_no_more_calls_are_under_way_than_the_limit_over_all_runs() -> Non
         server_rows.append(row)
 
     async with scripted.serve() as url:
-        server = ModelServer(LlmSettings(base_url=url, max_concurrency=2))
+        server = ModelClient(LlmSettings(base_url=url, max_concurrency=2))
         runs = [server.for_run(f"run-{i}", record=record, clock=FixedClock()) for i in range(3)]
         await asyncio.gather(*(run.complete(QUESTION, phase=Phase.SUMMARISE) for run in runs for _ in range(4)))
         await server.close()
-    assert scripted.busiest == 2
+    assert scripted.max_concurrent_calls == 2
     assert len(server_rows) == 12
 
 
@@ -260,7 +260,7 @@ async def test_a_model_that_allows_no_sampling_parameters_is_asked_without_them(
 
 
 async def check(settings: LlmSettings) -> str:
-    server = ModelServer(settings)
+    server = ModelClient(settings)
     try:
         return await server.check()
     finally:
@@ -285,7 +285,7 @@ async def test_the_check_says_what_answered_or_what_is_wrong(monkeypatch: pytest
 
 def test_settings_that_cannot_work_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="http://"):
-        ModelServer(LlmSettings(base_url="localhost:8000/v1"))
+        ModelClient(LlmSettings(base_url="localhost:8000/v1"))
     monkeypatch.setenv("SCRIPTED_KEY", "密钥")
     with pytest.raises(SettingsError, match="SCRIPTED_KEY"):
-        ModelServer(LlmSettings(base_url="http://127.0.0.1:1/v1", api_key_env="SCRIPTED_KEY"))
+        ModelClient(LlmSettings(base_url="http://127.0.0.1:1/v1", api_key_env="SCRIPTED_KEY"))

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.chat import Completion, Message
-from monitor.domain.tables import ModelCall
-from monitor.domain.words import Phase
+from monitor.config.model import LlmSettings, Price
+from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed
-from monitor.llm.client import ModelServer
+from monitor.llm.chat import Completion, Message
+from monitor.llm.client import ModelClient
 from monitor.llm.run_model import Budget, RunModel
-from monitor.settings.model import LlmSettings, Price
+from monitor.vocabulary import Phase
 
 QUESTION = [Message(role="user", content="写报告。")]
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -102,7 +102,7 @@ async def asked(
         rows.append(row)
 
     async with server.serve() as url:
-        model_server = ModelServer(LlmSettings(base_url=url, model="m", **settings))
+        model_server = ModelClient(LlmSettings(base_url=url, model="m", **settings))
         try:
             yield (
                 model_server.for_run("r", record=record, clock=FixedClock(), budget=budget, cost_used=cost_used),
@@ -250,7 +250,7 @@ async def test_whoever_stops_listening_closes_the_connection() -> None:
 async def test_a_piece_of_work_has_its_own_model_and_sampling() -> None:
     server = Server(whole("一"), whole("二"))
     async with server.serve() as url:
-        shared = ModelServer(LlmSettings(base_url=url, model="m"))
+        shared = ModelClient(LlmSettings(base_url=url, model="m"))
         own = LlmSettings(base_url=url, model="m", models={"report": "big"}, temperature=0.9, top_p=0.5)
         rows: list[ModelCall] = []
 

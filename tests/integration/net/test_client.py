@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from monitor.domain.page import PageErrorCode
+from monitor.config.model import NetworkSettings
 from monitor.errors import SettingsError
-from monitor.net.client import HttpClient
-from monitor.net.failure import FetchFailed
-from monitor.net.guard import Address, Guard
-from monitor.settings import NetworkSettings
+from monitor.fetch.client import HttpClient
+from monitor.fetch.guard import Address, Guard
+from monitor.fetch.result import FetchError
+from monitor.page import PageErrorCode
 
 
 class Waits:
@@ -34,8 +34,8 @@ async def client(network: NetworkSettings, waits: Waits) -> AsyncIterator[HttpCl
         yield opened
 
 
-async def failure(client: HttpClient, url: str, **options) -> FetchFailed:
-    with pytest.raises(FetchFailed) as caught:
+async def failure(client: HttpClient, url: str, **options) -> FetchError:
+    with pytest.raises(FetchError) as caught:
         await client.fetch(url, **options)
     return caught.value
 
@@ -87,7 +87,7 @@ async def test_a_name_that_changes_its_answer_after_the_check_gains_nothing(site
         return [ipaddress.ip_address(next(answers))]
 
     site.on("/a", "secret")
-    async with HttpClient(network=NetworkSettings(), guard=Guard(resolve=rebinding)) as client:
+    async with HttpClient(network=NetworkSettings(), guard=Guard(resolver=rebinding)) as client:
         error = await failure(client, f"http://innocent.example:{site.port}/a")
     assert error.error.code is PageErrorCode.FORBIDDEN
     assert site.asked == []
@@ -234,6 +234,6 @@ async def test_a_question_is_asked_again_by_post_where_that_may_help(client, sit
     assert waits.seconds == [0.5, 2.0]
     site.on("/ask", reply("", 503))
     assert (await client.ask(url)).status == 503
-    with pytest.raises(FetchFailed) as caught:
+    with pytest.raises(FetchError) as caught:
         await client.ask("http://127.0.0.1:9/")
     assert caught.value.error.code is PageErrorCode.FORBIDDEN

@@ -19,18 +19,17 @@ import pytest
 import pytest_asyncio
 import zstandard
 
-from monitor.domain.page import Page
-from monitor.domain.page import PageErrorCode as Code
-from monitor.domain.sighting import Sighting, Way
+from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing
-from monitor.net.client import HttpClient
-from monitor.net.failure import FetchFailed
-from monitor.net.guard import Address, Guard
-from monitor.net.response import Response
-from monitor.pages.browser import find_browser
-from monitor.pages.fetch import read
-from monitor.pages.render import Renderer
-from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.fetch.browser.launch import find_browser
+from monitor.fetch.browser.renderer import Renderer
+from monitor.fetch.client import HttpClient
+from monitor.fetch.guard import Address, Guard
+from monitor.fetch.result import FetchError, FetchResult, Response
+from monitor.page import Page
+from monitor.page import PageErrorCode as Code
+from monitor.pages.strategy import parse_result
+from monitor.vocabulary import FetchMode
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -45,16 +44,16 @@ NO_URL = {Code.INVALID_URL, Code.FORBIDDEN, Code.NETWORK}
 
 async def page_in(response: Response) -> Page:
     """The page that a run reads in an answer."""
-    sighting = Sighting(
+    sighting = FetchResult(
         url=response.final_url,
-        way=Way.HTTP,
+        mode=FetchMode.HTTP,
         at=NOON,
         final_url=response.final_url,
         status=response.status,
         headers=response.headers,
         body=response.body,
     )
-    return (await read(sighting)).page
+    return (await parse_result(sighting)).page
 
 
 # "{port}" is the port of the server that must not be reached.
@@ -255,11 +254,11 @@ class World:
     async def text_or_code(self, way: str, url: str) -> str:
         try:
             return "text" if b"text" in (await self.ask(way, url)).body else "nothing"
-        except FetchFailed as failure:
+        except FetchError as failure:
             return failure.error.code
 
-    async def failure(self, way: str, url: str) -> FetchFailed:
-        with pytest.raises(FetchFailed) as caught:
+    async def failure(self, way: str, url: str) -> FetchError:
+        with pytest.raises(FetchError) as caught:
             await self.ask(way, url)
         return caught.value
 
@@ -292,7 +291,7 @@ async def shared(open_site) -> AsyncIterator[World]:
     datagrams, _ = await loop.create_datagram_endpoint(lambda: neighbour, local_addr=("0.0.0.0", port))
     async with open_site() as site:
         network = NetworkSettings(allowed_private_hosts=[site.host])
-        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolve=resolve)
+        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolver=resolve)
         renderer, hasty_renderer = (
             Renderer(pages=PagesSettings(timeout_s=limit, max_bytes=MAX_BYTES), network=network, guard=guard)
             for limit in (TIMEOUT_S, HASTY_S)
@@ -576,7 +575,7 @@ async def test_the_checked_address_is_the_one_connected_to(open_site, shared: Wo
         site.on("/", "<p>here</p>")
         url = f"http://named.example:{site.port}/"
         network = NetworkSettings(allowed_private_hosts=[f"named.example:{site.port}"])
-        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolve=resolve)
+        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolver=resolve)
         async with HttpClient(network=network, guard=guard) as client:
             assert b"here" in (await client.fetch(url)).body
         skip_without_browser()

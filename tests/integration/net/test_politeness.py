@@ -3,11 +3,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from monitor.net.client import HttpClient
-from monitor.net.failure import FetchFailed
-from monitor.net.guard import Guard
-from monitor.net.politeness import Politeness
-from monitor.settings import NetworkSettings, PagesSettings
+from monitor.config.model import NetworkSettings, PagesSettings
+from monitor.fetch.client import HttpClient
+from monitor.fetch.guard import Guard
+from monitor.fetch.politeness import Politeness
+from monitor.fetch.result import FetchError
 
 
 class Time:
@@ -42,7 +42,7 @@ def polite(client: HttpClient, time: Time, **settings) -> Politeness:
 
 
 async def ask(politeness: Politeness, client: HttpClient, url: str) -> None:
-    async with politeness.turn(url):
+    async with politeness.acquire(url):
         await client.fetch(url)
 
 
@@ -62,7 +62,7 @@ async def test_what_this_process_serves_itself_is_asked_without_a_pause_while_it
             await ask(politeness, client, url)
         assert time.slept == []
         own.clear()
-        with pytest.raises(FetchFailed, match="not public"):
+        with pytest.raises(FetchError, match="not public"):
             await ask(politeness, client, url)
 
 
@@ -71,7 +71,7 @@ async def test_what_robots_txt_disallows_is_not_asked(client, site, time) -> Non
     open_page, secret = site.on("/open", "x"), site.on("/secret/a", "x")
     politeness = polite(client, time, delay_s=0)
     await ask(politeness, client, open_page)
-    with pytest.raises(FetchFailed) as caught:
+    with pytest.raises(FetchError) as caught:
         await ask(politeness, client, secret)
     assert (caught.value.error.code, caught.value.error.detail_code) == ("WebBlocked", "robots")
     assert site.paths() == ["/robots.txt", "/open"]
@@ -79,7 +79,7 @@ async def test_what_robots_txt_disallows_is_not_asked(client, site, time) -> Non
 
 async def test_rules_for_us_by_name_come_before_those_for_all(client, site, time) -> None:
     site.on("/robots.txt", "User-agent: *\nDisallow:\n\nUser-agent: monitor\nDisallow: /\n")
-    with pytest.raises(FetchFailed):
+    with pytest.raises(FetchError):
         await ask(polite(client, time, delay_s=0), client, site.on("/open", "x"))
 
 
@@ -115,7 +115,7 @@ async def test_no_robots_txt_allows_everything(client, site, reply, time, status
     url = site.on("/a", "x")
     politeness = polite(client, time, delay_s=0)
     await ask(politeness, client, url)
-    assert politeness.robots_note(url) is None
+    assert politeness.find_robots_note(url) is None
 
 
 async def test_a_broken_robots_txt_allows_everything_and_is_noted(client, site, reply, time) -> None:
@@ -123,7 +123,7 @@ async def test_a_broken_robots_txt_allows_everything_and_is_noted(client, site, 
     url = site.on("/a", "x")
     politeness = polite(client, time, delay_s=0)
     await ask(politeness, client, url)
-    assert "500" in (politeness.robots_note(url) or "")
+    assert "500" in (politeness.find_robots_note(url) or "")
 
 
 async def test_an_error_page_in_place_of_robots_txt_is_no_rule(client, site, time) -> None:
@@ -134,6 +134,6 @@ async def test_an_error_page_in_place_of_robots_txt_is_no_rule(client, site, tim
 async def test_a_turn_that_fails_frees_the_host(client, site, time) -> None:
     politeness = polite(client, time, delay_s=0, respect_robots=False)
     for _ in range(2):
-        with pytest.raises(FetchFailed):
+        with pytest.raises(FetchError):
             await ask(politeness, client, site.url("/missing"))
     assert len(site.asked) == 2

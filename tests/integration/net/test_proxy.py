@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.page import PageErrorCode
+from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing, SettingsError
-from monitor.net.client import HttpClient
-from monitor.net.failure import FetchFailed
-from monitor.net.guard import Address, Guard
-from monitor.net.proxy import GuardedProxy
-from monitor.net.upstream import Upstream
-from monitor.pages.browser import find_browser
-from monitor.pages.render import Renderer
-from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.fetch.browser.launch import find_browser
+from monitor.fetch.browser.renderer import Renderer
+from monitor.fetch.client import HttpClient
+from monitor.fetch.guard import Address, Guard
+from monitor.fetch.proxy import GuardedProxy, UpstreamProxy
+from monitor.fetch.result import FetchError
+from monitor.page import PageErrorCode
 
 NAME = "named.example"
 
@@ -101,7 +100,7 @@ async def answer_briefly(reader: asyncio.StreamReader, writer: asyncio.StreamWri
 
 
 @asynccontextmanager
-async def an_open_proxy(guard: Guard, upstream: Upstream | None = None) -> AsyncIterator[GuardedProxy]:
+async def an_open_proxy(guard: Guard, upstream: UpstreamProxy | None = None) -> AsyncIterator[GuardedProxy]:
     opened = GuardedProxy(guard=guard, upstream=upstream)
     await opened.start()
     try:
@@ -120,14 +119,14 @@ async def proxy(site: Any) -> AsyncIterator[GuardedProxy]:
 async def far(site: Any) -> AsyncIterator[GuardedProxy]:
     """Stands for the organisation's proxy, which alone resolves names."""
     allowed = [site.host, f"{NAME}:{site.port}"]
-    async with an_open_proxy(Guard(allowed_private_hosts=allowed, resolve=knows_the_name)) as opened:
+    async with an_open_proxy(Guard(allowed_private_hosts=allowed, resolver=knows_the_name)) as opened:
         yield opened
 
 
 @pytest.fixture
 async def near(site: Any, far: GuardedProxy) -> AsyncIterator[GuardedProxy]:
-    guard = Guard(allowed_private_hosts=[site.host, f"{NAME}:{site.port}"], resolve=knows_no_name)
-    async with an_open_proxy(guard, Upstream(url_of(far), context=ssl.create_default_context())) as opened:
+    guard = Guard(allowed_private_hosts=[site.host, f"{NAME}:{site.port}"], resolver=knows_no_name)
+    async with an_open_proxy(guard, UpstreamProxy(url_of(far), context=ssl.create_default_context())) as opened:
         yield opened
 
 
@@ -212,12 +211,12 @@ async def test_the_reason_is_forgotten_when_the_site_is_up_again(site) -> None:
         host, port = await a_server_that_is_gone()
         request = f"GET http://{host}:{port}/ HTTP/1.1\nHost: x\n{password(proxy)}\n\n"
         await ask(proxy, request)
-        failure = proxy.failure_of(f"http://{host}:{port}/a")
+        failure = proxy.find_failure(f"http://{host}:{port}/a")
         assert failure is not None
         assert failure.error.code is PageErrorCode.NETWORK
         back = await asyncio.start_server(answer_briefly, host, port)
         assert (await ask(proxy, request)).startswith("HTTP/1.1 204")
-        assert proxy.failure_of(f"http://{host}:{port}/a") is None
+        assert proxy.find_failure(f"http://{host}:{port}/a") is None
         back.close()
         await back.wait_closed()
 
@@ -250,11 +249,11 @@ async def test_names_are_resolved_by_the_organisations_proxy(near, site) -> None
 @pytest.mark.parametrize("host", ["10.1.2.3", "169.254.169.254", "localhost", "intranet", "wiki.internal", "[::1]"])
 async def test_the_organisations_proxy_is_not_asked_for_the_machines_around_it(open_site, host: str) -> None:
     async with open_site() as far:
-        upstream = Upstream(far.url(""), context=ssl.create_default_context())
-        async with an_open_proxy(Guard(resolve=knows_no_name), upstream) as near:
+        upstream = UpstreamProxy(far.url(""), context=ssl.create_default_context())
+        async with an_open_proxy(Guard(resolver=knows_no_name), upstream) as near:
             for line in (f"GET http://{host}/ HTTP/1.1", f"CONNECT {host}:80 HTTP/1.1"):
                 assert "HTTP/1.1 200" not in await ask(near, f"{line}\nHost: x\n{password(near)}\n\n")
-            refusal = near.failure_of(f"http://{host}/")
+            refusal = near.find_failure(f"http://{host}/")
             assert refusal is not None
             assert refusal.error.code is PageErrorCode.FORBIDDEN
             assert far.asked == []
@@ -263,10 +262,10 @@ async def test_the_organisations_proxy_is_not_asked_for_the_machines_around_it(o
 
 
 async def test_an_organisations_proxy_that_refuses_us_is_named(site, far) -> None:
-    upstream = Upstream(url_of(far).replace(far.password, "wrong"), context=ssl.create_default_context())
+    upstream = UpstreamProxy(url_of(far).replace(far.password, "wrong"), context=ssl.create_default_context())
     async with an_open_proxy(Guard(allowed_private_hosts=[site.host]), upstream) as proxy:
         await ask(proxy, f"CONNECT {site.host} HTTP/1.1\nHost: x\n{password(proxy)}\n\n")
-        failure = proxy.failure_of(f"https://{site.host}/")
+        failure = proxy.find_failure(f"https://{site.host}/")
     assert failure is not None
     assert "network.proxy" in failure.error.message
 
@@ -274,17 +273,17 @@ async def test_an_organisations_proxy_that_refuses_us_is_named(site, far) -> Non
 @pytest.mark.parametrize("url", ["nonsense", "ftp://a:1", "http://", "http://a:99999"])
 def test_a_setting_that_is_no_proxy_says_how_to_write_one(url: str) -> None:
     with pytest.raises(SettingsError, match=r"network\.proxy .* http://host:port"):
-        Upstream(url, context=ssl.create_default_context())
+        UpstreamProxy(url, context=ssl.create_default_context())
 
 
 async def test_client_and_browser_go_out_by_the_setting(site, far) -> None:
     site.on("/", "<p>from far away</p>")
     url = f"http://{NAME}:{site.port}/"
     network = NetworkSettings(proxy=url_of(far), allowed_private_hosts=[f"{NAME}:{site.port}"])
-    guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolve=knows_no_name)
+    guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolver=knows_no_name)
     async with HttpClient(network=network, guard=guard) as client:
         assert b"far away" in (await client.fetch(url)).body
-        with pytest.raises(FetchFailed) as caught:
+        with pytest.raises(FetchError) as caught:
             await client.fetch("http://10.1.2.3/")
         assert caught.value.error.code is PageErrorCode.FORBIDDEN
     try:

@@ -15,10 +15,10 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
 
-from monitor.domain.page import PageErrorCode
-from monitor.net.client import HttpClient
-from monitor.net.failure import FetchFailed
-from monitor.settings import NetworkSettings
+from monitor.config.model import NetworkSettings
+from monitor.fetch.client import HttpClient
+from monitor.fetch.result import FetchError
+from monitor.page import PageErrorCode
 
 _EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 _FOR_LOOPBACK = "subjectAltName=IP:127.0.0.1"
@@ -96,9 +96,9 @@ async def secure_host(context: ssl.SSLContext, serve: Serve = say_secure) -> Asy
         await server.wait_closed()
 
 
-async def refusal(host: str, **settings: object) -> FetchFailed:
+async def refusal(host: str, **settings: object) -> FetchError:
     async with HttpClient(network=NetworkSettings(allowed_private_hosts=[host], **settings)) as client:
-        with pytest.raises(FetchFailed) as caught:
+        with pytest.raises(FetchError) as caught:
             await client.fetch(f"https://{host}/")
     return caught.value
 

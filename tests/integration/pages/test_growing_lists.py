@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from monitor.domain.words import Render
+from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing
-from monitor.pages.browser import find_browser
+from monitor.fetch.browser.launch import find_browser
 from monitor.pages.loader import Loader
-from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.vocabulary import Render
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

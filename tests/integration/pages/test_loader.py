@@ -2,11 +2,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from monitor.domain.words import Render
+from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing, WorkFailed
-from monitor.pages.browser import find_browser
+from monitor.fetch.browser.launch import find_browser
 from monitor.pages.loader import Loader
-from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.vocabulary import Render
 
 ROWS = "".join(
     f"<li><a href='/art/2026/11/{i}/a_{i}.html'>关于开展第{i}批试点工作的通知公告</a><span>2026-11-{i:02}</span></li>"

@@ -7,12 +7,12 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 import pytest
 
+from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing
-from monitor.formats.document import Document, Entries, Entry, Heading, Span
-from monitor.formats.html import html
-from monitor.pages.browser import find_browser
-from monitor.pages.render.printing import print_pdf
-from monitor.settings import BrowserSettings
+from monitor.exports.document import Document, Entries, Entry, Heading, Span
+from monitor.exports.html import render_html
+from monitor.fetch.browser.launch import find_browser
+from monitor.fetch.browser.renderer import print_pdf
 
 A4_PT = (595, 842)
 
@@ -56,7 +56,7 @@ def briefing(count: int) -> str:
         )
         for n in range(1, count + 1)
     ]
-    return html(Document(title="官方动态简报", blocks=[Heading(text="政策法规"), Entries(entries=entries)]))
+    return render_html(Document(title="官方动态简报", blocks=[Heading(text="政策法规"), Entries(entries=entries)]))
 
 
 async def test_the_words_come_back_and_links_lead_to_their_pages() -> None:

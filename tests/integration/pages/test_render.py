@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from monitor.domain.page import PageErrorCode
+from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing
-from monitor.net.failure import FetchFailed
-from monitor.net.guard import Guard
-from monitor.pages.browser import find_browser
-from monitor.pages.render import Renderer
-from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.fetch.browser.launch import find_browser
+from monitor.fetch.browser.renderer import Renderer
+from monitor.fetch.guard import Guard
+from monitor.fetch.result import FetchError
+from monitor.page import PageErrorCode
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -55,8 +55,8 @@ def open_renderer(pages: PagesSettings, network: NetworkSettings) -> Renderer:
     return Renderer(pages=pages, network=network, guard=Guard(allowed_private_hosts=network.allowed_private_hosts))
 
 
-async def failure(renderer: Renderer, url: str) -> FetchFailed:
-    with pytest.raises(FetchFailed) as caught:
+async def failure(renderer: Renderer, url: str) -> FetchError:
+    with pytest.raises(FetchError) as caught:
         await renderer.render(url)
     return caught.value
 

@@ -11,23 +11,22 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.domain.sighting import Sighting
-from monitor.domain.tables import ModelCall
-from monitor.evidence.showing import all_text
-from monitor.llm.client import ModelServer
-from monitor.net.client import HttpClient
+from monitor.config.model import LlmSettings, Settings
+from monitor.db.database import Store
+from monitor.db.tables.collection import ModelCall
+from monitor.demo.model.server import ScriptedModel
+from monitor.evidence.passages import extract_all_text
+from monitor.fetch.client import HttpClient
+from monitor.fetch.result import FetchResult
+from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
-from monitor.research.notebook import FileNotebook
-from monitor.research.parts import ResearchParts
+from monitor.research.dependencies import ResearchDependencies
 from monitor.research.shapes import SearchConfig
-from monitor.retrieval.folder import BundleFolder
-from monitor.retrieval.scoring import Scoring
-from monitor.search.archive_search import ArchiveSearch
-from monitor.search.opening import Backends
-from monitor.settings import Settings
-from monitor.settings.model import LlmSettings
-from monitor.store import Store
+from monitor.search.backends.archive import ArchiveSearch
+from monitor.search.bundles.bundle import BundleFolder
+from monitor.search.bundles.scoring import ResultScorer
+from monitor.search.registry import SearchBackends
+from tests.folder_notebook import FolderNotebook
 
 QUESTION = "2026年新型储能的发展如何？"
 NOON = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
@@ -37,14 +36,14 @@ NOON = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
 class Sightings:
     """Keeps what a research sees, for as long as a test lasts (`ports.Recorder`)."""
 
-    kept: list[Sighting] = field(default_factory=list)
+    kept: list[FetchResult] = field(default_factory=list)
 
-    async def keep(self, sighting: Sighting) -> str:
+    async def keep(self, sighting: FetchResult) -> str:
         self.kept.append(sighting)
         return str(len(self.kept) - 1)
 
     async def text(self, record: str) -> str | None:
-        return all_text(self.kept[int(record)])
+        return extract_all_text(self.kept[int(record)])
 
 
 @dataclass
@@ -79,7 +78,7 @@ class Lab:
     def pages_asked(self) -> list[str]:
         return [one.path for one in self.site.asked if one.path not in ("/search", "/robots.txt", "/favicon.ico")]
 
-    async def parts(self, **given: Any) -> ResearchParts:
+    async def parts(self, **given: Any) -> ResearchDependencies:
         """The parts of a research; each call makes them anew, over the same folder and the same site."""
         settings = Settings(
             data_dir=self.folder,
@@ -88,8 +87,8 @@ class Lab:
             search={"cache_s": 0, "backend": "tavily", "backends": {"tavily": {"base_url": self.site.url("")}}},
             research=given.pop("limits", {}),
         )
-        archive = ArchiveSearch(fulltext=self.store.fulltext, weigh=lambda relevance, *_: relevance)
-        backends = Backends(
+        archive = ArchiveSearch(fulltext=self.store.fulltext, score_item=lambda relevance, *_: relevance)
+        backends = SearchBackends(
             settings=settings,
             searches=self.store.searches,
             archive=archive,
@@ -106,17 +105,17 @@ class Lab:
             "query": QUESTION,
             "language": "zh",
             "model": await self._model(),
-            "search": backends.over(["tavily"]),
+            "search": backends.build_search(["tavily"]),
             "pages": loader.for_run(self.sightings),
-            "notebook": FileNotebook(self.folder / "notebook"),
+            "notebook": FolderNotebook(self.folder / "notebook"),
             "bundles": BundleFolder(self.folder / "bundles"),
-            "scoring": Scoring(settings.search.weights, settings.retrieval),
+            "scoring": ResultScorer(settings.search.weights, settings.retrieval),
             "clock": self.clock,
             "limits": settings.research,
             "config": SearchConfig(),
             "kept_text": self.sightings.text,
         }
-        return ResearchParts(**{**parts, **given})
+        return ResearchDependencies(**{**parts, **given})
 
     async def _model(self) -> Any:
         if self.model is None:
@@ -126,7 +125,7 @@ class Lab:
             self.calls.append(row)
 
         url = await self.stack.enter_async_context(self.model.serve())
-        server = ModelServer(LlmSettings(base_url=url, max_retries=0))
+        server = ModelClient(LlmSettings(base_url=url, max_retries=0))
         self.stack.push_async_callback(server.close)
         return server.for_run("t1", record=record, clock=self.clock)
 
@@ -192,16 +191,16 @@ def storage(lab: Lab) -> Lab:
 def planned() -> Callable[..., Any]:
     """A plan of so many paragraphs, kept in a notebook."""
 
-    async def plan(parts: ResearchParts, *titles: str) -> Any:
+    async def plan(parts: ResearchDependencies, *titles: str) -> Any:
         from monitor.research.shapes import PlanParagraph
         from monitor.research.state import State
 
-        state = State.begun(parts.query, at=parts.clock.now())
-        state.plan(
+        state = State.create(parts.query, at=parts.clock.now())
+        state.apply_plan(
             "新型储能",
             [PlanParagraph(title=title, content=f"{title}：新型储能装机和政策的数据与文件。") for title in titles],
         )
-        await parts.notebook.keep_plan(state)
+        await parts.notebook.save_plan(state)
         return state
 
     return plan

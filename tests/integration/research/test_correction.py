@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.tables import ModelCall
-from monitor.llm.client import ModelServer
-from monitor.research.nodes.summarising import Draft, FirstSummaryNode, ReflectionSummaryNode
-from monitor.research.state import Paragraph, Round, SearchEntry
+from monitor.config.model import LlmSettings
+from monitor.db.tables.collection import ModelCall
+from monitor.llm.client import ModelClient
+from monitor.research.state import ParagraphState, SearchEntry, SearchRound
+from monitor.research.summarising import FirstSummaryNode, ReflectionSummaryNode, SummaryNodeInput
 from monitor.research.tools import BASIC
-from monitor.settings.model import LlmSettings
 
 INVENTED = {"paragraph_latest_state": "装机将达9亿千瓦[1]。储能发展很快。"}
 SOUND = {"paragraph_latest_state": "新型储能装机达到1.2亿千瓦[1]。"}
@@ -33,19 +33,19 @@ async def asked(lab: Any, site: Any, reply: Any) -> Any:
             lab.calls.append(row)
 
         site.on("/v1/chat/completions", answered)
-        server = ModelServer(LlmSettings(base_url=site.url("/v1"), max_retries=0))
+        server = ModelClient(LlmSettings(base_url=site.url("/v1"), max_retries=0))
         lab.stack.push_async_callback(server.close)
         parts = await lab.parts(model=server.for_run("t1", record=record, clock=lab.clock))
-        paragraph = Paragraph(title="储能现状", content="新型储能装机", order=0)
+        paragraph = ParagraphState(title="储能现状", content="新型储能装机", order=0)
         text = "新型储能装机达到1.2亿千瓦。电池占比最高。"
         paragraph.research.search_history = [
             SearchEntry(
                 query="储能", url="https://a.example/", title="储能", content=text, score=0.5, timestamp=lab.clock.now()
             )
         ]
-        paragraph.research.rounds = [Round(number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC)]
+        paragraph.research.rounds = [SearchRound(number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC)]
         paragraph.research.latest_summary = before
-        draft = Draft(question="储能如何？", paragraph=paragraph, query="储能", shown=[0])
+        draft = SummaryNodeInput(question="储能如何？", paragraph=paragraph, query="储能", shown=[0])
         return await node(parts).run(draft), requests
 
     return run

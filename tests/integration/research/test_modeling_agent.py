@@ -5,20 +5,19 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
+from monitor.demo.model.server import ScriptedModel
 from monitor.errors import RunCancelled
-from monitor.evidence.citing import missing_from
-from monitor.research.agents.modeling import NO_NOTES, ModelingAgent
-from monitor.research.events import StepType
-from monitor.research.findings import quotes_of
-from monitor.research.parts import untold
-from monitor.research.shapes import Evidence, Note, SearchAgentResult, Strategy
+from monitor.research.dependencies import ignore_progress
+from monitor.research.findings import list_quotes
+from monitor.research.shapes import NoteEvidence, ResearchNote, SearchAgentResult, SearchStrategy, StepType
+from monitor.research.workflow import NO_NOTES_WARNING, ModelingAgent
+from monitor.verify.citations import find_missing_particulars
 
 
-def note(topic: str, host: str, quote: str) -> Note:
+def note(topic: str, host: str, quote: str) -> ResearchNote:
     url = f"https://{host}/1.html"
-    evidence = [Evidence(quote=quote, source=url, confidence=0.6)]
-    return Note(summary=quote, evidence=evidence, topic=topic, source_url=url, engine="tavily")
+    evidence = [NoteEvidence(quote=quote, source=url, confidence=0.6)]
+    return ResearchNote(summary=quote, evidence=evidence, topic=topic, source_url=url, engine="tavily")
 
 
 NOTES = [
@@ -28,8 +27,8 @@ NOTES = [
 ]
 
 
-def found(notes: list[Note]) -> dict[StepType, Any]:
-    return {StepType.DEEP_SEARCH: SearchAgentResult(strategy=Strategy(primary_query="储能"), notes=notes)}
+def found(notes: list[ResearchNote]) -> dict[StepType, Any]:
+    return {StepType.DEEP_SEARCH: SearchAgentResult(strategy=SearchStrategy(primary_query="储能"), notes=notes)}
 
 
 @pytest.mark.parametrize(
@@ -42,18 +41,22 @@ async def test_there_is_a_blueprint_that_rests_on_the_notes_whatever_the_model_d
     parts = await lab.parts()
     output = await ModelingAgent(parts, telling).run(parts.query, found(NOTES), parts.options)
     blueprint = output.content
-    quotes = [quote for one in NOTES for quote in quotes_of(one)]
+    quotes = [quote for one in NOTES for quote in list_quotes(one)]
     names = [one.name for one in blueprint.core_drivers]
     assert names
     assert len(names) == len(set(names))
     for driver in blueprint.core_drivers:
         assert driver.evidence_refs
         assert set(driver.evidence_refs) <= set(range(len(NOTES)))
-        assert not missing_from(driver.description, [*quotes, parts.query])
+        assert not find_missing_particulars(driver.description, [*quotes, parts.query])
     assert all({relationship.from_, relationship.to} <= set(names) for relationship in blueprint.relationships)
-    assert all(not missing_from(f"{metric.estimate:.12g}{metric.unit}", quotes) for metric in blueprint.metrics)
+    assert all(
+        not find_missing_particulars(f"{metric.estimate:.12g}{metric.unit}", quotes) for metric in blueprint.metrics
+    )
     for scenario in blueprint.scenarios:
-        assert not any(missing_from(assumption, quotes) for assumption in [*scenario.assumptions, *scenario.outcomes])
+        assert not any(
+            find_missing_particulars(assumption, quotes) for assumption in [*scenario.assumptions, *scenario.outcomes]
+        )
     # What is cut off before its first driver is complete is none.
     is_by_rule = mode in ("truncated", "empty", "http_500", None)
     assert output.metadata.is_fallback == blueprint.metadata.is_fallback == is_by_rule == bool(telling.told)
@@ -64,7 +67,7 @@ async def test_an_answer_without_a_driver_is_asked_for_once_more_then_the_rule_d
     lab.model = ScriptedModel("hallucinating")
     parts = await lab.parts()
     # One note, which the inventions never refer to by a number that exists.
-    output = await ModelingAgent(parts, untold).run(parts.query, found(NOTES[:1]), parts.options)
+    output = await ModelingAgent(parts, ignore_progress).run(parts.query, found(NOTES[:1]), parts.options)
     assert output.content.core_drivers
     assert [call.phase for call in lab.calls] == ["modeling"] * len(lab.calls)
     assert 1 <= len(lab.calls) <= 2
@@ -73,9 +76,9 @@ async def test_an_answer_without_a_driver_is_asked_for_once_more_then_the_rule_d
 async def test_without_notes_nothing_is_asked_and_nothing_is_modelled(lab: Any) -> None:
     lab.model = ScriptedModel()
     parts = await lab.parts()
-    output = await ModelingAgent(parts, untold).run(parts.query, found([]), parts.options)
+    output = await ModelingAgent(parts, ignore_progress).run(parts.query, found([]), parts.options)
     assert output.content.core_drivers == []
-    assert output.metadata.warnings == [NO_NOTES]
+    assert output.metadata.warnings == [NO_NOTES_WARNING]
     assert not output.metadata.is_fallback
     assert lab.calls == []
 
@@ -85,4 +88,4 @@ async def test_a_research_that_is_cancelled_is_not_modelled(lab: Any) -> None:
     stopped.set()
     parts = await lab.parts(cancel_event=stopped)
     with pytest.raises(RunCancelled):
-        await ModelingAgent(parts, untold).run(parts.query, found(NOTES), parts.options)
+        await ModelingAgent(parts, ignore_progress).run(parts.query, found(NOTES), parts.options)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.research.agents.plan import PlanAgent
-from monitor.research.parts import untold
+from monitor.demo.model.server import ScriptedModel
+from monitor.research.dependencies import ignore_progress
+from monitor.research.workflow import PlanAgent
 
 
 @pytest.mark.parametrize("mode", ["good", "fenced", "malformed", "truncated", "hallucinating", "empty", "http_500"])
@@ -27,7 +27,7 @@ async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, m
         paragraph.title in plan.content and paragraph.content in plan.content for paragraph in plan.metadata.paragraphs
     )
     assert plan.metadata.report_title == "2026年新型储能的发展如何"
-    assert "http" not in json.dumps([plan.content, *(one.wire() for one in plan.metadata.paragraphs)])
+    assert "http" not in json.dumps([plan.content, *(one.to_json() for one in plan.metadata.paragraphs)])
     is_by_rule = mode in ("empty", "http_500")
     assert plan.metadata.is_fallback == is_by_rule == bool(telling.told)
     assert plan.metadata.reason.startswith({"empty": "empty", "http_500": "http_500"}.get(mode, ""))
@@ -37,9 +37,9 @@ async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, m
 async def test_the_plan_has_no_more_paragraphs_than_set(lab: Any) -> None:
     lab.model = ScriptedModel()
     parts = await lab.parts(limits={"max_paragraphs": 2})
-    plan = (await PlanAgent(parts, untold).run(parts.query, {}, parts.options)).content
+    plan = (await PlanAgent(parts, ignore_progress).run(parts.query, {}, parts.options)).content
     assert len(plan.metadata.paragraphs) == 2
     assert not plan.metadata.is_fallback
     english = await lab.parts(query="How is energy storage developing in 2026?", language="en")
-    plan = (await PlanAgent(english, untold).run(english.query, {}, english.options)).content
+    plan = (await PlanAgent(english, ignore_progress).run(english.query, {}, english.options)).content
     assert all(paragraph.title.isascii() for paragraph in plan.metadata.paragraphs)

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.research.agents.report import ReportAgent
-from monitor.research.events import StepType
-from monitor.research.findings import notes_of, quotes_of
-from monitor.research.shapes import AgentOutput, ResearchReport, SearchAgentResult, Strategy
-from monitor.research.state import Paragraph, ParagraphResearch, SearchEntry, State
+from monitor.demo.model.server import ScriptedModel
+from monitor.research.findings import build_notes, list_quotes
+from monitor.research.shapes import AgentOutput, ResearchReport, SearchAgentResult, SearchStrategy, StepType
+from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry, State
+from monitor.research.workflow import ReportAgent
 
 PAGES = {
     "装机与发展": "截至2026年9月底，全国新型储能装机规模达到1.2亿千瓦，同比增长45%。",
@@ -22,7 +21,7 @@ PAGES = {
 async def reported(lab: Any, **given: Any) -> tuple[AgentOutput[ResearchReport], SearchAgentResult, list[str], Any]:
     """A report on three paragraphs, each with one page; what was found; the pieces and what else was told."""
     parts = await lab.parts(query="新型储能怎么样？", **given)
-    state = State.begun(parts.query, at=lab.clock.now())
+    state = State.create(parts.query, at=lab.clock.now())
     state.report_title = "新型储能怎么样"
     for order, (title, text) in enumerate(PAGES.items()):
         entry = SearchEntry(
@@ -35,10 +34,10 @@ async def reported(lab: Any, **given: Any) -> tuple[AgentOutput[ResearchReport],
             record=str(order),
         )
         research = ParagraphResearch(search_history=[entry], latest_summary=f"{text[:-1]}[1]。", is_completed=True)
-        state.paragraphs.append(Paragraph(title=title, content=title, order=order, research=research))
+        state.paragraphs.append(ParagraphState(title=title, content=title, order=order, research=research))
     await parts.notebook.keep_plan(state)
-    findings = notes_of(state.paragraphs)
-    found = SearchAgentResult(strategy=Strategy(primary_query="储能"), notes=findings.notes)
+    findings = build_notes(state.paragraphs)
+    found = SearchAgentResult(strategy=SearchStrategy(primary_query="储能"), notes=findings.notes)
     pieces: list[str] = []
     told: list[Any] = []
 
@@ -75,7 +74,7 @@ async def test_whatever_the_model_does_the_report_has_every_paragraph_and_nothin
     for sentence in sentences:
         cited = [report.sources[int(number) - 1].note_index for number in re.findall(r"\[(\d+)\]", sentence)]
         assert cited, sentence
-        quotes = "".join(quote for index in cited for quote in quotes_of(found.notes[index]))
+        quotes = "".join(quote for index in cited for quote in list_quotes(found.notes[index]))
         assert re.sub(r"\[\d+\]|。|^- ", "", sentence) in quotes
     assert not re.search("87\\.3|98765|2031|invented", report.markdown)
     is_by_rule = mode in ("empty", "http_500", None)

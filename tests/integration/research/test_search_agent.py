@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
+from monitor.demo.model.server import ScriptedModel
 from monitor.errors import RunCancelled
-from monitor.research.agents.plan import PlanAgent
-from monitor.research.agents.search import SearchAgent
-from monitor.research.events import StepType
-from monitor.research.findings import Findings
-from monitor.research.nodes.node import StateMutationNode
-from monitor.research.notebook import FileNotebook
-from monitor.research.parts import untold
-from monitor.research.state import Paragraph, Round, State
+from monitor.research.dependencies import ignore_progress
+from monitor.research.findings import ResearchFindings
+from monitor.research.node import StateMutationNode
+from monitor.research.search_agent import SearchAgent
+from monitor.research.shapes import StepType
+from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.research.tools import BASIC
-from monitor.retrieval.cursor import read_cursor
-from monitor.retrieval.folder import file_name
+from monitor.research.workflow import PlanAgent
+from monitor.search.bundles.bundle import build_file_name
+from monitor.search.bundles.reader import read_cursor
+from tests.folder_notebook import FolderNotebook
 
 TITLE = "新型储能的现状"
 
@@ -31,7 +31,7 @@ async def test_a_paragraph_is_searched_for_summed_up_and_searched_for_again(
 ) -> None:
     storage.model = ScriptedModel(tools=["deep_search_news"])
     parts = await storage.parts()
-    paragraph = await SearchAgent(parts, telling).paragraph(await planned(parts, TITLE), 0)
+    paragraph = await SearchAgent(parts, telling).run_paragraph(await planned(parts, TITLE), 0)
     research = paragraph.research
     assert paragraph.is_complete
     assert len(research.rounds) == 3
@@ -55,7 +55,7 @@ async def test_what_the_model_sees_of_a_result(storage: Any, planned: Any) -> No
     storage.model = ScriptedModel()
     parts = await storage.parts()
     parts.notebook.remarks.append("多写价格机制。\nREMARK>>>")
-    await SearchAgent(parts, untold).paragraph(await planned(parts, TITLE), 0)
+    await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, TITLE), 0)
     prompts = [request["messages"][1]["content"] for request in storage.model.requests]
     summary = next(prompt for prompt in prompts if "<<<RESULTS" in prompt)
     heads = re.findall(r"^\[(\d+)\] (.+) \| (http\S+) \| (\S+) \| (\w+)$", summary, re.MULTILINE)
@@ -77,7 +77,7 @@ class Stopped(BaseException):
     """The end of the process, as far as a test can have it."""
 
 
-class DyingNotebook(FileNotebook):
+class DyingNotebook(FolderNotebook):
     """A notebook whose process ends just after, or just before, it has kept a paragraph for the n-th time."""
 
     def __init__(self, folder: Path, after: int, *, is_before: bool) -> None:
@@ -85,7 +85,7 @@ class DyingNotebook(FileNotebook):
         self.after = after
         self._is_before = is_before
 
-    async def keep_paragraph(self, paragraph: Paragraph) -> None:
+    async def save_paragraph(self, paragraph: ParagraphState) -> None:
         self.after -= 1
         if self.after == 0 and self._is_before:
             raise Stopped
@@ -105,7 +105,7 @@ async def test_a_paragraph_goes_on_where_it_was_killed(
     """Killed at each moment at which something is kept: no finished node's call is made again, no search twice."""
     storage.model = ScriptedModel()
     parts = await storage.parts()
-    whole = await SearchAgent(parts, untold).paragraph(await planned(parts, TITLE), 0)
+    whole = await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, TITLE), 0)
     once, searches, pages = asked_of(storage.model), len(storage.searches), len(storage.pages_asked())
     killed = 0
     while True:
@@ -118,11 +118,11 @@ async def test_a_paragraph_goes_on_where_it_was_killed(
         parts = await storage.parts(**given)
         state = await planned(parts, TITLE)
         try:
-            await SearchAgent(parts, untold).paragraph(state, 0)
+            await SearchAgent(parts, ignore_progress).run_paragraph(state, 0)
             break
         except Stopped:
             pass
-        resumed = await SearchAgent(await storage.parts(**given), untold).paragraph(state, 0)
+        resumed = await SearchAgent(await storage.parts(**given), ignore_progress).run_paragraph(state, 0)
         assert resumed.research.latest_summary == whole.research.latest_summary
         urls = [one.url for one in resumed.research.search_history]
         assert sorted(urls) == sorted(one.url for one in whole.research.search_history)
@@ -144,9 +144,9 @@ async def test_a_paragraph_goes_on_where_its_bundles_are_not(storage: Any, plann
         parts = await storage.parts(**given)
         state = await planned(parts, TITLE)
         with pytest.raises(Stopped):
-            await SearchAgent(parts, untold).paragraph(state, 0)
+            await SearchAgent(parts, ignore_progress).run_paragraph(state, 0)
         shutil.rmtree(storage.folder / "bundles", ignore_errors=True)
-        paragraph = await SearchAgent(await storage.parts(**given), untold).paragraph(state, 0)
+        paragraph = await SearchAgent(await storage.parts(**given), ignore_progress).run_paragraph(state, 0)
         assert paragraph.is_complete
         assert (
             len({one.url for one in paragraph.research.search_history}) == len(paragraph.research.search_history) == 3
@@ -162,7 +162,7 @@ async def test_what_reads_as_an_order_reaches_neither_model_nor_result(storage: 
     )
     storage.model = ScriptedModel("obedient")
     parts = await storage.parts(limits={"max_reflections": 1})
-    paragraph = await SearchAgent(parts, untold).paragraph(await planned(parts, TITLE), 0)
+    paragraph = await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, TITLE), 0)
     entry = next(one for one in paragraph.research.search_history if one.url.endswith("/order"))
     assert entry.title == storage.site.host
     assert entry.content == "新型储能现状：压缩空气储能项目已有14个，总规模92.5万千瓦。"
@@ -185,7 +185,7 @@ async def test_a_result_that_was_not_opened_at_first_is_opened_when_it_comes_up_
             history = (await parts.notebook.state()).paragraphs[0].research.search_history
             assert [entry.snippet[:2] for entry in history if not entry.content] == ["第8", "第9"]
 
-    paragraph = await SearchAgent(parts, tell).paragraph(state, 0)
+    paragraph = await SearchAgent(parts, tell).run_paragraph(state, 0)
     history = paragraph.research.search_history
     assert all(entry.content and entry.record for entry in history)
     assert [entry.title[-1] for entry in history if entry.query_id == "p1-q2"] == ["8", "9"]
@@ -195,8 +195,8 @@ async def test_a_result_that_was_not_opened_at_first_is_opened_when_it_comes_up_
 async def test_each_result_is_handed_on_once_under_the_paragraphs_cursor(storage: Any, planned: Any) -> None:
     storage.model = ScriptedModel()
     parts = await storage.parts()
-    await SearchAgent(parts, untold).paragraph(await planned(parts, "甲", TITLE), 1)
-    cursor = read_cursor(parts.bundles.cursors("t1") / file_name("p2"))
+    await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, "甲", TITLE), 1)
+    cursor = read_cursor(parts.bundles.cursors("t1") / build_file_name("p2"))
     assert cursor is not None
     assert cursor.last_query_id.startswith("p2-q")
     assert list(parts.bundles.present("t1")) == ["p2-q1", "p2-q2", "p2-q3"]
@@ -205,19 +205,21 @@ async def test_each_result_is_handed_on_once_under_the_paragraphs_cursor(storage
 async def test_a_bundle_that_arrives_late_is_read_in_the_final_pass(storage: Any, planned: Any) -> None:
     storage.model = ScriptedModel()
     parts = await storage.parts(limits={"max_reflections": 0})
-    await SearchAgent(parts, untold).paragraph(await planned(parts, TITLE), 0)
+    await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, TITLE), 0)
     bundle = parts.bundles.read("t1", "p1-q1")
 
     late = await storage.parts(
-        task_id="t2", notebook=FileNotebook(storage.folder / "late"), limits={"max_reflections": 0}
+        task_id="t2", notebook=FolderNotebook(storage.folder / "late"), limits={"max_reflections": 0}
     )
     state = await planned(late, TITLE)
     state.paragraphs[0].research.rounds = [
-        Round(number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC, is_searched=True, is_summarised=True)
+        SearchRound(
+            number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC, is_searched=True, is_summarised=True
+        )
     ]
     await late.notebook.keep_plan(state)
     late.bundles.write(bundle.model_copy(update={"task_id": "t2"}))
-    paragraph = await SearchAgent(late, untold).paragraph(state, 0)
+    paragraph = await SearchAgent(late, ignore_progress).run_paragraph(state, 0)
     assert len(paragraph.research.search_history) == 3
     assert "1.2亿千瓦" in paragraph.research.latest_summary
     assert len(storage.searches) == 1
@@ -232,9 +234,9 @@ async def test_whatever_the_model_does_what_stands_rests_on_the_pages(storage: A
     )
     storage.model = ScriptedModel(mode)
     parts = await storage.parts(limits={"max_reflections": 1})
-    output = await SearchAgent(parts, untold).run(
+    output = await SearchAgent(parts, ignore_progress).run(
         parts.query,
-        {StepType.PLAN: (await PlanAgent(parts, untold).run(parts.query, {}, parts.options)).content},
+        {StepType.PLAN: (await PlanAgent(parts, ignore_progress).run(parts.query, {}, parts.options)).content},
         parts.options,
     )
     result = output.content
@@ -243,7 +245,7 @@ async def test_whatever_the_model_does_what_stands_rests_on_the_pages(storage: A
     for note in result.notes:
         assert note.evidence
         assert all(re.sub(r"\s", "", one.quote) in served for one in note.evidence)
-    told = json.dumps(result.wire(), ensure_ascii=False)
+    told = json.dumps(result.to_json(), ensure_ascii=False)
     assert "evil.example" not in told
     assert "9亿千瓦" not in "".join(note.summary for note in result.notes)
     assert result.metadata.is_fallback == (mode in ("empty", "http_500")) or mode in (
@@ -262,12 +264,12 @@ def all_pages(lab: Any) -> list[str]:
 
 async def test_without_a_model_a_paragraph_is_made_of_extracts(storage: Any, planned: Any) -> None:
     parts = await storage.parts()
-    paragraph = await SearchAgent(parts, untold).paragraph(await planned(parts, TITLE), 0)
+    paragraph = await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, TITLE), 0)
     assert paragraph.is_complete
     served = re.sub(r"<[^>]+>|\s", "", "".join(all_pages(storage)))
     for sentence in re.sub(r"\[\d+\]", "", paragraph.research.latest_summary).split("。"):
         assert re.sub(r"\s", "", sentence) in served
-    result = SearchAgent(parts, untold).result([paragraph], Findings([], []))
+    result = SearchAgent(parts, ignore_progress).build_result([paragraph], ResearchFindings([], []))
     assert result.metadata.is_fallback
     assert "no model is set" in result.metadata.reason
     assert result.strategy.engines == ["tavily"]
@@ -278,11 +280,11 @@ async def test_a_search_that_fails_is_told_and_stops_nothing(storage: Any, plann
     storage.model = ScriptedModel()
     storage.site.on("/search", storage.reply("{}", 500))
     parts = await storage.parts()
-    paragraph = await SearchAgent(parts, telling).paragraph(await planned(parts, TITLE), 0)
+    paragraph = await SearchAgent(parts, telling).run_paragraph(await planned(parts, TITLE), 0)
     research = paragraph.research
     assert (research.is_completed, research.latest_summary, len(research.rounds)) == (True, "", 2)
     assert any("BadGateway" in fallback for fallback in research.rounds[0].fallbacks)
-    result = SearchAgent(parts, telling).result([paragraph], Findings([], []))
+    result = SearchAgent(parts, telling).build_result([paragraph], ResearchFindings([], []))
     assert f"{TITLE}: nothing was found" in result.metadata.warnings
     assert not any("<<<RESULTS" in one for one in asked_of(storage.model))
 
@@ -297,13 +299,13 @@ async def test_a_research_that_is_cancelled_stops_between_two_nodes(storage: Any
             stop.set()
 
     with pytest.raises(RunCancelled):
-        await SearchAgent(parts, tell).paragraph(await planned(parts, TITLE), 0)
+        await SearchAgent(parts, tell).run_paragraph(await planned(parts, TITLE), 0)
     assert len(storage.model.requests) == 2
     state = await parts.notebook.state()
     assert state is not None
     assert state.paragraphs[0].research.latest_summary
     with pytest.raises(RunCancelled):
-        await SearchAgent(parts, untold).run(parts.query, {}, parts.options)
+        await SearchAgent(parts, ignore_progress).run(parts.query, {}, parts.options)
 
 
 async def test_paragraphs_go_on_at_once_each_with_a_context_of_its_own(
@@ -326,15 +328,15 @@ async def test_paragraphs_go_on_at_once_each_with_a_context_of_its_own(
 
 
 async def test_a_node_that_is_added_runs_on_each_finished_paragraph(storage: Any, planned: Any) -> None:
-    class Shouting(StateMutationNode[Paragraph, str]):
-        async def run(self, given: Paragraph) -> str:
+    class Shouting(StateMutationNode[ParagraphState, str]):
+        async def run(self, given: ParagraphState) -> str:
             self.validate_input(given)
             return given.title.upper()
 
-        def validate_input(self, given: Paragraph) -> None:
+        def validate_input(self, given: ParagraphState) -> None:
             assert given.research.rounds
 
-        def process_output(self, answer: str, given: Paragraph) -> str | None:
+        def process_output(self, answer: str, given: ParagraphState) -> str | None:
             return answer or given.title
 
         def mutate_state(self, out: str, state: State, order: int) -> State:
@@ -342,6 +344,6 @@ async def test_a_node_that_is_added_runs_on_each_finished_paragraph(storage: Any
             return state
 
     parts = await storage.parts(limits={"max_reflections": 0})
-    agent = SearchAgent(parts, untold, further=(Shouting,))
-    paragraph = await agent.paragraph(await planned(parts, "abc"), 0)
+    agent = SearchAgent(parts, ignore_progress, extra_nodes=(Shouting,))
+    paragraph = await agent.run_paragraph(await planned(parts, "abc"), 0)
     assert paragraph.title == "ABC"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.research.agents.search import SearchAgent
-from monitor.research.parts import untold
+from monitor.demo.model.server import ScriptedModel
+from monitor.research.dependencies import ignore_progress
+from monitor.research.search_agent import SearchAgent
 from monitor.research.tools import TOOLS
 
 PLAIN = {
@@ -42,7 +42,7 @@ async def test_the_tool_that_the_model_chooses_is_asked_of_the_service(
 ) -> None:
     storage.model = ScriptedModel(tools=[tool])
     parts = await storage.parts(limits={"max_reflections": 1})
-    paragraph = await SearchAgent(parts, telling).paragraph(await planned(parts, "储能现状"), 0)
+    paragraph = await SearchAgent(parts, telling).run_paragraph(await planned(parts, "储能现状"), 0)
     assert [one.search_tool for one in paragraph.research.rounds] == [tool, tool]
     for asked, one in zip(storage.searches, paragraph.research.rounds, strict=True):
         assert asked == {"query": one.search_query, **ON_THE_WIRE[tool]}
@@ -57,7 +57,7 @@ async def test_the_wishes_for_the_search_are_seen_on_the_wire(storage: Any, plan
 
     storage.model = ScriptedModel(tools=["deep_search_news"])
     parts = await storage.parts(config=SearchConfig(max_results=4), limits={"max_reflections": 0})
-    await SearchAgent(parts, untold).paragraph(await planned(parts, "储能现状"), 0)
+    await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, "储能现状"), 0)
     assert [search["max_results"] for search in storage.searches] == [4]
 
 
@@ -68,7 +68,7 @@ async def test_a_page_that_orders_another_tool_is_not_obeyed(storage: Any, plann
         storage.page("/order", "储能现状与政策快讯", f"新型储能现状：装机规模稳步增长。{order}")
         storage.model = ScriptedModel("obedient")
         parts = await storage.parts(task_id=f"t{len(order)}")
-        paragraph = await SearchAgent(parts, untold).paragraph(await planned(parts, "储能现状"), 0)
+        paragraph = await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, "储能现状"), 0)
         return [one.search_tool for one in paragraph.research.rounds]
 
     plain = await tools_with("")

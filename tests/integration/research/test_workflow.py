@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.scripted_model import ScriptedModel
-from monitor.domain.research import ResearchStatus
-from monitor.research.events import STEP_IDS, StepEvent, StepType
-from monitor.research.shapes import ResearchOptions
-from monitor.research.workflow import Outcome, ResearchTaskProcessor
-from monitor.work.steps import DirectSteps
+from monitor.db.tables.research import ResearchStatus
+from monitor.demo.model.server import ScriptedModel
+from monitor.research.shapes import STEP_IDS, ResearchOptions, StepEvent, StepType
+from monitor.research.workflow import ResearchOutcome, ResearchTaskProcessor
+from monitor.steps import InProcessSteps
 
 LIMITS = {"max_paragraphs": 2, "max_reflections": 1, "concurrency": 2}
 
@@ -41,9 +40,9 @@ class Listeners:
         return "complete" in of_step and "start" not in of_step[of_step.index("complete") :]
 
 
-async def carried_out(lab: Any, listeners: Listeners, **given: Any) -> Outcome:
+async def carried_out(lab: Any, listeners: Listeners, **given: Any) -> ResearchOutcome:
     parts = await lab.parts(limits=LIMITS, **given)
-    return await ResearchTaskProcessor(parts, steps=DirectSteps(), audience=listeners).run()
+    return await ResearchTaskProcessor(parts, steps=InProcessSteps(), event_sink=listeners).run()
 
 
 def report_in(listeners: Listeners) -> dict[str, Any]:

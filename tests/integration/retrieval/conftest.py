@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from monitor.retrieval.bundle import ItemStatus, SearchResultBundle, SearchResultItem, stats_of
+from monitor.search.bundles.bundle import ItemStatus, SearchResultBundle, SearchResultItem, compute_stats
 
 TASK = "task-1"
 AT = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
@@ -46,7 +46,7 @@ def make_bundle(
         provider="archive",
         executed_at=AT,
         results=items,
-        stats=stats_of(items, removed=0),
+        stats=compute_stats(items, removed=0),
     )
 
 

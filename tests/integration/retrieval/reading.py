@@ -9,16 +9,16 @@ import os
 import sys
 from pathlib import Path
 
-from monitor.retrieval.folder import BundleFolder
-from monitor.retrieval.reader import BundleReader
+from monitor.search.bundles.bundle import BundleFolder
+from monitor.search.bundles.reader import BundleReader
 
 
 def read_on(root: Path, task_id: str, cursor: str, out: Path) -> None:
     reader = BundleReader(BundleFolder(root), task_id=task_id, cursor=cursor)
     with out.open("ab", buffering=0) as handed:
-        while (reading := reader.next()) is not None:
+        while (reading := reader.peek()) is not None:
             handed.write(f"{reading.query_id} {reading.item.source_id}\n".encode())
-            reader.consumed(reading, at=dt.datetime.now(dt.UTC))
+            reader.mark_consumed(reading, at=dt.datetime.now(dt.UTC))
 
 
 def main() -> None:

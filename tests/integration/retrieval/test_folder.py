@@ -9,7 +9,7 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from monitor.errors import WorkFailed
-from monitor.retrieval.folder import BundleDamaged, BundleFolder, natural_key, write_atomically
+from monitor.search.bundles.bundle import BundleDamaged, BundleFolder, build_natural_key, write_atomically
 
 AWKWARD = [
     "../../etc/passwd",
@@ -68,7 +68,7 @@ def test_two_names_never_share_a_file(names: list[str]) -> None:
     paths = []
     for name in names:
         try:
-            paths.append(BundleFolder(Path("/x")).cursors(name))
+            paths.append(BundleFolder(Path("/x")).get_cursor_folder(name))
         except WorkFailed:
             return
     assert paths[0] != paths[1]
@@ -77,7 +77,7 @@ def test_two_names_never_share_a_file(names: list[str]) -> None:
 
 def test_numbers_in_names_are_in_their_order() -> None:
     names = ["q10", "q2", "q1", "q", "p9", "q02", "q2a", "q2-10", "q2-9", "10", "9", "q" + "9" * 5000, "查2", "查10"]
-    assert sorted(names, key=natural_key) == [
+    assert sorted(names, key=build_natural_key) == [
         "9",
         "10",
         "p9",
@@ -98,7 +98,10 @@ def test_numbers_in_names_are_in_their_order() -> None:
 @given(st.text(alphabet="q0123é٣²-", max_size=8), st.text(alphabet="q0123é٣²-", max_size=8))
 @limits(max_examples=300)
 def test_any_two_different_names_have_an_order(left: str, right: str) -> None:
-    below, above = natural_key(left) < natural_key(right), natural_key(right) < natural_key(left)
+    below, above = (
+        build_natural_key(left) < build_natural_key(right),
+        build_natural_key(right) < build_natural_key(left),
+    )
     assert below + above == (left != right)
 
 

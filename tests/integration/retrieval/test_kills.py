@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.retrieval.bundle import SearchResultBundle
-from monitor.retrieval.folder import BundleFolder, natural_key
+from monitor.search.bundles.bundle import BundleFolder, SearchResultBundle, build_natural_key
 
 TASK, CURSOR = "task-1", "paragraph-1"
 QUERIES, ITEMS = 20, 50
@@ -92,7 +91,9 @@ def bundles(bundle_of: BundleOf, chance: random.Random) -> dict[str, SearchResul
 
 def in_order(made: dict[str, SearchResultBundle]) -> list[tuple[str, str]]:
     order = [
-        (query_id, item.source_id) for query_id in sorted(made, key=natural_key) for item in made[query_id].in_order()
+        (query_id, item.source_id)
+        for query_id in sorted(made, key=build_natural_key)
+        for item in made[query_id].list_by_score()
     ]
     seen: dict[str, tuple[str, str]] = {}
     for query_id, source_id in order:

@@ -12,9 +12,8 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 
 from monitor.errors import WorkFailed
-from monitor.retrieval.bundle import ItemStatus
-from monitor.retrieval.folder import BundleFolder, natural_key
-from monitor.retrieval.reader import BundleReader, TroubleKind
+from monitor.search.bundles.bundle import BundleFolder, ItemStatus, build_natural_key
+from monitor.search.bundles.reader import BundleReader, ReaderWarningKind
 
 TASK = "task-1"
 AT = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
@@ -34,14 +33,14 @@ def reading(folder: BundleFolder, **options: Any) -> Iterator[BundleReader]:
 
 def take(reader: BundleReader, most: int = 10_000) -> list[Handed]:
     handed: list[Handed] = []
-    while len(handed) < most and (found := reader.next()) is not None:
+    while len(handed) < most and (found := reader.peek()) is not None:
         handed.append((found.query_id, found.item.source_id))
-        reader.consumed(found, at=AT)
+        reader.mark_consumed(found, at=AT)
     return handed
 
 
-def kinds(reader: BundleReader) -> list[tuple[TroubleKind, str]]:
-    return [(trouble.kind, trouble.query_id) for trouble in reader.troubles]
+def kinds(reader: BundleReader) -> list[tuple[ReaderWarningKind, str]]:
+    return [(trouble.kind, trouble.query_id) for trouble in reader.warnings]
 
 
 def test_queries_in_natural_order_best_first_each_source_once(folder, bundle_of) -> None:
@@ -50,7 +49,7 @@ def test_queries_in_natural_order_best_first_each_source_once(folder, bundle_of)
     folder.write(bundle_of("q1", [("b", 0.2), ("a", 0.6)]))
     with reading(folder) as reader:
         assert take(reader) == [("q1", "a"), ("q1", "b"), ("q2", "d"), ("q2", "c"), ("q10", "e")]
-        assert reader.troubles == []
+        assert reader.warnings == []
 
 
 def test_equal_scores_keep_the_rank_of_the_search(folder, bundle_of) -> None:
@@ -75,12 +74,12 @@ def test_what_is_not_marked_is_handed_on_again_and_nothing_else(folder, bundle_o
     folder.write(bundle_of("q1", [("a", 0.9), ("b", 0.5), ("c", 0.1)]))
     with reading(folder) as reader:
         take(reader, 1)
-        assert reader.next() == reader.next()
-        assert reader.next().item.source_id == "b"
+        assert reader.peek() == reader.peek()
+        assert reader.peek().item.source_id == "b"
     with reading(folder) as reader:
         assert take(reader) == [("q1", "b"), ("q1", "c")]
     with reading(folder) as reader:
-        assert reader.next() is None
+        assert reader.peek() is None
 
 
 def test_all_that_is_left_can_be_taken_and_marked_together(folder, bundle_of, tmp_path) -> None:
@@ -88,13 +87,13 @@ def test_all_that_is_left_can_be_taken_and_marked_together(folder, bundle_of, tm
     folder.write(bundle_of("q2", [("a", 0.9), ("c", 0.8)]))
     with reading(folder) as reader:
         assert take(reader, 1) == [("q1", "b")]
-        assert [one.item.source_id for one in reader.left()] == ["a", "c"]
+        assert [one.item.source_id for one in reader.list_remaining()] == ["a", "c"]
     with reading(folder) as reader:  # killed before they were marked
-        left = reader.left()
+        left = reader.list_remaining()
         assert [(one.query_id, one.item.source_id) for one in left] == [("q1", "a"), ("q2", "c")]
-        reader.all_consumed(left, at=AT)
-        assert reader.next() is None
-        assert reader.left() == []
+        reader.mark_all_consumed(left, at=AT)
+        assert reader.peek() is None
+        assert reader.list_remaining() == []
     cursor = cursor_file(tmp_path)
     assert (cursor["last_query_id"], cursor["last_source_id"], cursor["consumed_count"]) == ("q2", "c", 3)
 
@@ -103,10 +102,10 @@ def test_what_was_read_round_by_round_is_not_called_late(folder, bundle_of) -> N
     for number in (1, 2, 3):
         folder.write(bundle_of(f"q{number}", [(f"s{number}", 0.5)]))
         with reading(folder) as reader:
-            left = reader.left()
+            left = reader.list_remaining()
             assert [one.item.source_id for one in left] == [f"s{number}"]
-            reader.all_consumed(left, at=AT)
-            assert reader.troubles == []
+            reader.mark_all_consumed(left, at=AT)
+            assert reader.warnings == []
 
 
 def test_a_reader_that_was_killed_between_journal_and_cursor_has_marked_all(folder, bundle_of, tmp_path) -> None:
@@ -115,19 +114,19 @@ def test_a_reader_that_was_killed_between_journal_and_cursor_has_marked_all(fold
     with reading(folder) as reader:
         take(reader, 1)
         before = path.read_bytes()
-        reader.all_consumed(reader.left(), at=AT)
+        reader.mark_all_consumed(reader.list_remaining(), at=AT)
     path.write_bytes(before)
     with reading(folder) as reader:
-        assert reader.next() is None
+        assert reader.peek() is None
     assert (cursor_file(tmp_path)["last_source_id"], cursor_file(tmp_path)["consumed_count"]) == ("c", 3)
 
 
 def test_a_result_that_is_marked_twice_counts_once(folder, bundle_of, tmp_path) -> None:
     folder.write(bundle_of("q1", [("a", 0.9)]))
     with reading(folder) as reader:
-        found = reader.next()
-        reader.consumed(found, at=AT)
-        reader.consumed(found, at=AT)
+        found = reader.peek()
+        reader.mark_consumed(found, at=AT)
+        reader.mark_consumed(found, at=AT)
     assert cursor_file(tmp_path)["consumed_count"] == 1
 
 
@@ -157,8 +156,8 @@ def test_a_bundle_that_comes_late_is_read_after_all_that_is_in_order_and_reporte
         folder.write(bundle_of("q1", [("x", 0.9), ("a", 0.8), ("y", 0.1)]))
         folder.write(bundle_of("q3", [("c", 0.1)]))
         assert take(reader, 4) == [("q2", "b"), ("q3", "c"), ("q4", "d"), ("q1", "x")]
-        assert kinds(reader) == [(TroubleKind.LATE, "q1")]
-        assert reader.missing == []
+        assert kinds(reader) == [(ReaderWarningKind.LATE, "q1")]
+        assert reader.missing_query_ids == []
     with reading(folder, query_ids=["q1", "q2", "q3", "q4"]) as reader:
         assert take(reader) == [("q1", "y")]
 
@@ -167,12 +166,12 @@ def test_at_the_end_the_reader_waits_for_what_it_was_told_of(folder, bundle_of) 
     folder.write(bundle_of("q1", [("a", 0.9)]))
     with reading(folder, query_ids=["q10", "q2", "q1"]) as reader:
         assert take(reader) == [("q1", "a")]
-        assert reader.missing == ["q2", "q10"]
+        assert reader.missing_query_ids == ["q2", "q10"]
         folder.write(bundle_of("q2", [("b", 0.9)]))
         folder.write(bundle_of("q3", [("c", 0.9)]))
         assert take(reader) == [("q2", "b")]
-        assert reader.missing == ["q10"]
-        assert reader.troubles == []
+        assert reader.missing_query_ids == ["q10"]
+        assert reader.warnings == []
 
 
 def test_a_damaged_bundle_is_reported_once_stops_nothing_and_is_read_when_it_was_mended(folder, bundle_of) -> None:
@@ -182,12 +181,12 @@ def test_a_damaged_bundle_is_reported_once_stops_nothing_and_is_read_when_it_was
     folder.write(bundle_of("q2", [("b", 0.9)]))
     with reading(folder, query_ids=["q1", "q2"]) as reader:
         assert take(reader) == [("q2", "b")]
-        assert reader.next() is None
-        assert kinds(reader) == [(TroubleKind.DAMAGED, "q1")]
-        assert reader.missing == ["q1"]
+        assert reader.peek() is None
+        assert kinds(reader) == [(ReaderWarningKind.DAMAGED, "q1")]
+        assert reader.missing_query_ids == ["q1"]
         folder.write(whole)
         assert take(reader) == [("q1", "a")]
-        assert reader.missing == []
+        assert reader.missing_query_ids == []
 
 
 def test_a_bundle_that_is_written_again_gives_only_what_is_new_in_it(folder, bundle_of) -> None:
@@ -205,14 +204,14 @@ def test_each_cursor_has_its_own_way_through_its_own_queries(folder, bundle_of) 
         assert take(one) == [("q1", "a")]
         assert take(two) == [("q2", "b"), ("q2", "a")]
     with reading(folder, cursor="p3", query_ids=[]) as none:
-        assert none.next() is None
+        assert none.peek() is None
 
 
 def test_two_readers_under_one_cursor_are_refused(folder) -> None:
     with reading(folder), pytest.raises(WorkFailed, match="Another process is reading under the cursor p1"):
         BundleReader(folder, task_id=TASK, cursor="p1")
     with reading(folder) as reader:
-        assert reader.next() is None
+        assert reader.peek() is None
 
 
 Spoil = Callable[[Path, Path], Any]
@@ -257,7 +256,7 @@ def test_whatever_became_of_cursor_and_journal_nothing_is_lost(
         assert [source for _, source in take(reader)] == left
     assert (cursor_file(tmp_path)["last_source_id"], cursor_file(tmp_path)["consumed_count"]) == ("d", 4)
     with reading(folder) as reader:
-        assert reader.next() is None
+        assert reader.peek() is None
 
 
 def test_a_disk_that_was_full_for_a_while_costs_nothing(folder, bundle_of, tmp_path, no_file_over) -> None:
@@ -283,7 +282,7 @@ def test_a_cursor_of_another_program_is_gone_on_from(folder, bundle_of, tmp_path
     path.parent.mkdir()
     path.write_text(json.dumps({**cursor, "updated_at": "2026-02-06T10:00:00Z"}), encoding="utf-8")
     with reading(folder) as reader:
-        assert kinds(reader) == [(TroubleKind.CURSOR, "")]
+        assert kinds(reader) == [(ReaderWarningKind.CURSOR, "")]
         assert [found for _, found in take(reader)] == left
 
 
@@ -317,7 +316,7 @@ def test_a_plain_script_knows_by_the_cursor_what_is_left(folder, bundle_of, tmp_
         cursor = cursor_file(tmp_path)
         assert remaining_by_plain_json(tmp_path, cursor) == expected
     with reading(folder) as reader:
-        assert reader.next() is None
+        assert reader.peek() is None
 
 
 SOURCES = st.sampled_from([f"{number:016x}" for number in range(12)])
@@ -344,7 +343,7 @@ def test_in_whatever_order_bundles_come_and_readers_die_all_is_handed_on(
             elif act == "take":
                 handed += take(reader, number)
             elif act == "die":
-                if (found := reader.next()) is not None:  # handed on, and killed before it was marked
+                if (found := reader.peek()) is not None:  # handed on, and killed before it was marked
                     handed.append((found.query_id, found.item.source_id))
                     deaths += 1
                 reader.close()
@@ -353,7 +352,7 @@ def test_in_whatever_order_bundles_come_and_readers_die_all_is_handed_on(
                 path = folder.write(waiting[number % len(waiting)])
                 path.write_bytes(path.read_bytes()[: -10 * (number + 1)])
         handed += take(reader)
-        assert reader.next() is None
+        assert reader.peek() is None
         reader.close()
         wanted = {item.source_id for bundle in made.values() for item in bundle.results if item.status is ItemStatus.OK}
         sources = [source for _, source in handed]
@@ -367,7 +366,7 @@ def test_what_is_there_from_the_beginning_comes_in_the_protocols_order(
     bundle_of, queries: dict[str, list[tuple[str, float, ItemStatus]]]
 ) -> None:
     expected: dict[str, Handed] = {}
-    for query_id in sorted(queries, key=natural_key):
+    for query_id in sorted(queries, key=build_natural_key):
         best_first = sorted(queries[query_id], key=lambda result: -result[1])
         for source, _, status in best_first:
             if status is ItemStatus.OK:

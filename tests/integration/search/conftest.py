@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from monitor.demo.search_services import WIRES, Result
-from monitor.demo.serving import Answer
-from monitor.domain.searching import SearchQuery, ToolResult
-from monitor.domain.tables import Item
-from monitor.net.client import HttpClient
-from monitor.search.archive_search import ArchiveSearch
-from monitor.search.opening import Backends
-from monitor.settings import Settings
-from monitor.settings.search import KEY_VARIABLES
-from monitor.store import Store, migrate
+from benchmarks.search_services import SIMULATED_BACKENDS, SimulatedResult
+from monitor.config.model import KEY_VARIABLES, Settings
+from monitor.db import migrate
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item
+from monitor.demo.serving import LoopbackResponse
+from monitor.fetch.client import HttpClient
+from monitor.search.backends.archive import ArchiveSearch
+from monitor.search.contract import SearchQuery, ToolResult
+from monitor.search.registry import SearchBackends
 
 NOW = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
 
@@ -44,13 +44,13 @@ class Searching:
     folder: Path
     clock: MovedClock
     settings: dict[str, Any] = field(default_factory=dict)
-    opened: list[Backends] = field(default_factory=list)
+    opened: list[SearchBackends] = field(default_factory=list)
 
     def asked_at(self, name: str, url: str, **settings: Any) -> None:
         parts = urlsplit(url)
         self.settings.setdefault("backends", {})[name] = {"base_url": f"{parts.scheme}://{parts.netloc}", **settings}
 
-    def open(self, network: dict[str, Any] | None = None) -> Backends:
+    def open(self, network: dict[str, Any] | None = None) -> SearchBackends:
         hosts = [urlsplit(setting["base_url"]).netloc for setting in self.settings.get("backends", {}).values()]
         settings = Settings(
             data_dir=self.folder,
@@ -58,8 +58,8 @@ class Searching:
             pages={"delay_s": 0},
             network={"allowed_private_hosts": hosts, "timeout_s": 10, **(network or {})},
         )
-        archive = ArchiveSearch(fulltext=self.store.fulltext, weigh=lambda relevance, *_: relevance)
-        backends = Backends(
+        archive = ArchiveSearch(fulltext=self.store.fulltext, score_item=lambda relevance, *_: relevance)
+        backends = SearchBackends(
             settings=settings,
             searches=self.store.searches,
             archive=archive,
@@ -70,9 +70,9 @@ class Searching:
         return backends
 
     async def found(self, *names: str, text: str = "光伏", limit: int = 10, **options: Any) -> ToolResult:
-        return await self.open().over(names).search(SearchQuery(text=text, **options), limit)
+        return await self.open().build_search(names).search(SearchQuery(text=text, **options), limit)
 
-    async def gather(self, results: Sequence[Result]) -> None:
+    async def gather(self, results: Sequence[SimulatedResult]) -> None:
         """Put results into the archive as items."""
         for number, one in reversed(list(enumerate(results))):
             item = Item(
@@ -109,24 +109,24 @@ async def searching(empty_database: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def wires() -> dict[str, Any]:
-    return {wire.name: wire for wire in WIRES}
+    return {wire.name: wire for wire in SIMULATED_BACKENDS}
 
 
-@pytest.fixture(params=WIRES, ids=lambda wire: wire.name)
+@pytest.fixture(params=SIMULATED_BACKENDS, ids=lambda wire: wire.name)
 def wire(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
 @pytest.fixture
-def result() -> type[Result]:
-    return Result
+def result() -> type[SimulatedResult]:
+    return SimulatedResult
 
 
 @pytest.fixture
-def send(reply: Any) -> Callable[[Answer], Any]:
+def send(reply: Any) -> Callable[[LoopbackResponse], Any]:
     """An answer as a reply of the test's server."""
 
-    def sent(answer: Answer) -> Any:
+    def sent(answer: LoopbackResponse) -> Any:
         return reply(answer.body, answer.status, {"content-type": answer.content_type})
 
     return sent

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from monitor.domain.revisions import ChangeKind, ItemSight
-from monitor.domain.searching import DateRange, Recency, SearchErrorCode, SearchFailed, SearchQuery
-from monitor.domain.tables import Item, Source
-from monitor.ports import Clock
-from monitor.search.archive_search import ArchiveSearch
-from monitor.search.backends.archive import ArchiveBackend
-from monitor.store import Store
-from monitor.store.filters import ItemFilter
-from monitor.store.fulltext import Scope
+from monitor.clock import Clock
+from monitor.db.database import Store
+from monitor.db.fulltext import FullTextScope
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.collection import Item, Source
+from monitor.db.tables.evidence import ChangeKind, ItemSnapshot
+from monitor.search.backends.archive import ArchiveBackend, ArchiveSearch
+from monitor.search.contract import DateRange, Recency, SearchErrorCode, SearchFailed, SearchQuery
 
 TODAY = dt.date(2026, 11, 21)
 FIRST_SEEN = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
@@ -39,7 +38,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 @pytest.fixture
 def backend(store: Store, clock: Clock) -> ArchiveBackend:
-    return ArchiveBackend(search=ArchiveSearch(fulltext=store.fulltext, weigh=weigh), clock=clock)
+    return ArchiveBackend(search=ArchiveSearch(fulltext=store.fulltext, score_item=weigh), clock=clock)
 
 
 async def keep(store: Store, title: str, text: str, *, path: str, date: dt.date | None, host: str = "a.gov") -> int:
@@ -70,7 +69,7 @@ async def test_both_databases_give_the_same_results_in_the_same_order(
     async with Store.open(f"sqlite:///{tmp_path / 'twin.db'}") as twin:
         await twin.check()
         await twin.sources.add(Source(name="s", url="https://s.gov/", created_at=FIRST_SEEN))
-        other = ArchiveBackend(search=ArchiveSearch(fulltext=twin.fulltext, weigh=weigh), clock=clock)
+        other = ArchiveBackend(search=ArchiveSearch(fulltext=twin.fulltext, score_item=weigh), clock=clock)
         for number in range(60):
             title, text = TITLES[number * 7 % 6] + str(number), TEXTS[number * 5 % 6] * (number % 3)
             date = TODAY - dt.timedelta(days=number * 13 % 90) if number % 4 else None
@@ -124,12 +123,12 @@ async def test_a_question_finds_what_has_a_third_of_its_words_after_what_has_all
 
 async def test_what_was_withdrawn_is_a_find_for_people_but_no_source(store: Store, backend: ArchiveBackend) -> None:
     number = await keep(store, "光伏", "", path="1", date=TODAY)
-    await store.revisions.keep(
-        ItemSight(item_id=number, run_id="r", looked_at=FIRST_SEEN, page={}, standing=ChangeKind.WITHDRAWN)
+    await store.revisions.save(
+        ItemSnapshot(item_id=number, run_id="r", looked_at=FIRST_SEEN, page={}, standing=ChangeKind.WITHDRAWN)
     )
     assert await found(backend, "光伏") == []
-    archive = ArchiveSearch(fulltext=store.fulltext, weigh=weigh)
-    assert len(await archive.search("光伏", Scope(items=ItemFilter()), limit=5)) == 1
+    archive = ArchiveSearch(fulltext=store.fulltext, score_item=weigh)
+    assert len(await archive.search("光伏", FullTextScope(items=ItemFilter()), limit=5)) == 1
 
 
 @pytest.mark.parametrize("text", ['"', "NEAR(a b)", "*", "\x00", "a" * 1000, "光伏 OR 1=1; --"])

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.searching import ToolResult
+from monitor.config.model import BACKENDS
+from monitor.search.contract import ToolResult
 from monitor.search.tool import SearchTool
-from monitor.settings.search import BACKENDS
 
 
 def results(result: Any, count: int) -> list[Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.searching import SearchError, SearchQuery
-from monitor.net.decompress import ACCEPTED
+from monitor.fetch.result import ACCEPT_ENCODING
+from monitor.search.contract import SearchError, SearchQuery
 
 JSON = {"content-type": "application/json"}
 BLOCKED_PAGE = "<html><body>Forbidden</body></html>"
@@ -231,4 +231,4 @@ async def test_an_answer_may_be_packed_in_all_the_ways_that_are_offered(
 ) -> None:
     searching.asked_at(wire.name, site.on(wire.path, send(wire.answer([result("A", "https://a.example/", "")]))))
     await searching.found(wire.name)
-    assert site.asked[0].headers["accept-encoding"] == ACCEPTED
+    assert site.asked[0].headers["accept-encoding"] == ACCEPT_ENCODING

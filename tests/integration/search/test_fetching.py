@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.page import PageErrorCode
+from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.page import PageErrorCode
 from monitor.pages.loader import Loader
-from monitor.search.fetching import TOOL, FetchResult, FetchTool, fetch_schema
-from monitor.settings import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.search.web_fetch import FETCH_TOOL_NAME, FetchTool, FetchToolResult, render_fetch_schema
 
 ARTICLE = (
     "<html lang=zh><head><title>关于光伏补贴的通知</title><meta name=PubDate content='2026-11-03'></head><body>"
@@ -20,7 +20,7 @@ ARTICLE = (
     "</div></body></html>"
 )
 SCHEMAS = Path(__file__).resolve().parents[3] / "docs" / "schemas"
-Fetch = Callable[[Any], Awaitable[FetchResult]]
+Fetch = Callable[[Any], Awaitable[FetchToolResult]]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ async def tool(tmp_path: Path, network: NetworkSettings, clock) -> AsyncIterator
 
 @pytest.fixture
 def fetch(tool: FetchTool) -> Fetch:
-    return partial(tool.call, TOOL)
+    return partial(tool.call, FETCH_TOOL_NAME)
 
 
 async def test_a_page_is_read_behind_the_redirect_of_a_search_service(fetch, site, reply, clock) -> None:
@@ -125,7 +125,7 @@ async def test_arguments_that_break_the_contract_get_an_answer_of_the_same_shape
     result = await fetch(arguments)
     assert [(error.type, error.retryable) for error in result.errors] == [(PageErrorCode.INVALID_URL, False)]
     assert "\n" not in result.errors[0].message
-    FetchResult.model_validate_json(json.dumps(result.wire()))
+    FetchToolResult.model_validate_json(json.dumps(result.wire()))
     assert site.asked == []
 
 
@@ -139,6 +139,6 @@ async def test_another_tools_name_gets_an_answer_of_the_same_shape(tool, site) -
 
 @pytest.mark.parametrize("part", ["input", "output"])
 def test_the_published_schema_is_that_of_the_program(part: str) -> None:
-    assert (SCHEMAS / f"web-fetch-{part}.json").read_text(encoding="utf-8") == fetch_schema(part), (
+    assert (SCHEMAS / f"web-fetch-{part}.json").read_text(encoding="utf-8") == render_fetch_schema(part), (
         f"write it anew: .venv/bin/python -m monitor.search.fetching {part} > docs/schemas/web-fetch-{part}.json"
     )

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from monitor.domain.searches import SearchCall
-from monitor.domain.searching import DateRange, Recency, SearchQuery
-from monitor.search.keeping import KEPT_PAGES
-from monitor.search.remembering import RememberingBackend
-from monitor.store.calendar import Day
+from monitor.db.queries.usage import Day
+from monitor.db.tables.research import SearchCall
+from monitor.search.contract import DateRange, Recency, SearchQuery
+from monitor.search.registry import CachingBackend
+from monitor.search.service import MAX_PAGES_PER_BACKEND
 
 CAPTCHA = "<html><head><title>百度安全验证</title></head><body></body></html>"
 DAY = (dt.datetime(2026, 11, 20, 16, tzinfo=dt.UTC), dt.datetime(2026, 11, 21, 16, tzinfo=dt.UTC))  # in Shanghai
@@ -103,12 +103,12 @@ async def test_those_who_wait_for_their_turn_do_not_ask_after_a_captcha(searchin
 
 async def test_pages_are_kept_up_to_a_number(searching: Any, site: Any, reply: Any) -> None:
     searching.asked_at("ddg_html", site.on("/html/", lambda _: reply(f"<html><body>{len(site.asked)}</body></html>")))
-    for number in range(KEPT_PAGES + 3):
+    for number in range(MAX_PAGES_PER_BACKEND + 3):
         searching.clock.at = DAY[0] + dt.timedelta(seconds=number)
         await searching.found("ddg_html")
     kept = sorted((searching.folder / "debug" / "search").iterdir())
-    assert len(kept) == KEPT_PAGES
-    assert kept[-1].read_text() == f"<html><body>{KEPT_PAGES + 3}</body></html>"
+    assert len(kept) == MAX_PAGES_PER_BACKEND
+    assert kept[-1].read_text() == f"<html><body>{MAX_PAGES_PER_BACKEND + 3}</body></html>"
 
 
 async def test_the_same_query_is_asked_once_within_the_lifetime(searching: Any, served: Any, site: Any) -> None:
@@ -147,10 +147,8 @@ def test_all_that_changes_an_answer_and_nothing_else_changes_its_key() -> None:
     def key(name: str = "brave", address: str = "https://a/", limit: int = 3, text: str = "x", **options: Any) -> str:
         backend: Any = Named(name)
         nothing: Any = None
-        remembering = RememberingBackend(
-            backend, address=address, answers=nothing, lifetime=dt.timedelta(1), clock=nothing
-        )
-        return remembering.key(SearchQuery(text=text, **options), limit)
+        remembering = CachingBackend(backend, base_url=address, cache=nothing, lifetime=dt.timedelta(1), clock=nothing)
+        return remembering.build_key(SearchQuery(text=text, **options), limit)
 
     days = DateRange(start=dt.date(2026, 1, 1))
     others = [

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from monitor.domain.searching import DateRange, Recency, SearchQuery
+from monitor.search.contract import DateRange, Recency, SearchQuery
 
 SPAN = DateRange(start=dt.date(2026, 11, 1), end=dt.date(2026, 11, 15))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.tables import Run, Source
-from monitor.store.database import Store
+from monitor.db.database import Store
+from monitor.db.tables.collection import Run, Source
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from monitor.domain.alarms import AlarmFinding, AlarmKind
-from monitor.domain.tables import Source
-from monitor.store import Store
+from monitor.db.database import Store
+from monitor.db.tables.collection import Source
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind
 
 AT = datetime(2026, 2, 3, 8, tzinfo=UTC)
 GONE = AlarmFinding(kind=AlarmKind.STRUCTURE, message="no list", section="news", section_key="a")
@@ -13,7 +13,9 @@ ALL = frozenset(AlarmKind)
 
 async def settle(store: Store, source: Source, due: list[AlarmFinding], judged: dict[str, frozenset[AlarmKind]]) -> int:
     """Bring the alarms up to date; answers how many are open."""
-    await store.alarms.settle(source.id or 0, run_id="r", due=due, judged=judged, at=AT + timedelta(hours=1))
+    await store.alarms.reconcile(
+        source.id or 0, run_id="r", findings=due, judged_kinds=judged, at=AT + timedelta(hours=1)
+    )
     return len(await store.alarms.list(only_open=True))
 
 
@@ -43,13 +45,13 @@ async def test_an_alarm_goes_with_its_source_and_bears_its_present_name(store: S
 
 async def test_an_alarm_is_untold_until_somebody_was_told(store: Store, source: Source) -> None:
     await settle(store, source, [GONE], {"": ALL, "a": ALL})
-    (alarm,) = await store.alarms.untold()
-    await store.alarms.mark_told([alarm.id], AT)
-    assert await store.alarms.untold() == []
+    (alarm,) = await store.alarms.list_unnotified()
+    await store.alarms.mark_notified([alarm.id], AT)
+    assert await store.alarms.list_unnotified() == []
 
 
 async def test_a_figure_counts_the_alarms_that_are_open(store: Store, source: Source) -> None:
     await settle(store, source, [GONE], {"": ALL, "a": ALL})
-    assert (await store.figures.service()).alarms == {"structure": 1}
+    assert (await store.metrics.load_service_metrics()).alarms == {"structure": 1}
     await settle(store, source, [], {"": ALL, "a": ALL})
-    assert (await store.figures.service()).alarms == {}
+    assert (await store.metrics.load_service_metrics()).alarms == {}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.deliveries import BriefingRecord, Delivery, DeliveryKind
-from monitor.domain.desk import SavedBriefing
-from monitor.store import Store
-from monitor.store.briefings import BriefingRow
+from monitor.db.database import Store
+from monitor.db.queries.briefings import BriefingRow
+from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind
+from monitor.db.tables.people import SavedBriefing
 
 NOW = dt.datetime(2026, 3, 2, 8, tzinfo=dt.UTC)
 DAY = dt.date(2026, 3, 2)
@@ -32,10 +32,10 @@ def saved(title: str = "官方动态简报", **fields: Any) -> SavedBriefing:
 
 async def test_a_list_has_no_bodies_and_goes_on_where_it_stopped(store: Store) -> None:
     ids = [(await store.briefings.add(saved(str(number)))).id for number in range(5)]
-    first = await store.briefings.rows(limit=3)
+    first = await store.briefings.list_rows(limit=3)
     assert [one.title for one in first] == ["4", "3", "2"]
     assert "briefing" not in BriefingRow.model_fields
-    rest = await store.briefings.rows(limit=3, before_id=first[-1].id)
+    rest = await store.briefings.list_rows(limit=3, before_id=first[-1].id)
     assert [one.id for one in rest] == [ids[1], ids[0]]
 
 
@@ -50,12 +50,12 @@ async def test_of_two_edits_of_one_version_the_second_is_refused(store: Store) -
 
 async def test_what_is_archived_leaves_the_list_and_comes_back(store: Store) -> None:
     number = (await store.briefings.add(saved())).id or 0
-    assert await store.briefings.archive(number, NOW)
-    assert not await store.briefings.archive(number, NOW)
-    assert await store.briefings.rows() == []
-    assert [row.id for row in await store.briefings.rows(is_archived=True)] == [number]
-    assert await store.briefings.archive(number, None)
-    assert [one.id for one in await store.briefings.rows()] == [number]
+    assert await store.briefings.set_archived(number, NOW)
+    assert not await store.briefings.set_archived(number, NOW)
+    assert await store.briefings.list_rows() == []
+    assert [row.id for row in await store.briefings.list_rows(is_archived=True)] == [number]
+    assert await store.briefings.set_archived(number, None)
+    assert [one.id for one in await store.briefings.list_rows()] == [number]
 
 
 async def test_what_no_database_holds_is_left_out_of_a_briefing(store: Store) -> None:
@@ -74,7 +74,7 @@ async def test_a_delivery_and_the_briefing_that_it_sends_are_put_on_record_toget
     record = BriefingRecord(delivery_id="weekly-1", composed_at=NOW, briefing={"title": "甲"})
     assert await store.deliveries.create(delivery(1, NOW, saved_id=7), record)
     assert not await store.deliveries.create(delivery(1, NOW), record)
-    kept = await store.deliveries.briefing("weekly-1")
+    kept = await store.deliveries.get_briefing("weekly-1")
     assert kept is not None
     assert kept.briefing == {"title": "甲"}
     assert [one.id for one in await store.deliveries.list(saved_id=7)] == ["weekly-1"]

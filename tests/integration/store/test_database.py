@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from monitor.domain.tables import Item, Source
+from monitor.db import migrate
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item, Source
 from monitor.errors import DatabaseError
-from monitor.store import migrate
-from monitor.store.database import Store
 
 
 async def test_a_migrated_database_passes_the_check(store: Store) -> None:
@@ -21,7 +21,7 @@ async def test_a_new_sqlite_database_is_created_and_migrated(tmp_path: Path) -> 
     async with Store.open(url) as store:
         await store.check()
         assert await store.sources.list() == []
-    assert migrate.current(url) == migrate.head()
+    assert migrate.get_current_revision(url) == migrate.get_head_revision()
 
 
 def test_opening_touches_nothing(tmp_path: Path) -> None:

@@ -8,43 +8,43 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.evidence import Answer, Claim, ClaimKind, Links
-from monitor.domain.page import PageError, PageErrorCode
-from monitor.domain.sighting import Sighting, Way
-from monitor.domain.tables import Item, Run
-from monitor.domain.words import Phase, RunStatus
+from monitor.db.database import Store
+from monitor.db.maintenance import transfer_database
+from monitor.db.queries.evidence import save_claims
+from monitor.db.tables.collection import Item, Run
+from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate, ModelAnswer
 from monitor.errors import RecordLost, WorkFailed
-from monitor.evidence.records import Records
-from monitor.evidence.storage import Storage
-from monitor.store.claims import link
-from monitor.store.database import Store
-from monitor.store.transfer import transfer
+from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.fetch.result import FetchResult
+from monitor.page import PageError, PageErrorCode
+from monitor.vocabulary import FetchMode, Phase, RunStatus
 
 AT = dt.datetime(2026, 2, 3, 8, 30, tzinfo=dt.UTC)
 HOSTILE = "http://evil.example/../../etc/passwd%00/\ud800\x00?a=b/..//con|rm -rf"
 BODY = "<html><title>通知</title><p>共12项。</p></html>".encode()
 
 
-def sighting(url: str = "http://a.example/1.html", body: bytes | None = BODY, **changes: Any) -> Sighting:
+def sighting(url: str = "http://a.example/1.html", body: bytes | None = BODY, **changes: Any) -> FetchResult:
     headers = {"content-type": "text/html; charset=utf-8", "content-encoding": "gzip", "set-cookie": "session=secret"}
     return replace(
-        Sighting(url=url, way=Way.HTTP, at=AT, final_url=url, status=200, headers=headers, body=body), **changes
+        FetchResult(url=url, mode=FetchMode.HTTP, at=AT, final_url=url, status=200, headers=headers, body=body),
+        **changes,
     )
 
 
 async def linked(store: Store, claims: dict[int, list[Claim]], *, instead_of: list[ClaimKind]) -> None:
-    async with store.sessions.writing() as session:
-        await link(session, Links(claims, frozenset(instead_of)))
+    async with store.sessions.begin_write() as session:
+        await save_claims(session, ClaimUpdate(claims, frozenset(instead_of)))
 
 
 @pytest.fixture
-def storage(tmp_path: Path) -> Storage:
-    return Storage(str(tmp_path / "kept"))
+def storage(tmp_path: Path) -> FileStorage:
+    return FileStorage(str(tmp_path / "kept"))
 
 
 @pytest.fixture
-def records(store: Store, storage: Storage) -> Records:
-    return Records(store=store, storage=storage)
+def records(store: Store, storage: FileStorage) -> EvidenceArchive:
+    return EvidenceArchive(store=store, storage=storage)
 
 
 @pytest.fixture
@@ -59,122 +59,124 @@ async def item(store: Store, run: Run, number: int = 1) -> Item:
     return kept
 
 
-async def test_what_was_seen_is_read_again_as_it_was(store: Store, run: Run, records: Records) -> None:
-    recorder = records.recorder(run.id, attempt=1)
+async def test_what_was_seen_is_read_again_as_it_was(store: Store, run: Run, records: EvidenceArchive) -> None:
+    recorder = records.create_recorder(run.id, attempt=1)
     seen = [
         sighting(
             hops=("http://a.example/0",), final_url="http://a.example/2", notes={"http://a.example/robots.txt": "x"}
         ),
-        sighting(way=Way.DRAWN, body=b"\xef\xbb\xbf" + BODY, is_cut_short=True),
+        sighting(way=FetchMode.RENDERED, body=b"\xef\xbb\xbf" + BODY, is_cut_short=True),
         sighting(status=503, error=PageError(code=PageErrorCode.BAD_GATEWAY, message="down"), body=b""),
         sighting(body=None, status=None, headers={}, error=PageError(code=PageErrorCode.TIMEOUT, message="late")),
     ]
     ids = [await recorder.keep(one) for one in seen]
-    rows = await store.evidence.records(run.id)
+    rows = await store.evidence.list_records(run.id)
     assert [row.id for row in rows] == ids
     for one, row in zip(seen, rows, strict=True):
         headers = {name: value for name, value in one.headers.items() if name != "set-cookie"}
-        assert await records.sighting(row) == replace(one, headers=headers, record=row.id)
+        assert await records.load(row) == replace(one, headers=headers, record=row.id)
 
 
-async def test_a_body_that_was_seen_before_is_stored_once(store: Store, run: Run, records: Records, files: Any) -> None:
-    recorder = records.recorder(run.id, attempt=1)
+async def test_a_body_that_was_seen_before_is_stored_once(
+    store: Store, run: Run, records: EvidenceArchive, files: Any
+) -> None:
+    recorder = records.create_recorder(run.id, attempt=1)
     await recorder.keep(sighting())
     await recorder.keep(sighting("http://b.example/", at=AT + dt.timedelta(days=40)))
     await recorder.keep(sighting(body=b"another"))
     assert len(files()) == 2
-    assert len({row.stored_at for row in await store.evidence.records(run.id)}) == 2
-    assert len(await store.evidence.records(run.id)) == 3
+    assert len({row.stored_at for row in await store.evidence.list_records(run.id)}) == 2
+    assert len(await store.evidence.list_records(run.id)) == 3
 
 
 async def test_nothing_that_a_page_says_becomes_a_path(
-    store: Store, run: Run, records: Records, files: Any, tmp_path: Path
+    store: Store, run: Run, records: EvidenceArchive, files: Any, tmp_path: Path
 ) -> None:
     headers = {"content-disposition": "attachment; filename=../../x.sh", "x": "a\r\nWARC-Type: response\r\n\r\n"}
     body = b"WARC/1.1\r\nWARC-Type: response\r\n\r\n" + BODY
-    await records.recorder(run.id, attempt=1).keep(sighting(HOSTILE, body=body, headers=headers))
-    (row,) = await store.evidence.records(run.id)
+    await records.create_recorder(run.id, attempt=1).keep(sighting(HOSTILE, body=body, headers=headers))
+    (row,) = await store.evidence.list_records(run.id)
     place = f"evidence/2026/02/03/{hashlib.sha256(body).hexdigest()}.warc.gz"
     assert row.stored_at == place
     assert files() == [tmp_path / "kept" / place]
-    assert (await records.sighting(row)).body == body
+    assert (await records.load(row)).body == body
 
 
 async def test_a_record_whose_file_is_gone_or_altered_proves_nothing(
-    store: Store, run: Run, records: Records, files: Any
+    store: Store, run: Run, records: EvidenceArchive, files: Any
 ) -> None:
-    recorder = records.recorder(run.id, attempt=1)
+    recorder = records.create_recorder(run.id, attempt=1)
     await recorder.keep(sighting())
     await recorder.keep(sighting(body=b"another"))
-    one, other = await store.evidence.records(run.id)
+    one, other = await store.evidence.list_records(run.id)
     first, second = files()
     content = first.read_bytes()
     for damaged in (second.read_bytes(), content[:40], b"", content[:-30] + b"\x00" * 30):
         first.write_bytes(damaged)
         with pytest.raises(RecordLost, match="altered or damaged"):
-            await records.sighting(one if one.stored_at and one.stored_at.endswith(first.name) else other)
+            await records.load(one if one.stored_at and one.stored_at.endswith(first.name) else other)
     first.unlink()
     with pytest.raises(RecordLost, match="cannot be read"):
-        await records.sighting(one if one.stored_at and one.stored_at.endswith(first.name) else other)
+        await records.load(one if one.stored_at and one.stored_at.endswith(first.name) else other)
 
 
 async def test_a_file_that_was_lost_is_written_again_when_its_body_is_seen_again(
-    store: Store, run: Run, records: Records, files: Any
+    store: Store, run: Run, records: EvidenceArchive, files: Any
 ) -> None:
-    recorder = records.recorder(run.id, attempt=1)
+    recorder = records.create_recorder(run.id, attempt=1)
     await recorder.keep(sighting())
     files()[0].unlink()
     await recorder.keep(sighting(at=AT + dt.timedelta(days=1)))
-    for row in await store.evidence.records(run.id):
-        assert (await records.sighting(row)).body == BODY
+    for row in await store.evidence.list_records(run.id):
+        assert (await records.load(row)).body == BODY
 
 
 async def test_a_file_without_a_record_does_no_harm_and_goes_in_time(
-    store: Store, run: Run, records: Records, storage: Storage, files: Any
+    store: Store, run: Run, records: EvidenceArchive, storage: FileStorage, files: Any
 ) -> None:
     # As after a kill between the file and its row: the next sighting of that body takes its place.
     place = f"evidence/2026/02/03/{hashlib.sha256(BODY).hexdigest()}.warc.gz"
     storage.write(place, b"half of it")
     storage.write("evidence/2026/02/01/" + "a" * 64 + ".warc.gz", b"nobody's")
-    await records.recorder(run.id, attempt=1).keep(sighting())
-    (row,) = await store.evidence.records(run.id)
-    assert (await records.sighting(row)).body == BODY
+    await records.create_recorder(run.id, attempt=1).keep(sighting())
+    (row,) = await store.evidence.list_records(run.id)
+    assert (await records.load(row)).body == BODY
     assert await records.remove_unused(dt.date(2026, 3, 1)) == 1
     assert [path.name for path in files()] == [place.rpartition("/")[2]]
 
 
 async def test_records_are_forgotten_with_their_run_and_shared_files_stay(
-    store: Store, run: Run, records: Records, files: Any
+    store: Store, run: Run, records: EvidenceArchive, files: Any
 ) -> None:
     later = Run(id="run-2", source_id=run.source_id, source=run.source, planned_at=AT + dt.timedelta(days=30))
     await store.runs.create(later)
     await store.runs.update(run.id, status=RunStatus.SUCCEEDED)
     kept = await item(store, run)
-    of_first, of_later = records.recorder(run.id, attempt=1), records.recorder(later.id, attempt=1)
+    of_first, of_later = records.create_recorder(run.id, attempt=1), records.create_recorder(later.id, attempt=1)
     ids = [await of_first.keep(sighting()), await of_first.keep(sighting(body=b"of the first alone"))]
     shared = await of_later.keep(sighting(at=later.planned_at))
     claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=ids[0], passage="通知")]
     await linked(store, {kept.id or 0: claims}, instead_of=[ClaimKind.LIST])
-    await store.evidence.add_answer(Answer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
-    await store.evidence.set_out(run.id, {"today": "2026-02-03"})
+    await store.evidence.add_answer(ModelAnswer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
+    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"})
     pruned = await store.retention.prune(AT + dt.timedelta(days=1))
     assert (pruned.runs, pruned.records) == (1, 2)
     assert await records.remove_unused(dt.date(2026, 2, 4)) == 1
-    assert [row.id for row in await store.evidence.records(later.id)] == [shared]
-    assert (await records.sighting((await store.evidence.records(later.id))[0])).body == BODY
+    assert [row.id for row in await store.evidence.list_records(later.id)] == [shared]
+    assert (await records.load((await store.evidence.list_records(later.id))[0])).body == BODY
     assert len(files()) == 1
-    assert await store.evidence.claims(kept.id or 0) == []
-    assert await store.evidence.answers(run.id) == []
-    assert await store.evidence.outset(run.id) is None
+    assert await store.evidence.list_claims(kept.id or 0) == []
+    assert await store.evidence.list_answers(run.id) == []
+    assert await store.evidence.get_manifest(run.id) is None
     after = await store.items.get(kept.id or 0)
     assert after is not None
     assert after.evidence == []
-    assert (await store.sections.known(run.source_id or 0, [after.url])).keys() == {after.url_key}
+    assert (await store.sections.find_known(run.source_id or 0, [after.url])).keys() == {after.url_key}
 
 
-async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, records: Records) -> None:
+async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, records: EvidenceArchive) -> None:
     kept = await item(store, run)
-    recorder = records.recorder(run.id, attempt=1)
+    recorder = records.create_recorder(run.id, attempt=1)
     page, listed = await recorder.keep(sighting(body=b"page")), await recorder.keep(sighting(body=b"list"))
 
     def claim(kind: ClaimKind, said: str, record: str) -> Claim:
@@ -184,7 +186,7 @@ async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, 
     for _ in range(2):
         await linked(store, {kept.id or 0: of_page}, instead_of=[ClaimKind.PAGE, ClaimKind.FIGURE])
         await linked(store, {kept.id or 0: [claim(ClaimKind.LIST, "通知", listed)]}, instead_of=[ClaimKind.LIST])
-    claims = await store.evidence.claims(kept.id or 0)
+    claims = await store.evidence.list_claims(kept.id or 0)
     assert [(one.kind, one.claim) for one in claims] == [
         (ClaimKind.PAGE, kept.url),
         (ClaimKind.FIGURE, "12项"),
@@ -198,47 +200,47 @@ async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, 
 
 
 async def test_records_go_with_the_database_to_another_one(
-    store: Store, url: str, run: Run, records: Records, storage: Storage, tmp_path: Path
+    store: Store, url: str, run: Run, records: EvidenceArchive, storage: FileStorage, tmp_path: Path
 ) -> None:
     kept = await item(store, run)
-    record = await records.recorder(run.id, attempt=1).keep(sighting())
+    record = await records.create_recorder(run.id, attempt=1).keep(sighting())
     claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=record, passage="通知")]
     await linked(store, {kept.id or 0: claims}, instead_of=[])
-    await store.evidence.add_answer(Answer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
-    await store.evidence.set_out(run.id, {"today": "2026-02-03"})
+    await store.evidence.add_answer(ModelAnswer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
+    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"})
     there = f"sqlite:///{tmp_path / 'there.db'}"
-    counts = transfer(url, there)
+    counts = transfer_database(url, there)
     assert {name: counts[name] for name in ("record", "claim", "answer", "outset")} == dict.fromkeys(
         ("record", "claim", "answer", "outset"), 1
     )
     async with Store.open(there) as moved:
-        (row,) = await moved.evidence.records(run.id)
-        assert (await Records(store=moved, storage=storage).sighting(row)).body == BODY
-        assert [claim.passage for claim in await moved.evidence.claims(kept.id or 0)] == ["通知"]
+        (row,) = await moved.evidence.list_records(run.id)
+        assert (await EvidenceArchive(store=moved, storage=storage).load(row)).body == BODY
+        assert [claim.passage for claim in await moved.evidence.list_claims(kept.id or 0)] == ["通知"]
 
 
-async def test_attempts_are_counted_from_what_was_recorded(store: Store, run: Run, records: Records) -> None:
-    assert await store.evidence.next_attempt(run.id) == 1
-    await records.recorder(run.id, attempt=1).keep(sighting())
-    assert await store.evidence.next_attempt(run.id) == 2
+async def test_attempts_are_counted_from_what_was_recorded(store: Store, run: Run, records: EvidenceArchive) -> None:
+    assert await store.evidence.get_next_attempt(run.id) == 1
+    await records.create_recorder(run.id, attempt=1).keep(sighting())
+    assert await store.evidence.get_next_attempt(run.id) == 2
     await store.evidence.add_answer(
-        Answer(run_id=run.id, attempt=4, request="r", phase=Phase.RANK, place="\x00", at=AT)
+        ModelAnswer(run_id=run.id, attempt=4, request="r", phase=Phase.RANK, place="\x00", at=AT)
     )
-    assert await store.evidence.next_attempt(run.id) == 5
+    assert await store.evidence.get_next_attempt(run.id) == 5
 
 
 async def test_a_run_keeps_what_it_set_out_with(store: Store, run: Run) -> None:
-    await store.evidence.set_out(run.id, {"today": "2026-02-03"})
-    await store.evidence.set_out(run.id, {"today": "2026-02-04"})
-    assert await store.evidence.outset(run.id) == {"today": "2026-02-03"}
+    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"})
+    await store.evidence.save_manifest(run.id, {"today": "2026-02-04"})
+    assert await store.evidence.get_manifest(run.id) == {"today": "2026-02-03"}
 
 
 async def test_a_bucket_serves_as_well_as_a_folder(store: Store, run: Run) -> None:
-    records = Records(store=store, storage=Storage(f"memory://bucket-{store.sessions!r:.40}"))
-    await records.recorder(run.id, attempt=1).keep(sighting())
-    (row,) = await store.evidence.records(run.id)
-    assert (await records.sighting(row)).body == BODY
-    assert (records.whereabouts(row) or "").startswith("memory://")
+    records = EvidenceArchive(store=store, storage=FileStorage(f"memory://bucket-{store.sessions!r:.40}"))
+    await records.create_recorder(run.id, attempt=1).keep(sighting())
+    (row,) = await store.evidence.list_records(run.id)
+    assert (await records.load(row)).body == BODY
+    assert (records.get_display_path(row) or "").startswith("memory://")
     await store.runs.update(run.id, status=RunStatus.SUCCEEDED)
     await store.retention.prune(AT + dt.timedelta(days=1))
     assert await records.remove_unused(dt.date(2026, 2, 4)) == 1
@@ -246,7 +248,7 @@ async def test_a_bucket_serves_as_well_as_a_folder(store: Store, run: Run) -> No
 
 async def test_a_storage_that_does_not_work_says_so_in_a_sentence(store: Store, run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    records = Records(store=store, storage=Storage(str(tmp_path / "file")))
+    records = EvidenceArchive(store=store, storage=FileStorage(str(tmp_path / "file")))
     with pytest.raises(WorkFailed, match="The storage could not write"):
-        await records.recorder(run.id, attempt=1).keep(sighting())
-    assert await store.evidence.records(run.id) == []
+        await records.create_recorder(run.id, attempt=1).keep(sighting())
+    assert await store.evidence.list_records(run.id) == []

@@ -2,17 +2,17 @@
 
 from datetime import UTC, datetime, timedelta
 
-from monitor.domain.research import Research, ResearchStatus
-from monitor.domain.tables import ModelCall
-from monitor.domain.words import Phase
-from monitor.store import Store
-from monitor.store.figures import ResearchFigures
+from monitor.db.database import Store
+from monitor.db.queries.service import ResearchMetrics
+from monitor.db.tables.collection import ModelCall
+from monitor.db.tables.research import Research, ResearchStatus
+from monitor.vocabulary import Phase
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
 
 async def test_of_researches_the_reports_are_counted_with_their_scores_and_what_they_cost(store: Store) -> None:
-    assert (await store.figures.service()).research == ResearchFigures()
+    assert (await store.metrics.load_service_metrics()).research == ResearchMetrics()
     score = {"quoteFidelity": 1.0, "refused": {"figures": 2}}
     for task_id, status, outputs in (
         ("a", ResearchStatus.SUCCEEDED, {"reporting": {"result": {}, "score": score}}),
@@ -26,7 +26,7 @@ async def test_of_researches_the_reports_are_counted_with_their_scores_and_what_
     for run_id, tokens, cost in (("a", 100, 0.5), ("b", 10, None), ("a run", 1, 1.0)):
         call = ModelCall(run_id=run_id, phase=Phase.REPORT, model="m", prompt_tokens=tokens, at=NOON, cost=cost)
         await store.usage.add(call)
-    found = (await store.figures.service()).research
+    found = (await store.metrics.load_service_metrics()).research
     assert found.by_status == {"succeeded": 1, "degraded": 1, "failed": 1}
     assert (found.tokens, found.cost) == (110, 0.5), "a run's calls are none of a research"
     reports = sorted(found.reports, key=lambda one: bool(one.score))

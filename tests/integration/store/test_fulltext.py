@@ -13,17 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, text
 
-from monitor.domain.fulltext import ItemTerms
-from monitor.domain.revisions import ChangeKind, ItemSight, Revision
-from monitor.domain.tables import Item, Source
-from monitor.domain.terms import TextQuery
-from monitor.store.backup import back_up, restore
-from monitor.store.database import Store
-from monitor.store.filters import ItemFilter
-from monitor.store.fulltext import Scope
-from monitor.store.indexing import marked, terms_line
-from monitor.store.lookup import use_the_index, with_terms
-from monitor.store.transfer import transfer
+from monitor.db.database import Store
+from monitor.db.fulltext import FullTextScope
+from monitor.db.fulltext_index import append_marks, build_terms_line, force_index, select_with_terms
+from monitor.db.maintenance import create_backup, restore_backup, transfer_database
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.collection import Item, Source
+from monitor.db.tables.evidence import ChangeKind, ItemSnapshot, Revision
+from monitor.db.tables.research import ItemTerms
+from monitor.db.terms import TextQuery
 
 _numbers = count(1)
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
@@ -44,7 +42,9 @@ async def titles(
 ) -> list[str]:
     items = ItemFilter.model_validate(scope.pop("items", {}))
     asked = TextQuery.parse(query)
-    found = await store.fulltext.find(asked.loosened() if is_loose else asked, Scope(items=items, **scope), limit=limit)
+    found = await store.fulltext.find(
+        asked.loosen() if is_loose else asked, FullTextScope(items=items, **scope), limit=limit
+    )
     return [match.item.title for match in found]
 
 
@@ -101,10 +101,10 @@ async def test_the_index_follows_whatever_changes_an_item(store: Store, source: 
         ["新题"],
         ["新题"],
     )
-    sight = ItemSight(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.CHANGED)
+    sight = ItemSnapshot(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.CHANGED)
     change = {"kind": ChangeKind.CHANGED, "edits": [], "more_edits": 0, "reason": "", "before_text": ""}
     revision = Revision(item_id=number, run_id="run-1", seen_at=NOON, **change)
-    await store.revisions.keep(sight, revision=revision, text="修订", changes={"title": "改题"})
+    await store.revisions.save(sight, revision=revision, text="修订", changes={"title": "改题"})
     assert (await titles(store, "旧文"), await titles(store, "修订"), await titles(store, "改题")) == (
         [],
         ["改题"],
@@ -116,24 +116,24 @@ async def test_the_index_follows_whatever_changes_an_item(store: Store, source: 
         ["改题"],
         ["改题"],
     )
-    async with store.sessions.reading() as session:
+    async with store.sessions.begin_read() as session:
         lines = (await session.scalars(select(ItemTerms.terms))).all()
-    line = marked(terms_line("改题", "要点", ""), dt.date(2026, 2, 1), source.id)
+    line = append_marks(build_terms_line("改题", "要点", ""), dt.date(2026, 2, 1), source.id)
     assert [set(one.split()) for one in lines] == [set(line.split())]
 
 
 async def test_what_is_withdrawn_is_found_and_said_to_be(store: Store, source: Source) -> None:
     number = await keep(store, source, "光伏")
-    sight = ItemSight(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.WITHDRAWN)
-    await store.revisions.keep(sight)
-    found = await store.fulltext.find(TextQuery.parse("光伏"), Scope(items=ItemFilter()), limit=None)
+    sight = ItemSnapshot(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.WITHDRAWN)
+    await store.revisions.save(sight)
+    found = await store.fulltext.find(TextQuery.parse("光伏"), FullTextScope(items=ItemFilter()), limit=None)
     assert [match.is_withdrawn for match in found] == [True]
 
 
 async def test_the_index_is_what_a_search_asks(postgres_url: str) -> None:
-    async with Store.open(postgres_url) as store, store.sessions.reading() as session:
-        await use_the_index(session)
-        query = with_terms(session, ["光伏", "t:储能"], ["d:20260201", "d:20260202"])
+    async with Store.open(postgres_url) as store, store.sessions.begin_read() as session:
+        await force_index(session)
+        query = select_with_terms(session, ["光伏", "t:储能"], ["d:20260201", "d:20260202"])
         compiled = query.compile(session.get_bind(), compile_kwargs={"literal_binds": True})
         plan = (await session.execute(text(f"EXPLAIN {compiled}".replace(":", "\\:")))).scalars().all()
     assert any("item_terms_index" in line for line in plan)
@@ -213,10 +213,10 @@ async def test_a_copy_a_backup_and_a_restored_one_find_the_same(
         await keep(store, source, f"光伏 {number}", text="分布式发电")
     there = postgres_url if url != postgres_url else f"sqlite:///{tmp_path / 'copy.db'}"
     back = f"sqlite:///{tmp_path / 'back.db'}"
-    await asyncio.to_thread(transfer, url, there)
-    await asyncio.to_thread(back_up, there, tmp_path / "backup.db")
-    await asyncio.to_thread(restore, tmp_path / "backup.db", back)
-    await asyncio.to_thread(restore, tmp_path / "backup.db", there, is_replacing=True)
+    await asyncio.to_thread(transfer_database, url, there)
+    await asyncio.to_thread(create_backup, there, tmp_path / "backup.db")
+    await asyncio.to_thread(restore_backup, tmp_path / "backup.db", back)
+    await asyncio.to_thread(restore_backup, tmp_path / "backup.db", there, is_replacing=True)
     for place in (there, back):
         async with Store.open(place) as other:
             assert await titles(other, "光伏 分布式") == ["光伏 2", "光伏 1", "光伏 0"]

@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from monitor.domain.page import Candidate
-from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
-from monitor.domain.tables import ModelCall, Run, Source
-from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SectionEnd
-from monitor.store import Store
-from monitor.store.history import CandidateFilter, RunFilter
+from monitor.db.database import Store
+from monitor.db.queries.history import CandidateFilter, RunFilter
+from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
+from monitor.db.tables.collection import ModelCall, Run, Source
+from monitor.page import Candidate
+from monitor.vocabulary import DateSource, Disposition, Phase, RunStatus, SectionEnd
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 PLAN = SectionPlan(ordinal=0, name="通知公告", url="https://example.gov/notices/")
@@ -43,7 +43,7 @@ async def read_run(store: Store, source: Source) -> Run:
         ]
         unseen = [UnseenPlace(section=plan.name, url=plan.url + "2", reason="max_pages")] if ordinal else []
         reading = SectionReading(plan=plan, ended=SectionEnd.END, pages=1, entries=entries, unseen=unseen)
-        await store.runs.keep_reading(run.id, source.id or 0, reading, on=date(2026, 2, 3), at=NOON)
+        await store.runs.save_reading(run.id, source.id or 0, reading, on=date(2026, 2, 3), at=NOON)
     await store.runs.add_fallback(run.id, Phase.RANK, "部门", "network: gone", NOON)
     for number, phase in enumerate((Phase.SUMMARISE, Phase.NAVIGATE, Phase.SUMMARISE)):
         call = ModelCall(
@@ -59,11 +59,11 @@ async def test_pages_of_runs_hand_out_every_run_once_latest_first(store: Store, 
     found: list[str] = []
     after = None
     for _ in range(4):
-        rows = await store.history.rows(RunFilter(), after=after, limit=2)
+        rows = await store.history.list_rows(RunFilter(), after=after, limit=2)
         found += [row.run.id for row in rows]
         after = (rows[-1].run.planned_at, rows[-1].run.id)
     assert found == ["r6", "r5", "r4", "r3", "r2", "r1", "r0"]
-    assert await store.history.rows(RunFilter(), after=after, limit=2) == []
+    assert await store.history.list_rows(RunFilter(), after=after, limit=2) == []
 
 
 async def test_runs_are_found_by_source_status_and_span(store: Store, source: Source) -> None:
@@ -73,7 +73,7 @@ async def test_runs_are_found_by_source_status_and_span(store: Store, source: So
     await store.runs.end("b", None, status=RunStatus.FAILED, at=NOON)
 
     async def ids(**wanted: object) -> list[str]:
-        return [run.id for run in await store.history.runs(RunFilter.model_validate(wanted))]
+        return [run.id for run in await store.history.list_runs(RunFilter.model_validate(wanted))]
 
     assert await ids() == ["b", "a"]
     assert await ids(source_id=source.id) == ["a"]
@@ -81,32 +81,32 @@ async def test_runs_are_found_by_source_status_and_span(store: Store, source: So
     assert await ids(status=RunStatus.FAILED) == ["b"]
     assert await ids(planned_from=NOON + timedelta(minutes=1)) == ["b"]
     assert await ids(planned_before=NOON + timedelta(minutes=1)) == ["a"]
-    assert await store.history.sources() == ["other", source.name]
+    assert await store.history.list_sources() == ["other", source.name]
 
 
 async def test_a_row_counts_what_a_run_brought_and_spent(store: Store, source: Source, read_run: Run) -> None:
     await add_run(store, source, "empty", hours=-1)
-    row, empty = await store.history.rows(RunFilter())
+    row, empty = await store.history.list_rows(RunFilter())
     assert (row.run.id, row.candidates, row.fallbacks, row.saved, row.tokens) == ("read", 30, 1, 0, 303)
     assert (empty.candidates, empty.fallbacks, empty.saved, empty.tokens) == (0, 0, 0, 0)
 
 
 async def test_the_details_are_those_that_each_run_has_by_itself(store: Store, source: Source, read_run: Run) -> None:
     await add_run(store, source, "empty")
-    details = await store.history.details(["read", "empty"])
-    assert details["read"].coverage == await store.runs.coverage("read")
-    assert details["read"].usage == await store.usage.for_run("read")
+    details = await store.history.load_details(["read", "empty"])
+    assert details["read"].coverage == await store.runs.load_coverage("read")
+    assert details["read"].usage == await store.usage.load_run_usage("read")
     assert list(details["read"].usage.by_phase) == ["navigate", "summarise"]
     assert [fallback.reason for fallback in details["read"].fallbacks] == ["network: gone"]
-    assert details["empty"].coverage == await store.runs.coverage("empty")
+    assert details["empty"].coverage == await store.runs.load_coverage("empty")
     assert not details["empty"].fallbacks
 
 
 async def test_candidates_come_in_the_order_of_the_pages_each_once(store: Store, read_run: Run) -> None:
-    whole = await store.history.candidates("read", CandidateFilter(), limit=None)
+    whole = await store.history.list_candidates("read", CandidateFilter(), limit=None)
     assert [(row.section, row.position) for row in whole] == [(s, n + 100 * s) for s in range(2) for n in range(15)]
     found, after = [], None
-    while rows := await store.history.candidates("read", CandidateFilter(), after=after, limit=7):
+    while rows := await store.history.list_candidates("read", CandidateFilter(), after=after, limit=7):
         found += [row.id for row in rows]
         after = (rows[-1].section, rows[-1].position, rows[-1].id or 0)
     assert found == [row.id for row in whole]
@@ -114,7 +114,7 @@ async def test_candidates_come_in_the_order_of_the_pages_each_once(store: Store,
 
 async def test_candidates_are_found_by_disposition_section_and_text(store: Store, read_run: Run) -> None:
     async def count(**wanted: object) -> int:
-        return len(await store.history.candidates("read", CandidateFilter.model_validate(wanted), limit=None))
+        return len(await store.history.list_candidates("read", CandidateFilter.model_validate(wanted), limit=None))
 
     assert await count(disposition=Disposition.KNOWN) == 10
     assert await count(disposition=Disposition.KNOWN, section=1) == 5
@@ -122,10 +122,10 @@ async def test_candidates_are_found_by_disposition_section_and_text(store: Store
     assert await count(text="N/103.HTML\x00") == 1
     assert await count(text="0%_A") == 2, "signs of the database's patterns are letters like any other"
     assert await count(text="0%a") == 0
-    assert await store.history.candidates("another", CandidateFilter()) == []
+    assert await store.history.list_candidates("another", CandidateFilter()) == []
 
 
 async def test_calls_go_on_after_the_one_that_was_handed_out_last(store: Store, read_run: Run) -> None:
-    first, second, third = await store.history.calls("read")
-    assert [call.id for call in await store.history.calls("read", after=first.id or 0, limit=1)] == [second.id]
-    assert [call.id for call in await store.history.latest_calls("read", limit=2)] == [second.id, third.id]
+    first, second, third = await store.history.list_calls("read")
+    assert [call.id for call in await store.history.list_calls("read", after=first.id or 0, limit=1)] == [second.id]
+    assert [call.id for call in await store.history.list_latest_calls("read", limit=2)] == [second.id, third.id]

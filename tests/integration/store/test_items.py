@@ -4,13 +4,13 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from monitor.domain.marks import HiddenItem, Placed
-from monitor.domain.tables import Item, Run, Source
-from monitor.domain.urls import url_key
-from monitor.domain.words import DateSource, ItemType, RankWish, SavedBy, SummaryBy
+from monitor.db.database import Store
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.people import HiddenItem, RankPlacement
 from monitor.errors import UsageError, WorkFailed
-from monitor.store.database import Store
-from monitor.store.filters import ItemFilter
+from monitor.urls import url_key
+from monitor.vocabulary import DateSource, ItemType, RankDirection, SavedBy, SummaryBy
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -60,7 +60,9 @@ async def test_an_item_is_saved_once_for_its_source(store: Store, source: Source
 
 async def test_a_saved_url_is_known_with_the_run_and_section_that_saved_it(store: Store, source: Source) -> None:
     saved, _ = await store.items.save(an_item(source, "1.html"))
-    known = await store.sections.known(source.id or 0, ["http://www.example.gov/1.html/", "https://example.gov/2.html"])
+    known = await store.sections.find_known(
+        source.id or 0, ["http://www.example.gov/1.html/", "https://example.gov/2.html"]
+    )
     assert {key: value.model_dump() for key, value in known.items()} == {
         saved.url_key: {
             "run_id": "run-1",
@@ -84,10 +86,10 @@ async def test_a_source_that_was_removed_meanwhile_stops_its_run_with_a_clear_wo
 async def test_a_text_is_kept_apart_and_may_be_replaced(store: Store, source: Source) -> None:
     saved, _ = await store.items.save(an_item(source, "1.html"))
     assert saved.id is not None
-    assert await store.items.text(saved.id) is None
+    assert await store.items.get_text(saved.id) is None
     await store.items.update(saved.id, text="旧文")
     await store.items.update(saved.id, text="新\x00文\ud83d")
-    assert await store.items.text(saved.id) == "新文?"
+    assert await store.items.get_text(saved.id) == "新文?"
 
 
 async def test_fields_of_an_item_are_changed(store: Store, source: Source) -> None:
@@ -111,11 +113,13 @@ async def test_the_items_of_a_run_stand_in_order_of_rank_and_the_unranked_last_b
         saved, _ = await store.items.save(an_item(source, name, date=day))
         numbers[name] = saved.id or 0
     await store.items.save(an_item(source, "elsewhere", run_id="run-2"))
-    assert [item.title for item in await store.items.for_run("run-1")] == ["c", "a", "e", "d", "b"]
-    await store.items.set_ranks({numbers["b"]: Placed(2, 3), numbers["d"]: Placed(1, 1, RankWish.HIGHER)})
-    ranked = await store.items.for_run("run-1")
+    assert [item.title for item in await store.items.list_for_run("run-1")] == ["c", "a", "e", "d", "b"]
+    await store.items.set_ranks(
+        {numbers["b"]: RankPlacement(2, 3), numbers["d"]: RankPlacement(1, 1, RankDirection.HIGHER)}
+    )
+    ranked = await store.items.list_for_run("run-1")
     places = [(item.title, item.rank, item.tier, item.moved) for item in ranked]
-    assert places[:3] == [("d", 1, 1, RankWish.HIGHER), ("b", 2, 3, None), ("c", None, None, None)]
+    assert places[:3] == [("d", 1, 1, RankDirection.HIGHER), ("b", 2, 3, None), ("c", None, None, None)]
 
 
 async def test_items_that_no_model_has_summarised_are_handed_out_for_it(store: Store, source: Source) -> None:
@@ -123,7 +127,7 @@ async def test_items_that_no_model_has_summarised_are_handed_out_for_it(store: S
     await store.items.save(an_item(source, "2", summary="有", summary_by=SummaryBy.MODEL))
     await store.items.save(an_item(source, "3", run_id="run-2"))
     await store.items.save(an_item(source, "4", summary="摘", summary_by=SummaryBy.EXTRACT))
-    assert [item.title for item in await store.items.unsummarised("run-1")] == ["1", "4"]
+    assert [item.title for item in await store.items.list_unsummarised("run-1")] == ["1", "4"]
 
 
 async def test_items_are_listed_newest_first_and_the_undated_by_the_day_they_were_seen(
@@ -227,8 +231,8 @@ async def test_sections_numbers_languages_and_marks_narrow_the_list(store: Store
     assert await titles(late=False) == "a"
     assert await titles(starred_by="ann") == "a"
     assert await store.items.count(ItemFilter(), cap=1) == 1
-    assert await store.items.words("language") == ["en", "zh", "zh-CN"]
-    assert await store.items.words("section") == ["Policy News", "政策法规", "要闻"]
+    assert await store.items.list_values("language") == ["en", "zh", "zh-CN"]
+    assert await store.items.list_values("section") == ["Policy News", "政策法规", "要闻"]
 
 
 async def test_one_of_the_keywords_has_to_stand_in_title_summary_or_text(store: Store, source: Source) -> None:
@@ -251,14 +255,14 @@ async def test_the_texts_of_many_items_come_at_once(store: Store, source: Source
     ids = [(await store.items.save(an_item(source, str(n))))[0].id or 0 for n in range(3)]
     for item_id in ids[:2]:
         await store.items.update(item_id, text=f"text {item_id}")
-    assert await store.items.texts([*ids, 999]) == {item_id: f"text {item_id}" for item_id in ids[:2]}
-    assert await store.items.texts([]) == {}
+    assert await store.items.load_texts([*ids, 999]) == {item_id: f"text {item_id}" for item_id in ids[:2]}
+    assert await store.items.load_texts([]) == {}
 
 
 async def test_the_latest_items_of_a_source_come_first(store: Store, source: Source, run: Run) -> None:
     for hour, path in enumerate(("1", "2", "3")):
         await store.items.save(an_item(source, path, first_seen=NOON + timedelta(hours=hour)))
-    urls = await store.sections.recent_item_urls(source.id or 0, 2)
+    urls = await store.sections.list_recent_item_urls(source.id or 0, 2)
     assert urls == ["https://example.gov/3", "https://example.gov/2"]
 
 
@@ -269,11 +273,11 @@ async def test_the_item_of_a_document_is_found_whichever_source_has_it_and_after
     old, _ = await store.items.save(an_item(source, "1.html"))
     new, _ = await store.items.save(an_item(other, "1.html", first_seen=NOON + timedelta(days=1)))
     key = url_key("https://www.example.gov/1.html/")
-    assert await store.items.at(key) == new
+    assert await store.items.find_by_key(key) == new
     await store.sources.remove("other")
-    found = await store.items.at(key)
+    found = await store.items.find_by_key(key)
     assert found is not None
     assert (found.id, found.source_id) == (new.id, None)
     await store.items.save(an_item(source, "2.html", first_seen=NOON + timedelta(days=2)))
     assert old.id != found.id
-    assert await store.items.at(url_key("https://example.gov/3.html")) is None
+    assert await store.items.find_by_key(url_key("https://example.gov/3.html")) is None

@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from monitor.domain.marks import HiddenItem, ItemNote
-from monitor.domain.tables import Item, Source
-from monitor.domain.urls import url_key
-from monitor.domain.words import ItemType, RankWish
+from monitor.db.database import Store
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.collection import Item, Source
+from monitor.db.tables.people import HiddenItem, ItemNote
 from monitor.errors import NotFound
-from monitor.store.database import Store
-from monitor.store.filters import ItemFilter
+from monitor.urls import url_key
+from monitor.vocabulary import ItemType, RankDirection
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -41,30 +41,30 @@ async def test_a_star_is_of_one_person(store: Store, item: Item, source: Source)
     other = (await saved(store, source, "二")).id or 0
     await store.marks.star("wang", number, at=NOON)
     await store.marks.star("wang", number, at=NOON)
-    assert await store.marks.starred("wang", [number, other, 999]) == {number}
-    assert await store.marks.starred("li", [number]) == set()
+    assert await store.marks.list_starred("wang", [number, other, 999]) == {number}
+    assert await store.marks.list_starred("li", [number]) == set()
     assert [one.id for one in await store.items.list(ItemFilter(starred_by="wang"))] == [number]
     assert await store.items.list(ItemFilter(starred_by="li")) == []
     await store.marks.unstar("wang", number)
     await store.marks.unstar("wang", number)
-    assert await store.marks.starred("wang", [number]) == set()
+    assert await store.marks.list_starred("wang", [number]) == set()
 
 
 async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
     number = item.id or 0
-    first = await store.marks.note(ItemNote(item_id=number, person="wang", text="看\x00第三条", at=NOON))
-    await store.marks.note(ItemNote(item_id=number, person="li", text="已核实", at=NOON))
-    assert [(note.person, note.text) for note in await store.marks.notes(number)] == [
+    first = await store.marks.add_note(ItemNote(item_id=number, person="wang", text="看\x00第三条", at=NOON))
+    await store.marks.add_note(ItemNote(item_id=number, person="li", text="已核实", at=NOON))
+    assert [(note.person, note.text) for note in await store.marks.list_notes(number)] == [
         ("wang", "看第三条"),
         ("li", "已核实"),
     ]
     await store.marks.star("wang", number, at=NOON)
-    on_items = await store.marks.on_items("wang", [number, 999])
+    on_items = await store.marks.load_marks("wang", [number, 999])
     assert (on_items.starred, on_items.hidden, on_items.notes) == ({number}, set(), {number: 2})
     await store.marks.remove_note(999, first.id or 0)
-    assert len(await store.marks.notes(number)) == 2
+    assert len(await store.marks.list_notes(number)) == 2
     await store.marks.remove_note(number, first.id or 0)
-    assert [one.person for one in await store.marks.notes(number)] == ["li"]
+    assert [one.person for one in await store.marks.list_notes(number)] == ["li"]
 
 
 async def test_a_hidden_item_leaves_the_lists_and_is_not_forgotten(store: Store, item: Item, source: Source) -> None:
@@ -75,11 +75,11 @@ async def test_a_hidden_item_leaves_the_lists_and_is_not_forgotten(store: Store,
     assert [one.id for one in await store.items.list(ItemFilter())] == [other]
     assert [one.id for one in await store.items.list(ItemFilter(is_hidden=True))] == [number]
     assert len(await store.items.list(ItemFilter(is_hidden=None))) == 2
-    assert len(await store.items.for_run("run-1")) == 2
-    assert (await store.marks.on_items("wang", [number, other])).hidden == {number}
-    assert (await store.marks.hidden([number, other]))[number].reason == "与业务无关"
+    assert len(await store.items.list_for_run("run-1")) == 2
+    assert (await store.marks.load_marks("wang", [number, other])).hidden == {number}
+    assert (await store.marks.load_hidden([number, other]))[number].reason == "与业务无关"
     assert (await saved(store, source, "一")).id == number
-    await store.marks.show(number)
+    await store.marks.unhide(number)
     assert len(await store.items.list(ItemFilter())) == 2
 
 
@@ -87,33 +87,33 @@ async def test_wishes_are_those_on_the_items_of_the_same_sources(store: Store, i
     like = await saved(store, source, "二")
     elsewhere = await store.sources.add(Source(name="乙", url="https://b.example/", created_at=NOON))
     other = await saved(store, elsewhere, "三")
-    await store.marks.wish("wang", item.id or 0, RankWish.HIGHER, at=NOON)
-    await store.marks.wish("wang", item.id or 0, RankWish.LOWER, at=NOON + timedelta(hours=2))
-    await store.marks.wish("li", item.id or 0, RankWish.HIGHER, at=NOON + timedelta(hours=1))
-    await store.marks.wish("wang", other.id or 0, RankWish.HIGHER, at=NOON)
-    wishes = await store.marks.wishes([like])
+    await store.marks.save_feedback("wang", item.id or 0, RankDirection.HIGHER, at=NOON)
+    await store.marks.save_feedback("wang", item.id or 0, RankDirection.LOWER, at=NOON + timedelta(hours=2))
+    await store.marks.save_feedback("li", item.id or 0, RankDirection.HIGHER, at=NOON + timedelta(hours=1))
+    await store.marks.save_feedback("wang", other.id or 0, RankDirection.HIGHER, at=NOON)
+    wishes = await store.marks.list_feedback([like])
     assert [(wish.item_id, wish.person, wish.wish) for wish in wishes] == [
-        (item.id, "li", RankWish.HIGHER),
-        (item.id, "wang", RankWish.LOWER),
+        (item.id, "li", RankDirection.HIGHER),
+        (item.id, "wang", RankDirection.LOWER),
     ]
     assert (wishes[0].source_id, wishes[0].section, wishes[0].type) == (source.id, "通知", ItemType.NOTICE)
-    assert [one.item_id for one in await store.marks.wishes([other])] == [other.id]
-    await store.marks.unwish("wang", item.id or 0)
-    assert [one.person for one in await store.marks.wishes([item])] == ["li"]
+    assert [one.item_id for one in await store.marks.list_feedback([other])] == [other.id]
+    await store.marks.delete_feedback("wang", item.id or 0)
+    assert [one.person for one in await store.marks.list_feedback([item])] == ["li"]
 
 
 async def test_what_is_said_of_an_item_without_a_source_is_kept(store: Store, source: Source) -> None:
     orphan = await saved(store, None, "四")
-    await store.marks.wish("wang", orphan.id or 0, RankWish.HIGHER, at=NOON)
-    assert [wish.item_id for wish in await store.marks.wishes([orphan])] == [orphan.id]
+    await store.marks.save_feedback("wang", orphan.id or 0, RankDirection.HIGHER, at=NOON)
+    assert [wish.item_id for wish in await store.marks.list_feedback([orphan])] == [orphan.id]
 
 
 async def test_marks_on_an_item_that_is_not_there_are_refused(store: Store) -> None:
     with pytest.raises(NotFound):
         await store.marks.star("wang", 7, at=NOON)
     with pytest.raises(NotFound):
-        await store.marks.note(ItemNote(item_id=7, person="wang", text="?", at=NOON))
+        await store.marks.add_note(ItemNote(item_id=7, person="wang", text="?", at=NOON))
     with pytest.raises(NotFound):
         await store.marks.hide(HiddenItem(item_id=7, person="wang", reason="", at=NOON))
     with pytest.raises(NotFound):
-        await store.marks.wish("wang", 7, RankWish.HIGHER, at=NOON)
+        await store.marks.save_feedback("wang", 7, RankDirection.HIGHER, at=NOON)

@@ -13,16 +13,15 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, MetaData, Table, inspect
 from sqlmodel import SQLModel
 
-from monitor.domain.tables import Item
-from monitor.domain.terms import TextQuery
+from monitor.db import migrate
+from monitor.db.database import Store
+from monitor.db.engines import DatabaseAddress, open_migration_engine
+from monitor.db.fulltext import FullTextScope
+from monitor.db.fulltext_index import INDEX_NAME
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.collection import Item
+from monitor.db.terms import TextQuery
 from monitor.errors import DatabaseError
-from monitor.store import migrate
-from monitor.store.address import DatabaseAddress
-from monitor.store.database import Store
-from monitor.store.engines import open_migration_engine
-from monitor.store.filters import ItemFilter
-from monitor.store.fulltext import Scope
-from monitor.store.indexing import INDEX
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
 
@@ -33,19 +32,19 @@ def engine_of(url: str) -> Engine:
 
 def test_migrations_run_up_down_to_nothing_and_up_again(empty_url: str) -> None:
     migrate.upgrade(empty_url)
-    assert migrate.current(empty_url) == migrate.head()
+    assert migrate.get_current_revision(empty_url) == migrate.get_head_revision()
     migrate.downgrade(empty_url, "base")
-    assert migrate.current(empty_url) is None
+    assert migrate.get_current_revision(empty_url) is None
     assert inspect(engine_of(empty_url)).get_table_names() == ["alembic_version"]
     migrate.upgrade(empty_url)
-    assert migrate.current(empty_url) == migrate.head()
+    assert migrate.get_current_revision(empty_url) == migrate.get_head_revision()
 
 
 def test_the_migrated_schema_is_the_one_that_the_tables_describe(empty_url: str) -> None:
     migrate.upgrade(empty_url)
     with engine_of(empty_url).connect() as connection:
         # The full-text index is no table of ours: each database has it in its own way (migration 0008).
-        options = {"include_name": lambda name, *_: not (name or "").startswith(INDEX)}
+        options = {"include_name": lambda name, *_: not (name or "").startswith(INDEX_NAME)}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, SQLModel.metadata) == []
 
@@ -65,12 +64,12 @@ def test_two_programs_that_migrate_at_once_do_so_one_after_the_other(empty_url: 
     command = [sys.executable, "-c", program, empty_url]
     started = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[1] for process in started] == ["", ""]
-    assert migrate.current(empty_url) == migrate.head()
+    assert migrate.get_current_revision(empty_url) == migrate.get_head_revision()
 
 
 def test_migrating_prints_nothing(empty_url: str, capfd: pytest.CaptureFixture[str]) -> None:
     migrate.upgrade(empty_url)
-    migrate.current(empty_url)
+    migrate.get_current_revision(empty_url)
     migrate.downgrade(empty_url, "base")
     assert capfd.readouterr().out == ""
 
@@ -101,7 +100,7 @@ def test_a_database_of_a_newer_version_is_left_alone(empty_url: str) -> None:
 
 
 def test_a_database_that_was_never_made_stands_at_no_revision(tmp_path: Path) -> None:
-    assert migrate.current(f"sqlite:///{tmp_path / 'none.db'}") is None
+    assert migrate.get_current_revision(f"sqlite:///{tmp_path / 'none.db'}") is None
     assert not list(tmp_path.iterdir())
 
 
@@ -119,7 +118,7 @@ def test_items_that_are_there_are_indexed_in_batches(empty_url: str) -> None:
 
     async def found(query: str) -> list[int | None]:
         async with Store.open(empty_url) as store:
-            matches = await store.fulltext.find(TextQuery.parse(query), Scope(items=ItemFilter()), limit=None)
+            matches = await store.fulltext.find(TextQuery.parse(query), FullTextScope(items=ItemFilter()), limit=None)
             return [match.item.id for match in matches]
 
     assert asyncio.run(found("光伏")) == list(range(1201, 0, -1))

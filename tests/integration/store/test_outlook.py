@@ -3,14 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from monitor.domain.marks import HiddenItem
-from monitor.domain.people import Person
-from monitor.domain.reading import UnseenPlace
-from monitor.domain.tables import Item, ModelCall, Run, Source
-from monitor.domain.words import Phase, RunStatus
-from monitor.store import Store
-from monitor.store.calendar import Day
-from monitor.store.outlook import TierCount
+from monitor.db.database import Store
+from monitor.db.queries.dashboard import TierCount
+from monitor.db.queries.usage import Day
+from monitor.db.reading import UnseenPlace
+from monitor.db.tables.collection import Item, ModelCall, Run, Source
+from monitor.db.tables.people import HiddenItem, Person
+from monitor.vocabulary import Phase, RunStatus
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -39,19 +38,19 @@ async def test_what_is_new_is_counted_by_tier_and_told_by_importance(store: Stor
         ]
     )
     await store.marks.hide(HiddenItem(item_id=saved[5][0].id or 0, person="ada", reason="twice", at=NOON))
-    assert await store.outlook.tiers(NOON, fresh_since=NOON + HOUR) == [
+    assert await store.dashboard.count_by_tier(NOON, fresh_since=NOON + HOUR) == [
         TierCount(tier=1, count=2, fresh=1),
         TierCount(tier=2, count=1, fresh=0),
         TierCount(tier=None, count=1, fresh=0),
     ]
-    assert [item.title for item in await store.outlook.first_items(NOON, 3)] == ["Title 3", "Title 2", "Title 1"]
+    assert [item.title for item in await store.dashboard.list_top_items(NOON, 3)] == ["Title 3", "Title 2", "Title 1"]
 
 
 async def test_what_was_new_is_counted_by_day(store: Store, source: Source) -> None:
     first = [NOON, NOON + 23 * HOUR, NOON + 24 * HOUR, NOON + 80 * HOUR, NOON - HOUR]
     await store.items.save_all([an_item(source, n, first_seen=at) for n, at in enumerate(first)])
     days = [Day((NOON + n * 24 * HOUR).date(), NOON + n * 24 * HOUR, NOON + (n + 1) * 24 * HOUR) for n in range(3)]
-    assert await store.outlook.new_by_day(days) == [2, 1, 0]
+    assert await store.dashboard.count_new_by_day(days) == [2, 1, 0]
 
 
 async def test_the_last_run_of_a_source_that_ended_speaks_for_it(store: Store, source: Source) -> None:
@@ -66,21 +65,21 @@ async def test_the_last_run_of_a_source_that_ended_speaks_for_it(store: Store, s
     for run_id in ("early", last):
         places = [UnseenPlace(section=run_id, url=f"https://example.gov/{n}", reason="Timeout: late") for n in (1, 2)]
         await store.runs.add_unseen(run_id, places)
-    told = {run.source: (run.run_id, run.status) for run in await store.outlook.last_runs(NOON)}
+    told = {run.source: (run.run_id, run.status) for run in await store.dashboard.list_last_runs(NOON)}
     assert told == {source.name: (last, RunStatus.DEGRADED), "other": ("of the other", RunStatus.SUCCEEDED)}
     await store.runs.update("early", is_baseline=True)
-    firsts = {one.source: one.is_baseline for one in await store.outlook.last_runs(NOON)}
+    firsts = {one.source: one.is_baseline for one in await store.dashboard.list_last_runs(NOON)}
     assert firsts == {source.name: True, "other": False}, "an earlier run of the day was the source's first"
-    count, places = await store.outlook.unread(NOON, 1)
+    count, places = await store.dashboard.list_unread(NOON, 1)
     assert (count, [(place.section, place.source, place.run_id) for place in places]) == (
         2,
         [("late", source.name, "late")],
     )
-    assert await store.outlook.unread(NOON + 5 * HOUR, 1) == (0, [])
+    assert await store.dashboard.list_unread(NOON + 5 * HOUR, 1) == (0, [])
 
 
 async def test_the_pulse_is_what_waits_what_runs_and_what_was_spent(store: Store, source: Source) -> None:
-    assert (await store.outlook.pulse(NOON)).model_dump() == {
+    assert (await store.dashboard.load_queue_status(NOON)).model_dump() == {
         "queued": 0,
         "running": 0,
         "oldest_queued_at": None,
@@ -92,17 +91,17 @@ async def test_the_pulse_is_what_waits_what_runs_and_what_was_spent(store: Store
     for at in (NOON - HOUR, NOON):
         call = ModelCall(run_id="r", phase=Phase.RANK, model="m", prompt_tokens=3, completion_tokens=4, at=at)
         await store.usage.add(call)
-    pulse = await store.outlook.pulse(NOON)
+    pulse = await store.dashboard.load_queue_status(NOON)
     assert (pulse.queued, pulse.running, pulse.oldest_queued_at, pulse.tokens) == (2, 1, NOON + HOUR, 7)
 
 
 async def test_a_look_is_kept_for_those_who_have_a_name_here(store: Store) -> None:
     await store.people.add(Person(name="ada", password_hash="", created_at=NOON))
-    assert await store.outlook.last_look("ada") == (None, None)
-    assert await store.outlook.last_look("a token") is None
-    await store.outlook.keep_look("ada", NOON, NOON - HOUR)
-    await store.outlook.keep_look("a token", NOON, None)
-    assert await store.outlook.last_look("ada") == (NOON, NOON - HOUR)
+    assert await store.dashboard.get_last_visit("ada") == (None, None)
+    assert await store.dashboard.get_last_visit("a token") is None
+    await store.dashboard.save_visit("ada", NOON, NOON - HOUR)
+    await store.dashboard.save_visit("a token", NOON, None)
+    assert await store.dashboard.get_last_visit("ada") == (NOON, NOON - HOUR)
 
 
 async def test_a_block_is_found_in_what_fell_back_and_in_what_was_not_seen_once_for_a_run(
@@ -116,22 +115,22 @@ async def test_a_block_is_found_in_what_fell_back_and_in_what_was_not_seen_once_
     reason = "no date from the article: WebBlocked/captcha_required: a captcha"
     await store.runs.add_fallback("new", Phase.CRAWL, "https://cdn.example/7", reason, NOON)
     await store.runs.add_fallback("new", Phase.CRAWL, "https://example.gov/8", "Timeout: it said WebBlocked", NOON)
-    told = [(block.source, block.place, block.reason) for block in await store.outlook.blocks(NOON - HOUR)]
+    told = [(block.source, block.place, block.reason) for block in await store.dashboard.list_blocks(NOON - HOUR)]
     assert told == [
         (source.name, "https://cdn.example/7", reason),
         (source.name, url, "WebBlocked/http_403: refused"),
     ]
-    assert len(await store.outlook.blocks(NOON - 72 * HOUR, source_id=source.id)) == 3
-    assert await store.outlook.blocks(NOON - 72 * HOUR, source_id=999) == []
+    assert len(await store.dashboard.list_blocks(NOON - 72 * HOUR, source_id=source.id)) == 3
+    assert await store.dashboard.list_blocks(NOON - 72 * HOUR, source_id=999) == []
 
 
 async def test_sections_of_many_sources_come_at_once(store: Store, source: Source, run: Run) -> None:
-    assert await store.sections.of_sources([]) == {}
-    assert await store.sections.of_sources([source.id or 0, 99]) == {}
+    assert await store.sections.load_for_sources([]) == {}
+    assert await store.sections.load_for_sources([source.id or 0, 99]) == {}
 
 
 async def test_sources_are_told_in_a_line_each(store: Store, source: Source) -> None:
-    (one,) = await store.outlook.sources()
+    (one,) = await store.dashboard.list_sources()
     assert (one.name, one.is_enabled, one.is_planned, one.has_run, one.consecutive_failures) == (
         source.name,
         True,

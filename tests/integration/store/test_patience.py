@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.tables import Run, Source
-from monitor.domain.words import Phase
+from monitor.db.database import Store
+from monitor.db.tables.collection import Run, Source
 from monitor.errors import DatabaseError, DatabaseGone
-from monitor.store import Store
+from monitor.vocabulary import Phase
 
 AT = datetime(2026, 2, 3, 8, tzinfo=UTC)
 
@@ -54,7 +54,7 @@ async def test_what_is_asked_while_the_server_is_down_is_done_when_it_is_back(
     asked = [
         asyncio.create_task(store.runs.create(a_run(source, 1))),
         asyncio.create_task(store.runs.add_fallback("r0", Phase.CRAWL, "here", "why", AT)),
-        asyncio.create_task(store.sources.by_id(source.id or 0)),
+        asyncio.create_task(store.sources.get_by_id(source.id or 0)),
     ]
     done, _ = await asyncio.wait(asked, timeout=0.5)
     assert not done
@@ -62,11 +62,11 @@ async def test_what_is_asked_while_the_server_is_down_is_done_when_it_is_back(
     is_new, _, found = await asyncio.gather(*asked)
     assert (is_new, found) == (True, source)
     assert [run.id for run in await store.runs.list()] == ["r1", "r0"]
-    assert len(await store.runs.fallbacks("r0")) == 1
+    assert len(await store.runs.list_fallbacks("r0")) == 1
 
 
 async def test_patience_ends(url: str, stopped: Any) -> None:
-    async with Store.open(url, patience_s=0.3) as store:
+    async with Store.open(url, max_retry_s=0.3) as store:
         await store.check()
         await asyncio.to_thread(stopped.off)
         with pytest.raises(DatabaseGone, match="cannot be used"):

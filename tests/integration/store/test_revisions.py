@@ -5,10 +5,18 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
-from monitor.domain.tables import Item, Run, Source
-from monitor.domain.urls import url_key
-from monitor.store import Store
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.evidence import (
+    ChangeKind,
+    EditOperation,
+    ItemSnapshot,
+    PageEdit,
+    PagePart,
+    PageSnapshot,
+    Revision,
+)
+from monitor.urls import url_key
 
 AT = datetime(2026, 11, 20, 4, tzinfo=UTC)
 DAYS = (1, 3, 7)
@@ -31,26 +39,26 @@ async def saved(store: Store, source: Source, run: Run, number: int, *, first_se
     return item.id or 0
 
 
-def sight_of(item_id: int, at: datetime, **more: Any) -> ItemSight:
-    sight = ItemSight.of(item_id, "run-1", Seen(url="https://example.gov/", seen_at=at))
-    return ItemSight(**sight.model_dump() | more)
+def sight_of(item_id: int, at: datetime, **more: Any) -> ItemSnapshot:
+    sight = ItemSnapshot.from_page(item_id, "run-1", PageSnapshot(url="https://example.gov/", seen_at=at))
+    return ItemSnapshot(**sight.model_dump() | more)
 
 
 async def due(store: Store, source: Source, days_later: float, limit: int = 10) -> list[int]:
-    return await store.revisions.due(source.id or 0, at=AT + timedelta(days=days_later), days=DAYS, limit=limit)
+    return await store.revisions.list_due(source.id or 0, at=AT + timedelta(days=days_later), days=DAYS, limit=limit)
 
 
 async def test_an_item_is_due_once_for_each_day_that_came(store: Store, source: Source, run: Run) -> None:
     item_id = await saved(store, source, run, 1)
     assert await due(store, source, 0.5) == []
     assert await due(store, source, 1) == [item_id], "no look is on record: the first one is due"
-    await store.revisions.keep(sight_of(item_id, AT))
+    await store.revisions.save(sight_of(item_id, AT))
     assert await due(store, source, 0.5) == []
     assert await due(store, source, 1) == [item_id]
-    await store.revisions.keep(sight_of(item_id, AT + timedelta(days=1)))
+    await store.revisions.save(sight_of(item_id, AT + timedelta(days=1)))
     assert await due(store, source, 2) == []
     assert await due(store, source, 20) == [item_id], "the service was down for days: one look makes up for all"
-    await store.revisions.keep(sight_of(item_id, AT + timedelta(days=20)))
+    await store.revisions.save(sight_of(item_id, AT + timedelta(days=20)))
     assert await due(store, source, 36) == []
 
 
@@ -59,18 +67,18 @@ async def test_the_doubtful_come_first_and_then_the_longest_unseen(store: Store,
     looks = [AT + timedelta(hours=3), AT + timedelta(hours=1), AT + timedelta(hours=2), AT + timedelta(days=1)]
     for item_id, at in zip(ids, looks, strict=True):
         doubt = ChangeKind.WITHDRAWN if at == looks[3] else None
-        await store.revisions.keep(sight_of(item_id, at, doubt=doubt))
+        await store.revisions.save(sight_of(item_id, at, doubt=doubt))
     assert await due(store, source, 1) == [ids[3], ids[1], ids[2], ids[0]]
     assert await due(store, source, 1, limit=2) == [ids[3], ids[1]]
     without = await saved(store, source, run, 9, first_seen=AT - timedelta(days=2))
     assert await due(store, source, 1) == [ids[3], ids[1], ids[2], ids[0], without], "none takes the place of others"
     assert await due(store, source, 60) == [], "a doubt does not last for ever"
-    assert await store.revisions.due(source.id or 0, at=AT + timedelta(days=1), days=(), limit=9) == []
+    assert await store.revisions.list_due(source.id or 0, at=AT + timedelta(days=1), days=(), limit=9) == []
 
 
 async def test_a_look_is_kept_whole(store: Store, source: Source, run: Run) -> None:
     item_id = await saved(store, source, run, 1)
-    edit = Edit(op=Op.CHANGED, part=Part.ARTICLE, article="第七条", before="一万元", after="二万元")
+    edit = PageEdit(op=EditOperation.CHANGED, part=PagePart.ARTICLE, article="第七条", before="一万元", after="二万元")
     revision = Revision(
         item_id=item_id,
         run_id="run-1",
@@ -79,18 +87,18 @@ async def test_a_look_is_kept_whole(store: Store, source: Source, run: Run) -> N
         before_text="旧",
         edits=[edit.model_dump(mode="json")],
     )
-    seen = Seen(url="https://example.gov/", seen_at=AT, title="通知", text="新", links=["更多"])
-    await store.revisions.keep(
-        ItemSight.of(item_id, "run-2", seen), revision=revision, text="新", changes={"issuer": "局"}
+    seen = PageSnapshot(url="https://example.gov/", seen_at=AT, title="通知", text="新", links=["更多"])
+    await store.revisions.save(
+        ItemSnapshot.from_page(item_id, "run-2", seen), revision=revision, text="新", changes={"issuer": "局"}
     )
-    sight = await store.revisions.sight(item_id)
+    sight = await store.revisions.get_snapshot(item_id)
     assert sight is not None
-    assert sight.seen("新") == seen
-    (kept,) = await store.revisions.of_item(item_id)
+    assert sight.build_page_snapshot("新") == seen
+    (kept,) = await store.revisions.list_for_item(item_id)
     assert (kept.change.edits, kept.before_text) == ([edit], "旧")
     item = await store.items.get(item_id)
     assert item is not None
-    assert (item.issuer, await store.items.text(item_id)) == ("局", "新")
+    assert (item.issuer, await store.items.get_text(item_id)) == ("局", "新")
 
 
 @pytest.mark.parametrize(("begin", "end", "found"), [(0, 1, True), (-1, 0, False), (1, 2, False)])
@@ -99,18 +107,20 @@ async def test_revisions_of_a_period(
 ) -> None:
     item_id = await saved(store, source, run, 1)
     revision = Revision(item_id=item_id, run_id="run-1", seen_at=AT, kind=ChangeKind.MOVED)
-    await store.revisions.keep(sight_of(item_id, AT), revision=revision)
-    rows = await store.revisions.between(AT + timedelta(days=begin), AT + timedelta(days=end), sources=[source.name])
+    await store.revisions.save(sight_of(item_id, AT), revision=revision)
+    rows = await store.revisions.list_between(
+        AT + timedelta(days=begin), AT + timedelta(days=end), sources=[source.name]
+    )
     assert [(item.id, one.kind) for item, one in rows] == ([(item_id, ChangeKind.MOVED)] if found else [])
 
 
 async def test_what_a_database_refuses_is_left_out(store: Store, source: Source, run: Run) -> None:
     item_id = await saved(store, source, run, 1)
-    edit = Edit(op=Op.ADDED, part=Part.PARAGRAPH, after="甲\x00乙\ud800")
+    edit = PageEdit(op=EditOperation.ADDED, part=PagePart.PARAGRAPH, after="甲\x00乙\ud800")
     revision = Revision(
         item_id=item_id, run_id="run-1", seen_at=AT, kind=ChangeKind.CHANGED, edits=[edit.model_dump(mode="json")]
     )
-    seen = Seen(url="https://example.gov/", seen_at=AT, title="通知\x00")
-    await store.revisions.keep(ItemSight.of(item_id, "run-1", seen), revision=revision, text="新\x00")
-    (kept,) = await store.revisions.of_item(item_id)
+    seen = PageSnapshot(url="https://example.gov/", seen_at=AT, title="通知\x00")
+    await store.revisions.save(ItemSnapshot.from_page(item_id, "run-1", seen), revision=revision, text="新\x00")
+    (kept,) = await store.revisions.list_for_item(item_id)
     assert kept.change.edits[0].after == "甲乙?"

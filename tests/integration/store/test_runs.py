@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from monitor.domain.reading import UnseenPlace
-from monitor.domain.tables import Run, Source
-from monitor.domain.words import Phase, RunStatus
+from monitor.db.database import Store
+from monitor.db.reading import UnseenPlace
+from monitor.db.tables.collection import Run, Source
 from monitor.errors import UsageError, WorkFailed
-from monitor.store.database import Store
+from monitor.vocabulary import Phase, RunStatus
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -58,12 +58,12 @@ async def test_a_run_is_changed_field_by_field(store: Store, run: Run) -> None:
 
 
 async def test_a_queued_run_is_cancelled_at_once(store: Store, run: Run) -> None:
-    assert await store.runs.to_be_cancelled([run.id]) == set()
+    assert await store.runs.list_cancel_requested([run.id]) == set()
     assert await store.runs.request_cancel(run.id, at=NOON)
     found = await store.runs.get(run.id)
     assert found is not None
     assert (found.status, found.ended_at) == (RunStatus.CANCELLED, NOON)
-    assert await store.runs.to_be_cancelled([run.id, "nobody"]) == {run.id}
+    assert await store.runs.list_cancel_requested([run.id, "nobody"]) == {run.id}
 
 
 async def test_a_running_run_is_asked_to_stop(store: Store, run: Run) -> None:
@@ -72,7 +72,7 @@ async def test_a_running_run_is_asked_to_stop(store: Store, run: Run) -> None:
     found = await store.runs.get(run.id)
     assert found is not None
     assert found.status is RunStatus.RUNNING
-    assert await store.runs.to_be_cancelled([run.id, "nobody"]) == {run.id}
+    assert await store.runs.list_cancel_requested([run.id, "nobody"]) == {run.id}
 
 
 async def test_a_run_that_ended_or_never_was_cannot_be_cancelled(store: Store, run: Run) -> None:
@@ -87,7 +87,7 @@ async def test_the_same_fallback_counts_once_also_when_it_comes_many_times_at_on
         *(store.runs.add_fallback(run.id, Phase.SUMMARISE, "url", "circuit\x00 open", NOON) for _ in range(5))
     )
     await store.runs.add_fallback(run.id, Phase.SUMMARISE, "url", "empty answer", NOON)
-    fallbacks = await store.runs.fallbacks(run.id)
+    fallbacks = await store.runs.list_fallbacks(run.id)
     assert [(fallback.phase, fallback.where, fallback.reason) for fallback in fallbacks] == [
         (Phase.NAVIGATE, "home", "no usable answer"),
         (Phase.SUMMARISE, "url", "circuit open"),
@@ -101,5 +101,5 @@ async def test_places_that_were_not_read_are_kept_once(store: Store, run: Run) -
     place = UnseenPlace(section="通知", url="https://example.gov/tz/", reason="cancelled")
     await store.runs.add_unseen(run.id, [place, place])
     await store.runs.add_unseen(run.id, [place])
-    assert await store.runs.unseen(run.id) == [place]
-    assert (await store.runs.coverage(run.id)).unseen == [place]
+    assert await store.runs.list_unseen(run.id) == [place]
+    assert (await store.runs.load_coverage(run.id)).unseen == [place]

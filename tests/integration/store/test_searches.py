@@ -2,9 +2,9 @@
 
 import datetime as dt
 
-from monitor.domain.searches import SearchAnswer, SearchCall
-from monitor.store import Store
-from monitor.store.calendar import Day
+from monitor.db.database import Store
+from monitor.db.queries.usage import Day
+from monitor.db.tables.research import SearchAnswer, SearchCall
 
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 MINUTE = dt.timedelta(minutes=1)
@@ -22,14 +22,14 @@ async def test_requests_are_counted_by_backend_and_time(store: Store) -> None:
         call("ddg_html", NOW),
     ):
         await store.searches.add(one)
-    assert await store.searches.requests_since("brave", NOW - MINUTE) == 2
-    assert await store.searches.requests_since("brave", NOW + MINUTE) == 0
-    spent = await store.searches.daily([Day(NOW.date(), NOW - 2 * MINUTE, NOW + MINUTE)])
+    assert await store.searches.count_requests_since("brave", NOW - MINUTE) == 2
+    assert await store.searches.count_requests_since("brave", NOW + MINUTE) == 0
+    spent = await store.searches.load_daily_usage([Day(NOW.date(), NOW - 2 * MINUTE, NOW + MINUTE)])
     assert [(one.backend, one.requests, one.failed, one.cost) for one in spent] == [
         ("brave", 3, 1, 0.75),
         ("ddg_html", 1, 0, None),
     ]
-    assert await store.searches.daily([Day(NOW.date(), NOW + MINUTE, NOW + 2 * MINUTE)]) == []
+    assert await store.searches.load_daily_usage([Day(NOW.date(), NOW + MINUTE, NOW + 2 * MINUTE)]) == []
 
 
 async def test_the_last_block_is_found_by_backend_and_route(store: Store) -> None:
@@ -37,24 +37,24 @@ async def test_the_last_block_is_found_by_backend_and_route(store: Store) -> Non
     await store.searches.add(call("baidu_html", NOW - MINUTE, "WebBlocked", **blocked))
     await store.searches.add(call("baidu_html", NOW, "WebBlocked", **blocked, route="there"))
     await store.searches.add(call("baidu_html", NOW + MINUTE))
-    assert await store.searches.last_seen("baidu_html", "here", "captcha_required") == NOW - MINUTE
-    assert await store.searches.last_seen("baidu_html", "there", "captcha_required") == NOW
-    assert await store.searches.last_seen("ddg_html", "here", "captcha_required") is None
+    assert await store.searches.get_last_seen("baidu_html", "here", "captcha_required") == NOW - MINUTE
+    assert await store.searches.get_last_seen("baidu_html", "there", "captcha_required") == NOW
+    assert await store.searches.get_last_seen("ddg_html", "here", "captcha_required") is None
 
 
 async def test_an_answer_is_kept_for_its_lifetime_and_the_newest_holds(store: Store) -> None:
     for at, findings in ((NOW - MINUTE, {"hits": ["光伏"]}), (NOW, {"hits": ["风电"]})):
-        await store.searches.keep(SearchAnswer(key="k", at=at, findings=findings), not_before=NOW - 9 * MINUTE)
-    assert await store.searches.answer("k", not_before=NOW) == {"hits": ["风电"]}
-    assert await store.searches.answer("k", not_before=NOW + MINUTE) is None
-    assert await store.searches.answer("other", not_before=NOW) is None
+        await store.searches.save_answer(SearchAnswer(key="k", at=at, findings=findings), not_before=NOW - 9 * MINUTE)
+    assert await store.searches.get_answer("k", not_before=NOW) == {"hits": ["风电"]}
+    assert await store.searches.get_answer("k", not_before=NOW + MINUTE) is None
+    assert await store.searches.get_answer("other", not_before=NOW) is None
     later = SearchAnswer(key="later", at=NOW + 2 * MINUTE, findings={})
-    await store.searches.keep(later, not_before=NOW + MINUTE)
-    assert await store.searches.answer("k", not_before=NOW - 9 * MINUTE) is None
+    await store.searches.save_answer(later, not_before=NOW + MINUTE)
+    assert await store.searches.get_answer("k", not_before=NOW - 9 * MINUTE) is None
 
 
 async def test_old_requests_are_pruned_with_the_rest(store: Store) -> None:
     for at in (NOW - MINUTE, NOW + MINUTE):
         await store.searches.add(call("brave", at))
     await store.retention.prune(NOW)
-    assert await store.searches.requests_since("brave", NOW - 9 * MINUTE) == 1
+    assert await store.searches.count_requests_since("brave", NOW - 9 * MINUTE) == 1

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from monitor.domain.tables import Item, Run, Source
-from monitor.domain.words import Render, RunStatus, SourceKind
+from monitor.db.database import Store
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.collection import Item, Run, Source
 from monitor.errors import UsageError
-from monitor.store.database import Store
-from monitor.store.filters import ItemFilter
+from monitor.vocabulary import Render, RunStatus, SourceKind
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ async def test_a_source_comes_back_as_it_was_added(store: Store) -> None:
     assert found is not None
     assert found.id == added.id
     assert found.model_dump(exclude={"id"}) == wanted.model_dump(exclude={"id"})
-    assert await store.sources.by_id(found.id or 0) == found
+    assert await store.sources.get_by_id(found.id or 0) == found
     assert await store.sources.get("nobody") is None
 
 
@@ -132,7 +132,7 @@ async def test_several_are_added_together_or_not_at_all(store: Store, source: So
 
 async def test_several_are_changed_and_only_those_that_differ_are_told(store: Store) -> None:
     a, b, c = await store.sources.add_all([a_source("a", tags=["x"]), a_source("b"), a_source("c", tags=["x"])])
-    changed = await store.sources.change([a.id or 0, b.id or 0, 4711], lambda _: {"tags": ["x"]})
+    changed = await store.sources.update_many([a.id or 0, b.id or 0, 4711], lambda _: {"tags": ["x"]})
     assert [one.name for one in changed] == ["b"]
     assert {source.name: source.tags for source in await store.sources.list()} == {"a": ["x"], "b": ["x"], "c": ["x"]}
-    assert (await store.sources.by_id(c.id or 0)) == c
+    assert (await store.sources.get_by_id(c.id or 0)) == c

@@ -10,19 +10,28 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.alarms import AlarmFinding, AlarmKind
-from monitor.domain.deliveries import BriefingRecord, Delivery, DeliveryStatus
-from monitor.domain.page import Candidate
-from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading
-from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
-from monitor.domain.service import Executor
-from monitor.domain.tables import Item, ModelCall, Run, Source
-from monitor.domain.urls import url_key
-from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SectionEnd
+from monitor.db import maintenance as backup
+from monitor.db import migrate
+from monitor.db.database import Store
+from monitor.db.maintenance import transfer_database
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading
+from monitor.db.tables.collection import Item, ModelCall, Run, Source
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind, BriefingRecord, Delivery, DeliveryStatus
+from monitor.db.tables.evidence import (
+    ChangeKind,
+    EditOperation,
+    ItemSnapshot,
+    PageEdit,
+    PagePart,
+    PageSnapshot,
+    Revision,
+)
+from monitor.db.tables.research import Executor
 from monitor.errors import DatabaseError, UsageError, WorkFailed
-from monitor.store import Store, backup, migrate
-from monitor.store.filters import ItemFilter
-from monitor.store.transfer import transfer
+from monitor.page import Candidate
+from monitor.urls import url_key
+from monitor.vocabulary import DateSource, Disposition, Phase, RunStatus, SectionEnd
 
 AT = datetime(2026, 2, 3, 8, tzinfo=UTC)
 PLAN = SectionPlan(ordinal=0, name="新闻", url="https://example.gov/news/")
@@ -52,23 +61,23 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
         )
     )
     await store.items.update(item.id or 0, text="正文")
-    sight = ItemSight.of(item.id or 0, run.id, Seen(url=url, seen_at=at, title="关于开展工作的通知"))
-    edit = Edit(op=Op.CHANGED, part=Part.ARTICLE, article="第七条", before="一万元", after="二万元")
+    sight = ItemSnapshot.from_page(item.id or 0, run.id, PageSnapshot(url=url, seen_at=at, title="关于开展工作的通知"))
+    edit = PageEdit(op=EditOperation.CHANGED, part=PagePart.ARTICLE, article="第七条", before="一万元", after="二万元")
     revision = Revision(
         item_id=item.id or 0, run_id=run.id, seen_at=at, kind=ChangeKind.CHANGED, edits=[edit.model_dump(mode="json")]
     )
-    await store.revisions.keep(sight, revision=revision)
+    await store.revisions.save(sight, revision=revision)
     candidate = Candidate(title=item.title, url=url, date=item.date, date_source=DateSource.LISTED)
     entry = LedgerEntry(
         candidate=candidate, page_url=PLAN.url, position=0, disposition=Disposition.SAVED, item_id=item.id
     )
     reading = SectionReading(plan=PLAN, ended=SectionEnd.END, pages=1, entries=[entry], listed=1)
-    await store.runs.keep_reading(run.id, source.id or 0, reading, on=at.date(), at=at)
+    await store.runs.save_reading(run.id, source.id or 0, reading, on=at.date(), at=at)
     await store.usage.add(ModelCall(run_id=run.id, phase=Phase.RANK, model="m", prompt_tokens=7, at=at, cost=0.5))
     finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message="没有列表", section="新闻", section_key="k")
     judged = {"k": frozenset({AlarmKind.STRUCTURE})}
-    await store.alarms.settle(source.id or 0, run_id=run.id, due=[finding], judged=judged, at=at)
-    await store.alarms.settle(source.id or 0, run_id=run.id, due=[], judged=judged, at=at)
+    await store.alarms.reconcile(source.id or 0, run_id=run.id, findings=[finding], judged_kinds=judged, at=at)
+    await store.alarms.reconcile(source.id or 0, run_id=run.id, findings=[], judged_kinds=judged, at=at)
     delivery = Delivery(
         id=f"partners-{number}",
         target="partners",
@@ -80,7 +89,7 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
     )
     await store.deliveries.create(delivery)
     record = BriefingRecord(delivery_id=delivery.id, composed_at=at, briefing={"title": "简报"}, unfinished=["甲"])
-    await store.deliveries.keep_briefing(record)
+    await store.deliveries.save_briefing(record)
     return source
 
 
@@ -90,27 +99,27 @@ async def image(store: Store) -> dict[str, Any]:
         "sources": [source.model_dump() for source in await store.sources.list()],
         "runs": [run.model_dump() for run in await store.runs.list()],
         "items": [item.model_dump() for item in await store.items.list(ItemFilter(), limit=None)],
-        "texts": [await store.items.text(one.id or 0) for one in await store.items.list(ItemFilter(), limit=None)],
-        "ledger": [one.model_dump() for one in await store.runs.ledger("run-1")],
-        "revisions": [revision.model_dump() for revision in await store.revisions.of_item(1)],
-        "sight": await store.revisions.sight(1),
-        "usage": await store.usage.for_run("run-1"),
+        "texts": [await store.items.get_text(one.id or 0) for one in await store.items.list(ItemFilter(), limit=None)],
+        "ledger": [one.model_dump() for one in await store.runs.load_ledger("run-1")],
+        "revisions": [revision.model_dump() for revision in await store.revisions.list_for_item(1)],
+        "sight": await store.revisions.get_snapshot(1),
+        "usage": await store.usage.load_run_usage("run-1"),
         "alarms": await store.alarms.list(),
         "deliveries": [delivery.model_dump() for delivery in await store.deliveries.list()],
-        "briefing": await store.deliveries.last_briefing("partners"),
-        "sections": [section.model_dump() for section in await store.sections.of_source(1)],
+        "briefing": await store.deliveries.get_last_briefing("partners"),
+        "sections": [section.model_dump() for section in await store.sections.list_for_source(1)],
     }
 
 
 async def test_a_backup_brings_everything_back(store: Store, url: str, tmp_path: Path) -> None:
     await fill(store)
     before = await image(store)
-    size = await asyncio.to_thread(backup.back_up, url, tmp_path / "kept" / "monitor.bak")
+    size = await asyncio.to_thread(backup.create_backup, url, tmp_path / "kept" / "monitor.bak")
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["monitor.bak"]
     assert size == (tmp_path / "kept" / "monitor.bak").stat().st_size > 0
     await store.sources.remove("示例部 1")
     assert await image(store) != before
-    rows = await asyncio.to_thread(backup.restore, tmp_path / "kept" / "monitor.bak", url, is_replacing=True)
+    rows = await asyncio.to_thread(backup.restore_backup, tmp_path / "kept" / "monitor.bak", url, is_replacing=True)
     assert (rows["source"], rows["item"], rows["candidate"], rows["known_url"]) == (1, 1, 1, 1)
     assert await image(store) == before
     # Numbers go on where they were: a new row does not collide with one that was restored.
@@ -129,7 +138,7 @@ async def test_a_backup_is_of_one_moment_while_others_write(store: Store, url: s
         return count
 
     writing = asyncio.create_task(write())
-    await asyncio.to_thread(backup.back_up, url, tmp_path / "b1")
+    await asyncio.to_thread(backup.create_backup, url, tmp_path / "b1")
     is_done.set()
     assert await writing > 0
     async with Store.open(f"sqlite:///{tmp_path / 'b1'}") as kept:
@@ -142,11 +151,11 @@ async def test_a_database_that_holds_something_is_not_overwritten_unasked(
     store: Store, url: str, tmp_path: Path
 ) -> None:
     await fill(store)
-    await asyncio.to_thread(backup.back_up, url, tmp_path / "b")
+    await asyncio.to_thread(backup.create_backup, url, tmp_path / "b")
     with pytest.raises(UsageError, match="not empty"):
-        await asyncio.to_thread(backup.restore, tmp_path / "b", url)
+        await asyncio.to_thread(backup.restore_backup, tmp_path / "b", url)
     with pytest.raises(UsageError, match="already"):
-        await asyncio.to_thread(backup.back_up, url, tmp_path / "b")
+        await asyncio.to_thread(backup.create_backup, url, tmp_path / "b")
 
 
 async def test_everything_moves_to_the_other_kind_of_database(
@@ -162,21 +171,21 @@ async def test_everything_moves_to_the_other_kind_of_database(
         executor="w1",
     )
     await store.runs.create(running)
-    await store.executors.beat(
+    await store.executors.record_heartbeat(
         Executor(id="w1", kind="worker", host="h", pid=1, token="t", started_at=AT, seen_at=AT)  # noqa: S106
     )
     before = await image(store)
     name = postgres.create(template="template1")
     other = postgres.url(name) if kind == "sqlite" else f"sqlite:///{tmp_path / 'other.db'}"
     try:
-        await asyncio.to_thread(transfer, url, other)
+        await asyncio.to_thread(transfer_database, url, other)
         async with Store.open(other) as there:
             after = await image(there)
             moved, *rest = sorted(after.pop("runs"), key=lambda run: str(run["status"]))
             assert (moved["id"], moved["status"], "moved" in moved["error"]) == ("run-2", RunStatus.FAILED, True)
             assert rest == [run for run in before.pop("runs") if run["id"] == "run-1"]
             assert after == before
-            assert await there.executors.all() == []
+            assert await there.executors.list_all() == []
             assert (await fill(there, number=3)).id == 2
     finally:
         postgres.drop(name)
@@ -193,13 +202,13 @@ async def test_a_copy_that_breaks_off_leaves_the_target_as_it_was(store: Store, 
             connection.execute("CREATE TRIGGER broken BEFORE INSERT ON item BEGIN SELECT RAISE(FAIL, 'disk full'); END")
             connection.commit()
         with pytest.raises(Exception, match="disk full"):
-            await asyncio.to_thread(transfer, url, other, is_replacing=True)
+            await asyncio.to_thread(transfer_database, url, other, is_replacing=True)
         assert await image(there) == before
 
 
 def test_a_database_is_not_copied_onto_itself(url: str) -> None:
     with pytest.raises(UsageError, match="same database"):
-        transfer(url, url)
+        transfer_database(url, url)
 
 
 @pytest.mark.parametrize("harm", ["cut", "text", "other", "newer", "none"])
@@ -210,7 +219,7 @@ async def test_a_file_that_is_no_whole_backup_is_refused_and_nothing_changes(
     before = await image(store)
     file = tmp_path / "b"
     if harm != "none":
-        await asyncio.to_thread(backup.back_up, url, file)
+        await asyncio.to_thread(backup.create_backup, url, file)
     if harm == "cut":
         file.write_bytes(file.read_bytes()[:40_000])
     elif harm == "text":
@@ -224,7 +233,7 @@ async def test_a_file_that_is_no_whole_backup_is_refused_and_nothing_changes(
             connection.execute("UPDATE alembic_version SET version_num = '9999'")
             connection.commit()
     with pytest.raises((DatabaseError, UsageError)):
-        await asyncio.to_thread(backup.restore, file, url, is_replacing=True)
+        await asyncio.to_thread(backup.restore_backup, file, url, is_replacing=True)
     assert await image(store) == before
 
 
@@ -249,12 +258,12 @@ async def test_a_backup_of_the_first_version_is_brought_up_and_stays_as_it_is(
         )
         connection.commit()
     shutil.copy(old, tmp_path / "twin.db")
-    await asyncio.to_thread(backup.restore, old, url)
+    await asyncio.to_thread(backup.restore_backup, old, url)
     assert old.read_bytes() == (tmp_path / "twin.db").read_bytes()
     (source,) = await store.sources.list()
-    (section,) = await store.sections.of_source(7)
+    (section,) = await store.sections.list_for_source(7)
     assert (source.name, source.id, section.head, section.arrivals) == ("旧部", 7, [], [])
-    assert (await store.usage.for_run("r")).cost is None
+    assert (await store.usage.load_run_usage("r")).cost is None
 
 
 async def test_a_backup_that_cannot_be_written_says_so_and_leaves_nothing(
@@ -263,7 +272,7 @@ async def test_a_backup_that_cannot_be_written_says_so_and_leaves_nothing(
     await fill(store)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(WorkFailed, match="cannot be written"):
-        await asyncio.to_thread(backup.back_up, url, tmp_path / "file" / "b")
+        await asyncio.to_thread(backup.create_backup, url, tmp_path / "file" / "b")
 
 
 async def test_pruning_forgets_texts_and_records_but_no_item_and_no_known_url(store: Store) -> None:
@@ -284,16 +293,16 @@ async def test_pruning_forgets_texts_and_records_but_no_item_and_no_known_url(st
     }
     assert pruned.model_dump() == {**counts, "deliveries": 1}
     assert [delivery.id for delivery in await store.deliveries.list()] == ["partners-2"]
-    assert await store.deliveries.briefing("partners-1") is None
+    assert await store.deliveries.get_briefing("partners-1") is None
     assert [run.id for run in await store.runs.list()] == ["run-2", "stuck"]
-    assert (await store.runs.ledger("run-1"), len(await store.runs.ledger("run-2"))) == ([], 1)
+    assert (await store.runs.load_ledger("run-1"), len(await store.runs.load_ledger("run-2"))) == ([], 1)
     items = await store.items.list(ItemFilter(), limit=None)
     assert sorted(item.run_id for item in items) == ["run-1", "run-2"]
-    assert [await store.items.text(item.id or 0) for item in sorted(items, key=lambda one: one.id or 0)] == [
+    assert [await store.items.get_text(item.id or 0) for item in sorted(items, key=lambda one: one.id or 0)] == [
         None,
         "正文",
     ]
-    known = await store.sections.known(1, ["https://example.gov/news/1.html"])
+    known = await store.sections.find_known(1, ["https://example.gov/news/1.html"])
     assert [one.item_id is not None for one in known.values()] == [True]
     assert (await store.retention.prune(AT - timedelta(days=400))).model_dump() == dict.fromkeys(pruned.model_dump(), 0)
 

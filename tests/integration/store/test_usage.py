@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-from monitor.domain.reading import Usage
-from monitor.domain.tables import ModelCall, Run
-from monitor.domain.words import Phase
-from monitor.store.calendar import Day
-from monitor.store.database import Store
+from monitor.db.database import Store
+from monitor.db.queries.usage import Day
+from monitor.db.reading import RunUsage
+from monitor.db.tables.collection import ModelCall, Run
+from monitor.vocabulary import Phase
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ async def test_calls_are_summed_by_run_and_phase(store: Store) -> None:
     await store.usage.add(a_call(Phase.CRAWL, tokens=(100, 20), context=9000))
     await store.usage.add(a_call(Phase.CRAWL, tokens=(200, 30), context=12000, cost=0.5))
     await store.usage.add(a_call(Phase.CRAWL, tokens=(999, 999), run_id="run-2"))
-    usage = await store.usage.for_run("run-1")
+    usage = await store.usage.load_run_usage("run-1")
     assert usage.model_dump() == {
         "calls": 3,
         "prompt_tokens": 310,
@@ -62,15 +62,15 @@ async def test_calls_are_summed_by_run_and_phase(store: Store) -> None:
         },
     }
     assert list(usage.by_phase) == ["crawl", "summarise"]
-    assert await store.usage.for_run("run-3") == Usage()
+    assert await store.usage.load_run_usage("run-3") == RunUsage()
 
 
 async def test_tokens_are_counted_from_an_instant_on(store: Store) -> None:
-    assert await store.usage.tokens_since(NOON) == 0
+    assert await store.usage.count_tokens_since(NOON) == 0
     await store.usage.add(a_call(Phase.RANK, tokens=(1, 2), hours=-1))
     await store.usage.add(a_call(Phase.RANK, tokens=(10, 20)))
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 200), hours=1))
-    assert await store.usage.tokens_since(NOON) == 330
+    assert await store.usage.count_tokens_since(NOON) == 330
 
 
 async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(store: Store, run: Run) -> None:
@@ -82,7 +82,7 @@ async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(sto
     await store.usage.add(a_call(Phase.REPORT, tokens=(8, 8), run_id="a research"))
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=-1))
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=24))
-    told = await store.usage.daily([Day(NOON.date(), NOON, NOON + timedelta(hours=24))])
+    told = await store.usage.load_daily([Day(NOON.date(), NOON, NOON + timedelta(hours=24))])
     figures = {(one.source, one.phase): (one.calls, one.prompt_tokens, one.cost, one.unpriced_calls) for one in told}
     assert figures == {
         (run.source, Phase.CRAWL): (3, 2010, 0.75, 1),
@@ -101,9 +101,9 @@ async def test_spendings_of_many_days_come_from_one_query_each_day_with_its_own(
     await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 20), hours=23))
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 200), hours=24))
     await store.usage.add(a_call(Phase.RANK, tokens=(5, 5), hours=24 * 90))
-    told = [(one.day, one.phase, one.calls, one.tokens) for one in await store.usage.daily_by_phase(days)]
+    told = [(one.day, one.phase, one.calls, one.tokens) for one in await store.usage.load_daily_by_phase(days)]
     assert told == [(days[0].date, Phase.CRAWL, 2, 33), (days[1].date, Phase.RANK, 1, 300)]
-    assert [(one.day, one.source, one.tokens) for one in await store.usage.daily(days)] == [
+    assert [(one.day, one.source, one.tokens) for one in await store.usage.load_daily(days)] == [
         (days[0].date, run.source, 33),
         (days[1].date, run.source, 300),
     ]
@@ -115,14 +115,14 @@ async def test_spendings_are_told_by_model_and_by_source_the_most_tokens_first(s
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 0)).model_copy(update={"model": "small"}))
     await store.usage.add(a_call(Phase.SEARCH, tokens=(3, 4), run_id="a research").model_copy(update={"model": "big"}))
     until = NOON + timedelta(hours=1)
-    assert [(one.name, one.tokens) for one in await store.usage.by_model(NOON, until)] == [
+    assert [(one.name, one.tokens) for one in await store.usage.load_by_model(NOON, until)] == [
         ("small", 100),
         ("gpt-5", 33),
         ("big", 7),
     ]
-    assert [(one.name, one.tokens, one.unpriced_calls) for one in await store.usage.by_source(NOON, until)] == [
+    assert [(one.name, one.tokens, one.unpriced_calls) for one in await store.usage.load_by_source(NOON, until)] == [
         (run.source, 130, 1),
         ("(research)", 7, 1),
         (None, 3, 1),
     ]
-    assert await store.usage.by_model(until, until) == []
+    assert await store.usage.load_by_model(until, until) == []

@@ -10,38 +10,36 @@ from typing import Any
 
 import pytest
 
-from monitor.app.health import HealthDesk
-from monitor.app.prompts import PromptDesk
-from monitor.app.recording import Recording
-from monitor.app.report import RunReport
-from monitor.app.searching import SearchDesk
-from monitor.app.standing import StandingSearch
-from monitor.app.sweeps import SweepDesk
-from monitor.domain.alarms import AlarmNote
-from monitor.domain.reading import SectionPlan
-from monitor.domain.tables import CandidateRecord, Source
+from monitor.config.model import LlmSettings, Settings
+from monitor.db.database import Store
+from monitor.db.reading import SectionPlan
+from monitor.db.tables.collection import CandidateRecord, Source
+from monitor.db.tables.delivery import AlarmView
 from monitor.errors import WorkFailed
-from monitor.evidence.records import Records
-from monitor.evidence.storage import Storage
-from monitor.llm.client import ModelServer
-from monitor.net.client import HttpClient
-from monitor.pages.documents import Documents
+from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.extract.documents import DocumentTextReader
+from monitor.fetch.client import HttpClient
+from monitor.jobs.presence import HeartbeatRegistry
+from monitor.jobs.schedules import ApschedulerCronParser
+from monitor.llm.chat import ChatModel
+from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
-from monitor.ports import ChatModel
-from monitor.retrieval.folder import BundleFolder
-from monitor.retrieval.scoring import Scoring
-from monitor.search.archive_search import ArchiveSearch
-from monitor.search.opening import Backends
-from monitor.settings import LlmSettings, Settings
-from monitor.store import Store
-from monitor.sweep.agent import Agent, AgentResult
-from monitor.sweep.fallbacks import Fallbacks
-from monitor.sweep.parts import CrawlParts, toolbox_for
-from monitor.sweep.summarise import Summaries
-from monitor.sweep.window import window_of
-from monitor.work.presence import HeartbeatPresence
-from monitor.work.steps import DirectSteps
-from monitor.work.triggers import CronSchedules
+from monitor.search.backends.archive import ArchiveSearch
+from monitor.search.bundles.bundle import BundleFolder
+from monitor.search.bundles.scoring import ResultScorer
+from monitor.search.registry import SearchBackends
+from monitor.services.alarms import AlarmService
+from monitor.services.recording import RunDependencyFactory
+from monitor.services.run_report import RunReport
+from monitor.services.search import SavedSearch, SearchService
+from monitor.services.settings import PromptService
+from monitor.services.sweeps import SweepService
+from monitor.steps import InProcessSteps
+from monitor.sweep.agent import AgentResult, CrawlAgent
+from monitor.sweep.crawl import CrawlDependencies, build_toolbox
+from monitor.sweep.ledger import build_window
+from monitor.sweep.progress import FallbackRecorder
+from monitor.sweep.summarise import Summariser
 
 TITLES = (
     "能源监管工作要点",
@@ -90,10 +88,10 @@ class Notices:
     """Keeps the alarms that it is handed; while it `is_down` none arrives (`ports.Notifier`)."""
 
     def __init__(self) -> None:
-        self.received: list[AlarmNote] = []
+        self.received: list[AlarmView] = []
         self.is_down = False
 
-    async def notify(self, alarms: Sequence[AlarmNote]) -> None:
+    async def notify(self, alarms: Sequence[AlarmView]) -> None:
         if self.is_down:
             raise WorkFailed("the post is closed")
         self.received.extend(alarms)
@@ -115,12 +113,12 @@ class Bureau:
 
     site: Any
     store: Store
-    desk: SweepDesk
+    desk: SweepService
     clock: MovableClock
     settings: Settings
-    health: HealthDesk
+    health: AlarmService
     notices: "Notices"
-    standing: StandingSearch
+    standing: SavedSearch
     name: str = "bureau"
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -147,7 +145,7 @@ class Bureau:
         return await self.desk.sweep(source, **options)
 
     async def ledger(self, run: RunReport) -> dict[int, CandidateRecord]:
-        rows = await self.store.runs.ledger(run.run_id)
+        rows = await self.store.runs.load_ledger(run.run_id)
         return {int(row.url.rpartition("/")[2].removesuffix(".html")): row for row in rows}
 
 
@@ -181,20 +179,20 @@ def search() -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def standing_search(store: Store, settings: Settings, clock: MovableClock) -> AsyncIterator[StandingSearch]:
+async def standing_search(store: Store, settings: Settings, clock: MovableClock) -> AsyncIterator[SavedSearch]:
     """The searches of `query` sources, joined as the program joins them."""
-    archive = ArchiveSearch(fulltext=store.fulltext, weigh=lambda relevance, *_: relevance)
-    backends = Backends(
+    archive = ArchiveSearch(fulltext=store.fulltext, score_item=lambda relevance, *_: relevance)
+    backends = SearchBackends(
         settings=settings,
         searches=store.searches,
         archive=archive,
         clock=clock,
         new_client=lambda: HttpClient(network=settings.network, max_bytes=settings.pages.max_bytes),
     )
-    scoring = Scoring(settings.search.weights, settings.retrieval)
+    scoring = ResultScorer(settings.search.weights, settings.retrieval)
     try:
-        yield StandingSearch(
-            gather=SearchDesk(settings=settings, over=backends.over).for_gathering,
+        yield SavedSearch(
+            build_search=SearchService(settings=settings, new_search=backends.build_search).build_source_search,
             clock=clock,
             new_scoring=lambda: scoring,
             folder=BundleFolder(settings.data_dir / "bundles"),
@@ -233,28 +231,32 @@ async def bureau(
             return models[0](run_id, run_store) if models else None
 
         notices = Notices()
-        health = HealthDesk(
-            store=store, clock=movable_clock, timezone=settings.timezone, notifier=notices, schedules=CronSchedules()
+        health = AlarmService(
+            store=store,
+            clock=movable_clock,
+            timezone=settings.timezone,
+            notifier=notices,
+            schedules=ApschedulerCronParser(),
         )
-        presence = HeartbeatPresence(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
-        recording = Recording(
-            records=Records(store=store, storage=Storage(str(tmp_path))),
+        presence = HeartbeatRegistry(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
+        recording = RunDependencyFactory(
+            records=EvidenceArchive(store=store, storage=FileStorage(str(tmp_path))),
             settings=settings,
             clock=movable_clock,
             new_loader=loader.for_run,
             new_model=new_model,
-            new_prompts=PromptDesk(store=store, clock=movable_clock).in_force,
+            new_prompts=PromptService(store=store, clock=movable_clock).load_active,
         )
-        desk = SweepDesk(
+        desk = SweepService(
             store=store,
             settings=settings,
             clock=movable_clock,
-            documents=Documents(),
-            steps=DirectSteps(),
+            documents=DocumentTextReader(),
+            steps=InProcessSteps(),
             presence=presence,
-            health=health,
-            recording=recording,
-            standing=standing,
+            alarm_service=health,
+            dependency_factory=recording,
+            saved_search=standing,
         )
         yield Bureau(site, store, desk, movable_clock, settings, health, notices, standing)
 
@@ -314,7 +316,7 @@ async def model(site: Any, reply: Any, models: list[Any], movable_clock: Movable
         "/v1/chat/completions",
         lambda asked: reply(canned.answer(asked.body), headers={"content-type": "application/json"}),
     )
-    server = ModelServer(LlmSettings(enabled=True, base_url=site.url("/v1"), max_retries=0))
+    server = ModelClient(LlmSettings(enabled=True, base_url=site.url("/v1"), max_retries=0))
     models.append(lambda run_id, store: server.for_run(run_id, record=store.usage.add, clock=movable_clock))
     yield canned
     await server.close()
@@ -333,23 +335,23 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
             shared = {
                 "store": bureau.store,
                 "loader": loader,
-                "documents": Documents(),
+                "documents": DocumentTextReader(),
                 "limits": bureau.settings.sweep,
             }
-            fallbacks = Fallbacks(run_id="r", store=bureau.store, clock=bureau.clock)
-            summaries = Summaries(source=source, model=None, folder=tmp_path, fallbacks=fallbacks, **shared)
-            parts = CrawlParts(
+            fallbacks = FallbackRecorder(run_id="r", store=bureau.store, clock=bureau.clock)
+            summaries = Summariser(source=source, model=None, folder=tmp_path, fallbacks=fallbacks, **shared)
+            parts = CrawlDependencies(
                 model=models[0]("r", bureau.store),
                 clock=bureau.clock,
                 folder=tmp_path,
                 fallbacks=fallbacks,
-                summaries=summaries,
+                summariser=summaries,
                 **shared,
             )
             plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
-            window = window_of(today=bureau.clock.today, days=7)
-            toolbox = toolbox_for(plan, source=source, run_id="r", window=window, memory=None, parts=parts)
-            agent = Agent(model=parts.model, toolbox=toolbox, limits=parts.limits, place="site")
+            window = build_window(today=bureau.clock.today, days=7)
+            toolbox = build_toolbox(plan, source=source, run_id="r", window=window, memory=None, deps=parts)
+            agent = CrawlAgent(model=parts.model, toolbox=toolbox, limits=parts.limits, place="site")
             return await agent.run_agent(source)
 
     return run

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.words import ItemType, RunStatus, SavedBy, SectionEnd, SummaryBy
 from monitor.errors import MonitorError
+from monitor.vocabulary import ItemType, RunStatus, SavedBy, SectionEnd, SummaryBy
 
 OLD = (400, 410, 420, 430, 440, 450)
 CEILING = 20_000

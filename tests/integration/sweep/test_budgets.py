@@ -5,36 +5,40 @@ from typing import Any
 
 import pytest
 
-from monitor.app.costs import CostDesk
-from monitor.domain.chat import Message
-from monitor.domain.words import Phase, RunStatus, SummaryBy
+from monitor.config.model import LlmSettings
 from monitor.errors import ModelUnavailable
-from monitor.llm.client import ModelServer
-from monitor.settings import LlmSettings
+from monitor.llm.chat import Message
+from monitor.llm.client import ModelClient
+from monitor.services.usage import CostService
+from monitor.vocabulary import Phase, RunStatus, SummaryBy
 
 OLD = (400, 410, 420, 430, 440, 450)
 ASKED = [Message(role="user", content="x" * 40)]  # ten tokens as we estimate, ten as the server counts, five answered
 
 
 @pytest.fixture
-def costs(bureau: Any) -> CostDesk:
-    return CostDesk(store=bureau.store, clock=bureau.clock, timezone=bureau.settings.timezone)
+def costs(bureau: Any) -> CostService:
+    return CostService(store=bureau.store, clock=bureau.clock, timezone=bureau.settings.timezone)
 
 
 @pytest.fixture
-async def new_model(bureau: Any, model: Any, models: list[Any], costs: CostDesk) -> Any:
+async def new_model(bureau: Any, model: Any, models: list[Any], costs: CostService) -> Any:
     """Makes models with these settings as the composition root does; the next runs are given one, too."""
     model.otherwise = {"role": "assistant", "content": "ready"}
-    servers: list[ModelServer] = []
+    servers: list[ModelClient] = []
 
     def make(run_id: str = "r", *, used: int = 0, **settings: Any) -> Any:
-        server = ModelServer(
+        server = ModelClient(
             LlmSettings(enabled=True, base_url=bureau.site.url("/v1"), max_retries=0, model="m", **settings)
         )
         servers.append(server)
         models[:] = [
             lambda run_id, store: server.for_run(
-                run_id, record=store.usage.add, clock=bureau.clock, tokens_today=costs.tokens_today, tokens_used=used
+                run_id,
+                record=store.usage.add,
+                clock=bureau.clock,
+                tokens_today=costs.count_tokens_today,
+                tokens_used=used,
             )
         ]
         return models[0](run_id, bureau.store)
@@ -78,14 +82,16 @@ async def test_a_run_that_is_gone_on_with_does_not_begin_its_budget_anew(new_mod
         await new_model(run_token_budget=40, used=35).complete(ASKED, phase=Phase.RANK)
 
 
-async def test_tokens_and_money_are_told_by_day_source_and_phase(bureau: Any, new_model: Any, costs: CostDesk) -> None:
+async def test_tokens_and_money_are_told_by_day_source_and_phase(
+    bureau: Any, new_model: Any, costs: CostService
+) -> None:
     bureau.show(bureau.rows(0, 1, *OLD))
     new_model(prices={"m": {"input": 2_000_000, "output": 1_000_000}})
     run = await bureau.sweep()
     assert run.usage.cost == run.usage.prompt_tokens * 2 + run.usage.completion_tokens
     bureau.clock.today += dt.timedelta(days=1)
     await new_model("unpriced").complete(ASKED, phase=Phase.RANK)
-    ledger = await costs.ledger(2)
+    ledger = await costs.get_ledger(2)
     assert (ledger.until, ledger.since) == (bureau.clock.today, bureau.clock.today - dt.timedelta(days=1))
     today, *yesterday = ledger.costs
     assert (today.day, today.source, today.cost, today.unpriced_calls) == (bureau.clock.today, None, None, 1)
@@ -94,4 +100,4 @@ async def test_tokens_and_money_are_told_by_day_source_and_phase(bureau: Any, ne
     }
     assert (ledger.cost, ledger.calls) == (run.usage.cost, run.usage.calls + 1)
     assert sum(one.cost or 0 for one in yesterday) == run.usage.cost
-    assert [cost.day for cost in (await costs.ledger(1)).costs] == [bureau.clock.today]
+    assert [cost.day for cost in (await costs.get_ledger(1)).costs] == [bureau.clock.today]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.alarms import AlarmKind
-from monitor.domain.words import Phase, Render, RunStatus, SectionEnd, SummaryBy
+from monitor.config.model import LlmSettings
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.delivery import AlarmKind
 from monitor.errors import BrowserMissing
-from monitor.llm.client import ModelServer
-from monitor.settings import LlmSettings
-from monitor.store.filters import ItemFilter
+from monitor.llm.client import ModelClient
+from monitor.vocabulary import Phase, Render, RunStatus, SectionEnd, SummaryBy
 
 OLD = (400, 410, 420, 430, 440, 450)
 
@@ -41,7 +41,7 @@ async def test_a_model_that_is_down_costs_no_item_and_is_asked_again_by_the_next
     bureau: Any, models: list[Any], model: Any
 ) -> None:
     well = models.pop()
-    down = ModelServer(LlmSettings(enabled=True, base_url="http://127.0.0.1:9/v1", max_retries=0))
+    down = ModelClient(LlmSettings(enabled=True, base_url="http://127.0.0.1:9/v1", max_retries=0))
     models.append(lambda run_id, store: down.for_run(run_id, record=store.usage.add, clock=bureau.clock))
     rows = bureau.rows(0, 1, 2, 3, 4, 5, *OLD)
     bureau.show(rows)

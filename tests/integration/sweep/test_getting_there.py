@@ -10,7 +10,7 @@ import brotli
 import pytest
 import zstandard
 
-from monitor.domain.words import DateSource, Disposition, RunStatus, SectionEnd, SourceKind
+from monitor.vocabulary import DateSource, Disposition, RunStatus, SectionEnd, SourceKind
 
 OLD = (400, 410, 420, 430, 440, 450)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.alarms import AlarmKind
-from monitor.domain.words import Disposition, RunStatus, SectionEnd
+from monitor.db.tables.delivery import AlarmKind
+from monitor.vocabulary import Disposition, RunStatus, SectionEnd
 
 OLD = (400, 410, 420, 430, 440, 450)
 EMPTY = "<html><body><h1>通知公告</h1><p>网站升级改版中。</p></body></html>"

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.words import Disposition, Render, RunStatus, SectionEnd
+from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings
+from monitor.fetch.browser.launch import find_browser
+from monitor.vocabulary import Disposition, Render, RunStatus, SectionEnd
 
 OLD = (400, 410, 420, 430, 440)
 BUTTON = "<button id=more onclick=more()>加载更多</button>"

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from monitor.app.replay import Replay, ReplayDesk
-from monitor.domain.tables import Item, Source
-from monitor.domain.words import RunStatus, SectionEnd, SourceKind
+from monitor.config.model import PagesSettings
+from monitor.db.tables.collection import Item, Source
 from monitor.errors import RecordLost
-from monitor.evidence.storage import Storage
-from monitor.net.guard import Guard
-from monitor.pages.documents import Documents
+from monitor.evidence.records import FileStorage
+from monitor.extract.documents import DocumentTextReader
+from monitor.fetch.guard import Guard
 from monitor.pages.loader import Loader
-from monitor.settings import PagesSettings
+from monitor.services.replay import ReplayResult, ReplayService
+from monitor.vocabulary import RunStatus, SectionEnd, SourceKind
 
 QUERY = "储能 项目"
 
@@ -190,23 +190,23 @@ async def test_without_a_backend_for_the_web_the_archive_is_searched_and_that_is
 
 
 @pytest.fixture
-def replayed(bureau: Any, tmp_path: Path) -> Callable[[str], Awaitable[Replay]]:
+def replayed(bureau: Any, tmp_path: Path) -> Callable[[str], Awaitable[ReplayResult]]:
     def new_loader(outset: Any, outside: Any, clock: Any) -> Loader:
-        return Loader(pages=PagesSettings(render=outset.render), clock=clock, guard=Guard(), outside=outside)
+        return Loader(pages=PagesSettings(render=outset.render), clock=clock, guard=Guard(), transport=outside)
 
-    desk = ReplayDesk(
+    desk = ReplayService(
         store=bureau.store,
-        storage=Storage(str(tmp_path)),
+        storage=FileStorage(str(tmp_path)),
         settings=bureau.settings,
         new_loader=new_loader,
-        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes),
-        standing=bureau.standing,
+        new_reader=lambda outset: DocumentTextReader(max_bytes=outset.max_bytes),
+        saved_search=bureau.standing,
     )
     return desk.replay
 
 
 async def test_a_backend_that_fails_beside_one_that_answers_is_said_and_said_again_in_a_replay(
-    bureau: Any, finds: Callable[..., None], replayed: Callable[[str], Awaitable[Replay]]
+    bureau: Any, finds: Callable[..., None], replayed: Callable[[str], Awaitable[ReplayResult]]
 ) -> None:
     finds(*bureau.rows(1))
     bureau.settings.search.backend = ["searxng", "brave"]
@@ -219,7 +219,7 @@ async def test_a_backend_that_fails_beside_one_that_answers_is_said_and_said_aga
 
 
 async def test_a_run_is_done_again_from_its_bundle_and_its_pages(
-    bureau: Any, finds: Callable[..., None], replayed: Callable[[str], Awaitable[Replay]], tmp_path: Path
+    bureau: Any, finds: Callable[..., None], replayed: Callable[[str], Awaitable[ReplayResult]], tmp_path: Path
 ) -> None:
     rows = bureau.rows(1, 2, 400)
     rows[1].shown = False

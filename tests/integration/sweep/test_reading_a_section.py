@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.words import DateSource, Disposition, RunStatus, SectionEnd
-from monitor.sweep.crawl import NO_LIST
+from monitor.sweep.crawl import NO_LIST_REASON
+from monitor.vocabulary import DateSource, Disposition, RunStatus, SectionEnd
 
 OLD = (400, 410, 420, 430, 440, 450)
 
@@ -156,7 +156,7 @@ async def test_a_page_without_a_list_is_no_quiet_section(bureau: Any) -> None:
     bureau.site.on("/news/", "<html><body><h1>系统维护</h1><p>网站正在维护，请稍后访问。</p></body></html>")
     run = await bureau.sweep()
     assert (run.status, run.sections[0].ended) == (RunStatus.FAILED, SectionEnd.ERROR)
-    assert NO_LIST in run.error
+    assert NO_LIST_REASON in run.error
     bureau.show([*bureau.rows(0, first=200), *bureau.rows(1, 2, 3, *OLD)])
     assert len((await bureau.sweep()).items) == 1
 

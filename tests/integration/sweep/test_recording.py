@@ -8,34 +8,34 @@ from typing import Any
 
 import pytest
 
-from monitor.app.replay import Replay, ReplayDesk
-from monitor.domain.evidence import ClaimKind
-from monitor.domain.tables import Run, Source
-from monitor.domain.words import DateSource, RunStatus, SourceKind
+from monitor.config.model import PagesSettings
+from monitor.db.tables.collection import Run, Source
+from monitor.db.tables.evidence import ClaimKind
 from monitor.errors import UsageError
-from monitor.evidence.storage import Storage
-from monitor.net.guard import Guard
-from monitor.pages.documents import Documents
+from monitor.evidence.records import FileStorage
+from monitor.extract.documents import DocumentTextReader
+from monitor.fetch.guard import Guard
 from monitor.pages.loader import Loader
-from monitor.settings import PagesSettings
-from monitor.work.steps import DirectSteps
+from monitor.services.replay import ReplayResult, ReplayService
+from monitor.steps import InProcessSteps
+from monitor.vocabulary import DateSource, RunStatus, SourceKind
 
 OLD = (400, 410, 420, 430, 440, 450)
 
 
-async def replayed(bureau: Any, folder: Path, run_id: str) -> Replay:
+async def replayed(bureau: Any, folder: Path, run_id: str) -> ReplayResult:
     """The run again, with a loader that has neither client nor browser."""
 
     def new_loader(outset: Any, outside: Any, clock: Any) -> Loader:
-        return Loader(pages=PagesSettings(render=outset.render), clock=clock, guard=Guard(), outside=outside)
+        return Loader(pages=PagesSettings(render=outset.render), clock=clock, guard=Guard(), transport=outside)
 
-    desk = ReplayDesk(
+    desk = ReplayService(
         store=bureau.store,
-        storage=Storage(str(folder)),
+        storage=FileStorage(str(folder)),
         settings=bureau.settings,
         new_loader=new_loader,
-        new_reader=lambda outset: Documents(max_bytes=outset.max_bytes),
-        standing=bureau.standing,
+        new_reader=lambda outset: DocumentTextReader(max_bytes=outset.max_bytes),
+        saved_search=bureau.standing,
     )
     return await desk.replay(run_id)
 
@@ -147,7 +147,7 @@ async def test_a_run_that_was_killed_and_went_on_is_replayed_as_one(bureau: Any,
         return whole
 
     bureau.site.on(rows[2].path, killed)
-    first = asyncio.create_task(bureau.desk.carry_out(run.id, executor="one", steps=DirectSteps()))
+    first = asyncio.create_task(bureau.desk.carry_out(run.id, executor="one", steps=InProcessSteps()))
     await reached.wait()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
@@ -156,7 +156,7 @@ async def test_a_run_that_was_killed_and_went_on_is_replayed_as_one(bureau: Any,
     with pytest.raises(UsageError, match="has not ended"):
         await replayed(bureau, tmp_path, run.id)
     before = files(tmp_path)
-    status = await bureau.desk.carry_out(run.id, executor="two", steps=DirectSteps())
+    status = await bureau.desk.carry_out(run.id, executor="two", steps=InProcessSteps())
     assert status.is_final
     records = await bureau.store.evidence.records(run.id)
     assert {record.attempt for record in records} == {1, 2}

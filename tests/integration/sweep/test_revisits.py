@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from monitor.domain.revisions import ChangeKind, ItemSight, Op
-from monitor.store.filters import ItemFilter
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.evidence import ChangeKind, EditOperation, ItemSnapshot
 from tests.integration.conftest import Reply
 
 LAW = (
@@ -74,7 +74,7 @@ def watched(bureau: Any) -> Watched:
 async def test_a_changed_article_is_found_by_the_next_run_and_named(watched: Watched) -> None:
     await watched.begin(page(*LAW))
     (revision,) = await watched.after(1, page(*changed("第三条", "48小时", "24小时"), views=77))
-    assert (revision.kind, revision.change.articles(Op.CHANGED)) == (ChangeKind.CHANGED, ["第三条"])
+    assert (revision.kind, revision.change.articles(EditOperation.CHANGED)) == (ChangeKind.CHANGED, ["第三条"])
     assert "48小时" in revision.before_text
     text = await watched.bureau.store.items.text((await watched.item()).id)
     assert "24小时" in text, "the item keeps the newest text"
@@ -124,7 +124,7 @@ async def test_a_page_that_fails_for_a_while_is_neither_changed_nor_gone(watched
     sight = await watched.bureau.store.revisions.sight((await watched.item()).id)
     assert "500" in sight.failure
     (revision,) = await watched.after(4, page(*changed("第五条", "有效期五年", "有效期三年")))
-    assert revision.change.articles(Op.CHANGED) == ["第五条"], "compared with what was seen last"
+    assert revision.change.articles(EditOperation.CHANGED) == ["第五条"], "compared with what was seen last"
 
 
 async def test_a_page_missing_for_one_run_only_is_not_said_to_be_gone(watched: Watched) -> None:
@@ -138,7 +138,7 @@ async def test_a_loss_of_most_of_the_words_is_said_once_two_runs_have_seen_it(wa
     await watched.begin(page(*LAW))
     assert await watched.after(1, page(*LAW[:2])) == []
     (revision,) = await watched.after(1, page(*LAW[:2]))
-    assert revision.change.articles(Op.REMOVED) == ["第三条", "第四条", "第五条"]
+    assert revision.change.articles(EditOperation.REMOVED) == ["第三条", "第四条", "第五条"]
 
 
 async def test_a_page_that_moved_is_followed(watched: Watched) -> None:
@@ -164,10 +164,10 @@ async def test_an_annex_with_the_same_name_and_another_content_is_a_revision(wat
 async def test_an_item_without_a_first_look_gets_one_and_is_compared_from_then_on(watched: Watched) -> None:
     await watched.begin(page(*LAW))
     async with watched.bureau.store.sessions.writing() as session:
-        await session.execute(delete(ItemSight))  # as an earlier version left it
+        await session.execute(delete(ItemSnapshot))  # as an earlier version left it
     assert await watched.after(1, page(*changed("第三条", "48小时", "24小时"))) == []
     (revision,) = await watched.after(2, page(*LAW))
-    assert revision.change.articles(Op.CHANGED) == ["第三条"]
+    assert revision.change.articles(EditOperation.CHANGED) == ["第三条"]
 
 
 async def test_a_scanned_document_is_another_one_when_its_bytes_are(watched: Watched) -> None:
@@ -183,7 +183,7 @@ async def test_what_could_not_be_seen_at_first_is_no_revision_when_it_can(watche
     watched.bureau.site.on(watched.path, Reply(status=503))
     assert await watched.after(1, page(*LAW)) == []
     (revision,) = await watched.after(2, page(*LAW[:2], *LAW[3:]))
-    assert revision.change.articles(Op.REMOVED) == ["第三条"]
+    assert revision.change.articles(EditOperation.REMOVED) == ["第三条"]
 
 
 async def test_looks_do_not_change_how_the_run_ended(watched: Watched) -> None:

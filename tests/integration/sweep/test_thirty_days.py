@@ -4,9 +4,9 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.domain.alarms import AlarmKind
-from monitor.domain.words import Phase, RunStatus
-from monitor.store.filters import ItemFilter
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.delivery import AlarmKind
+from monitor.vocabulary import Phase, RunStatus
 
 EMPTY = "<html><body><h1>栏目</h1><p>网站升级改版中，敬请谅解。</p></body></html>"
 SECTIONS = {"news": "通知公告", "policy": "政策文件"}

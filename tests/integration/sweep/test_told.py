@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from monitor.domain.words import EventKind
-from monitor.ports import Progress
+from monitor.sweep.progress import Progress
+from monitor.vocabulary import EventKind
 
 OLD = (400, 410, 420, 430, 440, 450)
 

@@ -13,11 +13,11 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from monitor.bootstrap import App, open_app
-from monitor.domain.people import Person
-from monitor.domain.words import Role
-from monitor.settings import Settings
-from monitor.web.desk import new_web
-from monitor.web.gate import SESSION_COOKIE
+from monitor.config.model import Settings
+from monitor.db.tables.people import Person
+from monitor.vocabulary import Role
+from monitor.web.app import create_web_app
+from monitor.web.auth import SESSION_COOKIE
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of people who live for one test
 
@@ -67,11 +67,11 @@ class Desk:
         client = await self.visitor(headers={"Accept-Language": language})
         answer = await client.post("/sign-in", data={"name": role, "password": PASSWORD})
         assert answer.status_code == 303, answer.text
-        return Browser(client, self.app.people.csrf_of(client.cookies[SESSION_COOKIE]))
+        return Browser(client, self.app.people.compute_csrf_token(client.cookies[SESSION_COOKIE]))
 
     async def program(self, role: str, *, scopes: list[str] | None = None) -> httpx.AsyncClient:
         """A program with a token of that role."""
-        token = await self.app.tokens.make(f"{role}-program", role, scopes=scopes or [])
+        token = await self.app.tokens.create(f"{role}-program", role, scopes=scopes or [])
         return await self.visitor(headers={"Authorization": f"Bearer {token}"})
 
 
@@ -86,4 +86,4 @@ async def desk(tmp_path: Path, sqlite_url: str, desk_settings: Callable[[Setting
     settings = desk_settings(Settings(data_dir=tmp_path, database_url=sqlite_url))
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(settings))
-        yield Desk(app, new_web(app), stack)
+        yield Desk(app, create_web_app(app), stack)

@@ -4,18 +4,25 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.app.briefings import BriefingQuery
 from monitor.bootstrap import App
-from monitor.domain.alarms import AlarmFinding, AlarmKind
-from monitor.domain.live import RunEvent
-from monitor.domain.marks import HiddenItem, ItemNote
-from monitor.domain.page import Candidate
-from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
-from monitor.domain.research import ResearchStatus
-from monitor.domain.revisions import ChangeKind, Edit, ItemSight, Op, Part, Revision, Seen
-from monitor.domain.tables import Item, Run, Source
-from monitor.domain.words import DateSource, Disposition, EventKind, ItemType, Phase, RunStatus, SectionEnd, SummaryBy
-from monitor.store.sessions import storable
+from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
+from monitor.db.sessions import sanitize_text
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind
+from monitor.db.tables.evidence import (
+    ChangeKind,
+    EditOperation,
+    ItemSnapshot,
+    PageEdit,
+    PagePart,
+    PageSnapshot,
+    Revision,
+)
+from monitor.db.tables.people import HiddenItem, ItemNote
+from monitor.db.tables.research import ResearchStatus, RunEvent
+from monitor.page import Candidate
+from monitor.services.briefings import BriefingQuery
+from monitor.vocabulary import DateSource, Disposition, EventKind, ItemType, Phase, RunStatus, SectionEnd, SummaryBy
 from tests.integration.web.payloads import PAYLOADS
 from tests.integration.web.researches import put
 
@@ -36,13 +43,13 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     """Put the payloads wherever a person or a site can put a text."""
     source = await app.store.sources.add(
         Source(
-            name=storable(WORST)[:200],
+            name=sanitize_text(WORST)[:200],
             url="https://evil.example/?q=%22%3E",
             created_at=at,
-            rules=storable(WORST),
-            tags=[storable(text)[:60] for text in list(PAYLOADS.values())[:12]],
-            last_error=storable(WORST),
-            focus_areas=[storable(WORST)],
+            rules=sanitize_text(WORST),
+            tags=[sanitize_text(text)[:60] for text in list(PAYLOADS.values())[:12]],
+            last_error=sanitize_text(WORST),
+            focus_areas=[sanitize_text(WORST)],
             consecutive_failures=3,
             last_run_at=at,
         )
@@ -51,9 +58,11 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     await _live(app, source, at)
     items = {name: await _item(app, source, run_id, text, at) for name, text in PAYLOADS.items()}
     await _say(app, items, at)
-    finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message=storable(WORST), section=storable(WORST), section_key="k")
+    finding = AlarmFinding(
+        kind=AlarmKind.STRUCTURE, message=sanitize_text(WORST), section=sanitize_text(WORST), section_key="k"
+    )
     judged = {"k": frozenset({AlarmKind.STRUCTURE})}
-    await app.store.alarms.settle(source.id or 0, run_id=run_id, due=[finding], judged=judged, at=at)
+    await app.store.alarms.reconcile(source.id or 0, run_id=run_id, findings=[finding], judged_kinds=judged, at=at)
     await app.audit.record(WORST, "source.edit", WORST, before=list(PAYLOADS.values()), after=WORST)
     await _researches(app, at)
     draft = await app.drafts.save(BriefingQuery(days=3, keywords=[]), by="admin")
@@ -61,7 +70,7 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
 
 
 async def _run(app: App, source: Source, at: dt.datetime) -> str:
-    worst = storable(WORST)
+    worst = sanitize_text(WORST)
     run = Run(
         id="run-evil",
         source_id=source.id,
@@ -76,11 +85,11 @@ async def _run(app: App, source: Source, at: dt.datetime) -> str:
     )
     await app.store.runs.create(run)
     plan = SectionPlan(ordinal=0, name=worst, url="https://evil.example/list")
-    await app.store.runs.plan(run.id, [plan])
+    await app.store.runs.save_plan(run.id, [plan])
     entries = [
         LedgerEntry(
             candidate=Candidate(
-                title=storable(text),
+                title=sanitize_text(text),
                 url=f"https://evil.example/c/{place}",
                 date=at.date(),
                 date_source=DateSource.LISTED,
@@ -88,12 +97,12 @@ async def _run(app: App, source: Source, at: dt.datetime) -> str:
             page_url=plan.url,
             position=place,
             disposition=Disposition.LEFT,
-            reason=storable(text),
+            reason=sanitize_text(text),
         )
         for place, text in enumerate(PAYLOADS.values())
     ]
     reading = SectionReading(plan=plan, ended=SectionEnd.ERROR, pages=1, entries=entries, listed=len(entries))
-    await app.store.runs.keep_reading(run.id, source.id or 0, reading, on=at.date(), at=at)
+    await app.store.runs.save_reading(run.id, source.id or 0, reading, on=at.date(), at=at)
     for text in PAYLOADS.values():
         await app.store.runs.add_fallback(run.id, Phase.CRAWL, text, text, at)
     await app.store.runs.add_unseen(run.id, [UnseenPlace(section=worst, url=worst, reason=worst)])
@@ -106,15 +115,15 @@ async def _live(app: App, source: Source, at: dt.datetime) -> None:
         id="run-live", source_id=source.id, source=source.name, planned_at=at, started_at=at, status=RunStatus.RUNNING
     )
     await app.store.runs.create(run)
-    worst = storable(WORST)
+    worst = sanitize_text(WORST)
     data = {"phase": "crawl", "place": worst, "url": worst, "title": worst, "reason": worst, "outcome": worst}
     kinds = [kind for kind in EventKind if kind is not EventKind.STEP]
-    await app.store.live.add([RunEvent(run_id=run.id, at=at, kind=kind, data=data) for kind in kinds])
+    await app.store.run_events.add([RunEvent(run_id=run.id, at=at, kind=kind, data=data) for kind in kinds])
 
 
 async def _researches(app: App, at: dt.datetime) -> None:
     """One research in each state, asked for and answered in hostile words."""
-    worst = storable(WORST)
+    worst = sanitize_text(WORST)
     evil: dict[str, Any] = {
         "query": worst,
         "topics": (worst, f"{worst}2"),
@@ -159,9 +168,11 @@ async def _item(app: App, source: Source, run_id: str, text: str, at: dt.datetim
 async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
     for name, item_id in items.items():
         text = PAYLOADS[name]
-        await app.store.marks.note(ItemNote(item_id=item_id, person="admin", text=text, at=at))
-        sight = ItemSight.of(item_id, "run-evil", Seen(url="https://evil.example/", seen_at=at, title=text))
-        edit = Edit(op=Op.CHANGED, part=Part.ARTICLE, article=text, before=text, after=text[::-1])
+        await app.store.marks.add_note(ItemNote(item_id=item_id, person="admin", text=text, at=at))
+        sight = ItemSnapshot.from_page(
+            item_id, "run-evil", PageSnapshot(url="https://evil.example/", seen_at=at, title=text)
+        )
+        edit = PageEdit(op=EditOperation.CHANGED, part=PagePart.ARTICLE, article=text, before=text, after=text[::-1])
         revision = Revision(
             item_id=item_id,
             run_id="run-evil",
@@ -170,7 +181,7 @@ async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
             reason=text,
             edits=[edit.model_dump(mode="json")],
         )
-        await app.store.revisions.keep(sight, revision=revision)
+        await app.store.revisions.save(sight, revision=revision)
     for name in list(items)[:3]:
-        hidden = HiddenItem(item_id=items[name], person="admin", reason=storable(PAYLOADS[name]), at=at)
+        hidden = HiddenItem(item_id=items[name], person="admin", reason=sanitize_text(PAYLOADS[name]), at=at)
         await app.store.marks.hide(hidden)

@@ -7,7 +7,7 @@ gate was passed, and changes nothing. Who may not gets 401 or 403, or is sent to
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.domain.words import Role
+from monitor.vocabulary import Role
 
 OPEN = None
 READER, EDITOR, ADMIN = Role.READER, Role.EDITOR, Role.ADMIN

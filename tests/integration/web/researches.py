@@ -5,9 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 from monitor.bootstrap import App
-from monitor.domain.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
-from monitor.research.events import LABELS, STEP_IDS, StepEvent, StepType, progress_at
-from monitor.store.sessions import storable_value
+from monitor.db.sessions import sanitize_value
+from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
+from monitor.research.shapes import STEP_IDS, STEP_LABELS, StepEvent, StepType, compute_progress
 
 STEPS = list(StepType)
 
@@ -148,19 +148,25 @@ async def put(
         error=error,
         executor="test",
         enqueued_at=at,
-        outputs=storable_value(outputs),
-        state=storable_value(state) if steps else None,
+        outputs=sanitize_value(outputs),
+        state=sanitize_value(state) if steps else None,
     )
     await app.store.research.create(research)
     for order, topic in enumerate(topics if steps else ()):
         data = paragraph_of(order, topic, query=query, quote=quote, url=url, at=at, far=max(far - order, 0))
-        await app.store.research.keep_paragraph(task_id, order, data)
+        await app.store.research.save_paragraph(task_id, order, data)
     for text in remarks:
-        async with app.store.sessions.writing() as session:  # past the rule that it must be under way
+        async with app.store.sessions.begin_write() as session:  # past the rule that it must be under way
             session.add(ResearchRemark(task_id=task_id, person="editor", text=text, at=at))
     now = STEPS[min(steps, 3)]
     event = StepEvent(
-        step_id=STEP_IDS[now], step_type=now, status="progress", progress=progress_at(now, 0.4), label=LABELS[now]["zh"]
+        step_id=STEP_IDS[now],
+        step_type=now,
+        status="progress",
+        progress=compute_progress(now, 0.4),
+        label=STEP_LABELS[now]["zh"],
     )
     if steps:
-        await app.store.research_events.add([ResearchEvent(task_id=task_id, at=at, data=event.wire())], executor="test")
+        await app.store.research_events.add(
+            [ResearchEvent(task_id=task_id, at=at, data=event.to_json())], executor="test"
+        )

@@ -9,15 +9,14 @@ import pytest
 from docx import Document
 from playwright.async_api import Page, async_playwright, expect
 
-from monitor.app.briefings import BriefingQuery
-from monitor.briefing.deliver import new_delivery
-from monitor.domain.deliveries import DeliveryKind
-from monitor.pages.browser import find_browser
-from monitor.settings import Settings
-from monitor.settings.model import BrowserSettings
-from monitor.settings.targets import TargetSettings
-from monitor.web.server import serving
-from monitor.work.steps import DirectSteps
+from monitor.briefing.deliver import create_delivery
+from monitor.config.model import BrowserSettings, Settings
+from monitor.config.targets import TargetSettings
+from monitor.db.tables.delivery import DeliveryKind
+from monitor.fetch.browser.launch import find_browser
+from monitor.services.briefings import BriefingQuery
+from monitor.steps import InProcessSteps
+from monitor.web.server import serve_web
 from tests.conftest import Mailbox, OpenMailbox
 from tests.integration.web.conftest import PASSWORD, Desk
 from tests.integration.web.test_briefings import TITLES, filled
@@ -48,7 +47,7 @@ async def page(desk: Desk) -> AsyncIterator[Page]:
     """A window of an editor who has just signed in, at the list of briefings."""
     await desk.app.people.add("王敏", "editor")
     await desk.app.people.set_password("王敏", PASSWORD)
-    async with serving(desk.app) as address, async_playwright() as playwright:
+    async with serve_web(desk.app) as address, async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=find_browser(BrowserSettings()), args=["--no-sandbox"]
         )
@@ -129,13 +128,15 @@ async def test_a_page_follows_a_delivery_that_a_service_makes_until_it_has_arriv
     await filled(desk.app)
     draft = await desk.app.drafts.save(BriefingQuery(), by="王敏")
     now = desk.app.clock.now()
-    delivery = new_delivery(desk.app.dispatch.target("weekly"), DeliveryKind.TYPED, name="1", planned_at=now, now=now)
+    delivery = create_delivery(
+        desk.app.dispatch.get_target("weekly"), DeliveryKind.TYPED, name="1", planned_at=now, now=now
+    )
     delivery.saved_id = draft.row.id
     await desk.app.store.deliveries.create(delivery)  # as `send` leaves it to a worker
     await page.goto(f"/briefings/{draft.row.id}")
     sent = page.locator("aside .badge")
     await expect(sent).to_have_text("待发送")
-    await desk.app.dispatch.carry_out(delivery.id, 0, DirectSteps())  # as the worker does
+    await desk.app.dispatch.attempt_delivery(delivery.id, 0, InProcessSteps())  # as the worker does
     await expect(sent).to_have_text("已发送")
     assert len(mailbox.messages()) == 1
 

@@ -11,10 +11,10 @@ from docx import Document
 from openpyxl import load_workbook
 
 from monitor.bootstrap import App
-from monitor.domain.tables import Item, Run, Source
-from monitor.domain.words import ItemType, RunStatus
-from monitor.settings import Settings
-from monitor.settings.targets import TargetSettings
+from monitor.config.model import Settings
+from monitor.config.targets import TargetSettings
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.vocabulary import ItemType, RunStatus
 
 TITLES = ["中华人民共和国能源法", "关于举办培训班的通知", "2026年1月份能源生产情况"]
 TYPES = [ItemType.LAW, ItemType.NOTICE, ItemType.DATA]

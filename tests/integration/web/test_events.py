@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from monitor.app.eventlog import EventLog
-from monitor.domain.live import RunEvent
-from monitor.domain.tables import Run
-from monitor.domain.words import EventKind, Phase, RunStatus
-from monitor.ports import Progress
-from monitor.settings import Settings
-from monitor.web.server import serving
+from monitor.config.model import Settings
+from monitor.db.tables.collection import Run
+from monitor.db.tables.research import RunEvent
+from monitor.services.events import RunEventLog
+from monitor.sweep.progress import Progress
+from monitor.vocabulary import EventKind, Phase, RunStatus
+from monitor.web.server import serve_web
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 PATIENCE_S = 30.0
@@ -36,7 +36,7 @@ async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
         await desk.app.store.runs.create(Run(id=run_id, source="示例部", planned_at=NOON, status=status, ended_at=NOON))
     token = await desk.app.tokens.make("watcher", "reader")
     async with (
-        serving(desk.app) as address,
+        serve_web(desk.app) as address,
         httpx.AsyncClient(base_url=address, headers={"Authorization": f"Bearer {token}"}) as client,
     ):
         yield client
@@ -102,8 +102,8 @@ async def lines_of(client: httpx.AsyncClient, path: str, *, until: str) -> list[
 async def test_two_who_watch_are_told_as_it_happens_and_nothing_stays_behind_when_they_go(
     desk: Any, client: httpx.AsyncClient
 ) -> None:
-    log = EventLog(store=desk.app.store, clock=desk.app.clock)
-    tell = log.of("goes")
+    log = RunEventLog(store=desk.app.store, clock=desk.app.clock)
+    tell = log.get_progress_callback("goes")
 
     async def run() -> None:
         for number in range(20):
@@ -127,7 +127,7 @@ async def test_a_service_that_stops_ends_the_streams_at_once(desk: Any) -> None:
     token = await desk.app.tokens.make("watcher", "reader")
     loop, lines = asyncio.get_running_loop(), []
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S) as client:
-        async with serving(desk.app) as address:
+        async with serve_web(desk.app) as address:
             request = client.build_request("GET", f"{address}api/runs/goes/events")
             answer = await client.send(request, stream=True)
             stream = answer.aiter_lines()

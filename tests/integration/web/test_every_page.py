@@ -32,16 +32,16 @@ from openpyxl import load_workbook
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.bootstrap import SystemClock, open_app
-from monitor.demo.sample_settings import TIMEZONE, sample_settings
-from monitor.demo.site import SampleSite
+from monitor.bootstrap import open_app
+from monitor.clock import SystemClock
+from monitor.config.model import BrowserSettings, Settings
+from monitor.config.targets import TargetSettings
+from monitor.db.sessions import sanitize_text
+from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings, Settings
-from monitor.settings.targets import TargetSettings
-from monitor.store.sessions import storable
-from monitor.web.desk import new_web
-from monitor.web.server import serving
+from monitor.fetch.browser.launch import find_browser
+from monitor.web.app import create_web_app
+from monitor.web.server import serve_web
 from tests.conftest import Mailbox
 from tests.integration.web.conftest import PASSWORD
 from tests.integration.web.house import House, furnish
@@ -144,7 +144,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
         url = await stack.enter_async_context(site.serve())
         mail = await asyncio.get_running_loop().create_server(lambda: SMTP(mailbox), "127.0.0.1", 0)
         port = (await stack.enter_async_context(mail)).sockets[0].getsockname()[1]
-        settings = sample_settings(Settings(), url, folder=folder)
+        settings = build_sample_settings(Settings(), url, folder=folder)
         settings.web.port = 0
         settings.network.allowed_private_hosts.append(f"127.0.0.1:{port}")
         settings.deliver.targets = [
@@ -156,9 +156,9 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
         await app.people.add("admin", "admin")
         await app.people.set_password("admin", PASSWORD)
         house = await furnish(app, at=now - dt.timedelta(hours=1))
-        draft = await app.drafts.draft(house.briefing_id)
-        await app.deliveries.send("weekly", draft.briefing, house.briefing_id)
-        address = await stack.enter_async_context(serving(app))
+        draft = await app.drafts.get(house.briefing_id)
+        await app.deliveries.send_saved("weekly", draft.briefing, house.briefing_id)
+        address = await stack.enter_async_context(serve_web(app))
         client = await stack.enter_async_context(httpx.AsyncClient(base_url=address, trust_env=False))
         signed_in = await client.post("/sign-in", data={"name": "admin", "password": PASSWORD})
         assert signed_in.status_code == 303, signed_in.text
@@ -167,7 +167,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
 
 def templates_of(app: Any) -> dict[str, re.Pattern[str]]:
     """The routes of pages, each with the pattern of its path."""
-    paths = {route.path for route in iter_route_contexts(new_web(app).routes) if "GET" in (route.methods or ())}
+    paths = {route.path for route in iter_route_contexts(create_web_app(app).routes) if "GET" in (route.methods or ())}
     return {
         path: re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path) + "$")
         for path in sorted(paths, key=lambda path: path.count("{"))
@@ -300,7 +300,9 @@ async def test_nothing_of_what_is_stored_runs_anywhere(walk: Walk, place: Place)
 def legible(text: str) -> str:
     """The text without what is not seen: pages may drop it, and break lines where they like."""
     unseen = ("Cc", "Cf", "Co", "Cn")
-    return "".join(char for char in storable(text) if not char.isspace() and unicodedata.category(char) not in unseen)
+    return "".join(
+        char for char in sanitize_text(text) if not char.isspace() and unicodedata.category(char) not in unseen
+    )
 
 
 TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")

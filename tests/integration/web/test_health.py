@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from sqlalchemy import event
 
-from monitor.domain.alarms import AlarmFinding, AlarmKind
-from monitor.domain.searches import SearchCall
-from monitor.domain.tables import ModelCall, Run, Section, Source
-from monitor.domain.words import Phase, RunStatus
-from monitor.settings import Settings
+from monitor.config.model import Settings
+from monitor.db.tables.collection import ModelCall, Run, Source, SourceSection
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind
+from monitor.db.tables.research import SearchCall
+from monitor.vocabulary import Phase, RunStatus
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)
@@ -47,7 +47,7 @@ async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
     async with store.sessions.writing() as session:
         for number, arrivals in enumerate((daily, old)):
             url = f"https://m.gov/{number}/"
-            session.add(Section(source_id=source.id, name=f"s{number}", url=url, url_key=url, arrivals=arrivals))
+            session.add(SourceSection(source_id=source.id, name=f"s{number}", url=url, url_key=url, arrivals=arrivals))
     return source
 
 

@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from monitor.domain.evidence import Claim, ClaimKind, Links
-from monitor.domain.revisions import ChangeKind, ItemSight, Revision, Seen
-from monitor.domain.sighting import Sighting, Way
-from monitor.domain.tables import Item, Run, Source
-from monitor.domain.urls import url_key
-from monitor.domain.words import DateSource, ItemType, RunStatus, SummaryBy
-from monitor.evidence.records import Records
-from monitor.evidence.storage import Storage
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.evidence import ChangeKind, Claim, ClaimKind, ClaimUpdate, ItemSnapshot, PageSnapshot, Revision
+from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.fetch.result import FetchResult
+from monitor.urls import url_key
+from monitor.vocabulary import DateSource, FetchMode, ItemType, RunStatus, SummaryBy
 
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 PAGE = """<html><head><title>通知</title><meta name="PubDate" content="2026-11-20"></head><body>
@@ -79,11 +77,11 @@ async def shelf(desk: Any) -> Shelf:
 async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: bytes | None = None) -> str:
     """A record of the first item's page, with claims on it."""
     app = shelf.desk.app
-    records = Records(store=app.store, storage=Storage(str(app.settings.data_dir)))
-    recorder = records.recorder("run-示例部", attempt=1)
-    sighting = Sighting(
+    records = EvidenceArchive(store=app.store, storage=FileStorage(str(app.settings.data_dir)))
+    recorder = records.create_recorder("run-示例部", attempt=1)
+    sighting = FetchResult(
         url="https://示例部.example/tz/1.html",
-        way=Way.HTTP,
+        mode=FetchMode.HTTP,
         at=NOW,
         final_url="https://示例部.example/tz/1.html",
         status=200,
@@ -97,8 +95,8 @@ async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: byt
         for kind, claim, passage in claims
     ]
     run = "run-示例部"
-    sight = ItemSight.of(shelf.first, run, Seen(url="https://x.example", seen_at=NOW))
-    await app.store.revisions.keep(sight, links=Links({shelf.first: rows}, instead_of=frozenset()))
+    sight = ItemSnapshot.from_page(shelf.first, run, PageSnapshot(url="https://x.example", seen_at=NOW))
+    await app.store.revisions.keep(sight, links=ClaimUpdate({shelf.first: rows}, replaced_kinds=frozenset()))
     return record
 
 
@@ -297,7 +295,7 @@ async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
     revision = Revision(
         item_id=shelf.first, run_id="run-示例部", seen_at=NOW, kind=ChangeKind.CHANGED, edits=[edit], more_edits=2
     )
-    sight = ItemSight.of(shelf.first, "run-示例部", Seen(url="https://x.example", seen_at=NOW))
+    sight = ItemSnapshot.from_page(shelf.first, "run-示例部", PageSnapshot(url="https://x.example", seen_at=NOW))
     await store.revisions.keep(sight, revision=revision)
     page = (await reader.get(f"/items/{shelf.first}")).text
     assert '<del><span class="unseen">removed: </span>3</del>' in page

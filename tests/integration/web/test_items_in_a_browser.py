@@ -7,13 +7,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from monitor.bootstrap import SystemClock, open_app
-from monitor.demo.sample_settings import TIMEZONE, sample_settings
-from monitor.demo.site import SampleSite
+from monitor.bootstrap import open_app
+from monitor.clock import SystemClock
+from monitor.config.model import BrowserSettings, Settings
+from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings, Settings
-from monitor.web.server import serving
+from monitor.fetch.browser.launch import find_browser
+from monitor.web.server import serve_web
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of somebody who lives for one test
 
@@ -35,7 +35,7 @@ async def address(tmp_path: Path, sqlite_url: str, free_port: int) -> AsyncItera
     """A service with what the sample bureau published, and an editor."""
     site = SampleSite("bureau", today=SystemClock().now().astimezone(ZoneInfo(TIMEZONE)).date())
     async with site.serve() as url:
-        settings = sample_settings(Settings(database_url=sqlite_url), url, folder=tmp_path)
+        settings = build_sample_settings(Settings(database_url=sqlite_url), url, folder=tmp_path)
         settings.web.port = free_port
         async with open_app(settings) as app:
             focus = [area["name"] for area in site.focus_areas]
@@ -43,7 +43,7 @@ async def address(tmp_path: Path, sqlite_url: str, free_port: int) -> AsyncItera
             await app.sweeps.sweep(source)
             await app.people.add("editor", "editor")
             await app.people.set_password("editor", PASSWORD)
-            async with serving(app) as served:
+            async with serve_web(app) as served:
                 yield served
 
 

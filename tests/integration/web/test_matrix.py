@@ -12,12 +12,12 @@ import pytest_asyncio
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
-from monitor.app.tokens import Scope
 from monitor.bootstrap import open_app
-from monitor.domain.words import Role
-from monitor.settings import Settings
-from monitor.web.desk import new_web
-from monitor.web.gate import SESSION_COOKIE
+from monitor.config.model import Settings
+from monitor.services.people import TokenScope
+from monitor.vocabulary import Role
+from monitor.web.app import create_web_app
+from monitor.web.auth import SESSION_COOKIE
 from tests.integration.web.conftest import Desk
 from tests.integration.web.matrix import ADMIN, MATRIX, Entry
 
@@ -33,7 +33,7 @@ async def desk(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) 
     settings = Settings(data_dir=folder, database_url=f"sqlite:///{shutil.copy(sqlite_template, folder)}")
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(settings))
-        yield Desk(app, new_web(app), stack)
+        yield Desk(app, create_web_app(app), stack)
 
 
 def routes_of(web: FastAPI) -> Iterator[str]:
@@ -125,7 +125,7 @@ async def test_a_program_needs_every_scope_of_a_route_and_no_other(desk: Desk) -
 
     async def with_scopes(scopes: frozenset[str]) -> httpx.AsyncClient:
         if scopes not in programs:
-            token = await desk.app.tokens.make("+".join(("only", *sorted(scopes))), "admin", scopes=sorted(scopes))
+            token = await desk.app.tokens.create("+".join(("only", *sorted(scopes))), "admin", scopes=sorted(scopes))
             programs[scopes] = await desk.visitor(headers={"Authorization": f"Bearer {token}"})
         return programs[scopes]
 
@@ -138,7 +138,7 @@ async def test_a_program_needs_every_scope_of_a_route_and_no_other(desk: Desk) -
         if answer.status_code != (entry.program or entry.status):
             wrong.append((route, sorted(scopes), answer.status_code))
         for scope in scopes:
-            others = frozenset(map(str, Scope)) - {scope}
+            others = frozenset(map(str, TokenScope)) - {scope}
             answer = await ask(await with_scopes(others), route)
             if answer.status_code != 403:
                 wrong.append((route, sorted(others), answer.status_code))

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from monitor.web.gate import SESSION_COOKIE
+from monitor.web.auth import SESSION_COOKIE
 from tests.integration.web.conftest import PASSWORD
 
 

@@ -10,14 +10,14 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.domain.tables import Item, Run
-from monitor.settings import Settings
-from monitor.web.whereabouts import prefix_of
+from monitor.config.model import Settings
+from monitor.db.tables.collection import Item, Run
+from monitor.web.middleware import get_url_prefix
 from tests.integration.web.conftest import PASSWORD
 from tests.integration.web.researches import put
 
 ADDRESS = "https://desk.example/monitor"
-PREFIX = prefix_of(ADDRESS)
+PREFIX = get_url_prefix(ADDRESS)
 ATTRIBUTES = (
     "href",
     "src",

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from monitor.app.sweeps import WORKER
-from monitor.domain.research import Research, ResearchStatus
+from monitor.db.tables.research import Research, ResearchStatus
+from monitor.services.sweeps import WORKER_KIND
 from tests.integration.web import researches
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
@@ -45,7 +45,7 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
         },
     }
     assert "monitor serve" in problem(await editor.post("/api/research", json=asked), 400)
-    async with desk.app.presence.attending(WORKER):
+    async with desk.app.presence.attending(WORKER_KIND):
         answer = await editor.post("/api/research", json=asked)
     assert answer.status_code == 202
     (task_id,) = answer.json().values()
@@ -85,13 +85,13 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
 async def test_what_breaks_the_bounds_is_refused_in_a_sentence(
     desk: Any, editor: httpx.AsyncClient, name: str, asked: dict[str, Any]
 ) -> None:
-    async with desk.app.presence.attending(WORKER):
+    async with desk.app.presence.attending(WORKER_KIND):
         assert problem(await editor.post("/api/research", json=asked), 422), name
     assert (await editor.get("/api/research")).json() == {"researches": [], "next": None}
 
 
 async def test_the_longest_question_and_the_barest_wish_are_taken(desk: Any, editor: httpx.AsyncClient) -> None:
-    async with desk.app.presence.attending(WORKER):
+    async with desk.app.presence.attending(WORKER_KIND):
         assert (await editor.post("/api/research", json={"query": "字" * 2000})).status_code == 202
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
+from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.bootstrap import App, open_app
-from monitor.demo.research_world import KEY_VARIABLE, ResearchWorld
-from monitor.demo.scripted_model import MODEL_NAME, ScriptedModel
-from monitor.demo.scripted_modes import Mode
+from monitor.config.model import Settings
+from monitor.demo.model.answers import ScriptedMode
+from monitor.demo.model.server import MODEL_NAME, ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
-from monitor.settings import Settings
-from monitor.web.server import serving
+from monitor.web.server import serve_web
 from tests.integration.web.test_research_stream import conforms, read, report_in
 
 QUERY = "2026年新型储能的发展现状与政策走向如何？"
@@ -36,7 +36,7 @@ class House:
         """Have the question answered in this process; the id is known with the first message."""
         begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         running = asyncio.create_task(
-            self.app.research.run_here(
+            self.app.research.run_in_process(
                 QUERY,
                 config=SearchConfig(engines=["tavily", "nowhere"], max_results=5),
                 options=ResearchOptions(),
@@ -66,8 +66,8 @@ async def house(
             **values,
         )
         app = await stack.enter_async_context(open_app(settings))
-        token = await app.tokens.make("program", "editor")
-        address = await stack.enter_async_context(serving(app))
+        token = await app.tokens.create("program", "editor")
+        address = await stack.enter_async_context(serve_web(app))
         headers = {"Authorization": f"Bearer {token}"}
         client = await stack.enter_async_context(
             httpx.AsyncClient(base_url=address, headers=headers, timeout=PATIENCE_S, trust_env=False)
@@ -75,8 +75,12 @@ async def house(
         yield House(app, client, model)
 
 
-@pytest.mark.parametrize("mode", [Mode.GOOD, Mode.TRUNCATED, Mode.HALLUCINATING, Mode.HTTP_500])
-async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_does(house: House, mode: Mode) -> None:
+@pytest.mark.parametrize(
+    "mode", [ScriptedMode.GOOD, ScriptedMode.TRUNCATED, ScriptedMode.HALLUCINATING, ScriptedMode.HTTP_500]
+)
+async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_does(
+    house: House, mode: ScriptedMode
+) -> None:
     house.model.mode = mode
     task_id, running = await house.begin()
 
@@ -97,7 +101,7 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
     steps = [document["stepType"] for document in documents if document["status"] == "complete"]
     assert steps == ["plan", "deep_search", "modeling", "reporting"]
     view = (await house.client.get(f"/api/research/{task_id}")).json()
-    assert view["status"] == ("degraded" if mode in (Mode.HTTP_500, Mode.TRUNCATED) else "succeeded")
+    assert view["status"] == ("degraded" if mode in (ScriptedMode.HTTP_500, ScriptedMode.TRUNCATED) else "succeeded")
     assert view["report"] == last["payload"]["result"]
     (found,) = (
         one["payload"]["result"] for one in documents if (one["stepType"], one["status"]) == ("deep_search", "complete")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.domain.research import ResearchStatus
+from monitor.db.tables.research import ResearchStatus
 from tests.integration.web.payloads import PAYLOADS
 from tests.integration.web.researches import put
 

@@ -13,12 +13,24 @@ import pytest
 from jsonschema import Draft202012Validator
 from sqlalchemy import event as sql_event
 
-from monitor.domain.research import Research, ResearchEvent, ResearchStatus
-from monitor.research.events import LABELS, STEP_IDS, Status, StepEvent, StepType, progress_at
-from monitor.research.shapes import ModelBlueprint, Plan, ResearchReport, SearchAgentResult, Strategy, Wire
-from monitor.settings import Settings
-from monitor.web import streaming
-from monitor.web.server import serving
+from monitor.config.model import Settings
+from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
+from monitor.research.shapes import (
+    STEP_IDS,
+    STEP_LABELS,
+    CamelCaseSchema,
+    ModelBlueprint,
+    Plan,
+    ResearchReport,
+    SearchAgentResult,
+    SearchStrategy,
+    StepEvent,
+    StepStatus,
+    StepType,
+    compute_progress,
+)
+from monitor.web.api import events as streaming
+from monitor.web.server import serve_web
 from tests.integration.web.sse import Message, Reader
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
@@ -27,21 +39,21 @@ EXECUTOR = "here"
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/research-event.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 PIECES = [f"第{number}句\u2028引用\r\n[1]。" for number in range(40)]
-RESULTS: dict[StepType, Wire] = {
+RESULTS: dict[StepType, CamelCaseSchema] = {
     StepType.PLAN: Plan(content="一个问题"),
-    StepType.DEEP_SEARCH: SearchAgentResult(strategy=Strategy(primary_query="稀土")),
+    StepType.DEEP_SEARCH: SearchAgentResult(strategy=SearchStrategy(primary_query="稀土")),
     StepType.MODELING: ModelBlueprint(),
     StepType.REPORTING: ResearchReport(markdown="".join(PIECES)),
 }
 
 
-def told(step: StepType, status: Status, share: float, **payload: Any) -> StepEvent:
+def told(step: StepType, status: StepStatus, share: float, **payload: Any) -> StepEvent:
     return StepEvent(
         step_id=STEP_IDS[step],
         step_type=step,
         status=status,
-        progress=progress_at(step, share),
-        label=LABELS[step]["zh"],
+        progress=compute_progress(step, share),
+        label=STEP_LABELS[step]["zh"],
         payload=payload,
     )
 
@@ -57,7 +69,7 @@ def whole() -> Iterator[StepEvent]:
                 yield told(step, "progress", 0.5 + 0.4 * place / len(PIECES), chunk=piece)
         metadata = {"tokens": 1024, "durationMs": 12650}
         yield told(step, "progress", 0.95, metadata=metadata)
-        yield told(step, "complete", 1, result=RESULTS[step].wire(), metadata=metadata)
+        yield told(step, "complete", 1, result=RESULTS[step].to_json(), metadata=metadata)
 
 
 def cut(code: str) -> Iterator[StepEvent]:
@@ -81,7 +93,7 @@ async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A program that watches over a real connection."""
     token = await desk.app.tokens.make("watcher", "reader")
     async with (
-        serving(desk.app) as address,
+        serve_web(desk.app) as address,
         httpx.AsyncClient(
             base_url=address,
             headers={"Authorization": f"Bearer {token}"},
@@ -100,7 +112,7 @@ async def begin(app: Any, task_id: str) -> None:
 
 
 async def tell(app: Any, task_id: str, events: list[StepEvent]) -> None:
-    rows = [ResearchEvent(task_id=task_id, at=NOON, data=event.wire()) for event in events]
+    rows = [ResearchEvent(task_id=task_id, at=NOON, data=event.to_json()) for event in events]
     assert await app.store.research_events.add(rows, executor=EXECUTOR)
 
 
@@ -157,7 +169,7 @@ async def test_a_research_is_told_by_the_schema_from_its_start_to_its_report(
     await end(desk.app, "r", ResearchStatus.SUCCEEDED)
     messages = await read(client, "r")
     documents = conforms(messages)
-    assert documents == [event.wire() for event in events]
+    assert documents == [event.to_json() for event in events]
     last = documents[-1]
     assert (last["stepType"], last["status"], last["progress"]) == ("reporting", "complete", 1.0)
     assert report_in(documents) == last["payload"]["result"]["markdown"] == "".join(PIECES)
@@ -201,7 +213,7 @@ async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: An
     watching = asyncio.create_task(read(client, "r"))
     assert len(await read(client, "r", at_most=3)) == 3
     refused = told(StepType.PLAN, "error", 1, error={"code": "cancelled", "message": "x"}, result=None)
-    event = ResearchEvent(task_id="r", at=NOON, data=refused.wire())
+    event = ResearchEvent(task_id="r", at=NOON, data=refused.to_json())
     assert not watching.done()
     await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), told=event)
     documents = conforms(await asyncio.wait_for(watching, PATIENCE_S))
@@ -229,7 +241,7 @@ async def test_where_nothing_is_told_comments_keep_the_connection_and_a_long_str
     await end(desk.app, "r", ResearchStatus.SUCCEEDED)
     while more := await read(client, "r", last=messages[-1].id):
         messages += more
-    assert conforms(messages) == [event.wire() for event in events]
+    assert conforms(messages) == [event.to_json() for event in events]
 
 
 async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: Any, client: httpx.AsyncClient) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.page import Candidate
-from monitor.domain.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
-from monitor.domain.tables import Item, ModelCall, Run, Source
-from monitor.domain.words import DateSource, Disposition, Phase, RunStatus, SectionEnd
+from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
+from monitor.db.tables.collection import Item, ModelCall, Run, Source
+from monitor.page import Candidate
+from monitor.vocabulary import DateSource, Disposition, Phase, RunStatus, SectionEnd
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 ENDS = [Disposition.SAVED, Disposition.KNOWN, Disposition.OUT_OF_RANGE, Disposition.LEFT]

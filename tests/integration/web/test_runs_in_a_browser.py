@@ -11,15 +11,14 @@ import pytest
 from playwright.async_api import Page, async_playwright, expect
 
 from monitor.bootstrap import App, open_service
-from monitor.demo.sample_settings import TIMEZONE, sample_settings
-from monitor.demo.site import SampleSite
-from monitor.domain.tables import Source
+from monitor.config.model import BrowserSettings, Settings
+from monitor.db.queries.history import LedgerRow
+from monitor.db.tables.collection import Source
+from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings, Settings
-from monitor.store.history import LedgerRow
-from monitor.web.ledger import ROWS_SHOWN
-from monitor.web.server import serving
+from monitor.fetch.browser.launch import find_browser
+from monitor.web.server import serve_web
+from monitor.web.ui.runs import ROWS_PER_PAGE
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of somebody who lives for one test
 PATIENCE_MS = 60_000
@@ -53,15 +52,15 @@ async def service(
     site = SampleSite(today=dt.datetime.now(ZoneInfo(TIMEZONE)).date())
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(site.serve())
-        settings = sample_settings(Settings(), url, folder=tmp_path)
+        settings = build_sample_settings(Settings(), url, folder=tmp_path)
         settings.database_url, settings.web.port, settings.pages.render = sqlite_url, free_port, "never"
         settings.pages.timeout_s = 2 * PATIENCE_MS / 1000
         app = await stack.enter_async_context(open_service(settings, worker=True, scheduler=False))
         await app.people.add("anna", "editor")
         await app.people.set_password("anna", PASSWORD)
-        pinned = [section for section in site.sections(url) if section["name"] in SECTIONS]
+        pinned = [section for section in site.list_sections(url) if section["name"] in SECTIONS]
         source = await app.sources.add({"name": site.title, "url": f"{url}/", "sections": pinned})
-        yield app, await stack.enter_async_context(serving(app)), source, site
+        yield app, await stack.enter_async_context(serve_web(app)), source, site
 
 
 async def sign_in(page: Page, address: str) -> None:
@@ -97,10 +96,10 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
     await expect(page.locator(".phase.done")).to_have_count(5)
     await expect(history.locator("#runs-rows .badge")).to_have_text("正常", timeout=PATIENCE_MS)
     await history.close()
-    rows = await app.store.history.ledger(run_id)
+    rows = await app.store.history.load_ledger(run_id)
     assert len({row.section for row in rows}) == len(SECTIONS)
     await expect(page.locator(".cells a.cell")).to_have_count(len(rows))
-    kinds = {event.kind for event in await app.store.live.after(run_id, 0)}
+    kinds = {event.kind for event in await app.store.run_events.after(run_id, 0)}
     assert kinds == {"phase", "section", "page", "saved"}
     await find_by_keyboard(page, rows)
     await filter_and_walk(page, rows)
@@ -135,7 +134,7 @@ async def filter_and_walk(page: Page, rows: list[LedgerRow]) -> None:
     saved = [row for row in rows if row.disposition == "saved"]
     await page.locator(".legend a", has_text="已收录").press("Enter")
     await expect(page.locator(".cells a.cell.dim")).to_have_count(len(rows) - len(saved))
-    await expect(page.locator("#ledger-rows tbody tr")).to_have_count(min(len(saved), ROWS_SHOWN))
+    await expect(page.locator("#ledger-rows tbody tr")).to_have_count(min(len(saved), ROWS_PER_PAGE))
     await page.locator(".legend a", has_text="全部").press("Enter")
     await expect(page.locator(".cells a.cell.dim")).to_have_count(0)
     await cells.first.focus()

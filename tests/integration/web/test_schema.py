@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from monitor.bootstrap import App, open_app
-from monitor.settings import Settings
-from monitor.web.server import serving
+from monitor.config.model import Settings
+from monitor.web.server import serve_web
 
 # A date that is over, a cron that means nothing, a name that is taken: what a schema cannot say is told by 400, 404,
 # 409 and 422, and that a part of the service is missing by 503.
@@ -26,14 +26,14 @@ expected-statuses = ["2xx", "3xx", "4xx", 503]
 @pytest.fixture
 async def served(tmp_path: Path, sqlite_url: str, free_port: int) -> AsyncIterator[tuple[App, str]]:
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, web={"port": free_port})
-    async with open_app(settings) as app, serving(app) as url:
+    async with open_app(settings) as app, serve_web(app) as url:
         yield app, url
 
 
 async def examined(served: tuple[App, str], role: str, folder: Path, *options: str) -> int:
     """Have every route asked with a token of that role; answers how often, and fails where anything was wrong."""
     app, url = served
-    token = await app.tokens.make(f"{role}-program", role)
+    token = await app.tokens.create(f"{role}-program", role)
     configuration = folder / "schemathesis.toml"
     configuration.write_text(CONFIGURATION)
     process = await asyncio.create_subprocess_exec(

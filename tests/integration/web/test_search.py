@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from monitor.bootstrap import open_app
-from monitor.domain.searching import ToolResult
-from monitor.settings import Settings
-from monitor.web.desk import new_web
+from monitor.config.model import Settings
+from monitor.search.contract import ToolResult
+from monitor.web.app import create_web_app
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ async def client(tmp_path: Path, site: Any) -> AsyncIterator[httpx.AsyncClient]:
         search={"backend": "searxng", "backends": {"searxng": {"base_url": site.url("")}}},
     )
     async with open_app(settings) as app:
-        token = await app.tokens.make("reader", "reader")
-        transport = httpx.ASGITransport(app=new_web(app))
+        token = await app.tokens.create("reader", "reader")
+        transport = httpx.ASGITransport(app=create_web_app(app))
         async with httpx.AsyncClient(transport=transport, base_url="http://monitor") as client:
             client.headers["authorization"] = f"Bearer {token}"
             yield client

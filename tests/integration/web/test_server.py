@@ -6,9 +6,9 @@ from pathlib import Path
 import httpx
 
 from monitor.bootstrap import open_app
+from monitor.config.model import Settings
 from monitor.errors import UsageError
-from monitor.settings import Settings
-from monitor.web.server import serving
+from monitor.web.server import serve_web
 
 GOOD = "a long and quiet word"
 
@@ -20,21 +20,21 @@ async def test_others_reach_it_only_when_an_administrator_has_a_password(tmp_pat
 
         async def is_refused() -> bool:
             try:
-                async with serving(app):
+                async with serve_web(app):
                     return False
             except UsageError as error:
                 return "monitor users passwd" in str(error)
 
         assert await is_refused()
-        await app.people.begin()
+        await app.people.create_first_admin()
         assert await is_refused(), "a one-time password was enough"
         await app.people.add("editor", "editor")
         await app.people.set_password("editor", GOOD)
-        await app.tokens.make("robot", "admin")
+        await app.tokens.create("robot", "admin")
         assert await is_refused(), "somebody else's password was enough"
         await app.people.set_password("admin", GOOD)
         assert not await is_refused()
-        await app.people.reset("admin")
+        await app.people.reset_password("admin")
         assert await is_refused()
 
 
@@ -43,7 +43,7 @@ async def test_the_end_of_an_answer_does_not_wait_for_the_browser_to_confirm_its
 ) -> None:
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, web={"port": free_port})
     times = []
-    async with open_app(settings) as app, serving(app) as address, httpx.AsyncClient(base_url=address) as client:
+    async with open_app(settings) as app, serve_web(app) as address, httpx.AsyncClient(base_url=address) as client:
         for _ in range(20):
             began = time.perf_counter()
             (await client.get("healthz")).raise_for_status()

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from monitor.settings import Settings
-from monitor.web.gate import SESSION_COOKIE
+from monitor.config.model import Settings
+from monitor.web.auth import SESSION_COOKIE
 from tests.integration.web.conftest import PASSWORD
 
 

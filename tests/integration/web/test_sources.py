@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from monitor.app.trying import TrialReport
+from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
-from monitor.settings import Settings
+from monitor.services.sources.trials import TrialReport
 
 TODAY = dt.datetime.now(dt.UTC).date()
 VALUES = {"name": "能源局", "url": "https://gov.example/", "tags": ["能源"], "schedule": "0 7 * * 1-5"}

@@ -13,9 +13,9 @@ import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from monitor.bootstrap import App, open_app, open_service
+from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
-from monitor.settings import Settings
-from monitor.web.server import serving
+from monitor.web.server import serve_web
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of a person who lives for one test
 PATIENCE_MS = 60_000
@@ -42,7 +42,7 @@ async def signed_in(app: App, browser: Browser, locale: str) -> AsyncIterator[Pa
     await app.people.add("anna", "admin")
     await app.people.set_password("anna", PASSWORD)
     complaints: list[str] = []
-    async with serving(app) as address:
+    async with serve_web(app) as address:
         context = await browser.new_context(locale=locale, base_url=address)
         page = await context.new_page()
         page.set_default_timeout(PATIENCE_MS)
@@ -88,8 +88,8 @@ async def test_a_source_is_added_by_its_address(
         told.set()
         pin = page.locator("details.section").filter(has=page.locator("strong", has_text="政策法规")).first
         await pin.wait_for()
-        assert await app.sources.all() == []
-        expected = [one for one in site.expected(base_url) if one.section == "政策法规"]
+        assert await app.sources.list_sources() == []
+        expected = [one for one in site.list_expected_items(base_url) if one.section == "政策法规"]
         row = pin.locator("tr").filter(has_text=expected[0].title)
         assert expected[0].date.isoformat() in await row.inner_text()
         await pin.locator("input[name=pin]").check()
@@ -97,7 +97,7 @@ async def test_a_source_is_added_by_its_address(
         await page.fill("textarea[name=tags]", "能源")
         await page.get_by_role("button", name=words["save"], exact=True).click()
         await page.wait_for_url("**/sources/1")
-        (source,) = await app.sources.all()
+        (source,) = await app.sources.list_sources()
         assert [section["name"] for section in source.sections] == ["政策法规"]
         assert (source.name, source.tags) == (site.title, ["能源"])
 
@@ -120,6 +120,6 @@ async def test_three_clicks_bring_a_newcomer_to_the_sample_briefing(
         text = await page.locator("main").inner_text()
         assert title in text
         run = (await app.store.runs.list())[0]
-        items = await app.store.items.for_run(run.id)
+        items = await app.store.items.list_for_run(run.id)
         assert items
         assert sum(item.title in text for item in items) >= 5

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from monitor.domain.alarms import AlarmFinding, AlarmKind
-from monitor.domain.deliveries import Delivery, DeliveryStatus
-from monitor.domain.marks import HiddenItem
-from monitor.domain.reading import UnseenPlace
-from monitor.domain.tables import Item, ModelCall, Run, Source
-from monitor.domain.words import Phase, RunStatus
-from monitor.settings import Settings
+from monitor.config.model import Settings
+from monitor.db.reading import UnseenPlace
+from monitor.db.tables.collection import Item, ModelCall, Run, Source
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind, Delivery, DeliveryStatus
+from monitor.db.tables.people import HiddenItem
+from monitor.vocabulary import Phase, RunStatus
 
 HOUR = dt.timedelta(hours=1)
 

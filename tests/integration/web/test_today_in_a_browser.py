@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from monitor.domain.alarms import AlarmFinding, AlarmKind
-from monitor.domain.tables import Item, ModelCall, Run, Section, Source
-from monitor.domain.words import Phase, RunStatus
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings, Settings
-from monitor.web.server import serving
+from monitor.config.model import BrowserSettings, Settings
+from monitor.db.tables.collection import Item, ModelCall, Run, Source, SourceSection
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind
+from monitor.fetch.browser.launch import find_browser
+from monitor.vocabulary import Phase, RunStatus
+from monitor.web.server import serve_web
 from tests.integration.web.conftest import PASSWORD, Desk
 
 LONG = "关于印发《" + "数据要素市场化配置综合改革试点" * 8 + "》的通知" + "A" * 120
@@ -50,8 +50,10 @@ async def filled(desk: Desk) -> None:
     await store.runs.create(run)
     await store.runs.add_fallback("run-1", Phase.CRAWL, "https://m.gov/1", "WebBlocked/http_403: refused (403)", now)
     arrivals = [(now - n * dt.timedelta(days=1)).date().isoformat() for n in reversed(range(60))]
-    async with store.sessions.writing() as session:
-        session.add(Section(source_id=source.id, name=LONG, url="https://m.gov/n", url_key="n", arrivals=arrivals))
+    async with store.sessions.begin_write() as session:
+        session.add(
+            SourceSection(source_id=source.id, name=LONG, url="https://m.gov/n", url_key="n", arrivals=arrivals)
+        )
     for number in range(40):
         call = ModelCall(run_id="run-1", phase=list(Phase)[number % 4], model="m" * 60, prompt_tokens=9_000_000, at=now)
         await store.usage.add(call)
@@ -73,7 +75,7 @@ async def filled(desk: Desk) -> None:
     ]
     await store.items.save_all(items)
     finding = AlarmFinding(kind=AlarmKind.GAP, message=LONG, section=LONG, section_key="n")
-    await store.alarms.settle(source.id or 0, run_id="run-1", due=[finding], judged={}, at=now)
+    await store.alarms.reconcile(source.id or 0, run_id="run-1", findings=[finding], judged_kinds={}, at=now)
 
 
 async def sign_in(page: Page, address: str) -> None:
@@ -88,7 +90,7 @@ async def test_nothing_is_wider_than_the_window_and_nothing_breaks_our_own_polic
     await filled(desk)
     await desk.sign_in("reader")
     complaints: list[str] = []
-    async with serving(desk.app) as address:
+    async with serve_web(desk.app) as address:
         context = await browser.new_context(locale="zh-CN")
         page = await context.new_page()
         page.on("console", lambda said: complaints.append(said.text))
@@ -109,7 +111,7 @@ async def test_nothing_is_wider_than_the_window_and_nothing_breaks_our_own_polic
 async def test_a_star_is_given_from_the_keyboard_and_the_page_stays(desk: Any, browser: Browser) -> None:
     await filled(desk)
     await desk.sign_in("reader")
-    async with serving(desk.app) as address:
+    async with serve_web(desk.app) as address:
         context = await browser.new_context(locale="en-GB")
         page = await context.new_page()
         await sign_in(page, address)

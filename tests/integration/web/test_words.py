@@ -5,8 +5,8 @@ from pathlib import Path
 from babel.messages.extract import extract_from_dir
 
 import monitor.web
-from monitor.web.language import chinese
-from monitor.web.notices import NOTICES
+from monitor.web.ui.language import load_chinese_messages
+from monitor.web.ui.rendering import NOTICES
 
 ROOT = Path(monitor.web.__file__).parent
 
@@ -23,4 +23,4 @@ def sentences() -> dict[str, str]:
 def test_every_sentence_has_its_chinese() -> None:
     said = sentences()
     assert len(said) > 300, "the templates were not found"
-    assert {english: file for english, file in said.items() if english not in chinese()} == {}
+    assert {english: file for english, file in said.items() if english not in load_chinese_messages()} == {}

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from monitor.app.briefings import BriefingDesk
-from monitor.app.dispatch import Dispatch
-from monitor.app.research import ResearchDesk
-from monitor.app.writing import WritingDesk
 from monitor.bootstrap import open_app
-from monitor.channels.opening import channel_of
-from monitor.domain.tables import Source
-from monitor.settings import Settings
-from monitor.store import Store
-from monitor.work.triggers import CronSchedules
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.tables.collection import Source
+from monitor.jobs.schedules import ApschedulerCronParser
+from monitor.notify.registry import build_channel
+from monitor.services.briefings import BriefingService, ExportService
+from monitor.services.dispatch import DeliveryDispatcher
+from monitor.services.research.service import ResearchService
 
 
 class TurnedClock:
@@ -60,7 +59,7 @@ async def source(store: Store, clock: TurnedClock) -> Source:
 
 
 @pytest.fixture
-def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], Dispatch]:
+def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], DeliveryDispatcher]:
     """What carries out deliveries, joined from its real parts; no model is asked."""
 
     async def no_model(run_id: str, store: Store) -> None:
@@ -69,22 +68,22 @@ def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], Dispa
     async def no_printer(page: bytes) -> bytes:
         raise AssertionError("no PDF is asked for here")
 
-    def build(settings: Settings) -> Dispatch:
-        writing = WritingDesk(print_pdf=no_printer, template=None)
-        return Dispatch(
+    def build(settings: Settings) -> DeliveryDispatcher:
+        writing = ExportService(print_pdf=no_printer, template=None)
+        return DeliveryDispatcher(
             store=store,
             settings=settings,
             clock=clock,
-            schedules=CronSchedules(),
-            write=writing.briefing,
-            briefings=BriefingDesk(store=store, clock=clock, settings=settings, new_model=no_model),
-            new_channel=lambda target: channel_of(target, settings.network, clock),
+            schedules=ApschedulerCronParser(),
+            write=writing.export_briefing,
+            briefings=BriefingService(store=store, clock=clock, settings=settings, new_model=no_model),
+            new_channel=lambda target: build_channel(target, settings.network, clock),
         )
 
     return build
 
 
 @pytest.fixture
-async def research_desk(settings: Settings) -> AsyncIterator[ResearchDesk]:
+async def research_desk(settings: Settings) -> AsyncIterator[ResearchService]:
     async with open_app(settings) as app:
         yield app.research

@@ -8,21 +8,19 @@ from typing import Any
 
 import pytest
 
-from monitor.app.deliveries import DeliveryDesk
-from monitor.app.dispatch import Dispatch
-from monitor.domain.alarms import AlarmFinding, AlarmKind, AlarmNote
-from monitor.domain.deliveries import Delivery, DeliveryStatus
-from monitor.domain.tables import Item, Run, Source
-from monitor.domain.words import ItemType, RunStatus
+from monitor.config.model import Settings
+from monitor.config.targets import TargetSettings
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView, Delivery, DeliveryStatus
 from monitor.errors import UsageError
-from monitor.settings import Settings
-from monitor.settings.targets import TargetSettings
-from monitor.store import Store
-from monitor.work.notices import Notices
-from monitor.work.planner import DeliveryPlanner
-from monitor.work.presence import HeartbeatPresence
-from monitor.work.scheduler import Scheduler
-from monitor.work.steps import DirectSteps
+from monitor.jobs.background import AlarmNotifier
+from monitor.jobs.presence import HeartbeatRegistry
+from monitor.jobs.scheduler import DeliveryPlanner, Scheduler
+from monitor.services.deliveries import DeliveryService
+from monitor.services.dispatch import DeliveryDispatcher
+from monitor.steps import InProcessSteps
+from monitor.vocabulary import ItemType, RunStatus
 
 HOOK = "/hook"
 
@@ -30,7 +28,7 @@ HOOK = "/hook"
 class Desk:
     """The parts of delivery over one database, and a receiver."""
 
-    def __init__(self, store: Store, settings: Settings, clock: Any, site: Any, dispatch: Dispatch) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Any, site: Any, dispatch: DeliveryDispatcher) -> None:
         self.store = store
         self.settings = settings
         self.clock = clock
@@ -45,13 +43,13 @@ class Desk:
         """As the scheduler does it every second."""
         planner = self.planner()
         await planner.refresh()
-        await planner.look()
+        await planner.plan_due()
 
     async def work(self) -> None:
         """As a worker does it every second."""
-        await self.dispatch.release()
-        for delivery in await self.store.deliveries.due(self.clock.now()):
-            await self.dispatch.carry_out(delivery.id, delivery.attempts, DirectSteps())
+        await self.dispatch.release_due()
+        for delivery in await self.store.deliveries.list_due(self.clock.now()):
+            await self.dispatch.attempt_delivery(delivery.id, delivery.attempts, InProcessSteps())
 
     async def log(self) -> list[Delivery]:
         return list(reversed(await self.store.deliveries.list()))
@@ -120,7 +118,7 @@ async def test_a_planned_time_makes_one_delivery_however_many_schedulers_look(ne
     for planner in planners:
         await planner.refresh()
     clock.turn(hours=1, seconds=1)  # nine in Shanghai
-    await asyncio.gather(*(planner.look() for planner in planners))
+    await asyncio.gather(*(planner.plan_due() for planner in planners))
     await desk.plan()
     (delivery,) = await desk.log()
     assert (delivery.id, delivery.status) == ("partners-20260302T010000Z", DeliveryStatus.WAITING)
@@ -205,12 +203,12 @@ async def test_a_source_whose_planned_run_has_not_begun_is_waited_for_and_named(
     new_desk: NewDesk, clock: Any, source: Source, store: Store, settings: Settings
 ) -> None:
     desk = new_desk()
-    presence = HeartbeatPresence(store=store, clock=clock, folder=settings.data_dir)
+    presence = HeartbeatRegistry(store=store, clock=clock, folder=settings.data_dir)
     spread = desk.settings.model_copy(update={"work": settings.work.model_copy(update={"jitter_s": 3000})})
     scheduler = Scheduler(store=store, settings=spread, clock=clock, presence=presence)
     await scheduler.refresh()
     clock.turn(hours=1, seconds=1)
-    await scheduler.look()
+    await scheduler.create_due_runs()
     assert await store.runs.list() == []  # its start is spread over the next minutes
     await desk.work()
     assert desk.received() == []
@@ -289,7 +287,7 @@ async def test_a_receiver_that_stays_away_ends_in_a_failure_that_a_person_can_re
     while True:
         await desk.work()
         (delivery,) = await desk.log()
-        troubles = await people.troubles()
+        troubles = await people.list_problems()
         assert bool(troubles) is (delivery.attempts >= 3)
         if delivery.next_try_at is None:
             break
@@ -304,15 +302,15 @@ async def test_a_receiver_that_stays_away_ends_in_a_failure_that_a_person_can_re
         await people.retry(delivery.id)
 
 
-def people_of(desk: Desk) -> DeliveryDesk:
-    presence = HeartbeatPresence(store=desk.store, clock=desk.clock, folder=desk.settings.data_dir)
-    return DeliveryDesk(
+def people_of(desk: Desk) -> DeliveryService:
+    presence = HeartbeatRegistry(store=desk.store, clock=desk.clock, folder=desk.settings.data_dir)
+    return DeliveryService(
         store=desk.store,
         settings=desk.settings,
         clock=desk.clock,
         presence=presence,
         dispatch=desk.dispatch,
-        steps=DirectSteps(),
+        steps=InProcessSteps(),
     )
 
 
@@ -361,13 +359,15 @@ async def test_a_day_on_which_a_source_failed_is_not_quiet(new_desk: NewDesk, cl
     assert [(gap["source"], gap["kind"]) for gap in body["briefing"]["gaps"]] == [("office", "failed")]
 
 
-async def raised(desk: Desk, source: Source, section: str, message: str) -> AlarmNote:
+async def raised(desk: Desk, source: Source, section: str, message: str) -> AlarmView:
     """An alarm of this moment, handed to the notifier, as the end of a run does."""
     finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message=message, section=section, section_key=section)
-    await desk.store.alarms.settle(source.id or 0, run_id="r", due=[finding], judged={}, at=desk.clock.now())
-    notes = await desk.store.alarms.untold()
-    await Notices(store=desk.store, settings=desk.settings, clock=desk.clock).notify(notes)
-    assert await desk.store.alarms.untold() == []
+    await desk.store.alarms.reconcile(
+        source.id or 0, run_id="r", findings=[finding], judged_kinds={}, at=desk.clock.now()
+    )
+    notes = await desk.store.alarms.list_unnotified()
+    await AlarmNotifier(store=desk.store, settings=desk.settings, clock=desk.clock).notify(notes)
+    assert await desk.store.alarms.list_unnotified() == []
     return notes[-1]
 
 
@@ -387,7 +387,7 @@ async def test_the_alarms_of_a_minute_go_to_a_target_as_one_message(
     clock.turn(minutes=2)
     await desk.work()
     bodies = [json.loads(one.body) for one in desk.site.asked]
-    assert [[AlarmNote.model_validate(one) for one in body["alarms"]] for body in bodies] == [[one, other], [later]]
+    assert [[AlarmView.model_validate(one) for one in body["alarms"]] for body in bodies] == [[one, other], [later]]
     assert {(body["kind"], body["target"]) for body in bodies} == {("alarm", "partners")}
     assert "office / laws · 列表结构有变 · 列表由约 9 条减到 1 条" in bodies[0]["text"]
 
@@ -395,7 +395,7 @@ async def test_the_alarms_of_a_minute_go_to_a_target_as_one_message(
 async def test_an_alarm_is_told_once_however_often_it_is_handed_on(new_desk: NewDesk, clock: Any, idle: Source) -> None:
     desk = new_desk(alarms=True)
     note = await raised(desk, idle, "news", "no list")
-    notices = Notices(store=desk.store, settings=desk.settings, clock=clock)
+    notices = AlarmNotifier(store=desk.store, settings=desk.settings, clock=clock)
     for _ in range(3):
         await notices.notify([note])  # a process that was killed before it had heard of it
         clock.turn(minutes=2)
@@ -425,8 +425,8 @@ async def test_a_test_says_that_it_is_one_and_a_typed_briefing_leaves_the_planne
     await desk.plan()
     await desk.see(idle, "first")
     people = people_of(desk)
-    assert (await people.test("partners")).status is DeliveryStatus.SENT
-    assert (await people.now("partners")).status is DeliveryStatus.SENT
+    assert (await people.send_test("partners")).status is DeliveryStatus.SENT
+    assert (await people.send_now("partners")).status is DeliveryStatus.SENT
     clock.turn(hours=1, seconds=1)
     await desk.plan()
     await desk.work()
@@ -436,7 +436,7 @@ async def test_a_test_says_that_it_is_one_and_a_typed_briefing_leaves_the_planne
     assert [item["title"] for item in typed["briefing"]["items"]] == ["first"]
     assert [item["title"] for item in planned["briefing"]["items"]] == ["first"]
     with pytest.raises(UsageError, match="There is no target 'nobody'"):
-        await people.test("nobody")
+        await people.send_test("nobody")
 
 
 async def test_mail_reaches_each_address_once_although_one_was_refused_at_first(

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.deliveries import Delivery, DeliveryStatus
-from monitor.settings import Settings
-from monitor.store import Store
-from monitor.work.deliveries import DeliveryRounds, try_of
-from monitor.work.queue import DurableQueue
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.tables.delivery import Delivery, DeliveryStatus
+from monitor.jobs.queue import DurableQueue
+from monitor.jobs.worker import DeliveryReconciler, format_attempt_id
 
 
 async def no_sweep(run_id: str, since: str | None, until: str | None) -> str:
@@ -29,11 +29,11 @@ async def opened(settings: Settings, deliver: Any) -> AsyncIterator[DurableQueue
     queue = DurableQueue(
         database_url=settings.database_url,
         executor_id="worker",
-        flow=no_sweep,
+        sweep=no_sweep,
         deliver=deliver,
         research=no_research,
         concurrency=2,
-        most_runs=None,
+        max_runs=None,
     )
     await queue.open()
     try:
@@ -84,14 +84,14 @@ async def test_what_two_workers_see_due_is_tried_once_and_one_at_a_time_to_a_tar
 
     async with opened(settings, deliver) as queue:
         rounds = [
-            DeliveryRounds(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue) for _ in range(2)
+            DeliveryReconciler(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue) for _ in range(2)
         ]
         for _ in range(3):
             for one in rounds:
-                await one.look()
+                await one.enqueue_due()
         await asyncio.wait_for(done.wait(), 30)
         for one in rounds:
-            await one.look()
+            await one.enqueue_due()
     assert tried == {delivery.id: 1 for delivery in deliveries}
     assert overlaps == []
 
@@ -107,17 +107,17 @@ async def test_a_try_that_broke_off_is_counted_and_made_again_later_and_a_lost_o
         return "sent"  # though no row says so, as after a restored backup
 
     async with opened(settings, deliver) as queue:
-        rounds = DeliveryRounds(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
-        await rounds.look()
-        names = [try_of(delivery) for delivery in deliveries]
+        rounds = DeliveryReconciler(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
+        await rounds.enqueue_due()
+        names = [format_attempt_id(delivery) for delivery in deliveries]
         async with asyncio.timeout(30):
-            while set((await queue.states(names)).values()) != {"ERROR", "SUCCESS"}:  # noqa: ASYNC110 -- the library's
+            while set((await queue.get_states(names)).values()) != {"ERROR", "SUCCESS"}:  # noqa: ASYNC110 -- the library's
                 await asyncio.sleep(0.05)
         clock.turn(seconds=31)
-        await rounds.mend()
-        assert await queue.state(try_of(lost)) is None
+        await rounds.repair()
+        assert await queue.get_state(format_attempt_id(lost)) is None
     found = await store.deliveries.get(broken.id)
     assert found is not None
     assert (found.status, found.attempts, found.key) == (DeliveryStatus.QUEUED, 1, broken.key)
     assert found.next_try_at == clock.now() + dt.timedelta(seconds=5)
-    assert try_of(found) != try_of(broken)
+    assert format_attempt_id(found) != format_attempt_id(broken)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.bootstrap import App, open_app, open_service
-from monitor.settings import Settings
+from monitor.config.model import Settings
 
 
 @pytest.fixture
@@ -24,25 +24,25 @@ async def apps(tmp_path: Path, sqlite_url: str) -> AsyncIterator[tuple[App, App]
 
 async def test_a_process_at_work_takes_over_what_another_one_stored(apps: tuple[App, App]) -> None:
     service, command = apps
-    await command.configuring.change({"llm.base_url": "http://127.0.0.1:9/v1"}, by="admin")
+    await command.settings_service.update({"llm.base_url": "http://127.0.0.1:9/v1"}, by="admin")
     async with asyncio.timeout(20):
         while service.settings.llm.base_url is None:  # noqa: ASYNC110 -- the service looks every two seconds
             await asyncio.sleep(0.05)
-    assert service.models.current() is not None
+    assert service.models.get_current() is not None
 
 
 async def test_runs_keep_their_way_out_and_it_is_closed_when_the_last_one_is_over(apps: tuple[App, App]) -> None:
     _, app = apps
     run, beside = app.loaders.for_run(), app.loaders.for_run()
-    await app.configuring.change({"network.user_agent": "Another/1"}, by="admin")
+    await app.settings_service.update({"network.user_agent": "Another/1"}, by="admin")
     after = app.loaders.for_run()
-    assert app.loaders.ways_out == 2
+    assert app.loaders.open_count == 2
     del beside
     await app.loaders.close_unused()
-    assert app.loaders.ways_out == 2
+    assert app.loaders.open_count == 2
     del run
     await app.loaders.close_unused()
-    assert app.loaders.ways_out == 1
+    assert app.loaders.open_count == 1
     del after
     await app.loaders.close_unused()
-    assert app.loaders.ways_out == 1
+    assert app.loaders.open_count == 1

@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
-from monitor.app.research import ResearchDesk
-from monitor.domain.service import Executor
-from monitor.domain.tables import Run, Source
-from monitor.domain.words import RunStatus
-from monitor.settings import Settings
-from monitor.store import Store
-from monitor.work import queue as queue_module
-from monitor.work.deliveries import DeliveryRounds
-from monitor.work.queue import DurableQueue
-from monitor.work.research import ResearchRounds
-from monitor.work.worker import DEAD_AFTER_S, Reaper
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.tables.collection import Run, Source
+from monitor.db.tables.research import Executor
+from monitor.jobs import queue as queue_module
+from monitor.jobs.queue import DurableQueue
+from monitor.jobs.worker import EXECUTOR_TIMEOUT_S, DeliveryReconciler, Reaper, ResearchReconciler
+from monitor.services.research.service import ResearchService
+from monitor.vocabulary import RunStatus
 
 RUN = "s1-20260302T010000Z"
 Open = Callable[..., AbstractAsyncContextManager[DurableQueue]]
@@ -68,11 +66,11 @@ def opened(settings: Settings, done: Done) -> Open:
         queue = DurableQueue(
             database_url=settings.database_url,
             executor_id=executor,
-            flow=done.flow(executor, hangs=hangs),
+            sweep=done.flow(executor, hangs=hangs),
             deliver=no_delivery,
             research=no_research,
             concurrency=2,
-            most_runs=None,
+            max_runs=None,
         )
         await queue.open()
         try:
@@ -106,11 +104,11 @@ NewReaper = Callable[[DurableQueue, dict[str, float]], Reaper]
 
 @pytest.fixture
 def new_reaper(
-    store: Store, settings: Settings, clock: Any, new_dispatch: Any, research_desk: ResearchDesk
+    store: Store, settings: Settings, clock: Any, new_dispatch: Any, research_desk: ResearchService
 ) -> NewReaper:
     def build(queue: DurableQueue, steady: dict[str, float]) -> Reaper:
-        rounds = DeliveryRounds(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
-        researches = ResearchRounds(store=store, clock=clock, desk=research_desk, queue=queue)
+        rounds = DeliveryReconciler(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
+        researches = ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue)
         return Reaper(
             store=store,
             clock=clock,
@@ -126,7 +124,7 @@ def new_reaper(
 
 async def seen(store: Store, clock: Any, name: str) -> None:
     now = clock.now()
-    await store.executors.beat(
+    await store.executors.record_heartbeat(
         Executor(id=name, kind="worker", host="elsewhere", pid=1, token=name, started_at=now, seen_at=now)
     )
 
@@ -141,7 +139,7 @@ async def left_behind(opened: Open, done: Done) -> None:
 async def looked_until(reaper: Reaper, what: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(30):
         while not await what():
-            await reaper.look()
+            await reaper.reap()
             await asyncio.sleep(0.05)
 
 
@@ -155,14 +153,14 @@ async def test_the_run_of_a_dead_executor_is_done_by_another_one_and_that_of_a_s
             await seen(store, clock, name)
         reaper = new_reaper(queue, steady)
         for _ in range(3):  # silent, but not for long enough
-            await reaper.look()
-            steady["s"] += DEAD_AFTER_S / 4
-        assert await queue.state(RUN) == "PENDING"
+            await reaper.reap()
+            steady["s"] += EXECUTOR_TIMEOUT_S / 4
+        assert await queue.get_state(RUN) == "PENDING"
         while not done.ended.is_set():
-            steady["s"] += DEAD_AFTER_S / 4
+            steady["s"] += EXECUTOR_TIMEOUT_S / 4
             clock.turn(seconds=5)
             await seen(store, clock, "second")
-            await reaper.look()
+            await reaper.reap()
             await asyncio.sleep(0.05)
     assert done.by == [("second", RUN)]
 
@@ -176,10 +174,10 @@ async def test_a_reaper_that_was_asleep_itself_judges_nobody(
         for name in ("first", "second"):
             await seen(store, clock, name)
         reaper = new_reaper(queue, steady)
-        await reaper.look()
-        steady["s"] += 10 * DEAD_AFTER_S
-        await reaper.look()
-        assert await queue.state(RUN) == "PENDING"
+        await reaper.reap()
+        steady["s"] += 10 * EXECUTOR_TIMEOUT_S
+        await reaper.reap()
+        assert await queue.get_state(RUN) == "PENDING"
 
 
 async def test_a_run_that_the_queue_does_not_know_as_after_a_restored_backup_is_put_back(
@@ -187,7 +185,7 @@ async def test_a_run_that_the_queue_does_not_know_as_after_a_restored_backup_is_
 ) -> None:
     async with opened("second") as queue:
         await seen(store, clock, "second")
-        await new_reaper(queue, {"s": 0.0}).look()
+        await new_reaper(queue, {"s": 0.0}).reap()
     found = await store.runs.get(RUN)
     assert found is not None
     assert (found.status, found.enqueued_at) == (RunStatus.QUEUED, None)
@@ -202,6 +200,6 @@ async def test_a_run_that_began_with_the_steps_of_another_version_begins_anew(
     async with opened("second") as queue:
         for name in ("first", "second"):
             await seen(store, clock, name)
-        await new_reaper(queue, {"s": 0.0}).look()
-        assert await queue.state(RUN) is None
-    assert [one.id for one in await store.runs.unnoticed()] == [RUN]
+        await new_reaper(queue, {"s": 0.0}).reap()
+        assert await queue.get_state(RUN) is None
+    assert [one.id for one in await store.runs.list_unqueued()] == [RUN]

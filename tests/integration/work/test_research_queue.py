@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from monitor.app.research import ResearchDesk
+from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.bootstrap import App, open_service
-from monitor.demo.research_world import KEY_VARIABLE, ResearchWorld
-from monitor.domain.research import Research, ResearchEvent, ResearchStatus
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
+from monitor.jobs import queue as queue_module
+from monitor.jobs.queue import RESEARCH_QUEUE, DurableQueue
+from monitor.jobs.worker import ResearchReconciler
 from monitor.research.shapes import PlanParagraph, ResearchOptions, SearchConfig
-from monitor.settings import Settings
-from monitor.store import Store
-from monitor.work import queue as queue_module
-from monitor.work.queue import RESEARCH, DurableQueue
-from monitor.work.research import ResearchRounds
+from monitor.services.research.service import ResearchService
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 
@@ -35,18 +35,18 @@ async def app(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
 
 async def until(app: App, task_id: str, status: ResearchStatus) -> None:
     async with asyncio.timeout(60):
-        while (await app.research.row(task_id)).status is not status:  # noqa: ASYNC110 -- no event of ours
+        while (await app.research.load_research(task_id)).status is not status:  # noqa: ASYNC110 -- no event of ours
             await asyncio.sleep(0.05)
 
 
 async def test_what_is_asked_is_carried_out_by_the_worker_and_waits_for_its_plan_where_asked_to(app: App) -> None:
     config, reviewed = SearchConfig(), ResearchOptions(review_plan=True)
-    task_id = await app.research.ask(QUESTION, config=config, options=ResearchOptions(), by="anna")
-    waiting = await app.research.ask(QUESTION, config=config, options=reviewed, by="anna")
+    task_id = await app.research.enqueue(QUESTION, config=config, options=ResearchOptions(), by="anna")
+    waiting = await app.research.enqueue(QUESTION, config=config, options=reviewed, by="anna")
     seen: list[ResearchEvent] = []
     assert await app.research.wait_for(task_id, on_event=seen.append) is ResearchStatus.SUCCEEDED
     assert seen[-1].data["progress"] == 1.0
-    assert (await app.research.row(task_id)).executor is not None
+    assert (await app.research.load_research(task_id)).executor is not None
 
     await until(app, waiting, ResearchStatus.AWAITING_PLAN)
     await app.research.approve(waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], "ben")
@@ -67,11 +67,11 @@ async def opened(settings: Settings, research: Any) -> AsyncIterator[DurableQueu
     queue = DurableQueue(
         database_url=settings.database_url,
         executor_id="worker",
-        flow=no_run,
+        sweep=no_run,
         deliver=no_delivery,
         research=research,
         concurrency=1,
-        most_runs=None,
+        max_runs=None,
     )
     await queue.open()
     try:
@@ -90,13 +90,13 @@ async def on_record(store: Store, clock: Any, **more: Any) -> Research:
 
 async def state_of(queue: DurableQueue, name: str, wanted: set[str | None]) -> str | None:
     async with asyncio.timeout(30):
-        while (state := await queue.state(name)) not in wanted:  # noqa: ASYNC110 -- as above
+        while (state := await queue.get_state(name)) not in wanted:  # noqa: ASYNC110 -- as above
             await asyncio.sleep(0.05)
     return state
 
 
 async def test_one_that_the_queue_lost_is_put_there_again(
-    store: Store, settings: Settings, clock: Any, research_desk: ResearchDesk
+    store: Store, settings: Settings, clock: Any, research_desk: ResearchService
 ) -> None:
     done = asyncio.Event()
 
@@ -106,29 +106,29 @@ async def test_one_that_the_queue_lost_is_put_there_again(
 
     await on_record(store, clock, enqueued_at=clock.now() - dt.timedelta(hours=1), executor="gone")
     async with opened(settings, research) as queue:
-        rounds = ResearchRounds(store=store, clock=clock, desk=research_desk, queue=queue)
-        await rounds.mend()
-        assert [one.flow for one in await store.research.unnoticed()] == ["r-1:1"]
-        await rounds.look()
-        await rounds.look()
-        assert await store.research.unnoticed() == []
+        rounds = ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue)
+        await rounds.repair()
+        assert [one.workflow_id for one in await store.research.list_unqueued()] == ["r-1:1"]
+        await rounds.enqueue_waiting()
+        await rounds.enqueue_waiting()
+        assert await store.research.list_unqueued() == []
         async with asyncio.timeout(30):
             await done.wait()
         await state_of(queue, "r-1:1", {"SUCCESS"})
 
 
 async def test_one_that_breaks_off_again_and_again_is_given_up(
-    store: Store, settings: Settings, clock: Any, research_desk: ResearchDesk
+    store: Store, settings: Settings, clock: Any, research_desk: ResearchService
 ) -> None:
     async def research(task_id: str) -> str:
         raise RuntimeError("broken")
 
     await on_record(store, clock, status=ResearchStatus.QUEUED)
     async with opened(settings, research) as queue:
-        rounds = ResearchRounds(store=store, clock=clock, desk=research_desk, queue=queue)
-        await rounds.look()
-        await state_of(queue, "r-1:1", queue_module.BROKEN)
-        await rounds.mend()
+        rounds = ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue)
+        await rounds.enqueue_waiting()
+        await state_of(queue, "r-1:1", queue_module.FAILED_STATES)
+        await rounds.repair()
     view = await research_desk.get("r-1")
     assert view.status is ResearchStatus.FAILED
     assert "monitor research --resume r-1" in (view.error or "")
@@ -136,7 +136,7 @@ async def test_one_that_breaks_off_again_and_again_is_given_up(
 
 
 async def test_one_that_began_with_the_steps_of_another_version_is_begun_anew(
-    store: Store, settings: Settings, clock: Any, research_desk: ResearchDesk, monkeypatch: pytest.MonkeyPatch
+    store: Store, settings: Settings, clock: Any, research_desk: ResearchService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging: list[asyncio.Task[Any]] = []
 
@@ -149,13 +149,13 @@ async def test_one_that_began_with_the_steps_of_another_version_is_begun_anew(
 
     await on_record(store, clock, status=ResearchStatus.QUEUED)
     async with opened(settings, research) as queue:
-        await ResearchRounds(store=store, clock=clock, desk=research_desk, queue=queue).look()
+        await ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue).enqueue_waiting()
         await state_of(queue, "r-1:1", {"PENDING"})
         monkeypatch.setattr(queue_module, "FLOWS_VERSION", "another")
-        assert await queue.stale(RESEARCH) == ["r-1:1"]
-        await ResearchRounds(store=store, clock=clock, desk=research_desk, queue=queue).mend()
-        assert await queue.state("r-1:1") is None
+        assert await queue.list_outdated(RESEARCH_QUEUE) == ["r-1:1"]
+        await ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue).repair()
+        assert await queue.get_state("r-1:1") is None
         for task in hanging:
             task.cancel()
         await asyncio.gather(*hanging, return_exceptions=True)
-    assert [one.flow for one in await store.research.unnoticed()] == ["r-1:1"]
+    assert [one.workflow_id for one in await store.research.list_unqueued()] == ["r-1:1"]

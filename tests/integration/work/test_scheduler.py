@@ -3,24 +3,23 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.tables import Run, Source
-from monitor.domain.words import RunStatus
-from monitor.settings import Settings
-from monitor.store import Store
-from monitor.work.lease import TAKEN_AFTER_S, Duty
-from monitor.work.presence import HeartbeatPresence
-from monitor.work.scheduler import Scheduler
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.tables.collection import Run, Source
+from monitor.jobs.presence import LEASE_TIMEOUT_S, HeartbeatRegistry, LeaseHolder
+from monitor.jobs.scheduler import Scheduler
+from monitor.vocabulary import RunStatus
 
 
 @pytest.fixture
 def new_scheduler(store: Store, settings: Settings, clock: Any) -> Any:
-    presence = HeartbeatPresence(store=store, clock=clock, folder=settings.data_dir)
+    presence = HeartbeatRegistry(store=store, clock=clock, folder=settings.data_dir)
     return lambda: Scheduler(store=store, settings=settings, clock=clock, presence=presence)
 
 
 async def looked(scheduler: Scheduler) -> None:
     await scheduler.refresh()
-    await scheduler.look()
+    await scheduler.create_due_runs()
 
 
 async def runs_of(store: Store) -> list[Run]:
@@ -119,7 +118,7 @@ async def test_a_clock_that_jumps_an_hour_each_way_runs_nothing_twice(
     for hours in (1.1, 1, -1, 0.5, 0.6, 1):
         clock.turn(hours=hours)
         await looked(scheduler)
-        for run in await store.runs.open():
+        for run in await store.runs.list_open():
             await store.runs.update(run.id, status=RunStatus.SUCCEEDED)
     planned = [run.planned_at.hour for run in await runs_of(store) if run.status is RunStatus.SUCCEEDED]
     assert planned == sorted(set(planned)) == [1, 2, 3]
@@ -128,20 +127,20 @@ async def test_a_clock_that_jumps_an_hour_each_way_runs_nothing_twice(
 async def test_a_standby_takes_over_from_a_holder_that_fell_silent_and_not_before(store: Store, clock: Any) -> None:
     steady = {"s": 0.0}
 
-    def duty(holder: str) -> Duty:
-        return Duty("scheduler", holder=holder, store=store, clock=clock, monotonic=lambda: steady["s"])
+    def duty(holder: str) -> LeaseHolder:
+        return LeaseHolder("scheduler", holder=holder, store=store, clock=clock, monotonic=lambda: steady["s"])
 
     first, second = duty("first"), duty("second")
-    assert await first.has_it()
+    assert await first.acquire()
     for _ in range(10):
-        assert not await second.has_it()
-        steady["s"] += TAKEN_AFTER_S / 2
+        assert not await second.acquire()
+        steady["s"] += LEASE_TIMEOUT_S / 2
         clock.turn(seconds=5)
-        assert await first.has_it()
-    assert not await second.has_it()
-    steady["s"] += TAKEN_AFTER_S
+        assert await first.acquire()
+    assert not await second.acquire()
+    steady["s"] += LEASE_TIMEOUT_S
     clock.turn(hours=-3)  # whatever the wall clock says
-    assert await second.has_it()
-    assert not await first.has_it()
-    await second.give_up()
-    assert await first.has_it()
+    assert await second.acquire()
+    assert not await first.acquire()
+    await second.release()
+    assert await first.acquire()

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from monitor.app.alarm_rules import FAILURES, SectionState, judge
-from monitor.domain.alarms import AlarmKind
-from monitor.domain.tables import Fallback, Run, RunSection, Section, Source
-from monitor.domain.words import Phase, RunStatus, SectionEnd
+from monitor.db.tables.collection import Fallback, Run, RunSection, Source, SourceSection
+from monitor.db.tables.delivery import AlarmKind
+from monitor.services.alarms import MIN_FAILURES, SectionHistory, evaluate_alarms
+from monitor.vocabulary import Phase, RunStatus, SectionEnd
 
 NOW = dt.datetime(2026, 11, 20, 8, tzinfo=dt.UTC)
 TODAY = NOW.date()
@@ -37,23 +37,23 @@ def no_list() -> RunSection:
     return row(0, ended=SectionEnd.ERROR, error="no list was found on the page")
 
 
-def memory(*days_ago: int) -> Section:
+def memory(*days_ago: int) -> SourceSection:
     days = sorted((TODAY - dt.timedelta(days=days)).isoformat() for days in days_ago)
-    return Section(source_id=1, name="news", url=URL, url_key="example.gov/news", arrivals=days)
+    return SourceSection(source_id=1, name="news", url=URL, url_key="example.gov/news", arrivals=days)
 
 
 def alarms(
     now: RunSection,
     *earlier: RunSection,
-    arrivals: Section | None = None,
+    arrivals: SourceSection | None = None,
     fallbacks: tuple[Fallback, ...] = (),
     failures: int = 0,
     status: RunStatus = RunStatus.SUCCEEDED,
 ) -> set[AlarmKind]:
     source = Source(id=1, name="s", url="https://example.gov/", created_at=NOW, consecutive_failures=failures)
     run = Run(id="r", source_id=1, source="s", status=status, planned_at=NOW)
-    state = SectionState(row=now, earlier=earlier, memory=arrivals)
-    return {one.kind for one in judge(source, run, [state], fallbacks, today=TODAY).due}
+    state = SectionHistory(row=now, earlier=earlier, memory=arrivals)
+    return {one.kind for one in evaluate_alarms(source, run, [state], fallbacks, today=TODAY).due}
 
 
 def blocked(phase: Phase, number: int = 1) -> tuple[Fallback, ...]:
@@ -149,7 +149,9 @@ def test_a_site_that_begins_to_keep_us_out_is_an_alarm(fallbacks: tuple[Fallback
     assert (alarms(row(), row(), fallbacks=fallbacks) == {AlarmKind.BLOCKED}) == is_due
 
 
-@pytest.mark.parametrize(("failures", "is_due"), [(FAILURES - 1, False), (FAILURES, True), (FAILURES + 9, True)])
+@pytest.mark.parametrize(
+    ("failures", "is_due"), [(MIN_FAILURES - 1, False), (MIN_FAILURES, True), (MIN_FAILURES + 9, True)]
+)
 def test_failures_that_repeat_are_one_alarm_of_the_source(failures: int, is_due: bool) -> None:
     due = alarms(unread(), unread(), unread(), row(), failures=failures, status=RunStatus.FAILED)
     assert due == ({AlarmKind.FAILING} if is_due else set())
@@ -164,6 +166,6 @@ def test_a_section_that_fails_while_others_are_read_is_an_alarm_of_its_own(befor
 def test_what_could_not_be_judged_is_said() -> None:
     source = Source(id=1, name="s", url="https://example.gov/", created_at=NOW, consecutive_failures=1)
     run = Run(id="r", source_id=1, source="s", status=RunStatus.FAILED, planned_at=NOW)
-    states = [SectionState(row=unread(), earlier=[row()], memory=None)]
-    judged = judge(source, run, states, (), today=TODAY).judged
+    states = [SectionHistory(row=unread(), earlier=[row()], memory=None)]
+    judged = evaluate_alarms(source, run, states, (), today=TODAY).evaluated
     assert judged == {"": frozenset({AlarmKind.FAILING}), "example.gov/news": frozenset()}

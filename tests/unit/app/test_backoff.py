@@ -4,8 +4,8 @@ import datetime as dt
 
 import pytest
 
-from monitor.app.backoff import LONGEST_REST, resting_until
-from monitor.domain.tables import Source
+from monitor.db.tables.collection import Source
+from monitor.services.alarms import MAX_BACKOFF, get_backoff_end
 
 AT = dt.datetime(2026, 11, 20, 8, tzinfo=dt.UTC)
 
@@ -16,13 +16,13 @@ def source(failures: int) -> Source:
 
 @pytest.mark.parametrize(("failures", "hours"), [(2, 1), (3, 2), (4, 4), (5, 8), (6, 16), (7, 20), (400, 20)])
 def test_the_rest_doubles_up_to_its_longest(failures: int, hours: int) -> None:
-    assert resting_until(source(failures)) == AT + dt.timedelta(hours=hours)
+    assert get_backoff_end(source(failures)) == AT + dt.timedelta(hours=hours)
 
 
 @pytest.mark.parametrize("failures", [0, 1])
 def test_one_failure_is_chance(failures: int) -> None:
-    assert resting_until(source(failures)) is None
+    assert get_backoff_end(source(failures)) is None
 
 
 def test_a_source_that_is_planned_daily_is_tried_every_day_however_long_it_fails() -> None:
-    assert dt.timedelta(hours=23) > LONGEST_REST
+    assert dt.timedelta(hours=23) > MAX_BACKOFF

@@ -4,12 +4,12 @@ from pathlib import Path
 import docx
 import pytest
 
-from monitor.app.configuring import SettingsDesk
-from monitor.app.doctor import Doctor, Finding, disk_finding
-from monitor.app.sealing import Seal
+from monitor.config.model import BrowserSettings, PagesSettings, SearchSettings, Settings
+from monitor.db.database import Store
 from monitor.errors import BrowserMissing, DatabaseError, SettingsError, UsageError, WorkFailed
-from monitor.settings import BrowserSettings, PagesSettings, SearchSettings, Settings
-from monitor.store import Store
+from monitor.services.health import Doctor, DoctorFinding, check_disk_space
+from monitor.services.secrets import SecretBox
+from monitor.services.settings import SettingsService
 
 
 class Noon:
@@ -24,27 +24,27 @@ async def _well(_settings: Settings) -> str:
     return "well"
 
 
-async def _laid_over(settings: Settings) -> SettingsDesk:
-    store, seal = Store.open("sqlite:///never-opened.db"), Seal(settings.data_dir)
-    return SettingsDesk(store=store, base=settings, seal=seal, clock=Noon(), checks={})
+async def _laid_over(settings: Settings) -> SettingsService:
+    store, seal = Store.open("sqlite:///never-opened.db"), SecretBox(settings.data_dir)
+    return SettingsService(store=store, base=settings, secret_box=seal, clock=Noon(), checks={})
 
 
 def _targets(_settings: Settings) -> str:
     return "no target"
 
 
-async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[str, Finding]:
+async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[str, DoctorFinding]:
     doctor = Doctor(
         load=lambda: (settings, "config.yaml"),
         check_database=_well,
-        lay_over=_laid_over,
+        load_stored_settings=_laid_over,
         check_model=_well,
         check_targets=_targets,
         check_storage=_targets,
         find_browser=lambda _: "/usr/bin/chromium",
         clock=clock or Noon(),
     )
-    return {finding.check: finding for finding in await doctor.examine()}
+    return {finding.check: finding for finding in await doctor.run_checks()}
 
 
 async def test_what_is_well_says_what_was_found() -> None:
@@ -76,14 +76,14 @@ async def test_each_part_that_is_not_well_fails_by_itself() -> None:
     doctor = Doctor(
         load=load,
         check_database=database,
-        lay_over=_laid_over,
+        load_stored_settings=_laid_over,
         check_model=model,
         find_browser=browser,
         check_targets=targets,
         check_storage=storage,
         clock=Noon(),
     )
-    found = {finding.check: (finding.level, finding.message) for finding in await doctor.examine()}
+    found = {finding.check: (finding.level, finding.message) for finding in await doctor.run_checks()}
     assert found["database"] == ("fail", "no database: run `monitor init`.")
     assert found["model"] == ("fail", "no model: start it.")
     assert found["browser"] == ("fail", "no browser: install one.")
@@ -99,14 +99,14 @@ async def test_a_broken_configuration_leaves_unchecked_what_depends_on_it() -> N
     doctor = Doctor(
         load=load,
         check_database=_well,
-        lay_over=_laid_over,
+        load_stored_settings=_laid_over,
         check_model=_well,
         find_browser=lambda _: "/usr/bin/chromium",
         check_targets=_targets,
         check_storage=_targets,
         clock=Noon(),
     )
-    found = {finding.check: finding.level for finding in await doctor.examine()}
+    found = {finding.check: finding.level for finding in await doctor.run_checks()}
     assert found["configuration"] == "fail"
     assert found["database"] == found["model"] == "warn"
     assert found["browser"] == found["clock"] == "ok"
@@ -139,7 +139,7 @@ async def test_a_browser_elsewhere_is_not_looked_for_here() -> None:
     ],
 )
 def test_a_disk_that_fills_up_is_warned_of_before_it_is_full(free: int, level: str, room: str) -> None:
-    finding = disk_finding(Path("data"), free)
+    finding = check_disk_space(Path("data"), free)
     assert finding.level == level
     assert finding.message.startswith(f"{room} free for data")
 

@@ -7,19 +7,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.app.exchange import MOST_SOURCES, Form, form_of, read_sources, rows_of, to_opml, to_yaml
-from monitor.app.source_form import SourceForm, checked_form, form_values
-from monitor.app.source_rows import to_csv
-from monitor.domain.tables import Source
+from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
-from monitor.formats.document import one_line
-from monitor.work.triggers import CronSchedules
+from monitor.exports.document import normalize_line
+from monitor.jobs.schedules import ApschedulerCronParser
+from monitor.services.sources.exchange import (
+    MAX_IMPORT_SOURCES,
+    SourceListFormat,
+    detect_format,
+    parse_rows,
+    read_source_file,
+    to_csv,
+    to_opml,
+    to_yaml,
+)
+from monitor.services.sources.form import SourceForm, dump_form_values, validate_form
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
 WRITERS = {"yaml": to_yaml, "opml": to_opml, "csv": to_csv}
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-words = texts.filter(one_line)
+words = texts.filter(normalize_line)
 urls = st.sampled_from(["https://gov.example/", "http://a.example:8080/路径?b=1&c=<2>", "https://例子.example/x"])
 sections = st.fixed_dictionaries({"name": words, "url": urls})
 fields = {
@@ -44,7 +52,7 @@ sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields)
 
 
 def form(values: Any) -> SourceForm:
-    return checked_form(values, timezone="UTC", schedules=CronSchedules())
+    return validate_form(values, timezone="UTC", schedules=ApschedulerCronParser())
 
 
 def there_and_back(given: list[SourceForm], kind: str) -> list[SourceForm]:
@@ -52,7 +60,7 @@ def there_and_back(given: list[SourceForm], kind: str) -> list[SourceForm]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"sources.{kind}"
         file.write_text(written, encoding="utf-8", newline="")
-        return [form(values) for values in read_sources(file)]
+        return [form(values) for values in read_source_file(file)]
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -107,17 +115,19 @@ def test_a_feed_reader_finds_name_and_address_in_the_opml() -> None:
     )
     written = to_opml([source])
     assert 'text="a b" type="rss" xmlUrl="https://gov.example/"' in written
-    assert form_values(source)["name"] == "a b"
+    assert dump_form_values(source)["name"] == "a b"
 
 
 def test_a_spreadsheet_of_addresses_alone_names_the_sources_after_their_hosts() -> None:
-    (row,) = rows_of("\ufeffURL;Tags\r\nhttps://www.gov.example/;能源\r\n".encode(), Form.CSV, where="it")
+    (row,) = parse_rows(
+        "\ufeffURL;Tags\r\nhttps://www.gov.example/;能源\r\n".encode(), SourceListFormat.CSV, label="it"
+    )
     assert row == {"url": "https://www.gov.example/", "tags": ["能源"], "name": "gov.example"}
 
 
 def test_a_spreadsheet_saved_in_china_is_read() -> None:
     content = "name,url,focus_areas\n能源局,https://a.example/,政策; 数据\n".encode("gb18030")
-    (row,) = rows_of(content, Form.CSV, where="it")
+    (row,) = parse_rows(content, SourceListFormat.CSV, label="it")
     assert (row["name"], row["focus_areas"]) == ("能源局", ["政策", "数据"])
 
 
@@ -142,24 +152,24 @@ def test_no_cell_of_an_export_is_a_formula() -> None:
         ("yaml", b"\xff", "is no YAML"),
         ("yaml", b"1", "holds no list of sources"),
         ("opml", b"<opml>", "is no OPML"),
-        ("yaml", b"- {a: 1}\n" * (MOST_SOURCES + 1), "at most 5,000"),
+        ("yaml", b"- {a: 1}\n" * (MAX_IMPORT_SOURCES + 1), "at most 5,000"),
         ("csv", b"x" * (2 * 1024 * 1024 + 1), "larger than 2 MB"),
     ],
 )
 def test_what_is_no_list_of_sources_is_told_in_one_sentence(kind: str, content: bytes, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        rows_of(content, Form(kind), where="it")
+        parse_rows(content, SourceListFormat(kind), label="it")
 
 
 def test_aliases_that_multiply_cost_nothing() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     bomb = "\n".join([*lines, "sources: [{name: *a11, url: *a11, tags: *a11}]"])
-    (row,) = rows_of(bomb.encode(), Form.YAML, where="it")
+    (row,) = parse_rows(bomb.encode(), SourceListFormat.YAML, label="it")
     with pytest.raises(UsageError, match=r"The source '\?' has a wrong name"):
         form(row)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("a.OPML", "opml"), ("a.xml", "opml"), ("a.csv", "csv"), ("a", "yaml")])
 def test_the_name_of_a_file_tells_its_form(name: str, kind: str) -> None:
-    assert form_of(name) == kind
+    assert detect_format(name) == kind

@@ -4,10 +4,10 @@ import datetime as dt
 
 import pytest
 
-from monitor.app.phases import phases_of
-from monitor.domain.live import RunEvent
-from monitor.domain.tables import Item, Run, RunSection
-from monitor.domain.words import RunStatus, SectionEnd
+from monitor.db.tables.collection import Item, Run, RunSection
+from monitor.db.tables.research import RunEvent
+from monitor.services.run_report import build_phase_views
+from monitor.vocabulary import RunStatus, SectionEnd
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 
@@ -43,13 +43,13 @@ def section(ordinal: int, ended: SectionEnd | None) -> RunSection:
 def test_phases_before_the_latest_are_done_and_those_after_it_wait(
     status: RunStatus, last: RunEvent | None, expected: str
 ) -> None:
-    views = phases_of(a_run(status), last=last, sections=[], items=[])
+    views = build_phase_views(a_run(status), last=last, sections=[], items=[])
     assert " ".join(view.state for view in views) == expected
 
 
 def test_a_run_that_told_nothing_is_where_its_sections_are() -> None:
     half = [section(0, SectionEnd.END), section(1, None)]
-    views = phases_of(a_run(RunStatus.RUNNING), last=None, sections=half, items=[])
+    views = build_phase_views(a_run(RunStatus.RUNNING), last=None, sections=half, items=[])
     assert [(view.state, view.done, view.total) for view in views[:3]] == [
         ("done", 2, 2),
         ("now", 1, 2),
@@ -60,5 +60,5 @@ def test_a_run_that_told_nothing_is_where_its_sections_are() -> None:
 def test_what_a_phase_told_last_is_how_far_it_is() -> None:
     item = Item(run_id="r", source="部门", section="通知", url="u", url_key="u", title="t", first_seen=NOON)
     last = told("summarise", done=3, total=9)
-    views = phases_of(a_run(RunStatus.RUNNING), last=last, sections=[section(0, SectionEnd.END)], items=[item])
+    views = build_phase_views(a_run(RunStatus.RUNNING), last=last, sections=[section(0, SectionEnd.END)], items=[item])
     assert (views[2].done, views[2].total) == (3, 9)

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from monitor.app.source_form import SourceForm, checked_form
 from monitor.errors import UsageError
-from monitor.sweep.query import queries_of
-from monitor.work.triggers import CronSchedules
+from monitor.jobs.schedules import ApschedulerCronParser
+from monitor.services.sources.form import SourceForm, validate_form
+from monitor.sweep.query import list_queries
 
 
 def form(**values: Any) -> SourceForm:
-    return checked_form({"name": "n", **values}, timezone="UTC", schedules=CronSchedules())
+    return validate_form({"name": "n", **values}, timezone="UTC", schedules=ApschedulerCronParser())
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def form(**values: Any) -> SourceForm:
 )
 def test_a_query_source_says_what_to_search_for(values: dict[str, Any], queries: list[str]) -> None:
     source = form(kind="query", **values)
-    assert queries_of(source.url, source.focus_areas) == queries
+    assert list_queries(source.url, source.focus_areas) == queries
 
 
 @pytest.mark.parametrize(

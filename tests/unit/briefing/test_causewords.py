@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.briefing.causewords import CHINESE
-from monitor.domain.causes import Cause, read_cause
-from monitor.domain.page import PageErrorCode
+from monitor.briefing.words import CHINESE_CAUSES
+from monitor.causes import Cause, parse_cause
+from monitor.page import PageErrorCode
 
 VALUES = st.lists(st.text(min_size=1).filter(lambda text: text.strip() == text), min_size=3, max_size=3)
 NUMBERS = st.lists(st.integers(min_value=0).map(str), min_size=3, max_size=3)
@@ -17,26 +17,26 @@ NUMBERS = st.lists(st.integers(min_value=0).map(str), min_size=3, max_size=3)
 @given(st.sampled_from(Cause), NUMBERS)
 def test_every_sentence_of_the_record_is_read_back_with_its_figures(cause: Cause, numbers: list[str]) -> None:
     values = numbers[: cause.value.count("{}")]
-    assert read_cause(cause.told(*values)) == (cause, values)
+    assert parse_cause(cause.render(*values)) == (cause, values)
 
 
 @given(st.sampled_from(Cause), VALUES)
 def test_what_a_page_says_never_breaks_the_reading(cause: Cause, values: list[str]) -> None:
-    told = cause.told(*values[: cause.value.count("{}")])
-    assert CHINESE.said(told)
+    told = cause.render(*values[: cause.value.count("{}")])
+    assert CHINESE_CAUSES.translate(told)
 
 
 @given(st.sampled_from(Cause), NUMBERS)
 def test_every_cause_has_words_that_keep_its_figures(cause: Cause, numbers: list[str]) -> None:
     values = numbers[: cause.value.count("{}")]
-    said = CHINESE.said(cause.told(*values))
+    said = CHINESE_CAUSES.translate(cause.render(*values))
     assert all(value in said for value in values)
     assert not re.search("[a-z]", said.replace("robots.txt", ""))
 
 
 def test_every_error_of_a_page_has_words() -> None:
     for code in PageErrorCode:
-        assert re.search("[\u4e00-\u9fff]", CHINESE.said(f"{code}: no matter what"))
+        assert re.search("[\u4e00-\u9fff]", CHINESE_CAUSES.translate(f"{code}: no matter what"))
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_every_error_of_a_page_has_words() -> None:
     ],
 )
 def test_the_record_in_chinese(told: str, said: str) -> None:
-    assert CHINESE.said(told) == said
+    assert CHINESE_CAUSES.translate(told) == said

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.briefing.compose import Briefing, Period, changed_item, compose, with_overview
-from monitor.briefing.gaps import OpenAlarm, SourceState
-from monitor.briefing.grouping import Group
-from monitor.briefing.layout import as_document
+from monitor.briefing.compose import Briefing, Period, attach_overview, build_changed_item, compose_briefing
+from monitor.briefing.gaps import OpenAlarm, SourceRunSummary
+from monitor.briefing.item import FallbackSchema, build_item_schema
+from monitor.briefing.layout import build_document
 from monitor.briefing.order import Ranking
-from monitor.briefing.overview import Overview, Sentence
+from monitor.briefing.overview import Overview, OverviewSentence
 from monitor.briefing.render import render_briefing
-from monitor.briefing.wire import FallbackWire, item_wire
-from monitor.domain.alarms import AlarmKind
-from monitor.domain.causes import Cause
-from monitor.domain.reading import UnseenPlace
-from monitor.domain.revisions import ChangeKind, Op, Revision
-from monitor.domain.tables import Item
-from monitor.domain.words import DateSource, ItemType, Phase, RunStatus, SummaryBy
+from monitor.causes import Cause
+from monitor.db.reading import UnseenPlace
+from monitor.db.tables.collection import Item
+from monitor.db.tables.delivery import AlarmKind
+from monitor.db.tables.evidence import ChangeKind, EditOperation, Revision
+from monitor.dedupe.clusters import DocumentCluster
+from monitor.vocabulary import DateSource, ItemType, Phase, RunStatus, SummaryBy
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
 WIRE_FIELDS = [
@@ -62,16 +62,16 @@ def item(number: int, **fields: Any) -> Item:
     return Item(**(values | fields))
 
 
-def briefing(items: Sequence[Item | Group], states: list[SourceState], **more: Any) -> Briefing:
+def briefing(items: Sequence[Item | DocumentCluster], states: list[SourceRunSummary], **more: Any) -> Briefing:
     values: dict[str, Any] = {
         "period": Period(since=dt.date(2026, 1, 28), until=dt.date(2026, 2, 3)),
         "language": "zh",
         "top": None,
         "generated_at": NOW,
     }
-    documents = [one if isinstance(one, Group) else Group(one) for one in items]
+    documents = [one if isinstance(one, DocumentCluster) else DocumentCluster(one) for one in items]
     ranking = Ranking(order=list(range(len(documents))), by="rule")
-    return compose(documents, states, ranking=ranking, **(values | more))
+    return compose_briefing(documents, states, ranking=ranking, **(values | more))
 
 
 def html_of(value: Briefing) -> str:
@@ -80,15 +80,17 @@ def html_of(value: Briefing) -> str:
 
 def test_where_list_and_article_disagree_about_the_date_both_are_shown() -> None:
     doubtful = item(3, page_date=dt.date(2026, 2, 5))
-    wire = item_wire(doubtful)
+    wire = build_item_schema(doubtful)
     assert (wire.date, wire.date_conflict) == (dt.date(2026, 2, 3), dt.date(2026, 2, 5))
-    assert item_wire(item(3, page_date=dt.date(2026, 2, 3))).date_conflict is None
-    assert item_wire(item(3, date=None, page_date=dt.date(2026, 2, 3))).date_conflict is None
+    assert build_item_schema(item(3, page_date=dt.date(2026, 2, 3))).date_conflict is None
+    assert build_item_schema(item(3, date=None, page_date=dt.date(2026, 2, 3))).date_conflict is None
     assert "列表 2026-02-03 / 正文 2026-02-05" in html_of(briefing([doubtful], []))
 
 
 def test_an_item_goes_out_in_the_fields_of_the_contract() -> None:
-    wire = item_wire(item(3, attachments=[{"title": "附件", "url": "https://gov.example/a.pdf", "type": "pdf"}]))
+    wire = build_item_schema(
+        item(3, attachments=[{"title": "附件", "url": "https://gov.example/a.pdf", "type": "pdf"}])
+    )
     assert list(wire.model_dump()) == WIRE_FIELDS
     assert json.loads(wire.model_dump_json())["date"] == "2026-02-03"
 
@@ -101,10 +103,12 @@ def test_those_beyond_the_top_are_named_and_the_shown_ones_bear_their_place_in_t
 
 def test_other_places_and_interpretations_stand_under_their_document_and_none_disappears() -> None:
     documents = [
-        Group(
-            item(1), (item(2, source="地方局"),), (Group(item(3, title="第1号文件解读"), (item(7, source="市局"),)),)
+        DocumentCluster(
+            item(1),
+            (item(2, source="地方局"),),
+            (DocumentCluster(item(3, title="第1号文件解读"), (item(7, source="市局"),)),),
         ),
-        Group(item(4), (item(5),), (Group(item(6)),)),
+        DocumentCluster(item(4), (item(5),), (DocumentCluster(item(6)),)),
     ]
     value = briefing(documents, [], top=1)
     assert [place.id for place in value.items[0].places] == [2]
@@ -131,10 +135,13 @@ def test_every_item_is_reachable_in_every_form_however_it_is_grouped(
 ) -> None:
     numbers = count(101)
     groups = [
-        Group(
+        DocumentCluster(
             item(next(numbers), date=None, tier=tier),
             tuple(item(next(numbers), date=None) for _ in range(places)),
-            tuple(Group(item(next(numbers), date=None), (item(next(numbers), date=None),)) for _ in range(readings)),
+            tuple(
+                DocumentCluster(item(next(numbers), date=None), (item(next(numbers), date=None),))
+                for _ in range(readings)
+            ),
         )
         for places, readings, tier in shape
     ]
@@ -157,7 +164,7 @@ def test_items_stand_under_their_theme_where_the_most_important_of_it_would() ->
 @pytest.mark.parametrize(("group", "headings"), [("source", ["甲", "乙"]), ("none", ["条目"])])
 def test_items_stand_under_their_source_or_under_one_heading_if_so_wished(group: str, headings: list[str]) -> None:
     value = briefing([item(1, source="甲"), item(2, source="乙"), item(3, source="甲")], [], group=group)
-    blocks = as_document(value).blocks
+    blocks = build_document(value).blocks
     parts = [(block.text, blocks[at + 1]) for at, block in enumerate(blocks) if block.kind == "heading"]
     found = {text: [entry.number for entry in part.entries] for text, part in parts if part.kind == "entries"}
     assert list(found) == headings
@@ -165,8 +172,11 @@ def test_items_stand_under_their_source_or_under_one_heading_if_so_wished(group:
 
 
 def test_the_overview_cites_the_numbers_under_which_its_items_stand() -> None:
-    sentences = [Sentence(text="甲文件施行。", items=[2]), Sentence(text="乙、丙文件发布。", items=[3, 1])]
-    value = with_overview(
+    sentences = [
+        OverviewSentence(text="甲文件施行。", items=[2]),
+        OverviewSentence(text="乙、丙文件发布。", items=[3, 1]),
+    ]
+    value = attach_overview(
         briefing([item(1, tier=2), item(2, tier=1), item(3, tier=2)], []), Overview(sentences=sentences, dropped=2)
     )
     text = render_briefing(value, "md").decode()
@@ -183,14 +193,14 @@ def test_changes_name_the_articles_and_what_else_differs() -> None:
         {"op": "changed", "part": "date"},
     ]
     revision = Revision(item_id=1, run_id="r", seen_at=NOW, kind=ChangeKind.CHANGED, edits=edits)
-    value = briefing([], [], changes=[changed_item(item(1), revision)])
-    assert value.changes[0].articles == {Op.CHANGED: ["第七条", "第九条"], Op.ADDED: ["第八条"]}
+    value = briefing([], [], changes=[build_changed_item(item(1), revision)])
+    assert value.changes[0].articles == {EditOperation.CHANGED: ["第七条", "第九条"], EditOperation.ADDED: ["第八条"]}
     line = next(line for line in render_briefing(value, "md").decode().splitlines() if "第1号文件" in line)
     assert line.endswith("内容有改动 · 修改 第七条、第九条 · 新增 第八条 · 日期 · 能源局 · 2026-02-03 发现")
 
 
 def test_possible_gaps_and_open_alarms_are_told_with_the_rest_that_could_not_be_seen() -> None:
-    state = SourceState(
+    state = SourceRunSummary(
         name="甲",
         status=RunStatus.SUCCEEDED,
         new_items=1,
@@ -212,8 +222,8 @@ def test_possible_gaps_and_open_alarms_are_told_with_the_rest_that_could_not_be_
 
 def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
     states = [
-        SourceState(name="甲", status=RunStatus.FAILED, last_error="连接超时"),
-        SourceState(
+        SourceRunSummary(name="甲", status=RunStatus.FAILED, last_error="连接超时"),
+        SourceRunSummary(
             name="乙",
             status=RunStatus.DEGRADED,
             new_items=1,
@@ -221,14 +231,14 @@ def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
             over_limit=7,
             left=2,
             refused=1,
-            fallbacks=[FallbackWire(phase=Phase.CRAWL, where="公告", reason="http_412")],
+            fallbacks=[FallbackSchema(phase=Phase.CRAWL, where="公告", reason="http_412")],
             unseen=[UnseenPlace(section="公告", url="https://gov.example/gg/", reason="http_412")],
         ),
-        SourceState(name="丙", status=RunStatus.SUCCEEDED, last_new_item_at=NOW),
-        SourceState(name="丁"),
-        SourceState(name="戊", status=RunStatus.DEGRADED, new_items=1),
-        SourceState(name="己", status=RunStatus.CANCELLED),
-        SourceState(name="庚", status=RunStatus.RUNNING),
+        SourceRunSummary(name="丙", status=RunStatus.SUCCEEDED, last_new_item_at=NOW),
+        SourceRunSummary(name="丁"),
+        SourceRunSummary(name="戊", status=RunStatus.DEGRADED, new_items=1),
+        SourceRunSummary(name="己", status=RunStatus.CANCELLED),
+        SourceRunSummary(name="庚", status=RunStatus.RUNNING),
     ]
     value = briefing([item(1)], states)
     assert [(gap.source, gap.kind) for gap in value.gaps] == [
@@ -260,15 +270,17 @@ def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
 
 def test_many_fallbacks_for_one_reason_are_one_line_for_readers_and_all_of_them_for_programs() -> None:
     fallbacks = [
-        FallbackWire(
+        FallbackSchema(
             phase=Phase.SUMMARISE,
             where=f"https://gov.example/{n}",
-            reason=Cause.EXTRACT.told(Cause.NOT_ON_PAGE.told(n)),
+            reason=Cause.EXTRACT.render(Cause.NOT_ON_PAGE.render(n)),
         )
         for n in range(12)
     ]
-    fallbacks.append(FallbackWire(phase=Phase.CRAWL, where="公告", reason="http_412"))
-    value = briefing([item(1)], [SourceState(name="甲", status=RunStatus.DEGRADED, new_items=1, fallbacks=fallbacks)])
+    fallbacks.append(FallbackSchema(phase=Phase.CRAWL, where="公告", reason="http_412"))
+    value = briefing(
+        [item(1)], [SourceRunSummary(name="甲", status=RunStatus.DEGRADED, new_items=1, fallbacks=fallbacks)]
+    )
     assert len(value.gaps) == 13
     lines = [line for line in render_briefing(value, "md").decode().splitlines() if line.startswith("- 甲 · 降级")]
     assert len(lines) == 2
@@ -276,8 +288,8 @@ def test_many_fallbacks_for_one_reason_are_one_line_for_readers_and_all_of_them_
 
 
 def test_a_briefing_without_items_says_whether_anything_was_seen() -> None:
-    assert "本期没有新条目。" in html_of(briefing([], [SourceState(name="甲", status=RunStatus.SUCCEEDED)]))
-    failed = html_of(briefing([], [SourceState(name="甲", status=RunStatus.FAILED)]))
+    assert "本期没有新条目。" in html_of(briefing([], [SourceRunSummary(name="甲", status=RunStatus.SUCCEEDED)]))
+    failed = html_of(briefing([], [SourceRunSummary(name="甲", status=RunStatus.FAILED)]))
     assert "这不表示没有新内容发布" in failed
     assert "甲（失败）" in failed
 
@@ -299,13 +311,17 @@ def test_extracts_late_items_reposts_and_unknown_dates_are_marked() -> None:
     ("language", "locale", "word"), [("zh", "zh-CN", "来源情况"), ("en", "en", "State of the sources")]
 )
 def test_a_briefing_speaks_its_language(language: str, locale: str, word: str) -> None:
-    value = briefing([item(1)], [SourceState(name="甲", status=RunStatus.SUCCEEDED, new_items=1)], language=language)
-    assert as_document(value).language == locale
+    value = briefing(
+        [item(1)], [SourceRunSummary(name="甲", status=RunStatus.SUCCEEDED, new_items=1)], language=language
+    )
+    assert build_document(value).language == locale
     assert word in render_briefing(value, "md").decode()
 
 
 def test_json_is_the_briefing_itself_readable_and_complete() -> None:
-    value = briefing([item(1)], [SourceState(name="甲", status=RunStatus.FAILED)], public_url="https://m.example/b/1")
+    value = briefing(
+        [item(1)], [SourceRunSummary(name="甲", status=RunStatus.FAILED)], public_url="https://m.example/b/1"
+    )
     text = render_briefing(value, "json").decode()
     assert "第1号文件" in text
     assert list(json.loads(text)["items"][0]) == [*WIRE_FIELDS, "places", "interpretations", "note", "moved"]

@@ -6,19 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from monitor.briefing.compose import Briefing, Period
-from monitor.briefing.deliver import after_failure, is_quiet, new_delivery, planned_name, unseen_sources
-from monitor.briefing.gaps import SourceState, gaps_of
-from monitor.domain.deliveries import ATTEMPTS, Delivery, DeliveryKind, DeliveryStatus
-from monitor.domain.words import RunStatus
+from monitor.briefing.deliver import create_delivery, decide_retry, format_planned_time, is_quiet, list_unread_sources
+from monitor.briefing.gaps import SourceRunSummary, list_gaps
+from monitor.config.targets import TargetSettings
+from monitor.db.tables.delivery import MAX_ATTEMPTS, Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import NotDelivered, UsageError
-from monitor.settings.targets import TargetSettings
+from monitor.vocabulary import RunStatus
 
 NOW = dt.datetime(2026, 3, 2, 0, 0, tzinfo=dt.UTC)
 
 
 def delivery(**fields: object) -> Delivery:
     target = TargetSettings(name="partners", url="smtp://x", sender="Monitor <m@example.org>", to=["p@example.org"])
-    made = new_delivery(target, DeliveryKind.PLANNED, name=planned_name(NOW), planned_at=NOW, now=NOW)
+    made = create_delivery(target, DeliveryKind.PLANNED, name=format_planned_time(NOW), planned_at=NOW, now=NOW)
     return made.model_copy(update=fields)
 
 
@@ -31,14 +31,14 @@ def test_an_id_is_made_of_target_and_time_and_the_key_is_drawn() -> None:
 
 def test_pauses_grow_and_the_last_try_is_the_last() -> None:
     pauses = []
-    for attempt in range(ATTEMPTS - 1):
-        outcome = after_failure(delivery(attempts=attempt), NotDelivered("down", may_retry=True), NOW)
+    for attempt in range(MAX_ATTEMPTS - 1):
+        outcome = decide_retry(delivery(attempts=attempt), NotDelivered("down", may_retry=True), NOW)
         assert outcome.status is DeliveryStatus.QUEUED
         assert outcome.next_try_at is not None
         pauses.append(outcome.next_try_at - NOW)
     assert all(first <= second for first, second in pairwise(pauses))
     assert sum(pauses, dt.timedelta()) > dt.timedelta(hours=10)
-    last = after_failure(delivery(attempts=ATTEMPTS - 1), NotDelivered("down", may_retry=True), NOW)
+    last = decide_retry(delivery(attempts=MAX_ATTEMPTS - 1), NotDelivered("down", may_retry=True), NOW)
     assert (last.status, last.last_error, last.next_try_at) == (DeliveryStatus.FAILED, "down", None)
 
 
@@ -52,9 +52,9 @@ def test_a_receiver_that_asks_for_patience_gets_it_for_up_to_a_day(
     attempts: int, granted: int, after_s: float | None
 ) -> None:
     error = NotDelivered("busy", may_retry=True, retry_after_s=after_s)
-    outcome = after_failure(delivery(attempts=attempts, attempts_allowed=granted * ATTEMPTS), error, NOW)
+    outcome = decide_retry(delivery(attempts=attempts, attempts_allowed=granted * MAX_ATTEMPTS), error, NOW)
     if outcome.next_try_at is None:
-        assert attempts + 1 >= granted * ATTEMPTS
+        assert attempts + 1 >= granted * MAX_ATTEMPTS
     else:
         pause_s = (outcome.next_try_at - NOW).total_seconds()
         assert pause_s >= max(5, min(after_s or 0, 86_400)) - 1e-3
@@ -63,7 +63,7 @@ def test_a_receiver_that_asks_for_patience_gets_it_for_up_to_a_day(
 
 @pytest.mark.parametrize("error", [NotDelivered("no such address"), UsageError("There is no target.")])
 def test_what_cannot_pass_is_not_tried_again(error: Exception) -> None:
-    outcome = after_failure(delivery(), error, NOW)
+    outcome = decide_retry(delivery(), error, NOW)
     assert (outcome.status, outcome.last_error) == (DeliveryStatus.FAILED, str(error))
 
 
@@ -83,7 +83,7 @@ def test_a_day_is_quiet_only_where_every_source_was_seen(
     status: RunStatus | None, unfinished: list[str], quiet: bool
 ) -> None:
     period = Period(since=NOW.date(), until=NOW.date())
-    state = SourceState(name="office", status=status)
+    state = SourceRunSummary(name="office", status=status)
     briefing = Briefing(
         title="t",
         period=period,
@@ -92,11 +92,11 @@ def test_a_day_is_quiet_only_where_every_source_was_seen(
         items=[],
         more=[],
         sources=[state],
-        gaps=gaps_of(state),
+        gaps=list_gaps(state),
         baselines=[],
         extracts=0,
         without_summary=0,
         reposts=[],
     )
     assert is_quiet(briefing, unfinished) is quiet
-    assert unseen_sources(briefing, unfinished) == ([] if quiet else ["office"])
+    assert list_unread_sources(briefing, unfinished) == ([] if quiet else ["office"])

@@ -7,13 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.briefing.compose import Briefing
-from monitor.briefing.editing import Changes, Edit, Move, Standing, changed, edited, first_edit, moved
-from monitor.briefing.layout import as_document, parts_of
-from monitor.briefing.letter import briefing_letter
+from monitor.briefing.editing import (
+    BriefingEdit,
+    BriefingEditPatch,
+    ItemMove,
+    ItemPlacement,
+    apply_edit,
+    create_initial_edit,
+    move_item,
+    update_edit,
+)
+from monitor.briefing.layout import build_document, group_items_by_heading
+from monitor.briefing.notification import build_briefing_notification
 from monitor.briefing.render import render_briefing
-from monitor.domain.deliveries import Delivery, DeliveryKind
+from monitor.db.tables.delivery import Delivery, DeliveryKind
 from monitor.errors import UsageError
-from monitor.formats.document import Entries
+from monitor.exports.document import Entries
 
 
 def item(number: int, **fields: Any) -> dict[str, Any]:
@@ -61,15 +70,15 @@ def composed(*items: dict[str, Any], **fields: Any) -> Briefing:
 FOUR = composed(item(1, tier=1), item(2, tier=2), item(3, tier=1), item(4, tier=2))
 
 
-def ids(edit: Edit, standing: Standing = "top") -> list[int]:
+def ids(edit: BriefingEdit, standing: ItemPlacement = "top") -> list[int]:
     return [one.id for one in edit.items if one.standing == standing]
 
 
 def test_the_first_edit_changes_nothing_but_the_room_for_what_is_shown_in_full() -> None:
-    assert edited(FOUR, first_edit(FOUR, None), by=None).model_dump(exclude={"items"}) == FOUR.model_dump(
+    assert apply_edit(FOUR, create_initial_edit(FOUR, None), by=None).model_dump(exclude={"items"}) == FOUR.model_dump(
         exclude={"items"}
     )
-    shown = edited(FOUR, first_edit(FOUR, 3), by=None)
+    shown = apply_edit(FOUR, create_initial_edit(FOUR, 3), by=None)
     assert ([one.id for one in shown.items], [one.id for one in shown.more]) == ([1, 3, 2], [4])
 
 
@@ -85,64 +94,70 @@ def test_the_first_edit_changes_nothing_but_the_room_for_what_is_shown_in_full()
     ids=["within its part", "its part goes up", "its part goes down", "first already", "last already"],
 )
 def test_an_item_goes_up_and_down_within_its_part_and_then_with_its_part(
-    item_id: int, move: Move, expected: list[int]
+    item_id: int, move: ItemMove, expected: list[int]
 ) -> None:
-    assert ids(moved(FOUR, first_edit(FOUR, None), item_id, move)) == expected
+    assert ids(move_item(FOUR, create_initial_edit(FOUR, None), item_id, move)) == expected
 
 
 def test_without_parts_an_item_goes_past_any_other() -> None:
-    edit = first_edit(FOUR, None).model_copy(update={"group": "none"})
-    assert ids(moved(FOUR, edit, 2, "up")) == [1, 2, 3, 4]
+    edit = create_initial_edit(FOUR, None).model_copy(update={"group": "none"})
+    assert ids(move_item(FOUR, edit, 2, "up")) == [1, 2, 3, 4]
 
 
 def test_an_item_goes_to_the_further_ones_and_out_and_back() -> None:
-    edit = moved(FOUR, first_edit(FOUR, None), 3, "more")
+    edit = move_item(FOUR, create_initial_edit(FOUR, None), 3, "more")
     assert (ids(edit), ids(edit, "more")) == ([1, 2, 4], [3])
-    edit = moved(FOUR, edit, 3, "out")
-    shown = edited(FOUR, edit, by="王")
+    edit = move_item(FOUR, edit, 3, "out")
+    shown = apply_edit(FOUR, edit, by="王")
     assert (shown.left_out, shown.item_ids) == (1, {1, 2, 4})
-    assert ids(moved(FOUR, edit, 3, "top")) == [1, 3, 2, 4]
+    assert ids(move_item(FOUR, edit, 3, "top")) == [1, 3, 2, 4]
 
 
 @given(st.lists(st.tuples(st.sampled_from([1, 2, 3, 4, 9]), st.sampled_from(["up", "down", "top", "more", "out"]))))
 def test_whatever_is_moved_every_item_stands_once_and_the_words_are_those_that_were_collected(
-    moves: list[tuple[int, Move]],
+    moves: list[tuple[int, ItemMove]],
 ) -> None:
-    edit = first_edit(FOUR, 2)
+    edit = create_initial_edit(FOUR, 2)
     for item_id, move in moves:
-        edit = moved(FOUR, edit, item_id, move)
+        edit = move_item(FOUR, edit, item_id, move)
     assert sorted(one.id for one in edit.items) == [1, 2, 3, 4]
-    shown = edited(FOUR, edit, by="王")
+    shown = apply_edit(FOUR, edit, by="王")
     assert len(shown.items) + len(shown.more) + shown.left_out == 4
-    assert [one.id for part in parts_of(shown).values() for one in part] == ids(edit)
+    assert [one.id for part in group_items_by_heading(shown).values() for one in part] == ids(edit)
     fields = {"rank", "note"}
     by_id = {one.id: one.model_dump(exclude=fields) for one in FOUR.items}
     assert all(one.model_dump(exclude=fields) == by_id[one.id] for one in shown.items)
 
 
 def test_a_note_bears_the_name_of_who_wrote_it_until_somebody_changes_it() -> None:
-    edit = changed(
-        FOUR, first_edit(FOUR, None), Changes(note="关注", items=[{"id": 1, "note": "要点\r\n第二段 "}]), by="王"
+    edit = update_edit(
+        FOUR,
+        create_initial_edit(FOUR, None),
+        BriefingEditPatch(note="关注", items=[{"id": 1, "note": "要点\r\n第二段 "}]),
+        by="王",
     )
-    again = changed(FOUR, edit, Changes(note="关注", items=[{"id": 1, "note": "要点\n第二段"}]), by="李")
+    again = update_edit(FOUR, edit, BriefingEditPatch(note="关注", items=[{"id": 1, "note": "要点\n第二段"}]), by="李")
     assert again == edit
     assert edit.items[0].note is not None
     assert (edit.items[0].note.by, edit.items[0].note.paragraphs) == ("王", ["要点", "第二段"])
-    other = changed(FOUR, edit, Changes(note="", items=[{"id": 1, "note": "另一点"}]), by="李")
+    other = update_edit(FOUR, edit, BriefingEditPatch(note="", items=[{"id": 1, "note": "另一点"}]), by="李")
     assert other.note is None
     assert other.items[0].note is not None
     assert other.items[0].note.by == "李"
 
 
 def test_a_title_is_one_line_and_never_empty() -> None:
-    edit = first_edit(FOUR, None)
-    assert changed(FOUR, edit, Changes(title=" 本周\n要点\x00 "), by="王").title == "本周 要点"
-    assert changed(FOUR, edit, Changes(title="\x00"), by="王").title == FOUR.title
+    edit = create_initial_edit(FOUR, None)
+    assert update_edit(FOUR, edit, BriefingEditPatch(title=" 本周\n要点\x00 "), by="王").title == "本周 要点"
+    assert update_edit(FOUR, edit, BriefingEditPatch(title="\x00"), by="王").title == FOUR.title
 
 
 def test_what_is_not_named_follows_in_its_order_and_stays_where_it_stood() -> None:
-    edit = changed(
-        FOUR, first_edit(FOUR, 3), Changes(group="none", items=[{"id": 2}, {"id": 1, "standing": "out"}]), by="王"
+    edit = update_edit(
+        FOUR,
+        create_initial_edit(FOUR, 3),
+        BriefingEditPatch(group="none", items=[{"id": 2}, {"id": 1, "standing": "out"}]),
+        by="王",
     )
     assert (ids(edit), ids(edit, "more"), ids(edit, "out")) == ([2, 3], [4], [1])
 
@@ -150,29 +165,29 @@ def test_what_is_not_named_follows_in_its_order_and_stays_where_it_stood() -> No
 @pytest.mark.parametrize("wanted", [[{"id": 9}], [{"id": 1}, {"id": 1}]], ids=["unknown", "twice"])
 def test_an_item_that_is_not_in_the_briefing_or_is_named_twice_is_refused(wanted: list[dict[str, Any]]) -> None:
     with pytest.raises(UsageError, match=r"The item \d is"):
-        changed(FOUR, first_edit(FOUR, None), Changes(items=wanted), by="王")
+        update_edit(FOUR, create_initial_edit(FOUR, None), BriefingEditPatch(items=wanted), by="王")
 
 
 def test_a_sentence_of_the_overview_goes_with_an_item_that_is_left_out() -> None:
     overview = [{"text": "甲。", "items": [1]}, {"text": "乙。", "items": [1, 2]}, {"text": "丙。", "items": [3]}]
     value = composed(item(1), item(2), item(3), overview=overview)
 
-    def told(*moves: tuple[int, Move]) -> list[str]:
-        edit = first_edit(value, None)
+    def told(*moves: tuple[int, ItemMove]) -> list[str]:
+        edit = create_initial_edit(value, None)
         for item_id, move in moves:
-            edit = moved(value, edit, item_id, move)
-        return [one.text for one in edited(value, edit, by="王").overview]
+            edit = move_item(value, edit, item_id, move)
+        return [one.text for one in apply_edit(value, edit, by="王").overview]
 
     assert told() == ["甲。", "乙。", "丙。"]
     assert told((2, "out")) == ["甲。", "丙。"]
     assert told((2, "more"), (3, "more")) == ["甲。", "乙。"]
-    off = changed(value, first_edit(value, None), Changes(has_overview=False), by="王")
-    assert edited(value, off, by="王").overview == []
+    off = update_edit(value, create_initial_edit(value, None), BriefingEditPatch(has_overview=False), by="王")
+    assert apply_edit(value, off, by="王").overview == []
 
 
 def test_the_document_says_who_edited_it_and_how_many_items_were_left_out() -> None:
-    edit = moved(FOUR, first_edit(FOUR, None), 2, "out")
-    text = render_briefing(edited(FOUR, edit, by="王"), "md").decode()
+    edit = move_item(FOUR, create_initial_edit(FOUR, None), 2, "out")
+    text = render_briefing(apply_edit(FOUR, edit, by="王"), "md").decode()
     assert "本简报经王编辑" in text
     assert "编辑时有 1 条未列入" in text
     assert "编辑" not in render_briefing(FOUR, "md").decode()
@@ -180,7 +195,7 @@ def test_the_document_says_who_edited_it_and_how_many_items_were_left_out() -> N
 
 def test_the_footnotes_of_the_overview_point_at_the_numbers_of_the_entries() -> None:
     value = composed(item(1, tier=2), item(2, tier=1), item(3, tier=2), overview=[{"text": "甲。", "items": [3, 2]}])
-    document = as_document(value)
+    document = build_document(value)
     spans = [span for block in document.blocks if block.kind == "paragraph" for span in block.spans]
     numbers = {
         entry.title.text: entry.number
@@ -192,12 +207,12 @@ def test_the_footnotes_of_the_overview_point_at_the_numbers_of_the_entries() -> 
 
 
 def test_a_chat_gets_the_order_by_hand_and_the_notes() -> None:
-    wanted = Changes(group="none", note="本周重点", items=[{"id": 4, "note": "请看"}])
-    edit = changed(FOUR, first_edit(FOUR, None), wanted, by="王")
+    wanted = BriefingEditPatch(group="none", note="本周重点", items=[{"id": 4, "note": "请看"}])
+    edit = update_edit(FOUR, create_initial_edit(FOUR, None), wanted, by="王")
     delivery = Delivery(
         id="d", target="chat", kind=DeliveryKind.TYPED, planned_at=FOUR.generated_at, key="k", message_id="<m@x>"
     )
-    letter = briefing_letter(delivery, edited(FOUR, edit, by="王"), unfinished=(), enclosures=())
+    letter = build_briefing_notification(delivery, apply_edit(FOUR, edit, by="王"), unfinished=(), enclosures=())
     note, first, *_ = letter.digest.points
     assert note == "✎ 本周重点 (王)"
     assert first.startswith("1. 第4号")

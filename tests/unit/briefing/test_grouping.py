@@ -9,12 +9,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.briefing.grouping import Group, group
-from monitor.briefing.grouping.identity import identity_of
-from monitor.briefing.grouping.pairing import Relation, relation
-from monitor.briefing.grouping.textmatch import Verdict, comparable, compare
-from monitor.domain.tables import Item
-from monitor.domain.words import ItemType
+from monitor.db.tables.collection import Item
+from monitor.dedupe.clusters import DocumentCluster, cluster_items
+from monitor.dedupe.identity import build_identity
+from monitor.dedupe.pairs import DocumentRelation, classify_relation
+from monitor.dedupe.texts import TextMatch, compare_texts, normalize_for_comparison
+from monitor.vocabulary import ItemType
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "grouping"
 SEEN = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
@@ -41,8 +41,10 @@ def item_of(known: Known, number: int) -> Item:
     )
 
 
-def relation_of(one: Known, other: Known) -> Relation:
-    return relation(identity_of(item_of(one, 1), one.get("text")), identity_of(item_of(other, 2), other.get("text")))
+def relation_of(one: Known, other: Known) -> DocumentRelation:
+    return classify_relation(
+        build_identity(item_of(one, 1), one.get("text")), build_identity(item_of(other, 2), other.get("text"))
+    )
 
 
 def pairs_of(file: Path) -> list[tuple[str, str, Known, Known]]:
@@ -57,12 +59,14 @@ def named(title: str, number: int = 1, **fields: Any) -> Known:
     return {"url": f"https://gov{number}.example/{number}", "title": title, "date": dt.date(2026, 2, 3)} | fields
 
 
-def groups_of(known: list[Known]) -> list[Group]:
+def groups_of(known: list[Known]) -> list[DocumentCluster]:
     items = [item_of(each, number) for number, each in enumerate(known, start=1)]
-    return group(items, {number: each["text"] for number, each in enumerate(known, start=1) if each.get("text")})
+    return cluster_items(
+        items, {number: each["text"] for number, each in enumerate(known, start=1) if each.get("text")}
+    )
 
 
-def shape(groups: list[Group]) -> set[frozenset[int | None]]:
+def shape(groups: list[DocumentCluster]) -> set[frozenset[int | None]]:
     below = [reading for each in groups for reading in each.interpretations]
     return {frozenset(item.id for item in each.items) for each in (*groups, *below)}
 
@@ -81,8 +85,8 @@ def test_no_pair_of_the_labelled_set_is_merged_wrongly_and_nearly_every_copy_is_
 
 def test_which_of_two_items_comes_first_does_not_matter() -> None:
     for _, _, one, other in PAIRS:
-        a, b = identity_of(item_of(one, 1), one.get("text")), identity_of(item_of(other, 2), other.get("text"))
-        assert relation(a, b) is relation(b, a)
+        a, b = build_identity(item_of(one, 1), one.get("text")), build_identity(item_of(other, 2), other.get("text"))
+        assert classify_relation(a, b) is classify_relation(b, a)
 
 
 def test_the_labelled_set_as_one_list_joins_no_items_that_differ() -> None:
@@ -91,7 +95,7 @@ def test_the_labelled_set_as_one_list_joins_no_items_that_differ() -> None:
         for one, other in combinations(each.items, 2):
             assert one.id is not None
             assert other.id is not None
-            assert relation_of(known[one.id - 1], known[other.id - 1]) is Relation.SAME
+            assert relation_of(known[one.id - 1], known[other.id - 1]) is DocumentRelation.SAME
 
 
 def test_every_item_stands_in_exactly_one_place() -> None:
@@ -105,7 +109,7 @@ def test_a_third_that_is_like_both_does_not_join_two_that_differ() -> None:
     one = named("国家能源局关于加强储能电站安全管理的通知", 1, document_number="国能发安全〔2026〕19号", text=body)
     other = named("国家能源局关于加强储能电站安全管理的通知", 2, document_number="国能发安全〔2026〕57号", text=body)
     between = named("国家能源局关于加强储能电站安全管理的通知", 3, text=body)
-    assert relation_of(one, between) is relation_of(other, between) is Relation.SAME
+    assert relation_of(one, between) is relation_of(other, between) is DocumentRelation.SAME
     for order in permutations((one, other, between)):
         assert sorted(len(each.items) for each in groups_of(list(order))) == [1, 2]
 
@@ -157,8 +161,8 @@ def test_hundreds_of_items_of_one_title_and_form_are_grouped_in_little_time_and_
     "title", ["", "…", "《》", "（）", "[2026]", "\x00", "〔2026〕3号", "解读", "关于", "｜", "《《》"]
 )
 def test_titles_that_say_nothing_are_no_reason_to_merge(title: str) -> None:
-    assert relation_of(named(title, 1), named(title, 2)) is Relation.DIFFERENT
-    assert relation_of(named(title, 1), named(title, 1)) is Relation.SAME
+    assert relation_of(named(title, 1), named(title, 2)) is DocumentRelation.DIFFERENT
+    assert relation_of(named(title, 1), named(title, 1)) is DocumentRelation.SAME
 
 
 ORDER = "江城市城镇节约用水与再生水利用管理办法"
@@ -184,7 +188,7 @@ NOTICE = "国家林草局关于开展2026年第二批国家草原公园试点申
 @pytest.mark.parametrize("title", [NOTICE, ORDER])
 def test_what_a_site_puts_around_a_title_makes_no_other_document_of_it(title: str, decorated: str) -> None:
     one, other = named(title, 1, date=dt.date(2026, 2, 2)), named(decorated.format(title), 2)
-    assert relation_of(one, other) is relation_of(other, one) is Relation.SAME
+    assert relation_of(one, other) is relation_of(other, one) is DocumentRelation.SAME
 
 
 @pytest.mark.parametrize(
@@ -209,7 +213,7 @@ def test_what_a_site_puts_around_a_title_makes_no_other_document_of_it(title: st
 @pytest.mark.parametrize("title", [NOTICE, ORDER])
 def test_a_word_for_another_stage_or_part_makes_two_documents(title: str, text: str | None, sign: str) -> None:
     one, other = named(title, 1, text=text), named(sign.format(title), 2, text=text)
-    assert relation_of(one, other) is relation_of(other, one) is Relation.DIFFERENT
+    assert relation_of(one, other) is relation_of(other, one) is DocumentRelation.DIFFERENT
 
 
 @pytest.mark.parametrize(
@@ -217,22 +221,24 @@ def test_a_word_for_another_stage_or_part_makes_two_documents(title: str, text: 
 )
 def test_a_reading_is_known_by_its_title(form: str) -> None:
     policy = named("江城市人民政府关于印发《江城市城镇节约用水与再生水利用管理办法》的通知", 1)
-    assert relation_of(named(form.format(ORDER), 2), policy) is Relation.INTERPRETATION
+    assert relation_of(named(form.format(ORDER), 2), policy) is DocumentRelation.INTERPRETATION
 
 
 def test_two_files_of_one_list_under_one_title_are_two() -> None:
     title = "Harbour Operating Company v. Northern Pipeline Partners"
     one, other = (named(title) | {"url": f"https://court.example/2026/op-{number}.pdf"} for number in (52, 53))
     elsewhere = named(title) | {"url": "https://court.example/news/op-52.html"}
-    assert relation_of(one, other) is Relation.DIFFERENT
-    assert relation_of(one, elsewhere) is Relation.SAME
+    assert relation_of(one, other) is DocumentRelation.DIFFERENT
+    assert relation_of(one, elsewhere) is DocumentRelation.SAME
 
 
 def test_the_first_lines_of_a_long_text_are_found_in_it_behind_a_sites_own_line() -> None:
     told = "".join("etaoinshrdlu"[(place * place + place // 7 + place // 11) % 12] for place in range(3000))
-    compared = compare(comparable(told), comparable("By our own writer | Share this page. " + told[:300]))
-    assert compared.verdict is Verdict.AGREE
-    assert not compared.has_slips
+    compared = compare_texts(
+        normalize_for_comparison(told), normalize_for_comparison("By our own writer | Share this page. " + told[:300])
+    )
+    assert compared.verdict is TextMatch.AGREE
+    assert not compared.has_small_differences
 
 
 _PARTS = st.sampled_from(
@@ -259,7 +265,7 @@ _ITEMS = st.builds(
 @given(_ITEMS, _ITEMS)
 def test_any_two_items_can_be_compared_in_either_order(one: Known, other: Known) -> None:
     assert relation_of(one, other) is relation_of(other, one)
-    assert relation_of(one, one) is Relation.SAME
+    assert relation_of(one, one) is DocumentRelation.SAME
 
 
 @settings(max_examples=60)

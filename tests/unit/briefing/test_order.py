@@ -4,11 +4,11 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.briefing.order import MOST_LINES, ranked
-from monitor.domain.chat import Completion, Message, OnToken, Tool
-from monitor.domain.tables import Item
-from monitor.domain.words import ItemType, Phase, RankWish
+from monitor.briefing.order import MAX_RANKED_ITEMS, rank_briefing_items
+from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
+from monitor.llm.chat import Completion, Message, OnToken, Tool
+from monitor.vocabulary import ItemType, Phase, RankDirection
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
 
@@ -58,13 +58,13 @@ def item(number: int, **fields: Any) -> Item:
 async def test_items_of_one_run_keep_its_ranks_and_no_model_is_asked() -> None:
     model = Answering("[0, 1, 2]")
     items = [item(n, run_id="run", rank=rank) for n, rank in ((1, 3), (2, None), (3, 1))]
-    ranking = await ranked(items, model=model, language="zh")
+    ranking = await rank_briefing_items(items, model=model, language="zh")
     assert (ranking.order, ranking.by, model.asked) == ([2, 0, 1], "run", [])
 
 
 async def test_items_of_several_runs_are_put_in_order_by_one_completion_over_all_of_them() -> None:
     model = Answering("[2, 0, 2, 99]")
-    ranking = await ranked([item(1), item(2), item(3)], model=model, language="zh")
+    ranking = await rank_briefing_items([item(1), item(2), item(3)], model=model, language="zh")
     assert len(model.asked) == 1
     assert model.asked[0][:2] == (Phase.RANK, "briefing")
     # The model is shown the newest first, as the rules have it, and the one that it forgot stands last.
@@ -73,40 +73,40 @@ async def test_items_of_several_runs_are_put_in_order_by_one_completion_over_all
 
 async def test_without_a_model_the_rules_decide() -> None:
     law = item(2, title="中华人民共和国能源法", type=ItemType.LAW, tier=1)
-    ranking = await ranked([item(1), law], model=None, language="zh")
+    ranking = await rank_briefing_items([item(1), law], model=None, language="zh")
     assert (ranking.order, ranking.by, ranking.fault) == ([1, 0], "rule", "")
 
 
 async def test_a_model_that_fails_or_says_nothing_of_use_gives_way_to_the_rules_and_the_reason_is_told() -> None:
     law = item(2, title="中华人民共和国能源法", type=ItemType.LAW, tier=1)
-    failed = await ranked([item(1), law], model=Answering(None), language="zh")
+    failed = await rank_briefing_items([item(1), law], model=Answering(None), language="zh")
     assert (failed.order, failed.by, failed.fault) == ([1, 0], "rule", "network: the server is gone")
-    useless = await ranked([item(1), law], model=Answering("都很重要。"), language="zh")
+    useless = await rank_briefing_items([item(1), law], model=Answering("都很重要。"), language="zh")
     assert (useless.order, useless.by) == ([1, 0], "rule")
     assert useless.fault
 
 
 async def test_of_a_long_list_the_model_compares_the_foremost_and_the_others_follow_by_rule() -> None:
-    items = [item(n) for n in range(MOST_LINES + 20)]
-    model = Answering(str([MOST_LINES - 1]))
-    ranking = await ranked(items, model=model, language="zh")
-    assert model.asked[0][2].count("关于开展第") == MOST_LINES
+    items = [item(n) for n in range(MAX_RANKED_ITEMS + 20)]
+    model = Answering(str([MAX_RANKED_ITEMS - 1]))
+    ranking = await rank_briefing_items(items, model=model, language="zh")
+    assert model.asked[0][2].count("关于开展第") == MAX_RANKED_ITEMS
     assert sorted(ranking.order) == list(range(len(items)))
-    by_rule = (await ranked(items, model=None, language="zh")).order
-    assert ranking.order[0] == by_rule[MOST_LINES - 1]
-    assert ranking.order[MOST_LINES:] == by_rule[MOST_LINES:]
+    by_rule = (await rank_briefing_items(items, model=None, language="zh")).order
+    assert ranking.order[0] == by_rule[MAX_RANKED_ITEMS - 1]
+    assert ranking.order[MAX_RANKED_ITEMS:] == by_rule[MAX_RANKED_ITEMS:]
 
 
 async def test_no_items_have_no_order() -> None:
-    assert (await ranked([], model=Answering("[]"), language="zh")).order == []
+    assert (await rank_briefing_items([], model=Answering("[]"), language="zh")).order == []
 
 
 async def test_feedback_moves_documents_and_their_tiers_after_whoever_made_the_order() -> None:
     law = item(9, title="某某条例", type=ItemType.LAW, tier=2)
     for model in (None, Answering("[0, 1]")):
-        ranking = await ranked([item(1), law], model=model, language="zh", lifts=[2, 0])
-        assert (ranking.order, ranking.moved, ranking.tiers) == ([1, 0], {0: RankWish.HIGHER}, {0: 3})
+        ranking = await rank_briefing_items([item(1), law], model=model, language="zh", lifts=[2, 0])
+        assert (ranking.order, ranking.moved, ranking.tiers) == ([1, 0], {0: RankDirection.HIGHER}, {0: 3})
     of_run = [item(n, run_id="run", rank=n) for n in (1, 2)]
-    ranking = await ranked(of_run, model=None, language="zh", lifts=[0, 1])
-    assert (ranking.order, ranking.by, ranking.moved, ranking.tiers) == ([1, 0], "run", {1: RankWish.HIGHER}, {})
-    assert (await ranked(of_run, model=None, language="zh", lifts=[0, 0])).order == [0, 1]
+    ranking = await rank_briefing_items(of_run, model=None, language="zh", lifts=[0, 1])
+    assert (ranking.order, ranking.by, ranking.moved, ranking.tiers) == ([1, 0], "run", {1: RankDirection.HIGHER}, {})
+    assert (await rank_briefing_items(of_run, model=None, language="zh", lifts=[0, 0])).order == [0, 1]

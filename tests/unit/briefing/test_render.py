@@ -13,10 +13,10 @@ from lxml import etree
 from openpyxl import load_workbook
 
 from monitor.briefing.compose import Briefing
+from monitor.briefing.item import ItemSchema
 from monitor.briefing.render import ITEM_FORMATS, render_briefing, render_items
-from monitor.briefing.wire import ItemWire
 from monitor.errors import UsageError
-from monitor.formats.document import one_line
+from monitor.exports.document import normalize_line
 
 NOW = dt.datetime(2026, 2, 3, 9, 30, tzinfo=dt.timezone(dt.timedelta(hours=8)))
 FORMATS = ("md", "html", "docx", "xlsx", "json", "csv", "atom")
@@ -147,7 +147,7 @@ def test_a_hostile_title_is_a_title_in_every_format(form: str, title: str) -> No
     text = read(content, form)
     assert "\x00" not in text.replace("\\u0000", "")
     if form not in ("json", "md", "html", "atom"):
-        assert one_line(title)[:100] in text
+        assert normalize_line(title)[:100] in text
     if form == "csv":
         assert not [cell for row in csv.reader(io.StringIO(text)) for cell in row if cell[:1] in ("=", "@", "+")]
     if form == "html":
@@ -187,8 +187,8 @@ def test_a_pdf_is_left_to_who_has_a_browser() -> None:
         render_briefing(briefing(), "pdf")
 
 
-def items(*names: str, **fields: Any) -> list[ItemWire]:
-    return [ItemWire.model_validate(item(name, **fields)) for name in names]
+def items(*names: str, **fields: Any) -> list[ItemSchema]:
+    return [ItemSchema.model_validate(item(name, **fields)) for name in names]
 
 
 def exported(form: str, *names: str, **fields: Any) -> bytes:
@@ -203,7 +203,7 @@ def test_every_item_is_in_every_export(form: str) -> None:
 
 def test_rows_for_programs_have_the_fields_as_they_are_stored() -> None:
     (row,) = csv.DictReader(io.StringIO(exported("csv", "a", title="=1+1").decode("utf-8-sig")))
-    assert list(row) == [name for name in ItemWire.model_fields if name != "evidence"]
+    assert list(row) == [name for name in ItemSchema.model_fields if name != "evidence"]
     assert row["title"] == "'=1+1"
     assert (row["type"], row["date"], row["first_seen"], row["late"]) == (
         "通知",
@@ -216,7 +216,7 @@ def test_rows_for_programs_have_the_fields_as_they_are_stored() -> None:
 
 def test_a_line_of_json_is_an_item() -> None:
     lines = exported("jsonl", "a", "b", title="一\n二").splitlines()
-    assert [ItemWire.model_validate_json(line) for line in lines] == items("a", "b", title="一\n二")
+    assert [ItemSchema.model_validate_json(line) for line in lines] == items("a", "b", title="一\n二")
 
 
 def test_an_unknown_export_is_refused_with_the_known_ones() -> None:

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from monitor.channels.chat import complaint_of, text_of
-from monitor.domain.deliveries import Digest
+from monitor.notify.chat import find_service_error, render_digest
+from monitor.notify.notification import Digest
 
 DIGEST = Digest(
     head="简报", points=["1. 能源法\nhttps://x.example/1", "2. 公告"], more="另有 {} 条", tail="未能读取：甲"
@@ -11,7 +11,7 @@ DIGEST = Digest(
 
 
 def test_a_digest_is_whole_where_there_is_room() -> None:
-    text = text_of(DIGEST, mark="#k", most_bytes=1000)
+    text = render_digest(DIGEST, mark="#k", max_bytes=1000)
     assert text == "简报\n1. 能源法\nhttps://x.example/1\n2. 公告\n未能读取：甲\n#k"
 
 
@@ -19,16 +19,16 @@ def test_a_digest_is_whole_where_there_is_room() -> None:
 @given(points=some.lists(some.text(max_size=80), max_size=12), most=some.integers(40, 400))
 def test_a_digest_keeps_to_the_limit_and_says_how_much_is_left_out(points: list[str], most: int) -> None:
     points = [f"{number}. {point.replace('#', '')}" for number, point in enumerate(points)]
-    text = text_of(Digest(head="h", points=points, more="+{}", tail="t"), mark="#k", most_bytes=most)
+    text = render_digest(Digest(head="h", points=points, more="+{}", tail="t"), mark="#k", max_bytes=most)
     assert len(text.encode("utf-8", "replace")) <= most
     assert text.endswith("t\n#k")
-    whole = text_of(Digest(head="h", points=points, more="+{}", tail="t"), mark="#k", most_bytes=10**6)
+    whole = render_digest(Digest(head="h", points=points, more="+{}", tail="t"), mark="#k", max_bytes=10**6)
     assert (text == whole) or "\n+" in text
 
 
 def test_words_of_a_page_cannot_call_people() -> None:
     digest = Digest(head="h", points=['<!channel> <at user_id="all"> @all'], more="")
-    text = text_of(digest, mark="#k", most_bytes=1000)
+    text = render_digest(digest, mark="#k", max_bytes=1000)
     assert not set("<>@") & set(text)
 
 
@@ -47,4 +47,4 @@ def test_words_of_a_page_cannot_call_people() -> None:
     ],
 )
 def test_a_service_that_says_no_in_its_body_is_heard(body: str, is_refused: bool) -> None:
-    assert bool(complaint_of(body)) is is_refused
+    assert bool(find_service_error(body)) is is_refused

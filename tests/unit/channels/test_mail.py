@@ -6,9 +6,10 @@ from email import message_from_bytes, policy
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from monitor.channels.mail import message_of
-from monitor.domain.deliveries import DeliveryKind, Digest, Letter
-from monitor.settings.targets import TargetSettings
+from monitor.config.targets import TargetSettings
+from monitor.db.tables.delivery import DeliveryKind
+from monitor.notify.mail import build_message
+from monitor.notify.notification import Digest, Notification
 
 TARGET = TargetSettings(name="partners", url="smtp://x", sender="Monitor <m@example.org>", to=["p@example.org"])
 ANY_TEXT = some.text(max_size=60) | some.just("简报\r\nBcc: thief@example.org\r\n\r\n.\r\n")
@@ -17,7 +18,7 @@ ANY_TEXT = some.text(max_size=60) | some.just("简报\r\nBcc: thief@example.org\
 @settings(max_examples=80)
 @given(subject=ANY_TEXT, text=ANY_TEXT, html=ANY_TEXT)
 def test_no_text_adds_a_header_or_ends_the_letter(subject: str, text: str, html: str) -> None:
-    letter = Letter(
+    letter = Notification(
         id="partners-1",
         key="k",
         message_id="<k@example.org>",
@@ -30,7 +31,7 @@ def test_no_text_adds_a_header_or_ends_the_letter(subject: str, text: str, html:
         digest=Digest(head="", points=[], more=""),
         payload={},
     )
-    read = message_from_bytes(message_of(letter, TARGET).as_bytes(), policy=policy.default)
+    read = message_from_bytes(build_message(letter, TARGET).as_bytes(), policy=policy.default)
     assert {name.lower() for name in read} == {
         "from",
         "to",

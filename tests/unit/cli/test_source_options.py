@@ -2,13 +2,13 @@ import inspect
 
 import pytest
 
-from monitor.app.source_form import SourceForm
-from monitor.cli.source_options import cleared, given_fields, with_source_options
+from monitor.cli.sources import add_source_options, collect_fields, get_default_values
 from monitor.errors import UsageError
+from monitor.services.sources.form import SourceForm
 
 
 def test_every_field_of_a_source_is_an_option() -> None:
-    @with_source_options()
+    @add_source_options()
     def command(**fields: object) -> None: ...
 
     assert list(inspect.signature(command).parameters) == list(SourceForm.model_fields)
@@ -16,7 +16,7 @@ def test_every_field_of_a_source_is_an_option() -> None:
 
 def test_only_what_was_given_is_changed() -> None:
     fields = {"name": None, "tags": [], "enabled": False, "rules": "", "sections": ["政策 = https://a.example/?a=b"]}
-    assert given_fields(fields) == {
+    assert collect_fields(fields) == {
         "enabled": False,
         "rules": "",
         "sections": [{"name": "政策", "url": "https://a.example/?a=b"}],
@@ -26,11 +26,11 @@ def test_only_what_was_given_is_changed() -> None:
 @pytest.mark.parametrize("text", ["https", "=https://a.example/", "name="])
 def test_a_section_without_name_or_url_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="NAME=URL"):
-        given_fields({"sections": [text]})
+        collect_fields({"sections": [text]})
 
 
 def test_a_cleared_field_goes_back_to_its_default() -> None:
-    assert cleared(["tags", "schedule", "rules", "enabled"]) == {
+    assert get_default_values(["tags", "schedule", "rules", "enabled"]) == {
         "tags": [],
         "schedule": None,
         "rules": "",
@@ -40,4 +40,4 @@ def test_a_cleared_field_goes_back_to_its_default() -> None:
 
 def test_what_a_source_cannot_be_without_is_not_cleared() -> None:
     with pytest.raises(UsageError, match="'url' cannot be cleared"):
-        cleared(["url"])
+        get_default_values(["url"])

@@ -2,9 +2,9 @@ import datetime as dt
 
 import pytest
 
-from monitor.demo.bench_site import DRAWN_ROWS, BenchSite
-from monitor.demo.serving import Request
-from monitor.pages.parse import parse_page
+from benchmarks.page_site import RENDERED_ROWS, BenchSite
+from monitor.demo.serving import LoopbackRequest
+from monitor.extract.parse import parse_page
 
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 
@@ -15,7 +15,7 @@ def site() -> BenchSite:
 
 
 def body(site: BenchSite, path: str) -> bytes:
-    answer = site.respond(Request("GET", path, ""))
+    answer = site.respond(LoopbackRequest("GET", path, ""))
     assert answer.status == 200
     assert answer.headers["ETag"]
     return answer.body
@@ -36,8 +36,8 @@ def test_a_drawn_page_has_no_list_before_its_script_has_fetched_the_rows(site: B
         return len(page.candidates)
 
     filled = shell.replace(b'<ul id="app"></ul>', b'<ul id="app">' + rows + b"</ul>")
-    assert (seen(shell), seen(filled)) == (0, DRAWN_ROWS)
+    assert (seen(shell), seen(filled)) == (0, RENDERED_ROWS)
 
 
 def test_there_is_nothing_else(site: BenchSite) -> None:
-    assert site.respond(Request("GET", "/elsewhere", "")).status == 404
+    assert site.respond(LoopbackRequest("GET", "/elsewhere", "")).status == 404

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from monitor.demo.serving import Request
+from monitor.demo.serving import LoopbackRequest
 from monitor.demo.site import ExpectedItem, SampleSite
 
 TODAY = dt.date(2026, 11, 21)
@@ -12,7 +12,7 @@ BASE = "http://127.0.0.1:8099"
 
 
 def items_of(name: str, today: dt.date = TODAY) -> list[ExpectedItem]:
-    return SampleSite(name, today=today).expected(BASE)
+    return SampleSite(name, today=today).list_expected_items(BASE)
 
 
 @pytest.mark.parametrize("days", range(0, 400, 41))
@@ -23,8 +23,8 @@ def test_titles_and_urls_are_unique_on_any_day(days: int) -> None:
 
 def test_every_expected_page_shows_its_title() -> None:
     site = SampleSite("bureau", today=TODAY)
-    for item in site.expected(BASE):
-        answer = site.respond(Request("GET", item.url.removeprefix(BASE), "127.0.0.1:8099"))
+    for item in site.list_expected_items(BASE):
+        answer = site.respond(LoopbackRequest("GET", item.url.removeprefix(BASE), "127.0.0.1:8099"))
         assert answer.status == 200
         assert item.title in answer.body.decode()
 

@@ -4,10 +4,10 @@ import datetime as dt
 
 import pytest
 
-from monitor.app.prompts import PROMPTS
-from monitor.domain.prompts import Prompt, Prompts
 from monitor.errors import UsageError
-from monitor.sweep.prompts import MATERIAL_BEGINS, MATERIAL_ENDS, section_messages, summary_messages
+from monitor.llm.prompts import Prompt, PromptSet
+from monitor.services.settings import PROMPTS
+from monitor.sweep.prompts import MATERIAL_END, MATERIAL_START, build_section_prompt, build_summary_messages
 
 PROMPT = Prompt("p.zh", "甲{text}乙{title}", frozenset({"text"}), frozenset({"title"}))
 
@@ -29,11 +29,11 @@ def test_a_wording_that_could_not_do_the_work_is_refused(text: str, word: str) -
 def test_other_braces_are_text() -> None:
     wording = 'Answer as [{"name": "…"}] {} {0} {X!r} {text}'
     PROMPT.check(wording)
-    assert Prompts({"p.zh": wording}).text(PROMPT, text="T") == 'Answer as [{"name": "…"}] {} {0} {X!r} T'
+    assert PromptSet({"p.zh": wording}).render(PROMPT, text="T") == 'Answer as [{"name": "…"}] {} {0} {X!r} T'
 
 
 def test_what_a_value_brings_along_is_no_placeholder() -> None:
-    assert Prompts().text(PROMPT, text="{title}", title="{text}") == "甲{title}乙{text}"
+    assert PromptSet().render(PROMPT, text="{title}", title="{text}") == "甲{title}乙{text}"
 
 
 @pytest.mark.parametrize("name", PROMPTS)
@@ -45,18 +45,18 @@ def test_ours_pass_their_own_check(name: str) -> None:
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_no_wording_can_leave_out_that_pages_are_material(language: str) -> None:
-    prompts = Prompts({f"summary.system.{language}": "Obey.", f"summary.user.{language}": "{rules}{title}: {text}"})
-    system, user = summary_messages(title="T", text="page", rules="", language=language, prompts=prompts)
+    prompts = PromptSet({f"summary.system.{language}": "Obey.", f"summary.user.{language}": "{rules}{title}: {text}"})
+    system, user = build_summary_messages(title="T", text="page", rules="", language=language, prompts=prompts)
     assert system.content.startswith("Obey.")
-    assert MATERIAL_BEGINS in system.content
-    assert user.content == f"T: {MATERIAL_BEGINS}\npage\n{MATERIAL_ENDS}"
+    assert MATERIAL_START in system.content
+    assert user.content == f"T: {MATERIAL_START}\npage\n{MATERIAL_END}"
 
 
 def test_an_adjusted_wording_holds_in_its_language_alone() -> None:
-    prompts = Prompts({"section.user.zh": "{url}{since}{until}{max_items}{rules}{known} 只此一句"})
+    prompts = PromptSet({"section.user.zh": "{url}{since}{until}{max_items}{rules}{known} 只此一句"})
     day = dt.date(2026, 2, 3)
     for language, is_adjusted in (("zh", True), ("en", False)):
-        _, user = section_messages(
+        _, user = build_section_prompt(
             section="S",
             url="u",
             since=day,

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.chat import Completion, Message, OnToken, Tool, ToolCall
-from monitor.domain.evidence import Answer
-from monitor.domain.words import Phase
+from monitor.db.tables.evidence import ModelAnswer
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
-from monitor.evidence.answers import RecordedModel, ReplayedModel
+from monitor.evidence.replay import RecordingModel, ReplayModel
+from monitor.llm.chat import Completion, Message, OnToken, Tool, ToolCall
+from monitor.vocabulary import Phase
 
 
 class Said:
@@ -40,15 +40,17 @@ CALL = Completion(text="一", tool_calls=[ToolCall(id="c1", name="finish", argum
 ASKED = [Message(role="user", content="问")]
 
 
-async def recorded(*said: Completion | ModelFailed, attempt: int = 1, into: list[Answer] | None = None) -> list[Answer]:
+async def recorded(
+    *said: Completion | ModelFailed, attempt: int = 1, into: list[ModelAnswer] | None = None
+) -> list[ModelAnswer]:
     """What is kept of a model that was asked the same so many times."""
-    kept: list[Answer] = [] if into is None else into
+    kept: list[ModelAnswer] = [] if into is None else into
 
-    async def keep(answer: Answer) -> None:
+    async def keep(answer: ModelAnswer) -> None:
         kept.append(answer)
 
     inner = Said(*said)
-    model = RecordedModel(inner, run_id="r", attempt=attempt, keep=keep, clock=inner)
+    model = RecordingModel(inner, run_id="r", attempt=attempt, save_answer=keep, clock=inner)
     for one in said:
         if isinstance(one, ModelFailed):
             with pytest.raises(type(one), match=str(one)):
@@ -58,7 +60,7 @@ async def recorded(*said: Completion | ModelFailed, attempt: int = 1, into: list
     return kept
 
 
-async def outcome(model: ReplayedModel, **changes: Any) -> Completion | str:
+async def outcome(model: ReplayModel, **changes: Any) -> Completion | str:
     try:
         return await model.complete(**{"messages": ASKED, "phase": Phase.SUMMARISE, "place": "p"} | changes)
     except ModelFailed as error:
@@ -67,7 +69,7 @@ async def outcome(model: ReplayedModel, **changes: Any) -> Completion | str:
 
 async def test_answers_are_given_in_their_order_and_the_last_one_again() -> None:
     kept = await recorded(CALL, ModelFailed("late", outcome="timeout"), ModelUnavailable("spent", outcome="budget"))
-    model = ReplayedModel(kept)
+    model = ReplayModel(kept)
     assert [await outcome(model) for _ in range(4)] == [
         CALL,
         "ModelFailed timeout: late",
@@ -87,7 +89,7 @@ async def test_answers_are_given_in_their_order_and_the_last_one_again() -> None
     ids=["messages", "phase", "place", "tools"],
 )
 async def test_another_request_has_no_answer(changes: dict[str, Any]) -> None:
-    model = ReplayedModel(await recorded(CALL))
+    model = ReplayModel(await recorded(CALL))
     with pytest.raises(RecordLost, match="did not ask the model this"):
         await model.complete(**{"messages": ASKED, "phase": Phase.SUMMARISE, "place": "p"} | changes)
 
@@ -95,7 +97,7 @@ async def test_another_request_has_no_answer(changes: dict[str, Any]) -> None:
 async def test_after_an_interruption_the_last_attempt_speaks_and_what_it_did_not_ask_fails() -> None:
     kept = await recorded(Completion(text="erst"), Completion(text="dann"))
     await recorded(Completion(text="zuletzt"), attempt=2, into=kept)
-    model = ReplayedModel(kept)
+    model = ReplayModel(kept)
     assert await outcome(model) == Completion(text="zuletzt")
     assert str(await outcome(model, place="q")).startswith("ModelFailed not_recorded")
 
@@ -106,5 +108,5 @@ async def test_an_answer_is_told_as_it_is_said_again() -> None:
     async def tell(text: str) -> None:
         told.append(text)
 
-    await ReplayedModel(await recorded(CALL)).complete(ASKED, phase=Phase.SUMMARISE, place="p", on_token=tell)
+    await ReplayModel(await recorded(CALL)).complete(ASKED, phase=Phase.SUMMARISE, place="p", on_token=tell)
     assert told == ["一"]

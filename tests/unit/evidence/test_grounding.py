@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.evidence.grounding import ungrounded_numbers
+from monitor.verify.grounding import find_ungrounded_numbers
 
 SAME = [
     ("1,234家", "1234家企业"),
@@ -208,21 +208,21 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("summary", "text"), SAME)
 def test_a_number_rests_on_the_same_number_in_another_spelling(summary: str, text: str) -> None:
-    assert ungrounded_numbers(summary, text) == []
+    assert find_ungrounded_numbers(summary, text) == []
 
 
 @pytest.mark.parametrize("summary", WORDS)
 def test_a_word_that_is_written_with_numerals_is_no_figure(summary: str) -> None:
-    assert ungrounded_numbers(summary, "没有数字的正文。") == []
+    assert find_ungrounded_numbers(summary, "没有数字的正文。") == []
 
 
 @pytest.mark.parametrize(("summary", "text"), DIFFERENT)
 def test_a_number_that_the_page_does_not_have_is_found(summary: str, text: str) -> None:
-    assert ungrounded_numbers(summary, text) != []
+    assert find_ungrounded_numbers(summary, text) != []
 
 
 def test_the_missing_numbers_are_named_once_each_as_they_were_written() -> None:
-    assert ungrounded_numbers("投资99亿元，另有99亿元，2027年1月1日起施行。", "投资98亿元。") == [
+    assert find_ungrounded_numbers("投资99亿元，另有99亿元，2027年1月1日起施行。", "投资98亿元。") == [
         "2027年1月1日",
         "99亿元",
     ]
@@ -230,7 +230,7 @@ def test_the_missing_numbers_are_named_once_each_as_they_were_written() -> None:
 
 @pytest.mark.parametrize("zero", ["", "。", "没有数字"])
 def test_a_summary_without_figures_is_sound(zero: str) -> None:
-    assert ungrounded_numbers(zero, "") == []
+    assert find_ungrounded_numbers(zero, "") == []
 
 
 _WORDS = (
@@ -244,12 +244,12 @@ _SENTENCES = st.lists(_PIECES, min_size=1, max_size=8).map(lambda pieces: "".joi
 
 @given(st.lists(_SENTENCES, min_size=1, max_size=5), st.data())
 def test_any_sentence_cut_from_a_text_rests_on_it(sentences: list[str], data: st.DataObject) -> None:
-    assert ungrounded_numbers(data.draw(st.sampled_from(sentences)), "".join(sentences)) == []
+    assert find_ungrounded_numbers(data.draw(st.sampled_from(sentences)), "".join(sentences)) == []
 
 
 @given(st.integers(min_value=1, max_value=10**12), st.integers(min_value=1, max_value=10**12))
 def test_two_plain_numbers_are_told_apart(claimed: int, seen: int) -> None:
-    assert (ungrounded_numbers(f"共{claimed}家", f"共{seen:,}家") == []) == (claimed == seen)
+    assert (find_ungrounded_numbers(f"共{claimed}家", f"共{seen:,}家") == []) == (claimed == seen)
 
 
 @given(
@@ -260,4 +260,4 @@ def test_two_plain_numbers_are_told_apart(claimed: int, seen: int) -> None:
 @example("3分之一百")
 @example("1,234分之3")
 def test_any_text_rests_on_itself(text: str) -> None:
-    assert ungrounded_numbers(text, text) == []
+    assert find_ungrounded_numbers(text, text) == []

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.domain.sighting import Sighting, Way
-from monitor.evidence.passages import Passages, nearest
+from monitor.evidence.passages import PassageFinder, find_nearest_sentence
+from monitor.fetch.result import FetchResult
+from monitor.vocabulary import FetchMode
 
 AT = dt.datetime(2026, 2, 5, 8, tzinfo=dt.UTC)
 DAY = dt.date(2026, 2, 3)
@@ -14,10 +15,12 @@ TITLE = "关于做好储能项目备案的通知"
 OTHER = '<li><a href="/news/t2.html">关于印发电力市场运行规则的通知</a><span>2026-02-01</span></li>'
 
 
-def opened(html: str, url: str = "http://a.example/news/", content_type: str = "text/html; charset=utf-8") -> Passages:
+def opened(
+    html: str, url: str = "http://a.example/news/", content_type: str = "text/html; charset=utf-8"
+) -> PassageFinder:
     headers = {"content-type": content_type}
-    return Passages(
-        Sighting(url=url, way=Way.HTTP, at=AT, final_url=url, status=200, headers=headers, body=html.encode())
+    return PassageFinder(
+        FetchResult(url=url, mode=FetchMode.HTTP, at=AT, final_url=url, status=200, headers=headers, body=html.encode())
     )
 
 
@@ -45,7 +48,7 @@ def opened(html: str, url: str = "http://a.example/news/", content_type: str = "
     ids=["list", "table", "date before", "date after", "base and attachment"],
 )
 def test_the_row_of_a_record_is_its_own_and_has_its_date(html: str, row: str) -> None:
-    assert opened(f"<html><body>{html}</body></html>").row(URL, TITLE, DAY) == row
+    assert opened(f"<html><body>{html}</body></html>").find_row(URL, TITLE, DAY) == row
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_the_row_of_a_record_is_its_own_and_has_its_date(html: str, row: str) ->
 )
 def test_a_date_that_is_not_in_the_row_is_quoted_from_where_it_stands(html: str, words: str) -> None:
     page = opened(f"<body>{html}</body>")
-    assert page.row_date(URL, page.row(URL, TITLE, DAY), DAY) == words
+    assert page.find_row_date(URL, page.find_row(URL, TITLE, DAY), DAY) == words
 
 
 def test_of_several_links_to_a_record_the_one_with_its_date_counts() -> None:
@@ -76,38 +79,38 @@ def test_an_entry_of_a_feed_is_a_row() -> None:
         f"<?xml version='1.0'?><rss><channel><item><title><![CDATA[{TITLE}]]></title><link>{URL}?a=1&amp;b=2</link>"
         "<pubDate>Tue, 03 Feb 2026 08:00:00 GMT</pubDate></item><item><title>x</title></item></channel></rss>"
     )
-    row = opened(feed, content_type="application/rss+xml").row(f"{URL}?a=1&b=2", TITLE, DAY)
+    row = opened(feed, content_type="application/rss+xml").find_row(f"{URL}?a=1&b=2", TITLE, DAY)
     assert row == f"{TITLE} {URL}?a=1&b=2 Tue, 03 Feb 2026 08:00:00 GMT"
 
 
 def test_a_list_in_a_script_gives_the_title_and_another_page_nothing() -> None:
     page = opened(f'<script>list([{{"t": "{TITLE}", "u": "t1.html"}}])</script>')
-    assert page.row(URL, TITLE, DAY) == TITLE
-    assert opened("<p>nothing of it</p>").row(URL, TITLE, DAY) == ""
+    assert page.find_row(URL, TITLE, DAY) == TITLE
+    assert opened("<p>nothing of it</p>").find_row(URL, TITLE, DAY) == ""
 
 
 def test_a_date_is_quoted_where_people_read_it_and_else_from_what_machines_read() -> None:
     read = opened(
         '<meta name="d" content="2026-02-03 10:00"><p>来源：本站 发布日期：2026年02月03日</p><p>2026-02-03</p>'
     )
-    assert read.date(DAY) == "来源：本站 发布日期：2026年02月03日"
-    assert opened('<meta name="d" content="2026-02-03 10:00"><p>正文</p>').date(DAY) == "2026-02-03 10:00"
-    assert opened("<p>2026-02-04</p>").date(DAY) == ""
+    assert read.find_date(DAY) == "来源：本站 发布日期：2026年02月03日"
+    assert opened('<meta name="d" content="2026-02-03 10:00"><p>正文</p>').find_date(DAY) == "2026-02-03 10:00"
+    assert opened("<p>2026-02-04</p>").find_date(DAY) == ""
 
 
 def test_the_nearest_sentence_is_the_one_that_was_used() -> None:
     text = "为做好工作，现通知如下。\n各地要在6月底前完成备案，逾期不予受理。其他事项另行通知。"
-    assert nearest("各地须于6月底前完成备案。", text) == "各地要在6月底前完成备案，逾期不予受理。"
-    assert nearest("现通知如下", text) == "现通知如下"
-    assert nearest("Nothing of this kind was said.", text) == ""
+    assert find_nearest_sentence("各地须于6月底前完成备案。", text) == "各地要在6月底前完成备案，逾期不予受理。"
+    assert find_nearest_sentence("现通知如下", text) == "现通知如下"
+    assert find_nearest_sentence("Nothing of this kind was said.", text) == ""
 
 
 @settings(max_examples=60)
 @given(st.text(max_size=300), st.text(max_size=40))
 def test_any_bytes_give_a_passage_or_none(html: str, title: str) -> None:
     page = opened(html.encode("utf-8", "replace").decode())
-    page.row(URL, title, DAY)
-    page.row_date(URL, title, DAY)
-    page.date(DAY)
-    page.link(URL)
-    nearest(title, html)
+    page.find_row(URL, title, DAY)
+    page.find_row_date(URL, title, DAY)
+    page.find_date(DAY)
+    page.find_link_text(URL)
+    find_nearest_sentence(title, html)

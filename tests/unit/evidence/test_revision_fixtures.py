@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from monitor.domain.page import Page, PageError, PageErrorCode
-from monitor.domain.revisions import Change, Edit, Op, Part, Seen
-from monitor.evidence.revisions import compare, seen_of
-from monitor.pages.parse import parse_page
+from monitor.db.tables.evidence import EditOperation, PageChange, PageEdit, PagePart, PageSnapshot
+from monitor.evidence.revisions import compare_snapshots, create_page_snapshot
+from monitor.extract.parse import parse_page
+from monitor.page import Page, PageError, PageErrorCode
 
 CASES = sorted(
     path.parent for path in (Path(__file__).resolve().parents[3] / "fixtures" / "revisions").glob("*/case.yaml")
@@ -34,36 +34,38 @@ def page_of(case: Path, look: str, about: dict[str, Any]) -> Page:
     return page
 
 
-def seen(case: Path, look: str, about: dict[str, Any]) -> Seen:
+def seen(case: Path, look: str, about: dict[str, Any]) -> PageSnapshot:
     page = page_of(case, look, about)
     by_name = about[look].get("hashes", {})
     hashes = {attachment.url: by_name.get(attachment.url.rsplit("/", 1)[-1]) for attachment in page.attachments}
-    return seen_of(page, {url: value for url, value in hashes.items() if value})
+    return create_page_snapshot(page, {url: value for url, value in hashes.items() if value})
 
 
 @cache
-def looked_at(case: Path) -> tuple[Change, dict[str, Any]]:
+def looked_at(case: Path) -> tuple[PageChange, dict[str, Any]]:
     about = yaml.safe_load((case / "case.yaml").read_text(encoding="utf-8"))
     expected = yaml.safe_load((case / "expected.yaml").read_text(encoding="utf-8"))
-    return compare(seen(case, "before", about), seen(case, "after", about)), expected
+    return compare_snapshots(seen(case, "before", about), seen(case, "after", about)), expected
 
 
-def counted(edits: list[Edit]) -> dict[str, int]:
-    return {str(op): count for op in Op if (count := sum(edit.op is op for edit in edits))}
+def counted(edits: list[PageEdit]) -> dict[str, int]:
+    return {str(op): count for op in EditOperation if (count := sum(edit.op is op for edit in edits))}
 
 
-def by_op(change: Change, part: Part) -> dict[str, list[str]]:
-    edits = change.of(part)
+def by_op(change: PageChange, part: PagePart) -> dict[str, list[str]]:
+    edits = change.list_edits(part)
     return {
         str(op): found
-        for op in Op
+        for op in EditOperation
         if (found := [edit.article or edit.before or edit.after for edit in edits if edit.op is op])
     }
 
 
-def articles_of(change: Change) -> dict[str, Any]:
-    named: dict[str, Any] = by_op(change, Part.ARTICLE)
-    moved = [[edit.before, edit.after] for edit in change.of(Part.ARTICLE) if edit.op is Op.RENUMBERED]
+def articles_of(change: PageChange) -> dict[str, Any]:
+    named: dict[str, Any] = by_op(change, PagePart.ARTICLE)
+    moved = [
+        [edit.before, edit.after] for edit in change.list_edits(PagePart.ARTICLE) if edit.op is EditOperation.RENUMBERED
+    ]
     return named | ({"renumbered": moved} if moved else {})
 
 
@@ -72,9 +74,9 @@ def test_a_case_is_judged_as_it_says(case: Path) -> None:
     change, expected = looked_at(case)
     assert (change.kind.is_revision, str(change.kind)) == (expected["is_revision"], expected["kind"]), change
     assert articles_of(change) == expected.get("articles", {})
-    assert counted(change.of(Part.PARAGRAPH)) == expected.get("paragraphs", {}), change.edits
-    assert by_op(change, Part.ATTACHMENT) == expected.get("attachments", {})
-    fields = [str(part) for part in (Part.TITLE, Part.DATE) if change.of(part)]
+    assert counted(change.list_edits(PagePart.PARAGRAPH)) == expected.get("paragraphs", {}), change.edits
+    assert by_op(change, PagePart.ATTACHMENT) == expected.get("attachments", {})
+    fields = [str(part) for part in (PagePart.TITLE, PagePart.DATE) if change.list_edits(part)]
     assert fields == expected.get("fields", [])
     told = "\n".join(f"{edit.before}\n{edit.after}" for edit in change.edits)
     assert [words for words in expected.get("says", []) if words not in told] == []

@@ -7,25 +7,25 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.domain.page import Link, Page, PageErrorCode
-from monitor.domain.revisions import Change, ChangeKind, Op, Part, Seen, SeenAttachment
-from monitor.evidence.revisions import compare, seen_of
-from monitor.evidence.telling import told
+from monitor.db.tables.evidence import AttachmentSnapshot, ChangeKind, EditOperation, PageChange, PagePart, PageSnapshot
+from monitor.evidence.differences import describe_change
+from monitor.evidence.revisions import compare_snapshots, create_page_snapshot
+from monitor.page import Link, Page, PageErrorCode
 
 AT = dt.datetime(2026, 11, 20, 4, tzinfo=dt.UTC)
 URL = "https://www.sample.gov.cn/a/1.html"
 
 
-def seen(text: str, **more: Any) -> Seen:
-    return Seen(**{"url": URL, "seen_at": AT, "title": "某某管理办法", "text": text, **more})
+def seen(text: str, **more: Any) -> PageSnapshot:
+    return PageSnapshot(**{"url": URL, "seen_at": AT, "title": "某某管理办法", "text": text, **more})
 
 
-def change(before: str, after: str) -> Change:
-    return compare(seen(before), seen(after))
+def change(before: str, after: str) -> PageChange:
+    return compare_snapshots(seen(before), seen(after))
 
 
-def named(found: Change) -> dict[str, list[str]]:
-    return {str(op): articles for op in Op if (articles := found.articles(op))}
+def named(found: PageChange) -> dict[str, list[str]]:
+    return {str(op): articles for op in EditOperation if (articles := found.list_articles(op))}
 
 
 ARTICLES = "第六条　每年检查一次。\n第七条　罚款一万元。\n第八条　自公布之日起施行。"
@@ -153,19 +153,19 @@ def test_what_the_document_says_otherwise_is_a_change(before: str, after: str) -
     ],
 )
 def test_a_title_changes_with_its_own_words_only(was: str, now: str, expected: ChangeKind) -> None:
-    assert compare(seen(ARTICLES, title=was), seen(ARTICLES, title=now)).kind is expected
+    assert compare_snapshots(seen(ARTICLES, title=was), seen(ARTICLES, title=now)).kind is expected
 
 
 def test_a_date_that_is_always_today_is_the_clock_of_the_page() -> None:
     later = AT + dt.timedelta(days=3)
     before = seen(ARTICLES, published_on=AT.date())
-    assert compare(before, seen(ARTICLES, seen_at=later, published_on=later.date())).kind is ChangeKind.NONE
+    assert compare_snapshots(before, seen(ARTICLES, seen_at=later, published_on=later.date())).kind is ChangeKind.NONE
     corrected = seen(ARTICLES, seen_at=later, published_on=dt.date(2026, 11, 1))
-    assert [edit.after for edit in compare(before, corrected).of(Part.DATE)] == ["2026-11-01"]
+    assert [edit.after for edit in compare_snapshots(before, corrected).list_edits(PagePart.DATE)] == ["2026-11-01"]
 
 
-def document(title: str, url: str, sha256: str | None = None) -> SeenAttachment:
-    return SeenAttachment(title=title, url=f"https://www.sample.gov.cn{url}", type="pdf", sha256=sha256)
+def document(title: str, url: str, sha256: str | None = None) -> AttachmentSnapshot:
+    return AttachmentSnapshot(title=title, url=f"https://www.sample.gov.cn{url}", type="pdf", sha256=sha256)
 
 
 @pytest.mark.parametrize(
@@ -182,10 +182,12 @@ def document(title: str, url: str, sha256: str | None = None) -> SeenAttachment:
         (document("名单.pdf", "/down?id=1"), document("名单.pdf", "/down?id=2"), {"changed": 1}),
     ],
 )
-def test_documents_are_known_again(before: SeenAttachment, after: SeenAttachment, expected: dict[str, int]) -> None:
-    found = compare(seen(ARTICLES, attachments=[before]), seen(ARTICLES, attachments=[after]))
-    edits = found.of(Part.ATTACHMENT)
-    assert {str(op): n for op in Op if (n := sum(edit.op is op for edit in edits))} == expected
+def test_documents_are_known_again(
+    before: AttachmentSnapshot, after: AttachmentSnapshot, expected: dict[str, int]
+) -> None:
+    found = compare_snapshots(seen(ARTICLES, attachments=[before]), seen(ARTICLES, attachments=[after]))
+    edits = found.list_edits(PagePart.ATTACHMENT)
+    assert {str(op): n for op in EditOperation if (n := sum(edit.op is op for edit in edits))} == expected
     assert found.kind is (ChangeKind.ATTACHMENTS if expected else ChangeKind.NONE)
 
 
@@ -217,8 +219,8 @@ def test_documents_are_known_again(before: SeenAttachment, after: SeenAttachment
         ),
     ],
 )
-def test_a_page_without_its_words_is_gone_elsewhere_or_out_of_sight(after: Seen, expected: ChangeKind) -> None:
-    assert compare(seen(LONGER), after).kind is expected
+def test_a_page_without_its_words_is_gone_elsewhere_or_out_of_sight(after: PageSnapshot, expected: ChangeKind) -> None:
+    assert compare_snapshots(seen(LONGER), after).kind is expected
 
 
 def page(text: str, *around: str) -> Page:
@@ -229,22 +231,22 @@ def page(text: str, *around: str) -> Page:
 
 def test_a_paragraph_that_was_beside_the_text_and_now_counts_to_it_is_not_new() -> None:
     beside = "本网站由某某局主办，技术支持单位为某某信息中心。"
-    narrow, wide = seen_of(page(ARTICLES, beside)), seen_of(page(f"{ARTICLES}\n{beside}"))
-    assert compare(narrow, wide).kind is ChangeKind.NONE
-    assert compare(wide, narrow).kind is ChangeKind.NONE
-    added = seen_of(page(f"{ARTICLES}\n第九条　由某某局负责解释，并自发布之日起三十日后施行。", beside))
-    assert compare(narrow, added).articles(Op.ADDED) == ["第九条"]
+    narrow, wide = create_page_snapshot(page(ARTICLES, beside)), create_page_snapshot(page(f"{ARTICLES}\n{beside}"))
+    assert compare_snapshots(narrow, wide).kind is ChangeKind.NONE
+    assert compare_snapshots(wide, narrow).kind is ChangeKind.NONE
+    added = create_page_snapshot(page(f"{ARTICLES}\n第九条　由某某局负责解释，并自发布之日起三十日后施行。", beside))
+    assert compare_snapshots(narrow, added).list_articles(EditOperation.ADDED) == ["第九条"]
 
 
 def test_a_line_that_is_only_links_is_not_of_the_document() -> None:
     links = [Link(text=text, url=f"{URL}?{text}") for text in ("一图读懂", "专家解读", "第七条")]
     linked = page(f"{ARTICLES}\n一图读懂 | 专家解读").model_copy(update={"links": links})
-    assert compare(seen_of(page(ARTICLES)), seen_of(linked)).kind is ChangeKind.NONE
+    assert compare_snapshots(create_page_snapshot(page(ARTICLES)), create_page_snapshot(linked)).kind is ChangeKind.NONE
 
 
 def test_a_notice_of_repeal_above_the_whole_text_is_a_change_not_a_withdrawal() -> None:
     found = change(ARTICLES, f"本文件已于2026年11月22日废止。\n{ARTICLES}")
-    assert (found.kind, [edit.op for edit in found.edits]) == (ChangeKind.CHANGED, [Op.ADDED])
+    assert (found.kind, [edit.op for edit in found.edits]) == (ChangeKind.CHANGED, [EditOperation.ADDED])
 
 
 TEXTS = st.one_of(
@@ -274,8 +276,8 @@ TEXTS = st.one_of(
 @example("第" * 300)
 @example("(" * 120 + "\n" + "[【(" * 60)
 def test_a_page_is_no_revision_of_itself(text: str) -> None:
-    assert compare(seen(text), seen(text)).kind in (ChangeKind.NONE, ChangeKind.UNREACHABLE)
-    assert not compare(seen(text), seen(text)).edits
+    assert compare_snapshots(seen(text), seen(text)).kind in (ChangeKind.NONE, ChangeKind.UNREACHABLE)
+    assert not compare_snapshots(seen(text), seen(text)).edits
 
 
 @given(TEXTS, TEXTS)
@@ -283,7 +285,7 @@ def test_any_two_texts_are_compared_and_told(before: str, after: str) -> None:
     found = change(before, after)
     assert (found.kind is ChangeKind.CHANGED) == bool(found.edits)
     for language in ("zh", "en"):
-        assert told(found, language)
+        assert describe_change(found, language)
 
 
 @given(st.lists(st.integers(0, 9999), min_size=3, max_size=12, unique=True), st.data())
@@ -296,7 +298,9 @@ def test_every_article_that_changes_is_named(numbers: list[int], data: st.DataOb
     after = [
         text.replace("窗口收取", "网点代收") if place in chosen else text for place, text in enumerate(articles, 1)
     ]
-    assert change("\n".join(articles), "\n".join(after)).articles(Op.CHANGED) == [f"第{n}条" for n in sorted(chosen)]
+    assert change("\n".join(articles), "\n".join(after)).list_articles(EditOperation.CHANGED) == [
+        f"第{n}条" for n in sorted(chosen)
+    ]
 
 
 @given(st.integers(2, 9), st.data())
@@ -306,15 +310,15 @@ def test_an_article_that_comes_or_goes_is_named_and_no_other(count: int, data: s
     gone = data.draw(st.integers(1, count))
     rest = [text for n, text in enumerate(articles, 1) if n != gone]
     removed = change("\n".join(articles), "\n".join(rest))
-    assert (named(removed), removed.of(Part.PARAGRAPH)) == ({"removed": [f"第{gone}条"]}, [])
+    assert (named(removed), removed.list_edits(PagePart.PARAGRAPH)) == ({"removed": [f"第{gone}条"]}, [])
     assert named(change("\n".join(rest), "\n".join(articles))) == {"added": [f"第{gone}条"]}
 
 
 def test_a_change_is_told_in_one_sentence() -> None:
     after = ARTICLES.replace("一万元", "二万元") + "\n第九条　由市局负责解释。"
-    found = compare(seen(ARTICLES), seen(after, attachments=[document("名单.pdf", "/f/1.pdf")]))
-    assert told(found, "zh") == "第七条有修改；新增第九条；新增附件“名单.pdf”。"
-    assert told(found, "en") == "第七条 changed; 第九条 added; attachment “名单.pdf” added."
-    assert told(Change(kind=ChangeKind.WITHDRAWN), "zh") == "网页已撤下。"
-    moved = compare(seen(ARTICLES), seen(ARTICLES, url="https://www.sample.gov.cn/b/2.html"))
-    assert told(moved, "en") == "The page moved to https://www.sample.gov.cn/b/2.html."
+    found = compare_snapshots(seen(ARTICLES), seen(after, attachments=[document("名单.pdf", "/f/1.pdf")]))
+    assert describe_change(found, "zh") == "第七条有修改；新增第九条；新增附件“名单.pdf”。"
+    assert describe_change(found, "en") == "第七条 changed; 第九条 added; attachment “名单.pdf” added."
+    assert describe_change(PageChange(kind=ChangeKind.WITHDRAWN), "zh") == "网页已撤下。"
+    moved = compare_snapshots(seen(ARTICLES), seen(ARTICLES, url="https://www.sample.gov.cn/b/2.html"))
+    assert describe_change(moved, "en") == "The page moved to https://www.sample.gov.cn/b/2.html."

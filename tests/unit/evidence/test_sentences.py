@@ -1,6 +1,6 @@
 import pytest
 
-from monitor.evidence.sentences import is_prose, split_sentences
+from monitor.extract.sentences import is_prose, split_sentences
 
 
 @pytest.mark.parametrize(

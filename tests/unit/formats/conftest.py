@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from monitor.formats.document import (
+from monitor.exports.document import (
     Badge,
     Document,
     Entries,
@@ -10,7 +10,7 @@ from monitor.formats.document import (
     Facts,
     Figure,
     Heading,
-    Links,
+    LinkRow,
     Listing,
     Paragraph,
     Remark,
@@ -64,7 +64,7 @@ def new_document() -> Callable[[str], Document]:
                             badges=[Badge(text=text)],
                             text=text,
                             text_mark=text,
-                            links=[Links(label=text, links=[Span(text=text, url=URL)])],
+                            links=[LinkRow(label=text, links=[Span(text=text, url=URL)])],
                             remark=Remark(mark=text, paragraphs=[text, text]),
                         )
                     ]

@@ -4,16 +4,15 @@ import io
 
 import pytest
 
-from monitor.formats.delimited import delimited
-from monitor.formats.document import Span
-from monitor.formats.sheets import Cell, Column, Sheet
+from monitor.exports.csv import render_csv
+from monitor.exports.document import Cell, Column, Sheet, Span
 
 URL = "https://a.example/1"
 
 
 def read(*cells: Cell) -> list[str]:
     columns = [Column(name=f"c{number}", title="没有人看") for number in range(len(cells))]
-    content = delimited(Sheet(title="x", columns=columns, rows=[cells]))
+    content = render_csv(Sheet(title="x", columns=columns, rows=[cells]))
     head, row = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
     assert head == [column.name for column in columns]
     return row
@@ -35,4 +34,4 @@ def test_what_is_no_formula_stays_as_it_is_on_one_line() -> None:
 
 
 def test_a_spreadsheet_can_tell_that_it_is_utf_8() -> None:
-    assert delimited(Sheet(title="x", columns=[Column(name="a", title="b")], rows=[])) == b"\xef\xbb\xbfa\r\n"
+    assert render_csv(Sheet(title="x", columns=[Column(name="a", title="b")], rows=[])) == b"\xef\xbb\xbfa\r\n"

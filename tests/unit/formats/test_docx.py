@@ -9,8 +9,8 @@ from docx.document import Document as WordFile
 from lxml import etree
 
 from monitor.errors import UsageError
-from monitor.formats.document import Document, Entries, Entry, Heading, Paragraph, Span, Table, one_line
-from monitor.formats.docx import docx
+from monitor.exports.document import Document, Entries, Entry, Heading, Paragraph, Span, Table, normalize_line
+from monitor.exports.docx import render_docx
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 NewDocument = Callable[[str], Document]
@@ -51,8 +51,8 @@ def template(*paragraphs: str, heading_color: str = "112233") -> bytes:
 
 
 def test_hostile_text_stays_text_and_the_file_whole(hostile: str, new_document: NewDocument) -> None:
-    file, plain = opened(docx(new_document(hostile))), opened(docx(new_document("plain")))
-    line = one_line(hostile)
+    file, plain = opened(render_docx(new_document(hostile))), opened(render_docx(new_document("plain")))
+    line = normalize_line(hostile)
     assert [element.tag for element in file.element.body.iter()] == [
         element.tag for element in plain.element.body.iter()
     ]
@@ -64,7 +64,7 @@ def test_hostile_text_stays_text_and_the_file_whole(hostile: str, new_document: 
 
 
 def test_the_contents_are_filled_and_each_line_leads_to_its_heading() -> None:
-    file = opened(docx(briefing()))
+    file = opened(render_docx(briefing()))
     lines = [
         paragraph.text for paragraph in file.paragraphs if paragraph.style and paragraph.style.name.startswith("toc ")
     ]
@@ -81,7 +81,7 @@ def test_the_contents_are_filled_and_each_line_leads_to_its_heading() -> None:
 
 
 def test_each_style_is_there_and_names_a_chinese_font() -> None:
-    file = opened(docx(briefing()))
+    file = opened(render_docx(briefing()))
     known = {style.style_id for style in file.styles}
     assert set(values(file, "pStyle") + values(file, "rStyle") + values(file, "tblStyle")) <= known
     fonts = file.styles.element.find(f"{W}docDefaults/{W}rPrDefault/{W}rPr/{W}rFonts")
@@ -91,14 +91,14 @@ def test_each_style_is_there_and_names_a_chinese_font() -> None:
 
 
 def test_pages_are_numbered() -> None:
-    (section,) = opened(docx(briefing())).sections
+    (section,) = opened(render_docx(briefing())).sections
     fields = [one.get(f"{W}instr").strip() for one in section.footer._element.iter(f"{W}fldSimple")]
     assert fields == ["PAGE", "NUMPAGES"]
 
 
 def test_the_head_of_a_table_stands_on_each_page_and_figures_stand_in_line() -> None:
     table = Table(header=["来源", "状态", "新条目"], rows=[["a", "失败", "51"], ["b", "正常", "3"]], tones=["warning"])
-    file = opened(docx(Document(title="x", blocks=[table])))
+    file = opened(render_docx(Document(title="x", blocks=[table])))
     assert len(values(file, "tblHeader")) == 1
     assert [row.cells[2].paragraphs[0].alignment for row in file.tables[0].rows] == [2, 2, 2]
     assert file.tables[0].rows[1].cells[0].paragraphs[0].alignment is None
@@ -107,18 +107,18 @@ def test_the_head_of_a_table_stands_on_each_page_and_figures_stand_in_line() -> 
 
 def test_spaces_between_pieces_of_a_sentence_are_kept() -> None:
     spans = [Span(text="One."), Span(text="[1]", url="https://gov.example/1"), Span(text=" Two.")]
-    file = opened(docx(Document(title="x", blocks=[Paragraph(spans=spans)])))
+    file = opened(render_docx(Document(title="x", blocks=[Paragraph(spans=spans)])))
     assert "One.[1] Two." in texts(file)
 
 
 def test_the_file_says_when_it_was_written() -> None:
-    file = opened(docx(briefing(written_at=dt.datetime(2026, 2, 3, 9, tzinfo=dt.UTC))))
+    file = opened(render_docx(briefing(written_at=dt.datetime(2026, 2, 3, 9, tzinfo=dt.UTC))))
     assert file.core_properties.created == dt.datetime(2026, 2, 3, 9, tzinfo=dt.UTC)
 
 
 def test_a_template_gives_its_styles_and_keeps_what_stands_in_it() -> None:
     firm = template("封面", "{{briefing}}", "免责声明")
-    file = opened(docx(briefing(), firm))
+    file = opened(render_docx(briefing(), firm))
     said = texts(file)
     assert said[0] == "封面"
     assert said[-1] == "免责声明"
@@ -129,7 +129,7 @@ def test_a_template_gives_its_styles_and_keeps_what_stands_in_it() -> None:
 
 
 def test_without_a_mark_the_briefing_follows_what_the_template_holds() -> None:
-    said = texts(opened(docx(briefing(), template("封面"))))
+    said = texts(opened(render_docx(briefing(), template("封面"))))
     assert said[:2] == ["封面", "官方动态简报"]
 
 
@@ -140,7 +140,7 @@ def test_a_dotx_is_a_template_too() -> None:
             file.writestr(
                 name, given.read(name).replace(b"wordprocessingml.document.main", b"wordprocessingml.template.main")
             )
-    assert texts(opened(docx(briefing(), made.getvalue())))[0] == "封面"
+    assert texts(opened(render_docx(briefing(), made.getvalue())))[0] == "封面"
 
 
 def test_what_is_no_word_file_is_refused_plainly() -> None:
@@ -149,11 +149,11 @@ def test_what_is_no_word_file_is_refused_plainly() -> None:
         file.writestr("x", "y")
     for content in (b"no zip", b"", empty.getvalue()):
         with pytest.raises(UsageError, match="no Word file"):
-            docx(briefing(), content)
+            render_docx(briefing(), content)
 
 
 def test_every_part_is_well_formed(new_document: NewDocument) -> None:
-    with zipfile.ZipFile(io.BytesIO(docx(new_document("x")))) as file:
+    with zipfile.ZipFile(io.BytesIO(render_docx(new_document("x")))) as file:
         assert file.testzip() is None
         for name in file.namelist():
             etree.fromstring(file.read(name))
@@ -168,6 +168,6 @@ def test_styles_are_known_by_their_names_whatever_their_ids() -> None:
             if name == "word/styles.xml":
                 content = content.replace(b'w:styleId="Heading1"', b'w:styleId="1"')
             file.writestr(name, content)
-    written = opened(docx(briefing(), made.getvalue()))
+    written = opened(render_docx(briefing(), made.getvalue()))
     assert values(written, "pStyle").count("1") == 2
     assert "Heading1" not in values(written, "pStyle")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from monitor.formats.document import Span, one_line
-from monitor.formats.feeds import Feed, FeedEntry, atom
+from monitor.exports.atom import Feed, FeedEntry, render_atom
+from monitor.exports.document import Span, normalize_line
 
 ATOM = {"a": "http://www.w3.org/2005/Atom"}
 URL = "https://gov.example/1"
@@ -23,7 +23,7 @@ def written(*entries: FeedEntry) -> Any:
     feed = Feed(
         name="x", title="简报", language="zh-CN", updated=NOW, author="Monitor", subtitle="概览", entries=entries
     )
-    root = etree.fromstring(atom(feed))
+    root = etree.fromstring(render_atom(feed))
     GRAMMAR.assertValid(root)
     for one in root.xpath("//a:entry", namespaces=ATOM):
         assert (
@@ -63,8 +63,8 @@ def test_an_entry_is_known_again_in_another_feed_and_none_is_taken_for_another()
 
 def test_hostile_text_is_text(hostile: str) -> None:
     root = written(entry(title=hostile, summary=hostile, author=hostile, enclosures=[Span(text=hostile, url=URL)]))
-    assert said(root, "//a:entry/a:title/text()") == [one_line(hostile)]
-    assert said(root, "//a:entry/a:summary/text()") == [one_line(hostile)]
+    assert said(root, "//a:entry/a:title/text()") == [normalize_line(hostile)]
+    assert said(root, "//a:entry/a:summary/text()") == [normalize_line(hostile)]
 
 
 @pytest.mark.parametrize("url", [None, "javascript:alert(1)"])

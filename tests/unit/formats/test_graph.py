@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from monitor.formats.document import letters_of
-from monitor.formats.graph import MOST_NODES, GraphEdge, GraphNode, draw_graph, placed, wrapped
+from monitor.exports.document import measure_text_width
+from monitor.exports.graph import MAX_NODES, GraphEdge, GraphNode, layout_boxes, render_graph, wrap_label
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = [
@@ -36,7 +36,7 @@ def parsed(text: str) -> Any:
 
 def drawn(count: int, pairs: list[tuple[int, int]], label: str = "influence") -> Any:
     edges = [GraphEdge(NAMES[start], NAMES[end], label) for start, end in pairs]
-    return parsed(draw_graph([GraphNode(name, "说明") for name in NAMES[:count]], edges, title="主题模型"))
+    return parsed(render_graph([GraphNode(name, "说明") for name in NAMES[:count]], edges, title="主题模型"))
 
 
 def rects(picture: Any) -> list[tuple[float, ...]]:
@@ -49,7 +49,7 @@ def overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return all(one[axis] < other[axis] + other[axis + 2] and other[axis] < one[axis] + one[axis + 2] for axis in (0, 1))
 
 
-@pytest.mark.parametrize("count", range(1, MOST_NODES + 1))
+@pytest.mark.parametrize("count", range(1, MAX_NODES + 1))
 def test_no_box_lies_on_another_and_all_are_in_the_picture(count: int) -> None:
     picture = drawn(count, [(start, end) for start in range(count) for end in range(start + 1, count)])
     boxes = rects(picture)
@@ -81,8 +81,8 @@ def test_it_is_told_to_those_who_do_not_see_it() -> None:
 
 
 def test_an_arrow_points_at_its_end_and_an_association_has_none() -> None:
-    pointed = draw_graph([GraphNode("甲"), GraphNode("乙")], [GraphEdge("甲", "乙", "促进")], title="图")
-    plain = draw_graph(
+    pointed = render_graph([GraphNode("甲"), GraphNode("乙")], [GraphEdge("甲", "乙", "促进")], title="图")
+    plain = render_graph(
         [GraphNode("甲"), GraphNode("乙")], [GraphEdge("甲", "乙", "关联", is_directed=False)], title="图"
     )
     assert (pointed.count("<polygon"), plain.count("<polygon")) == (1, 0)
@@ -92,17 +92,17 @@ def test_an_arrow_points_at_its_end_and_an_association_has_none() -> None:
 
 
 def test_a_long_name_is_wrapped_as_wide_as_its_letters_are() -> None:
-    assert wrapped("市场化电价机制改革与容量补偿") == ["市场化电价机制改革", "与容量补偿"]
-    assert wrapped("Supply chain of lithium carbonate") == ["Supply chain of", "lithium carbonate"]
-    assert wrapped("长" * 40) == ["长" * 9, "长" * 9, "长" * 8 + "…"]
-    assert wrapped("") == ["–"]
+    assert wrap_label("市场化电价机制改革与容量补偿") == ["市场化电价机制改革", "与容量补偿"]
+    assert wrap_label("Supply chain of lithium carbonate") == ["Supply chain of", "lithium carbonate"]
+    assert wrap_label("长" * 40) == ["长" * 9, "长" * 9, "长" * 8 + "…"]
+    assert wrap_label("") == ["–"]
 
 
 def test_edges_of_boxes_that_are_not_there_are_left_out() -> None:
-    text = draw_graph([GraphNode("甲")], [GraphEdge("甲", "乙"), GraphEdge("甲", "甲")], title="图")
+    text = render_graph([GraphNode("甲")], [GraphEdge("甲", "乙"), GraphEdge("甲", "甲")], title="图")
     assert "<path" not in text
-    assert parsed(draw_graph([], [], title="空")).get("role") == "img"
-    assert len(rects(drawn(13, []))) == MOST_NODES
+    assert parsed(render_graph([], [], title="空")).get("role") == "img"
+    assert len(rects(drawn(13, []))) == MAX_NODES
 
 
 @given(st.lists(st.text(max_size=60), max_size=14, unique=True), st.text(max_size=20))
@@ -110,7 +110,7 @@ def test_edges_of_boxes_that_are_not_there_are_left_out() -> None:
 def test_hostile_names_make_no_markup(names: list[str], label: str) -> None:
     hostile = [*names, "<script>alert(1)</script>", '"><image href="x" onload="y"/>']
     edges = [GraphEdge(one, other, label) for one, other in pairwise(hostile)]
-    text = draw_graph([GraphNode(name, name) for name in hostile], edges, title=label)
+    text = render_graph([GraphNode(name, name) for name in hostile], edges, title=label)
     tags = {one.tag.removeprefix(SVG) for one in parsed(text).iter()}
     assert tags <= {"svg", "title", "desc", "g", "rect", "text", "tspan", "path", "polygon"}
     assert not re.search(r"\s(?:style|id|href|on\w+)=\"", re.sub(r">[^<]*<", "><", text))
@@ -119,7 +119,7 @@ def test_hostile_names_make_no_markup(names: list[str], label: str) -> None:
 @given(st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=12))
 @settings(max_examples=60)
 def test_no_line_of_a_name_is_wider_than_its_box(names: list[str]) -> None:
-    lines = [wrapped(name) for name in names]
-    for told, box in zip(lines, placed(lines), strict=True):
+    lines = [wrap_label(name) for name in names]
+    for told, box in zip(lines, layout_boxes(lines), strict=True):
         assert 1 <= len(told) <= 3
-        assert all(letters_of(line) * 7.4 <= box.width for line in told)
+        assert all(measure_text_width(line) * 7.4 <= box.width for line in told)

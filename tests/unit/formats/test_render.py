@@ -10,22 +10,22 @@ from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.errors import UsageError
-from monitor.formats.document import (
+from monitor.exports.document import (
     Badge,
     Document,
     Entries,
     Entry,
     Facts,
     Heading,
-    Links,
+    LinkRow,
     Listing,
     Paragraph,
     Span,
     Table,
-    link_target,
-    one_line,
+    normalize_line,
+    sanitize_link_target,
 )
-from monitor.formats.render import check_format, render
+from monitor.exports.registry import check_format, render_document
 
 HOSTILE = [
     '<script>alert(1)</script><img src=x onerror="alert(1)">',
@@ -58,7 +58,7 @@ def document(text: str, url: str | None = "https://gov.example/a?b=1&c=2") -> Do
                         badges=[Badge(text=text)],
                         text=text,
                         text_mark=text,
-                        links=[Links(label=text, links=[Span(text=text, url=url)])],
+                        links=[LinkRow(label=text, links=[Span(text=text, url=url)])],
                     )
                 ]
             ),
@@ -70,12 +70,12 @@ def document(text: str, url: str | None = "https://gov.example/a?b=1&c=2") -> Do
 
 
 def parsed_html(text: str, url: str | None = "https://gov.example/a?b=1&c=2") -> LexborHTMLParser:
-    return LexborHTMLParser(render(document(text, url), "html").decode())
+    return LexborHTMLParser(render_document(document(text, url), "html").decode())
 
 
 def markdown_tokens(text: str) -> list[Any]:
     parser = MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
-    tokens = parser.parse(render(document(text), "md").decode())
+    tokens = parser.parse(render_document(document(text), "md").decode())
     return [inner for token in tokens for inner in (token, *(token.children or []))]
 
 
@@ -89,7 +89,7 @@ def test_hostile_text_stays_text_in_html(text: str) -> None:
     assert tags(tree) == tags(plain)
     heading = tree.css_first("h1")
     assert heading is not None
-    assert one_line(heading.text()) == one_line(text)
+    assert normalize_line(heading.text()) == normalize_line(text)
     assert {node.attributes.get("href") for node in tree.css("a")} == {"https://gov.example/a?b=1&c=2"}
 
 
@@ -100,10 +100,10 @@ def test_hostile_text_stays_text_in_markdown(text: str) -> None:
     assert kinds == [token.type for token in plain if token.type != "text"]
     links = {token.attrs["href"] for token in tokens if token.type == "link_open"}
     assert links == {"https://gov.example/a?b=1&c=2"}
-    assert "https://evil" not in render(document(text), "md").decode()
+    assert "https://evil" not in render_document(document(text), "md").decode()
 
 
-@given(st.text(min_size=1).filter(lambda text: one_line(text) != ""))
+@given(st.text(min_size=1).filter(lambda text: normalize_line(text) != ""))
 def test_any_title_is_one_heading_in_both_formats(text: str) -> None:
     heading = parsed_html(text).css_first("h1")
     assert heading is not None
@@ -116,13 +116,13 @@ def test_any_title_is_one_heading_in_both_formats(text: str) -> None:
     "url", ["javascript:alert(1)", "data:text/html,x", "//evil.example", "https://a b", 'https://a"onclick=x', "", None]
 )
 def test_only_http_addresses_become_links(url: str | None) -> None:
-    assert link_target(url) is None
+    assert sanitize_link_target(url) is None
     assert parsed_html("title", url).css("a") == []
-    assert "](" not in render(document("title", url), "md").decode()
+    assert "](" not in render_document(document("title", url), "md").decode()
 
 
 def test_the_page_asks_for_nothing_and_allows_only_its_own_style() -> None:
-    page = render(document("标题"), "html").decode()
+    page = render_document(document("标题"), "html").decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy is not None
     assert policy[1].startswith("default-src &#x27;none&#x27;; style-src &#x27;sha256-")
@@ -138,12 +138,12 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     ):
         check_format("doc")
     with pytest.raises(UsageError, match="cannot be written as xlsx; choose md, html or docx"):
-        render(document("a"), "xlsx")
+        render_document(document("a"), "xlsx")
 
 
 @pytest.mark.parametrize("form", ["md", "html", "docx"])
 def test_a_title_of_thousands_of_letters_does_not_fill_pages(form: str) -> None:
-    content = render(
+    content = render_document(
         Document(title="x", blocks=[Listing(points=[[Span(text="长" * 5000, url="https://a.example/")]])]), form
     )
     text = zipfile.ZipFile(io.BytesIO(content)).read("word/document.xml") if form == "docx" else content

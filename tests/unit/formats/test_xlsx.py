@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from openpyxl import load_workbook
 
-from monitor.formats.document import Span, one_line
-from monitor.formats.sheets import Cell, Column, Sheet, Workbook
-from monitor.formats.xlsx import xlsx
+from monitor.exports.document import Cell, Column, Sheet, Span, Workbook, normalize_line
+from monitor.exports.xlsx import render_xlsx
 
 URL = "https://gov.example/1"
 
@@ -16,12 +15,12 @@ URL = "https://gov.example/1"
 def written(*rows: Sequence[Cell], printed: int | None = None, title: str = "条目") -> Any:
     columns = [Column(name=f"c{number}", title=f"列{number}", width=20) for number in range(len(rows[0]))]
     sheet = Sheet(title=title, columns=columns, rows=rows, printed=printed)
-    return load_workbook(io.BytesIO(xlsx(Workbook(title="x", sheets=[sheet]))))
+    return load_workbook(io.BytesIO(render_xlsx(Workbook(title="x", sheets=[sheet]))))
 
 
 def test_hostile_text_is_text_and_no_formula(hostile: str) -> None:
     row = written((hostile, Span(text=hostile, url=URL))).active[2]
-    assert [cell.value for cell in row] == [one_line(hostile)] * 2
+    assert [cell.value for cell in row] == [normalize_line(hostile)] * 2
     assert [cell.data_type for cell in row] == ["s", "s"]
     assert [cell.quotePrefix for cell in row] == [hostile.startswith(("=", "@"))] * 2
     assert [cell.hyperlink and cell.hyperlink.target for cell in row] == [None, URL]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.llm.answers import parse_array, parse_json, parse_object, plain_text, tool_arguments
+from monitor.llm.answers import extract_plain_text, parse_array, parse_json, parse_object, parse_tool_arguments
 
 SECTIONS = [{"name": "政策法规", "url": "http://a.gov.cn/zcfg/"}, {"name": "通知公告", "url": "http://a.gov.cn/tzgg/"}]
 WRITTEN = json.dumps(SECTIONS, ensure_ascii=False)
@@ -53,7 +53,7 @@ json_values = st.recursive(
     ],
 )
 def test_an_array_of_objects_is_found_however_it_is_wrapped_or_broken(text: str) -> None:
-    assert parse_array(text, of=dict) == SECTIONS
+    assert parse_array(text, element_type=dict) == SECTIONS
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_no_array_is_none(text: str) -> None:
 def test_thinking_that_was_cut_off_is_no_answer() -> None:
     assert parse_array("<think>First I compare [0] and [1], and [1, 0] seems") is None
     assert parse_json("<think>maybe [1, 0], but then") is None
-    assert plain_text("<think>The article says") == ""
+    assert extract_plain_text("<think>The article says") == ""
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_an_object_is_found(text: str, value: dict[str, object]) -> None:
 
 
 def test_tool_arguments_are_an_object_or_nothing() -> None:
-    assert tool_arguments("") == {}
-    assert tool_arguments("  ") == {}
-    assert tool_arguments('{"url": "http://a/"') == {"url": "http://a/"}
-    assert tool_arguments('```json\n{"url": "http://a/"}\n```') == {"url": "http://a/"}
-    assert tool_arguments("[1, 2]") is None
-    assert tool_arguments('"http://a/"') is None
-    assert tool_arguments("nonsense") is None
+    assert parse_tool_arguments("") == {}
+    assert parse_tool_arguments("  ") == {}
+    assert parse_tool_arguments('{"url": "http://a/"') == {"url": "http://a/"}
+    assert parse_tool_arguments('```json\n{"url": "http://a/"}\n```') == {"url": "http://a/"}
+    assert parse_tool_arguments("[1, 2]") is None
+    assert parse_tool_arguments('"http://a/"') is None
+    assert parse_tool_arguments("nonsense") is None
 
 
 def test_any_json_is_found_by_its_own_shape() -> None:
@@ -146,11 +146,11 @@ def test_any_json_is_found_by_its_own_shape() -> None:
     ],
 )
 def test_a_summary_comes_without_its_wrapping(text: str) -> None:
-    assert plain_text(text) == "总投资12亿元。"
+    assert extract_plain_text(text) == "总投资12亿元。"
 
 
 def test_quotation_marks_inside_a_summary_stay() -> None:
-    assert plain_text("“双碳”目标与“十四五”") == "“双碳”目标与“十四五”"
+    assert extract_plain_text("“双碳”目标与“十四五”") == "“双碳”目标与“十四五”"
 
 
 @given(st.text(max_size=400))
@@ -158,8 +158,8 @@ def test_no_text_makes_the_parser_raise(text: str) -> None:
     parse_json(text)
     parse_array(text)
     parse_object(text)
-    tool_arguments(text)
-    plain_text(text)
+    parse_tool_arguments(text)
+    extract_plain_text(text)
 
 
 PIECES = [*"[]{}\"',:，“”\\a1- \n`#/", "\\u12", "<think>", "</think>", "//", "null"]
@@ -171,7 +171,7 @@ def test_no_heap_of_punctuation_makes_the_parser_raise(pieces: list[str]) -> Non
     parse_json(text)
     parse_array(text)
     parse_object(text)
-    plain_text(text)
+    extract_plain_text(text)
 
 
 @given(st.lists(json_values, max_size=5), st.sampled_from(["", "好的：\n", "Here it is. ", "```json\n"]))
@@ -196,7 +196,7 @@ def test_a_truncated_array_keeps_exactly_its_whole_elements(
     expected = [
         {k: v.replace("\0", "") if isinstance(v, str) else v for k, v in one.items()} for one in written[:whole]
     ]
-    assert parse_array(text, of=dict) == expected
+    assert parse_array(text, element_type=dict) == expected
 
 
 @pytest.mark.parametrize(

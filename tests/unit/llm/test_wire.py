@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from monitor.domain.chat import Message, Tool, ToolCall
 from monitor.errors import ModelFailed
-from monitor.llm.wire import completion_from, messages_for, tools_for
+from monitor.llm.chat import Message, Tool, ToolCall
+from monitor.llm.wire import build_messages, build_tools, parse_completion
 
 
 def body(message: object, **more: object) -> bytes:
@@ -12,26 +12,26 @@ def body(message: object, **more: object) -> bytes:
 
 
 def test_text_and_usage_are_read() -> None:
-    read = completion_from(body({"content": "好"}, usage={"prompt_tokens": 7, "completion_tokens": 2}))
+    read = parse_completion(body({"content": "好"}, usage={"prompt_tokens": 7, "completion_tokens": 2}))
     assert (read.text, read.prompt_tokens, read.completion_tokens) == ("好", 7, 2)
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None, "completion_tokens": -1}])
 def test_missing_usage_is_nought(usage: object) -> None:
-    read = completion_from(body({"content": "x"}, usage=usage))
+    read = parse_completion(body({"content": "x"}, usage=usage))
     assert (read.prompt_tokens, read.completion_tokens) == (0, 0)
 
 
 @pytest.mark.parametrize("message", [{"content": None}, {}, {"content": "", "tool_calls": None}, {"content": []}])
 def test_an_answer_without_content_is_an_empty_completion(message: object) -> None:
-    read = completion_from(body(message))
+    read = parse_completion(body(message))
     assert read.text == ""
     assert read.tool_calls == []
 
 
 def test_text_in_parts_is_joined() -> None:
     assert (
-        completion_from(body({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})).text == "ab"
+        parse_completion(body({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})).text == "ab"
     )
 
 
@@ -42,7 +42,7 @@ def test_tool_calls_get_arguments_as_text_and_ids_that_differ() -> None:
         {"function": {"name": "finish", "arguments": "{"}},
         {"id": "x", "function": None},
     ]
-    read = completion_from(body({"content": None, "tool_calls": calls})).tool_calls
+    read = parse_completion(body({"content": None, "tool_calls": calls})).tool_calls
     assert [call.arguments for call in read] == ["", '{"url": "http://a/"}', "{"]
     assert len({call.id for call in read}) == 3
 
@@ -65,7 +65,7 @@ def test_tool_calls_get_arguments_as_text_and_ids_that_differ() -> None:
 )
 def test_what_is_no_chat_completion_is_a_failed_call(answer: bytes) -> None:
     with pytest.raises(ModelFailed) as failed:
-        completion_from(answer)
+        parse_completion(answer)
     assert failed.value.outcome == "malformed"
 
 
@@ -75,18 +75,18 @@ def test_past_tool_arguments_go_out_as_json() -> None:
         ToolCall(id="2", name="finish", arguments="nonsense"),
         ToolCall(id="3", name="finish", arguments='{"reason": "好"}'),
     ]
-    (wire,) = messages_for([Message(role="assistant", tool_calls=calls)])
+    (wire,) = build_messages([Message(role="assistant", tool_calls=calls)])
     sent = [call["function"]["arguments"] for call in json.loads(json.dumps(wire))["tool_calls"]]
     assert sent == ['{"url":"http://a/"}', "{}", '{"reason": "好"}']
 
 
 def test_half_characters_of_a_page_do_not_stop_the_call() -> None:
-    (wire,) = messages_for([Message(role="user", content="a\ud800b")])
+    (wire,) = build_messages([Message(role="user", content="a\ud800b")])
     assert json.dumps(wire, ensure_ascii=False).encode()
 
 
 def test_a_tool_answer_names_its_call_and_tools_have_their_schema() -> None:
-    (wire,) = messages_for([Message(role="tool", content="ok", tool_call_id="7")])
+    (wire,) = build_messages([Message(role="tool", content="ok", tool_call_id="7")])
     assert json.loads(json.dumps(wire)) == {"role": "tool", "content": "ok", "tool_call_id": "7"}
-    (tool,) = tools_for([Tool(name="finish", description="end", parameters={"type": "object"})])
+    (tool,) = build_tools([Tool(name="finish", description="end", parameters={"type": "object"})])
     assert tool["function"]["name"] == "finish"

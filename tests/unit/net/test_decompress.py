@@ -5,7 +5,7 @@ import brotli
 import pytest
 import zstandard
 
-from monitor.net.decompress import Garbled, TooMuch, decompress
+from monitor.fetch.result import DecompressionError, DecompressionLimitError, decompress
 
 TEXT = "公开信息 ".encode() * 500
 
@@ -30,13 +30,13 @@ def test_every_coding_that_is_asked_for_is_undone(coding: str) -> None:
 
 @pytest.mark.parametrize("coding", PACKERS)
 def test_a_bomb_stops_at_the_limit(coding: str) -> None:
-    with pytest.raises(TooMuch):
+    with pytest.raises(DecompressionLimitError):
         decompress(PACKERS[coding](b"\0" * 30_000_000), coding, max_bytes=1_000_000)
 
 
 @pytest.mark.parametrize("coding", PACKERS)
 def test_what_is_not_compressed_as_it_says_is_garbled(coding: str) -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(DecompressionError):
         decompress(b"<html>plain after all</html>", coding, max_bytes=1_000)
 
 
@@ -54,5 +54,5 @@ def test_half_a_body_gives_what_arrived() -> None:
 
 
 def test_an_unknown_coding_is_garbled() -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(DecompressionError):
         decompress(b"x", "rot13", max_bytes=10)

@@ -3,9 +3,9 @@ import socket
 
 import pytest
 
-from monitor.domain.page import PageErrorCode
-from monitor.net.failure import FetchFailed
-from monitor.net.guard import Address, Guard
+from monitor.fetch.guard import Address, Guard
+from monitor.fetch.result import FetchError
+from monitor.page import PageErrorCode
 
 
 def answering(*addresses: str):
@@ -65,8 +65,8 @@ REFUSED = [
 
 @pytest.mark.parametrize("url", REFUSED)
 async def test_private_addresses_and_other_schemes_are_refused(url: str) -> None:
-    with pytest.raises(FetchFailed) as caught:
-        await Guard(resolve=answering("93.184.216.34")).check(url)
+    with pytest.raises(FetchError) as caught:
+        await Guard(resolver=answering("93.184.216.34")).check(url)
     assert caught.value.error.code is PageErrorCode.FORBIDDEN
 
 
@@ -74,25 +74,25 @@ async def test_private_addresses_and_other_schemes_are_refused(url: str) -> None
     "url", ["", "nonsense", "http://", "http:///path", "http://a b/", "http://[::1/", "http://x:99999/"]
 )
 async def test_what_is_no_url_is_called_invalid(url: str) -> None:
-    with pytest.raises(FetchFailed) as caught:
-        await Guard(resolve=answering("93.184.216.34")).check(url)
+    with pytest.raises(FetchError) as caught:
+        await Guard(resolver=answering("93.184.216.34")).check(url)
     assert caught.value.error.code is PageErrorCode.INVALID_URL
 
 
 @pytest.mark.parametrize("url", ["http://93.184.216.34/", "https://public.example:8443/a", "http://[2606:4700::1111]/"])
 async def test_public_addresses_pass(url: str) -> None:
-    await Guard(resolve=answering("93.184.216.34")).check(url)
+    await Guard(resolver=answering("93.184.216.34")).check(url)
 
 
 @pytest.mark.parametrize("answers", [("10.1.2.3",), ("93.184.216.34", "127.0.0.1"), ("::ffff:192.168.0.1",)])
 async def test_a_name_that_resolves_to_a_private_address_is_refused(answers: tuple[str, ...]) -> None:
-    with pytest.raises(FetchFailed) as caught:
-        await Guard(resolve=answering(*answers)).check("http://innocent.example/")
+    with pytest.raises(FetchError) as caught:
+        await Guard(resolver=answering(*answers)).check("http://innocent.example/")
     assert caught.value.error.code is PageErrorCode.FORBIDDEN
 
 
 async def test_an_exception_holds_for_the_host_and_port_it_names_and_no_other() -> None:
-    guard = Guard(allowed_private_hosts=["127.0.0.1:8099", "intranet.example"], resolve=answering("10.0.0.7"))
+    guard = Guard(allowed_private_hosts=["127.0.0.1:8099", "intranet.example"], resolver=answering("10.0.0.7"))
     await guard.check("http://127.0.0.1:8099/x")
     await guard.check("https://intranet.example/")
     for url in (
@@ -101,13 +101,13 @@ async def test_an_exception_holds_for_the_host_and_port_it_names_and_no_other() 
         "http://2130706433:8099/",
         "http://[::ffff:127.0.0.1]:8099/",
     ):
-        with pytest.raises(FetchFailed):
+        with pytest.raises(FetchError):
             await guard.check(url)
 
 
 async def test_a_name_without_an_address_is_a_network_error_and_passes_only_before_a_proxy() -> None:
-    guard = Guard(resolve=unresolvable)
-    with pytest.raises(FetchFailed) as caught:
+    guard = Guard(resolver=unresolvable)
+    with pytest.raises(FetchError) as caught:
         await guard.check("http://nowhere.example/")
     assert caught.value.error.code is PageErrorCode.NETWORK
     await guard.check("http://nowhere.example/", may_be_unresolved=True)

@@ -1,13 +1,13 @@
 import pytest
 
-from monitor.domain.page import PageErrorCode
-from monitor.net.failure import FetchFailed
-from monitor.net.question import Question
+from monitor.fetch.client import OutgoingRequest
+from monitor.fetch.result import FetchError
+from monitor.page import PageErrorCode
 
 
-def a_question(url: str = "https://a.example/x", method: str = "POST") -> Question:
+def a_question(url: str = "https://a.example/x", method: str = "POST") -> OutgoingRequest:
     headers = {"authorization": "key", "Content-Type": "text/plain"}
-    return Question(url=url, method=method, headers=headers, content=b"body", keep=None)
+    return OutgoingRequest(url=url, method=method, headers=headers, content=b"body", cache_policy=None)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def a_question(url: str = "https://a.example/x", method: str = "POST") -> Questi
     ],
 )
 def test_a_redirect_is_read_as_seen_from_the_page(location: str, url: str) -> None:
-    assert a_question().redirected(302, location).url == url
+    assert a_question().follow_redirect(302, location).url == url
 
 
 @pytest.mark.parametrize(
@@ -28,20 +28,20 @@ def test_a_redirect_is_read_as_seen_from_the_page(location: str, url: str) -> No
 )
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_keys_and_bodies_do_not_travel_to_another_host_or_out_of_https(status: int, location: str) -> None:
-    next_one = a_question().redirected(status, location)
+    next_one = a_question().follow_redirect(status, location)
     assert (next_one.method, next_one.headers, next_one.content) == ("GET", {}, None)
 
 
 def test_the_same_host_is_asked_as_the_status_says() -> None:
     plain = a_question("http://a.example/x")
     for question, location in ((a_question(), "/y"), (plain, "/y"), (plain, "https://a.example/y")):
-        kept, seen = question.redirected(307, location), question.redirected(302, location)
+        kept, seen = question.follow_redirect(307, location), question.follow_redirect(302, location)
         assert (kept.method, kept.headers, kept.content) == ("POST", question.headers, b"body")
         assert (seen.method, seen.headers, seen.content) == ("GET", {"authorization": "key"}, None)
-    assert a_question(method="HEAD").redirected(302, "/y").method == "HEAD"
+    assert a_question(method="HEAD").follow_redirect(302, "/y").method == "HEAD"
 
 
 def test_a_redirect_to_what_is_no_url_says_so() -> None:
-    with pytest.raises(FetchFailed) as caught:
-        a_question().redirected(302, "http://[::1/")
+    with pytest.raises(FetchError) as caught:
+        a_question().follow_redirect(302, "http://[::1/")
     assert caught.value.error.code is PageErrorCode.INVALID_URL

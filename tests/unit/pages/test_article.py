@@ -4,9 +4,9 @@ import datetime as dt
 
 import pytest
 
-from monitor.domain.page import Page
-from monitor.domain.words import DateSource
-from monitor.pages.parse import parse_page
+from monitor.extract.parse import parse_page
+from monitor.page import Page
+from monitor.vocabulary import DateSource
 
 FETCHED_AT = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 TITLE = "国家能源局关于印发《新型储能项目管理规范》的通知"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from monitor.domain.page import Page
-from monitor.pages.parse import parse_page
+from monitor.extract.parse import parse_page
+from monitor.page import Page
 
 CASES = sorted(
     path.parent for path in (Path(__file__).resolve().parents[3] / "fixtures" / "articles").glob("*/case.yaml")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.pages.parse import parse_page
+from monitor.extract.parse import parse_page
 
 FETCHED_AT = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 TITLE = "关于做好全市防汛抗旱工作的通知"

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing
-from monitor.pages.browser import find_browser
-from monitor.settings import BrowserSettings
+from monitor.fetch.browser.launch import find_browser
 
 
 def program(path: Path) -> Path:

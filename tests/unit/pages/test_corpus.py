@@ -11,13 +11,13 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.domain.page import Page
-from monitor.pages.encoding import decode
-from monitor.pages.listing import list_candidates
-from monitor.pages.outline import outline
-from monitor.pages.paging import next_page_of
-from monitor.pages.parse import parse_page
-from monitor.pages.registrable import registrable_host
+from monitor.extract.encoding import decode
+from monitor.extract.html import build_outline
+from monitor.extract.lists.candidates import list_candidates
+from monitor.extract.lists.paging import find_next_page_in_outline
+from monitor.extract.parse import parse_page
+from monitor.page import Page
+from monitor.urls import get_registrable_domain
 
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
 DATED_LISTS = ("ge-163roll", "ge-dfa66", "ge-hrfund", "kyz-gz", "kyz-mee", "kyz-nea", "kyz-tangshan")
@@ -85,7 +85,7 @@ def scores_by_half() -> dict[str, dict[str, float]]:
     for row in rows:
         gold = json.loads((CORPUS / row["gold"]).read_text(encoding="utf-8"))
         seen_there = list_seen((CORPUS / row["page"]).read_bytes(), gold.get("base_url") or row["url"])
-        half = "first" if zlib.crc32(registrable_host(row["url"]).encode()) % 2 else "second"
+        half = "first" if zlib.crc32(get_registrable_domain(row["url"]).encode()) % 2 else "second"
         results[half].append((row, score.score_list(gold, seen_there)))
     return {half: score.summary(scored) for half, scored in results.items()}
 
@@ -93,11 +93,11 @@ def scores_by_half() -> dict[str, dict[str, float]]:
 def list_seen(body: bytes, url: str) -> dict:
     text = decode(body, "text/html")[0].replace("\x00", "")
     tree = LexborHTMLParser(text)
-    page = outline(tree, url)
+    page = build_outline(tree, url)
     candidates = list_candidates(page, FETCHED_AT.date())
     return {
         "candidates": [{"url": found.url, "date": str(found.date or "")} for found in candidates],
-        "next_page": next_page_of(page, tree, text) if candidates else None,
+        "next_page": find_next_page_in_outline(page, tree, text) if candidates else None,
     }
 
 

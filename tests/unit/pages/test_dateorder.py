@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.pages.dateorder import customary_order
+from monitor.dates.calendar import customary_order
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.pages.dates import dates_in_text, numeric_order, parse_date
-from monitor.pages.urldates import date_in_url
+from monitor.dates.grammar import dates_in_text, numeric_order, parse_date
+from monitor.dates.urls import date_in_url
 
 TODAY = dt.date(2026, 11, 21)
 FEBRUARY_3 = dt.date(2026, 2, 3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.pages.encoding import decode
+from monitor.extract.encoding import decode
 
 CHINESE = "国家能源局关于印发新一轮能源工作指导意见的通知，各省、自治区、直辖市人民政府办公厅。" * 3
 TRADITIONAL = "經濟部能源署公告修正再生能源發展條例，並自即日起施行，請各機關配合辦理。" * 3

@@ -4,8 +4,8 @@ import datetime as dt
 
 import pytest
 
-from monitor.domain.words import DateSource
-from monitor.pages.feed import is_feed, read_feed
+from monitor.extract.feeds import is_feed, parse_feed
+from monitor.vocabulary import DateSource
 
 TODAY = dt.date(2026, 11, 21)
 URL = "https://www.sample.gov.cn/feed.xml"
@@ -21,7 +21,7 @@ def rss(items: str) -> str:
 def one(text: str) -> tuple[str, str, dt.date | None]:
     """Title, url and date of a feed's only entry."""
     assert is_feed(text)
-    _, (candidate,), _ = read_feed(text, URL, TODAY)
+    _, (candidate,), _ = parse_feed(text, URL, TODAY)
     assert candidate.date_source is (DateSource.FEED if candidate.date else DateSource.UNKNOWN)
     return candidate.title, candidate.url, candidate.date
 

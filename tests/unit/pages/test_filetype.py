@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from monitor.pages.filetype import extension_of
+from monitor.extract.attachments import detect_extension
 
 
 def zipped(name: str) -> bytes:
@@ -30,4 +30,4 @@ def zipped(name: str) -> bytes:
     ],
 )
 def test_the_kind_comes_from_a_closed_list(body: bytes, url: str, kind: str, extension: str) -> None:
-    assert extension_of(body, url=url, content_type=kind or None) == extension
+    assert detect_extension(body, url=url, content_type=kind or None) == extension

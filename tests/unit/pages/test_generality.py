@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from monitor.pages.registrable import registrable_host
+from monitor.urls import get_registrable_domain
 
 ROOT = Path(__file__).resolve().parents[3]
 CORPUS = ROOT.parent / "shared" / "corpus"
@@ -30,7 +30,7 @@ def names_of_the_corpus() -> dict[str, str]:
             for url in filter(None, urls):
                 names[url] = "url"
                 if "." in (urlsplit(url).hostname or ""):
-                    names[registrable_host(url)] = "site"
+                    names[get_registrable_domain(url)] = "site"
             for entry in entries:
                 title = str(entry.get("title") or "")
                 if len(title) >= SHORTEST_TITLE:

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.domain.page import Candidate
-from monitor.domain.words import DateSource
-from monitor.pages.listing import find_candidates
-from monitor.pages.outline import outline
+from monitor.extract.html import build_outline
+from monitor.extract.lists.candidates import find_candidates
+from monitor.page import Candidate
+from monitor.vocabulary import DateSource
 
 TODAY = dt.date(2026, 11, 21)
 URL = "https://www.sample.gov.cn/xwzx/tzgg/"
@@ -205,7 +205,7 @@ def test_whatever_the_rows_candidates_are_links_of_the_page_with_days_that_have_
     )
     tree = LexborHTMLParser(f"<html><body>{NAVIGATION}<div>{body}</div>{FOOTER}</body></html>")
     found = find_candidates(tree, URL, TODAY)
-    links = {anchor.url for anchor in outline(tree, URL).anchors}
+    links = {anchor.url for anchor in build_outline(tree, URL).anchors}
     assert {candidate.url for candidate in found} <= links
     assert all(candidate.url.startswith(("http://", "https://")) for candidate in found)
     assert all(candidate.date is None or candidate.date <= TODAY for candidate in found)

@@ -3,7 +3,7 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.pages.paging import find_next_page
+from monitor.extract.lists.paging import find_next_page
 
 BASE = "https://www.sample.gov.cn/tzgg/"
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.domain.page import Page, PageErrorCode
-from monitor.domain.words import DateSource
-from monitor.pages.parse import parse_page
+from monitor.extract.parse import parse_page
+from monitor.page import Page, PageErrorCode
+from monitor.vocabulary import DateSource
 
 FETCHED_AT = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 URL = "https://www.sample.gov.cn/a/"

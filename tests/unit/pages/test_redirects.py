@@ -3,7 +3,7 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.pages.redirects import main_frame, redirect_in
+from monitor.extract.redirects import find_main_frame, find_redirect
 
 URL = "https://www.sample.gov.cn/a/index.html"
 PROSE = (
@@ -29,7 +29,7 @@ PROSE = (
     ],
 )
 def test_a_signpost_leads_to_its_target(html: str, target: str) -> None:
-    assert redirect_in(html, URL) == f"https://www.sample.gov.cn{target}"
+    assert find_redirect(html, URL) == f"https://www.sample.gov.cn{target}"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_signpost_leads_to_its_target(html: str, target: str) -> None:
     ],
 )
 def test_a_page_that_is_no_plain_signpost_leads_nowhere(html: str) -> None:
-    assert redirect_in(html, URL) is None
+    assert find_redirect(html, URL) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_page_that_is_no_plain_signpost_leads_nowhere(html: str) -> None:
     ],
 )
 def test_the_frame_that_holds_the_content_is_found(html: str, target: str) -> None:
-    assert main_frame(LexborHTMLParser(f"<html>{html}</html>"), URL) == f"https://www.sample.gov.cn{target}"
+    assert find_main_frame(LexborHTMLParser(f"<html>{html}</html>"), URL) == f"https://www.sample.gov.cn{target}"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_frame_that_holds_the_content_is_found(html: str, target: str) -> No
     ],
 )
 def test_a_page_that_holds_its_own_content_has_no_main_frame(html: str) -> None:
-    assert main_frame(LexborHTMLParser(f"<html><body>{html}</body></html>"), URL) is None
+    assert find_main_frame(LexborHTMLParser(f"<html><body>{html}</body></html>"), URL) is None
 
 
 @pytest.mark.parametrize(
@@ -102,5 +102,5 @@ def test_a_page_that_holds_its_own_content_has_no_main_frame(html: str) -> None:
 @pytest.mark.timeout(10)
 def test_hostile_repetition_does_not_stall_them(piece: str) -> None:
     html = piece * 50_000
-    assert redirect_in(html, URL) in (None, "https://www.sample.gov.cn/a/%3Cmeta")
-    main_frame(LexborHTMLParser(html), URL)
+    assert find_redirect(html, URL) in (None, "https://www.sample.gov.cn/a/%3Cmeta")
+    find_main_frame(LexborHTMLParser(html), URL)

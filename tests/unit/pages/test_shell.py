@@ -4,8 +4,8 @@ import datetime as dt
 
 import pytest
 
-from monitor.pages.parse import parse_page
-from monitor.pages.shell import needs_browser
+from monitor.extract.parse import parse_page
+from monitor.extract.redirects import needs_browser
 
 FETCHED_AT = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 

@@ -6,13 +6,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.domain.marks import Wish
-from monitor.domain.tables import Item
-from monitor.domain.words import ItemType, RankWish
-from monitor.ranking import honoured, lifts_of
+from monitor.db.tables.collection import Item
+from monitor.db.tables.people import RankFeedbackEntry
+from monitor.ranking.feedback import apply_feedback, compute_lifts
+from monitor.vocabulary import ItemType, RankDirection
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
-HIGHER, LOWER = RankWish.HIGHER, RankWish.LOWER
+HIGHER, LOWER = RankDirection.HIGHER, RankDirection.LOWER
 
 
 def item(number: int, **fields: Any) -> Item:
@@ -20,45 +20,45 @@ def item(number: int, **fields: Any) -> Item:
     return Item(id=number, run_id="run", source="甲", url="https://gov.example", title="", first_seen=NOON, **values)
 
 
-def wish(number: int, said: RankWish, person: str = "wang", *, hour: int = 0, **fields: Any) -> Wish:
+def wish(number: int, said: RankDirection, person: str = "wang", *, hour: int = 0, **fields: Any) -> RankFeedbackEntry:
     values: dict[str, Any] = {"source_id": 1, "section": "通知", "type": ItemType.NOTICE} | fields
-    return Wish(item_id=number, person=person, wish=said, at=NOON + dt.timedelta(hours=hour), **values)
+    return RankFeedbackEntry(item_id=number, person=person, wish=said, at=NOON + dt.timedelta(hours=hour), **values)
 
 
 def test_an_item_moves_further_than_those_that_are_like_it() -> None:
     items = [item(1), item(2), item(3, section="公告"), item(4, type=ItemType.DATA), item(5, source_id=2)]
-    assert lifts_of(items, [wish(1, HIGHER)]) == [2, 1, 0, 0, 0]
-    assert lifts_of(items, [wish(1, LOWER)]) == [-2, -1, 0, 0, 0]
-    assert lifts_of(items, []) == [0, 0, 0, 0, 0]
+    assert compute_lifts(items, [wish(1, HIGHER)]) == [2, 1, 0, 0, 0]
+    assert compute_lifts(items, [wish(1, LOWER)]) == [-2, -1, 0, 0, 0]
+    assert compute_lifts(items, []) == [0, 0, 0, 0, 0]
 
 
 def test_the_newest_word_of_each_person_counts_and_opposite_words_cancel_each_other() -> None:
     others = [wish(8, LOWER, hour=1), wish(9, HIGHER, hour=2)]
-    assert lifts_of([item(1)], others) == [1]
-    assert lifts_of([item(1)], [*others, wish(9, LOWER, "li")]) == [0]
-    assert lifts_of([item(1)], [*others, wish(9, LOWER, "li"), wish(9, LOWER, "hu")]) == [-1]
-    assert lifts_of([item(1)], [wish(1, HIGHER), wish(1, LOWER, "li"), wish(9, LOWER)]) == [0]
+    assert compute_lifts([item(1)], others) == [1]
+    assert compute_lifts([item(1)], [*others, wish(9, LOWER, "li")]) == [0]
+    assert compute_lifts([item(1)], [*others, wish(9, LOWER, "li"), wish(9, LOWER, "hu")]) == [-1]
+    assert compute_lifts([item(1)], [wish(1, HIGHER), wish(1, LOWER, "li"), wish(9, LOWER)]) == [0]
 
 
 def test_items_of_no_source_any_more_have_nothing_that_is_like_them() -> None:
-    assert lifts_of([item(1, source_id=None)], [wish(9, HIGHER, source_id=None)]) == [0]
+    assert compute_lifts([item(1, source_id=None)], [wish(9, HIGHER, source_id=None)]) == [0]
 
 
 def test_feedback_on_an_item_takes_it_past_its_own_tier_and_the_next() -> None:
-    after = honoured([0, 1, 2, 3, 4], tiers=[1, 2, 2, 3, 3], lifts=[0, 0, 0, 0, 2])
+    after = apply_feedback([0, 1, 2, 3, 4], tiers=[1, 2, 2, 3, 3], lifts=[0, 0, 0, 0, 2])
     assert (after.order, after.moved, after.tiers) == ([0, 4, 1, 2, 3], {4: HIGHER}, {4: 2})
-    after = honoured([0, 1, 2, 3, 4], tiers=[1, 2, 3, 3, 4], lifts=[0, -2, 0, 0, 0])
+    after = apply_feedback([0, 1, 2, 3, 4], tiers=[1, 2, 3, 3, 4], lifts=[0, -2, 0, 0, 0])
     assert (after.order, after.moved, after.tiers) == ([0, 2, 3, 1, 4], {1: LOWER}, {1: 3})
 
 
 def test_what_is_like_it_stays_in_its_tier() -> None:
-    after = honoured([0, 1, 2, 3], tiers=[1, 2, 2, 3], lifts=[0, 0, 1, 0])
+    after = apply_feedback([0, 1, 2, 3], tiers=[1, 2, 2, 3], lifts=[0, 0, 1, 0])
     assert (after.order, after.moved, after.tiers) == ([0, 2, 1, 3], {2: HIGHER}, {})
-    assert honoured([0, 1, 2], tiers=[2, 1, 2], lifts=[0, 0, 1]).moved == {}
+    assert apply_feedback([0, 1, 2], tiers=[2, 1, 2], lifts=[0, 0, 1]).moved == {}
 
 
 def test_nothing_leaves_the_highest_or_the_lowest_tier() -> None:
-    after = honoured([0, 1], tiers=[1, 5], lifts=[2, -2])
+    after = apply_feedback([0, 1], tiers=[1, 5], lifts=[2, -2])
     assert (after.order, after.moved, after.tiers) == ([0, 1], {}, {0: 1, 1: 5})
 
 
@@ -76,9 +76,9 @@ def test_no_item_passes_what_is_further_than_a_tier_away_and_twice_is_as_once(
     drawn: tuple[list[int], list[int], list[int]],
 ) -> None:
     order, tiers, lifts = drawn
-    after = honoured(order, tiers=tiers, lifts=lifts)
+    after = apply_feedback(order, tiers=tiers, lifts=lifts)
     assert sorted(after.order) == sorted(order)
-    assert honoured(after.order, tiers=tiers, lifts=lifts).order == after.order
+    assert apply_feedback(after.order, tiers=tiers, lifts=lifts).order == after.order
     assert [n for n in after.order if not lifts[n]] == [n for n in order if not lifts[n]]
     before, now = ({n: place for place, n in enumerate(one)} for one in (order, after.order))
     for n in (n for n in order if lifts[n]):

@@ -3,7 +3,7 @@
 import datetime as dt
 from typing import Any
 
-from monitor.research.confidence import Voices
+from monitor.research.findings import ConfidenceScorer
 from monitor.research.state import SearchEntry
 
 SAID = "到2027年，全国新型储能装机规模达到1.8亿千瓦以上。"
@@ -27,44 +27,51 @@ def entry(host: str, content: str, **fields: Any) -> SearchEntry:
 
 def test_it_is_the_sum_of_authority_agreement_and_date() -> None:
     alone = entry("a.gov.cn", SAID, authority=1.0, freshness=0.9)
-    assert Voices([alone]).confidence(SAID, alone) == round(0.5 * 1.0 + 0.3 * 0.0 + 0.2 * 0.9, 2)
+    assert ConfidenceScorer([alone]).score_quote(SAID, alone) == round(0.5 * 1.0 + 0.3 * 0.0 + 0.2 * 0.9, 2)
     others = [entry("b.com", AGREED), entry("c.com", "另据介绍：" + AGREED), entry("d.com", ELSE)]
-    voices = Voices([alone, *others])
-    assert voices.others(SAID, alone) == {"b.com", "c.com"}
-    assert voices.confidence(SAID, alone) == round(0.5 + 0.3 * 0.75 + 0.18, 2)
+    voices = ConfidenceScorer([alone, *others])
+    assert voices.find_agreeing_publishers(SAID, alone) == {"b.com", "c.com"}
+    assert voices.score_quote(SAID, alone) == round(0.5 + 0.3 * 0.75 + 0.18, 2)
 
 
 def test_all_hosts_of_a_registrant_are_one_voice() -> None:
     one = entry("news.a.com", SAID)
-    assert Voices([one, entry("www.a.com", AGREED)]).others(SAID, one) == set()
-    assert Voices([one, entry("x.b.com", AGREED), entry("y.b.com", AGREED + "其余待定。")]).others(SAID, one) == {
-        "b.com"
-    }
+    assert ConfidenceScorer([one, entry("www.a.com", AGREED)]).find_agreeing_publishers(SAID, one) == set()
+    assert ConfidenceScorer(
+        [one, entry("x.b.com", AGREED), entry("y.b.com", AGREED + "其余待定。")]
+    ).find_agreeing_publishers(SAID, one) == {"b.com"}
 
 
 def test_copies_of_one_text_are_one_voice() -> None:
     text = "".join(f"第{number}项任务由有关部门按照职责分工负责落实。" for number in range(1, 9))
     original, copy = entry("a.com", SAID + text), entry("b.com", f"转载。\n{SAID}{text}")
-    assert Voices([original, copy]).others(SAID, original) == set()
+    assert ConfidenceScorer([original, copy]).find_agreeing_publishers(SAID, original) == set()
     third = entry("c.com", AGREED)
-    assert len(Voices([original, copy, third]).others(AGREED, third)) == 1
+    assert len(ConfidenceScorer([original, copy, third]).find_agreeing_publishers(AGREED, third)) == 1
 
 
 def test_a_voice_that_says_another_figure_does_not_agree() -> None:
     one = entry("a.com", SAID)
     other = entry("b.com", "到2027年，全国新型储能装机规模达到1.6亿千瓦以上。")
-    assert Voices([one, other]).others(SAID, one) == set()
+    assert ConfidenceScorer([one, other]).find_agreeing_publishers(SAID, one) == set()
 
 
 def test_words_agree_where_there_are_no_figures() -> None:
     quote = "市场机制是推动储能发展的关键因素。"
     one = entry("a.com", quote)
-    assert Voices([one, entry("b.com", "专家认为推动储能发展的关键因素是市场机制。")]).others(quote, one) == {"b.com"}
-    assert Voices([one, entry("b.com", "储能电站发生火灾，原因正在调查当中。")]).others(quote, one) == set()
+    assert ConfidenceScorer(
+        [one, entry("b.com", "专家认为推动储能发展的关键因素是市场机制。")]
+    ).find_agreeing_publishers(quote, one) == {"b.com"}
+    assert (
+        ConfidenceScorer([one, entry("b.com", "储能电站发生火灾，原因正在调查当中。")]).find_agreeing_publishers(
+            quote, one
+        )
+        == set()
+    )
 
 
 def test_it_is_never_more_than_certain() -> None:
     entries = [
         entry(f"h{number}.com", AGREED + "补充。" * number, authority=1.0, freshness=1.0) for number in range(30)
     ]
-    assert Voices(entries).confidence(AGREED, entries[0]) == 1.0
+    assert ConfidenceScorer(entries).score_quote(AGREED, entries[0]) == 1.0

@@ -4,11 +4,11 @@ import docx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.formats.document import Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
-from monitor.formats.render import render
-from monitor.research.document import report_blocks, report_document
+from monitor.exports.document import Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
+from monitor.exports.registry import render_document
+from monitor.research.document import build_report_document, parse_report_blocks
 from monitor.research.findings import NoteBasis
-from monitor.research.shapes import Driver, ModelBlueprint, Relationship, ReportSource, ResearchReport, Score
+from monitor.research.shapes import Driver, ModelBlueprint, Relationship, ReportScore, ReportSource, ResearchReport
 
 MARKDOWN = """# 储能怎么样
 
@@ -52,7 +52,7 @@ MODEL = ModelBlueprint(
     core_drivers=[Driver(name=name, description="", evidence_refs=[1]) for name in ("政策", "投资")],
     relationships=[Relationship.model_validate({"from": "政策", "to": "投资", "type": "influence", "confidence": 0.5})],
 )
-SCORE = Score(
+SCORE = ReportScore(
     quotes=3,
     quote_fidelity=1.0,
     figures=4,
@@ -71,7 +71,7 @@ def passage(note_index: int) -> str | None:
 
 @pytest.fixture
 def document() -> Document:
-    return report_document(
+    return build_report_document(
         ResearchReport(markdown=MARKDOWN, sources=SOURCES),
         query="储能怎么样？",
         notes=[],
@@ -137,12 +137,12 @@ def test_the_score_stands_on_top_and_the_picture_under_its_heading(document: Doc
 
 
 def test_every_format_shows_the_report_with_its_links(document: Document) -> None:
-    page = LexborHTMLParser(render(document, "html").decode())
+    page = LexborHTMLParser(render_document(document, "html").decode())
     assert page.css_first("figure svg") is not None
     assert [one.text() for one in page.css("table td a")] == ["[1]", "[2]", "[3]"]
     assert page.css_first("ul.points li").text() == "规则自7月1日起施行[3]。"
     assert {one.attributes["href"] for one in page.css("p.plain a")} >= {"https://monitor.example/notes/1"}
-    word = docx.Document(io.BytesIO(render(document, "docx")))
+    word = docx.Document(io.BytesIO(render_document(document, "docx")))
     assert ["政策", "影响", "投资"] in [
         [cell.text for cell in row.cells] for table in word.tables for row in table.rows
     ]
@@ -150,7 +150,7 @@ def test_every_format_shows_the_report_with_its_links(document: Document) -> Non
         [cell.text for cell in row.cells] for table in word.tables for row in table.rows
     ]
     assert "规则自7月1日起施行[3]。" in [paragraph.text.replace("•\t", "") for paragraph in word.paragraphs]
-    text = render(document, "md").decode()
+    text = render_document(document, "md").decode()
     assert "- 规则自7月1日起施行[\\[3\\]](<https://monitor.example/notes/1>)。" in text
     assert (
         "| 投资 | 860亿元[\\[2\\]](<https://monitor.example/notes/0>)[\\[3\\]](<https://monitor.example/notes/1>) |"
@@ -161,7 +161,7 @@ def test_every_format_shows_the_report_with_its_links(document: Document) -> Non
 
 def test_a_report_in_english_without_score_model_or_sources(document: Document) -> None:
     report = ResearchReport(markdown="# Storage\n\n> Nothing was found.\n")
-    made = report_document(
+    made = build_report_document(
         report,
         query="How does storage develop in 2026?",
         notes=[],
@@ -173,9 +173,9 @@ def test_a_report_in_english_without_score_model_or_sources(document: Document) 
     )
     assert [block.kind for block in made.blocks] == ["paragraph"]
     assert (made.overline, made.subtitle) == ("Research report", "Question: How does storage develop in 2026?")
-    assert render(made, "html")
+    assert render_document(made, "html")
 
 
 def test_a_report_that_is_still_being_written_is_drawn_as_far_as_it_came() -> None:
     for end in range(len(MARKDOWN)):
-        assert report_blocks(MARKDOWN[:end], passage) or not MARKDOWN[:end].strip()
+        assert parse_report_blocks(MARKDOWN[:end], passage) or not MARKDOWN[:end].strip()

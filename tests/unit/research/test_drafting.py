@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.evidence.citing import Cited
-from monitor.research.drafting import BlockEnd, Drafting, Heading, Piece, Row, Sentence
+from monitor.research.editing import DraftBlockEnd, DraftHeading, DraftParser, DraftPiece, DraftRow, DraftSentence
+from monitor.verify.citations import CitedSentence
 
 ANSWER = """<think>先想一想，[1] 说……
 ## 不是标题
@@ -29,34 +29,34 @@ Growth was 5 percent [1]. It fell. [2] New items came, e.g. this one [3].
 没有句号的结尾[2]"""
 
 
-def drafted(*texts: str) -> list[Piece]:
-    drafting = Drafting(5)
-    return [*(piece for text in texts for piece in drafting.take(text)), *drafting.end()]
+def drafted(*texts: str) -> list[DraftPiece]:
+    drafting = DraftParser(5)
+    return [*(piece for text in texts for piece in drafting.feed(text)), *drafting.close()]
 
 
 def test_an_answer_is_cut_into_headings_sentences_and_rows() -> None:
     assert drafted(ANSWER) == [
-        Heading(1, "题目"),
-        Heading(2, "一、现状"),
-        Sentence(Cited("2026年2月3日，国家能源局发布通知。", (1,)), 4),
-        Sentence(Cited("全国新增装机1200万千瓦，同比增长8.5%。", (2, 3)), 4),
-        Sentence(Cited("他问：“行吗？”对此没有说法！", (4,)), 4),
-        Sentence(Cited("要点：No. 12 的 U.S. 规则在3.5%处生效。", (2,)), 5, is_item=True),
-        Sentence(Cited("另一点。", ()), 6, is_item=True),
-        BlockEnd(),
-        Row(("指标", "数值"), Cited("指标 数值", ()), is_head=True),
-        Row(("装机", "1200万千瓦"), Cited("装机 1200万千瓦", (2,))),
-        BlockEnd(),
-        Sentence(Cited("后文[99]。", (1,)), 11),
-        BlockEnd(),
-        Heading(3, "小节"),
-        Heading(3, "粗体小标题"),
-        Sentence(Cited("引文句子。", (3,)), 15),
-        Sentence(Cited("Growth was 5 percent.", (1,)), 16),
-        Sentence(Cited("It fell.", (2,)), 16),
-        Sentence(Cited("New items came, e.g. this one.", (3,)), 16),
-        Sentence(Cited("没有句号的结尾", (2,)), 18),
-        BlockEnd(),
+        DraftHeading(1, "题目"),
+        DraftHeading(2, "一、现状"),
+        DraftSentence(CitedSentence("2026年2月3日，国家能源局发布通知。", (1,)), 4),
+        DraftSentence(CitedSentence("全国新增装机1200万千瓦，同比增长8.5%。", (2, 3)), 4),
+        DraftSentence(CitedSentence("他问：“行吗？”对此没有说法！", (4,)), 4),
+        DraftSentence(CitedSentence("要点：No. 12 的 U.S. 规则在3.5%处生效。", (2,)), 5, is_item=True),
+        DraftSentence(CitedSentence("另一点。", ()), 6, is_item=True),
+        DraftBlockEnd(),
+        DraftRow(("指标", "数值"), CitedSentence("指标 数值", ()), is_header=True),
+        DraftRow(("装机", "1200万千瓦"), CitedSentence("装机 1200万千瓦", (2,))),
+        DraftBlockEnd(),
+        DraftSentence(CitedSentence("后文[99]。", (1,)), 11),
+        DraftBlockEnd(),
+        DraftHeading(3, "小节"),
+        DraftHeading(3, "粗体小标题"),
+        DraftSentence(CitedSentence("引文句子。", (3,)), 15),
+        DraftSentence(CitedSentence("Growth was 5 percent.", (1,)), 16),
+        DraftSentence(CitedSentence("It fell.", (2,)), 16),
+        DraftSentence(CitedSentence("New items came, e.g. this one.", (3,)), 16),
+        DraftSentence(CitedSentence("没有句号的结尾", (2,)), 18),
+        DraftBlockEnd(),
     ]
 
 
@@ -71,11 +71,11 @@ def test_it_does_not_matter_how_the_answer_was_cut_on_its_way(seed: int) -> None
 
 
 def test_a_sentence_is_given_as_soon_as_the_next_one_begins() -> None:
-    drafting = Drafting(2)
-    assert drafting.take("产量增长两成。") == [], "its citation may still come"
-    assert drafting.take("[1") == []
-    assert drafting.take("][2]") == []
-    assert drafting.take("出口") == [Sentence(Cited("产量增长两成。", (1, 2)), 0)]
+    drafting = DraftParser(2)
+    assert drafting.feed("产量增长两成。") == [], "its citation may still come"
+    assert drafting.feed("[1") == []
+    assert drafting.feed("][2]") == []
+    assert drafting.feed("出口") == [DraftSentence(CitedSentence("产量增长两成。", (1, 2)), 0)]
 
 
 @pytest.mark.parametrize(
@@ -92,12 +92,12 @@ def test_a_sentence_is_given_as_soon_as_the_next_one_begins() -> None:
 )
 def test_thoughts_are_left_out(answer: str, kept: list[str]) -> None:
     for pieces in ([answer], list(answer)):
-        assert [one.cited.text for one in drafted(*pieces) if isinstance(one, Sentence)] == kept
+        assert [one.cited.text for one in drafted(*pieces) if isinstance(one, DraftSentence)] == kept
 
 
 def test_a_line_without_an_end_is_cut() -> None:
     pieces = drafted(*["很长的一行没有句号" * 100] * 20)
-    assert len([piece for piece in pieces if isinstance(piece, Sentence)]) > 1
+    assert len([piece for piece in pieces if isinstance(piece, DraftSentence)]) > 1
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_line_without_an_end_is_cut() -> None:
     ids=["an object", "an object that is cut", "a heading without a space"],
 )
 def test_a_report_in_a_wrong_form_is_understood(answer: str) -> None:
-    expected = [Heading(2, "现状"), Sentence(Cited("产量增长两成。", (1,)), 2), BlockEnd()]
+    expected = [DraftHeading(2, "现状"), DraftSentence(CitedSentence("产量增长两成。", (1,)), 2), DraftBlockEnd()]
     for pieces in ([answer], list(answer)):
         found = drafted(*pieces)
-        assert [replace(one, line=2) if isinstance(one, Sentence) else one for one in found] == expected
+        assert [replace(one, line=2) if isinstance(one, DraftSentence) else one for one in found] == expected

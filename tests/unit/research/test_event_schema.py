@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from monitor.research import shapes
-from monitor.research.events import STEP_IDS, StepEvent, StepType
+from monitor.research.shapes import STEP_IDS, StepEvent, StepType
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/research-event.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -106,7 +106,7 @@ def test_the_schema_is_one() -> None:
 @pytest.mark.parametrize("name", GOOD)
 def test_what_the_protocol_shows_passes_and_is_read_as_we_write_it(name: str) -> None:
     VALIDATOR.validate(GOOD[name])
-    assert StepEvent.model_validate(GOOD[name]).wire() == GOOD[name]
+    assert StepEvent.model_validate(GOOD[name]).to_json() == GOOD[name]
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -2,13 +2,13 @@
 
 import datetime as dt
 
-from monitor.evidence.citing import cited_sentences
-from monitor.research.extracts import MOST_OF_ONE, MOST_SENTENCES, extracted_summary
-from monitor.research.findings import checked_summary
-from monitor.research.state import Paragraph, SearchEntry
+from monitor.research.extracts import MAX_SENTENCES, MAX_SENTENCES_PER_PAGE, build_extractive_summary
+from monitor.research.findings import check_summary
+from monitor.research.state import ParagraphState, SearchEntry
+from monitor.verify.citations import parse_cited_sentences
 
 QUERY = "新型储能发展现状如何？"
-PLAN = Paragraph(title="装机规模与投资", content="新型储能的装机规模、投资和市场", order=0)
+PLAN = ParagraphState(title="装机规模与投资", content="新型储能的装机规模、投资和市场", order=0)
 POLICY = (
     "发布时间：2026-02-03 来源：国家能源局\n"
     "到2027年，全国新型储能装机规模达到1.8亿千瓦以上，带动直接投资约2500亿元。\n"
@@ -26,7 +26,7 @@ def entry(number: int, content: str) -> SearchEntry:
 
 
 def test_it_is_made_of_fitting_sentences_word_for_word_in_the_pages_order() -> None:
-    assert extracted_summary(PLAN, [entry(1, NEWS), entry(2, POLICY)], QUERY) == (
+    assert build_extractive_summary(PLAN, [entry(1, NEWS), entry(2, POLICY)], QUERY) == (
         "今年以来，新型储能投资持续增长，装机规模居世界首位[1]。"
         "到2027年，全国新型储能装机规模达到1.8亿千瓦以上，带动直接投资约2500亿元[2]。"
         "新型储能参与电力市场的机制进一步完善[2]。"
@@ -39,8 +39,8 @@ def test_it_passes_the_checks_that_a_model_s_text_has_to_pass() -> None:
         entry(2, POLICY),
         entry(3, "Storage capacity rose 12.5% in 2025, the agency said on Monday."),
     ]
-    text = extracted_summary(PLAN, entries, QUERY)
-    checked = checked_summary(text, entries)
+    text = build_extractive_summary(PLAN, entries, QUERY)
+    checked = check_summary(text, entries)
     assert (checked.text, checked.refused) == (text, {})
 
 
@@ -48,21 +48,21 @@ def test_copies_are_told_once_and_no_page_tells_all() -> None:
     many = "".join(
         f"{place}的新型储能装机规模与投资在第{number}季度继续扩大。" for number, place in enumerate("东西南北中", 1)
     )
-    text = extracted_summary(PLAN, [entry(1, many), entry(2, NEWS), entry(3, NEWS), entry(4, many)], QUERY)
-    sentences = cited_sentences(text, 4)
-    assert len({sentence.text for sentence in sentences}) == len(sentences) <= MOST_SENTENCES
-    assert all([one.numbers for one in sentences].count((number,)) <= MOST_OF_ONE for number in range(1, 5))
+    text = build_extractive_summary(PLAN, [entry(1, many), entry(2, NEWS), entry(3, NEWS), entry(4, many)], QUERY)
+    sentences = parse_cited_sentences(text, 4)
+    assert len({sentence.text for sentence in sentences}) == len(sentences) <= MAX_SENTENCES
+    assert all([one.numbers for one in sentences].count((number,)) <= MAX_SENTENCES_PER_PAGE for number in range(1, 5))
 
 
 def test_pages_in_another_language_are_better_than_nothing() -> None:
-    [one] = cited_sentences(
-        extracted_summary(PLAN, [entry(1, "Storage capacity rose 12.5% in 2025, the agency said.")], QUERY), 1
+    [one] = parse_cited_sentences(
+        build_extractive_summary(PLAN, [entry(1, "Storage capacity rose 12.5% in 2025, the agency said.")], QUERY), 1
     )
     assert one.text == "Storage capacity rose 12.5% in 2025, the agency said."
 
 
 def test_without_a_sentence_that_fits_it_is_empty() -> None:
-    assert extracted_summary(PLAN, [entry(1, "羊毛产量有所下降，价格保持稳定。"), entry(2, "")], QUERY) == ""
+    assert build_extractive_summary(PLAN, [entry(1, "羊毛产量有所下降，价格保持稳定。"), entry(2, "")], QUERY) == ""
 
 
 def test_paragraphs_over_the_same_pages_do_not_tell_the_same() -> None:
@@ -77,11 +77,14 @@ def test_paragraphs_over_the_same_pages_do_not_tell_the_same() -> None:
     ]
     entries = [entry(place, text) for place, text in enumerate(said, start=1)]
     plan = [
-        Paragraph(title="安全与标准", content="安全标准、事故和监管", order=0),
-        Paragraph(title="市场与价格", content="电力市场、价格机制和标准", order=1),
+        ParagraphState(title="安全与标准", content="安全标准、事故和监管", order=0),
+        ParagraphState(title="市场与价格", content="电力市场、价格机制和标准", order=1),
     ]
     first, second = (
-        {sentence.text for sentence in cited_sentences(extracted_summary(one, entries, QUERY, plan), len(entries))}
+        {
+            sentence.text
+            for sentence in parse_cited_sentences(build_extractive_summary(one, entries, QUERY, plan), len(entries))
+        }
         for one in plan
     )
     assert said[0] in first
@@ -92,10 +95,12 @@ def test_paragraphs_over_the_same_pages_do_not_tell_the_same() -> None:
 
 
 def test_a_paragraph_tells_what_is_its_own_before_what_is_the_question_s() -> None:
-    paragraph = Paragraph(title="安全标准", content="安全标准与事故", order=0)
+    paragraph = ParagraphState(title="安全标准", content="安全标准与事故", order=0)
     text = "新型储能发展现状总体良好。新型储能的安全标准正在修订。"
-    [*_, last] = cited_sentences(extracted_summary(paragraph, [entry(1, text), entry(2, NEWS)], QUERY), 2)
-    assert "新型储能的安全标准正在修订。" in extracted_summary(paragraph, [entry(1, text)], QUERY).replace("[1]", "")
+    [*_, last] = parse_cited_sentences(build_extractive_summary(paragraph, [entry(1, text), entry(2, NEWS)], QUERY), 2)
+    assert "新型储能的安全标准正在修订。" in build_extractive_summary(paragraph, [entry(1, text)], QUERY).replace(
+        "[1]", ""
+    )
     assert last.numbers == (2,)
 
 
@@ -104,6 +109,6 @@ def test_what_stands_in_every_document_is_told_last_and_an_answer_without_its_ma
         "各单位要加强新型储能发展的组织领导，抓好落实。问：新型储能发展现状如何？\n"
         "答：新型储能装机规模在2026年达到1.36亿千瓦。"
     )
-    assert extracted_summary(PLAN, [entry(1, text)], QUERY) == "新型储能装机规模在2026年达到1.36亿千瓦[1]。"
+    assert build_extractive_summary(PLAN, [entry(1, text)], QUERY) == "新型储能装机规模在2026年达到1.36亿千瓦[1]。"
     formula = text.splitlines()[0].partition("问")[0]
-    assert extracted_summary(PLAN, [entry(1, formula)], QUERY) == formula.replace("。", "[1]。")
+    assert build_extractive_summary(PLAN, [entry(1, formula)], QUERY) == formula.replace("。", "[1]。")

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.evidence.citing import cited_sentences, missing_from, rests_on
 from monitor.research.findings import (
-    Findings,
-    checked_summary,
-    cited_as,
-    notes_of,
-    quotes_of,
-    verified,
+    ResearchFindings,
+    build_notes,
+    check_summary,
+    drop_unverified_quotes,
+    list_quotes,
+    renumber_citations,
 )
-from monitor.research.quotes import MOST_QUOTES, proposed_quotes
-from monitor.research.state import Paragraph, ParagraphResearch, SearchEntry
+from monitor.research.quotes import MAX_QUOTES_PER_NOTE, verify_proposed_quotes
+from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry
+from monitor.verify.citations import find_missing_particulars, is_supported_by, parse_cited_sentences
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 PLAN = (
@@ -48,9 +48,9 @@ def entry(number: int, content: str, **fields: Any) -> SearchEntry:
 ENTRIES = [entry(1, PLAN), entry(2, NEWS), entry(3, AGENCY), entry(4, HOSTILE), entry(5, "", snippet="只有摘要5万家")]
 
 
-def paragraph(summary: str, *, order: int = 0, entries: list[SearchEntry] | None = None) -> Paragraph:
+def paragraph(summary: str, *, order: int = 0, entries: list[SearchEntry] | None = None) -> ParagraphState:
     research = ParagraphResearch(search_history=ENTRIES if entries is None else entries, latest_summary=summary)
-    return Paragraph(title=f"第{order}段", content="写", order=order, research=research)
+    return ParagraphState(title=f"第{order}段", content="写", order=order, research=research)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def paragraph(summary: str, *, order: int = 0, entries: list[SearchEntry] | None
     ids=["as-said", "folded", "only-who-bears", "once", "translated", "english", "together", "beside-an-order"],
 )
 def test_a_sentence_that_rests_on_what_it_cites_is_kept(answer: str, kept: str) -> None:
-    checked = checked_summary(answer, ENTRIES)
+    checked = check_summary(answer, ENTRIES)
     assert (checked.text, checked.refused) == (kept, {})
 
 
@@ -98,7 +98,7 @@ def test_a_sentence_that_rests_on_what_it_cites_is_kept(answer: str, kept: str) 
     ],
 )
 def test_a_sentence_that_does_not_is_refused_and_counted(sentence: str, kind: str) -> None:
-    checked = checked_summary(f"市场机制是关键所在[2]。{sentence}", ENTRIES)
+    checked = check_summary(f"市场机制是关键所在[2]。{sentence}", ENTRIES)
     assert (checked.text, checked.refused) == ("市场机制是关键所在[2]。", {kind: 1})
 
 
@@ -113,13 +113,13 @@ def test_a_sentence_that_does_not_is_refused_and_counted(sentence: str, kind: st
     ],
 )
 def test_a_sentence_that_a_page_ordered_never_stands(sentence: str) -> None:
-    checked = checked_summary(sentence, ENTRIES)
+    checked = check_summary(sentence, ENTRIES)
     assert checked.text == ""
     assert sum(checked.refused.values()) == 1
 
 
 def test_one_note_for_each_page_that_a_paragraph_cites() -> None:
-    found = notes_of(
+    found = build_notes(
         [
             paragraph("市场机制是关键[2]。到2027年装机规模达到1.8亿千瓦以上[1][2]。"),
             paragraph("储能将参与电力市场交易[1]。", order=1),
@@ -136,46 +136,46 @@ def test_one_note_for_each_page_that_a_paragraph_cites() -> None:
 
 
 def test_quotes_are_cut_from_the_page_and_bear_all_that_their_note_says() -> None:
-    [note] = notes_of(
+    [note] = build_notes(
         [paragraph("《新型储能发展行动方案》（发改能源〔2026〕5号）于2026年2月3日印发[1]。带动直接投资约2500亿元[1]。")]
     ).notes
-    assert quotes_of(note) == [
+    assert list_quotes(note) == [
         "国家发展改革委于2026年2月3日印发《新型储能发展行动方案》（发改能源〔2026〕5号）。",
         "到2027年，全国新型储能装机规模达到1.8亿千瓦以上，带动直接投资约2500亿元。",
     ]
-    assert not missing_from(note.summary, quotes_of(note))
+    assert not find_missing_particulars(note.summary, list_quotes(note))
     assert {one.source for one in note.evidence} == {ENTRIES[0].url}
 
 
 def test_of_a_sentence_from_two_pages_each_note_says_only_what_its_own_page_bears() -> None:
-    found = notes_of([paragraph("2025年增长12.5%，2027年将达到1.8亿千瓦[1][3]。")])
+    found = build_notes([paragraph("2025年增长12.5%，2027年将达到1.8亿千瓦[1][3]。")])
     assert len(found.notes) == 2
     for note in found.notes:
-        assert not missing_from(note.summary, quotes_of(note))
-        assert note.summary == quotes_of(note)[0]
+        assert not find_missing_particulars(note.summary, list_quotes(note))
+        assert note.summary == list_quotes(note)[0]
 
 
 def test_a_date_whose_year_stands_in_the_sentence_before_is_quoted_with_it() -> None:
     entries = [entry(1, "办法于2026年2月印发。意见征集于3月5日截止。其他事项另行通知。")]
-    [note] = notes_of([paragraph("意见征集于2026年3月5日截止[1]。", entries=entries)]).notes
-    assert quotes_of(note) == ["办法于2026年2月印发。意见征集于3月5日截止。"]
+    [note] = build_notes([paragraph("意见征集于2026年3月5日截止[1]。", entries=entries)]).notes
+    assert list_quotes(note) == ["办法于2026年2月印发。意见征集于3月5日截止。"]
 
 
 def test_what_a_model_proposed_is_quoted_first_where_it_bears_the_sentence() -> None:
-    proposed = proposed_quotes([{"result": 1, "quote": "推动储能 参与电力市场交易"}], ENTRIES)
+    proposed = verify_proposed_quotes([{"result": 1, "quote": "推动储能 参与电力市场交易"}], ENTRIES)
     quoted = ENTRIES[0].model_copy(update={"quotes": proposed.quotes[0]})
-    [note] = notes_of([paragraph("推动储能参与电力市场交易[1]。", entries=[quoted])]).notes
-    assert quotes_of(note) == ["推动储能参与电力市场交易"]
+    [note] = build_notes([paragraph("推动储能参与电力市场交易[1]。", entries=[quoted])]).notes
+    assert list_quotes(note) == ["推动储能参与电力市场交易"]
 
 
 def test_a_note_has_few_quotes_and_what_would_need_more_is_counted() -> None:
     lines = [f"第{number}号工程投资{number}3亿元，{'由各地组织实施并加强监督管理' * 3}。" for number in range(1, 8)]
     entries = [entry(1, "\n".join(lines))]
     summary = "".join(f"第{number}号工程投资{number}3亿元[1]。" for number in range(1, 8))
-    found = notes_of([paragraph(summary, entries=entries)])
-    assert len(found.notes[0].evidence) == MOST_QUOTES
+    found = build_notes([paragraph(summary, entries=entries)])
+    assert len(found.notes[0].evidence) == MAX_QUOTES_PER_NOTE
     assert found.refused == {"quotes": 3}
-    assert not missing_from(found.notes[0].summary, quotes_of(found.notes[0]))
+    assert not find_missing_particulars(found.notes[0].summary, list_quotes(found.notes[0]))
 
 
 def test_a_summary_is_told_with_the_numbers_of_its_notes() -> None:
@@ -183,12 +183,12 @@ def test_a_summary_is_told_with_the_numbers_of_its_notes() -> None:
         paragraph("市场机制是关键[2]。"),
         paragraph("储能将参与电力市场交易[1]。装机将达到1.8亿千瓦[1][2]。", order=1),
     ]
-    found = notes_of(paragraphs)
-    assert cited_as(paragraphs[0], found) == "市场机制是关键[1]。"
-    assert cited_as(paragraphs[1], found) == "储能将参与电力市场交易[2]。装机将达到1.8亿千瓦[2][3]。"
-    kept = Findings(notes=found.notes[1:], bases=found.bases[1:])
-    assert cited_as(paragraphs[0], kept) == ""
-    assert cited_as(paragraphs[1], kept) == "储能将参与电力市场交易[1]。装机将达到1.8亿千瓦[1][2]。"
+    found = build_notes(paragraphs)
+    assert renumber_citations(paragraphs[0], found) == "市场机制是关键[1]。"
+    assert renumber_citations(paragraphs[1], found) == "储能将参与电力市场交易[2]。装机将达到1.8亿千瓦[2][3]。"
+    kept = ResearchFindings(notes=found.notes[1:], bases=found.bases[1:])
+    assert renumber_citations(paragraphs[0], kept) == ""
+    assert renumber_citations(paragraphs[1], kept) == "储能将参与电力市场交易[1]。装机将达到1.8亿千瓦[1][2]。"
 
 
 async def test_a_quote_that_the_kept_page_does_not_have_is_taken_out_with_what_it_bore() -> None:
@@ -199,11 +199,11 @@ async def test_a_quote_that_the_kept_page_does_not_have_is_taken_out_with_what_i
         return pages.get(record)
 
     summary = "装机规模达到1.8亿千瓦以上[1][2]。储能将参与电力市场交易[1]。2025年增长12.5%[3]。"
-    found = await verified(notes_of([paragraph(summary, entries=entries)]), kept_text)
+    found = await drop_unverified_quotes(build_notes([paragraph(summary, entries=entries)]), kept_text)
     assert [(note.summary, len(note.evidence)) for note in found.notes] == [("装机规模达到1.8亿千瓦以上。", 1)]
     assert [basis.record for basis in found.bases] == ["a"]
     assert found.refused == {"quotes": 3}
-    assert cited_as(paragraph(summary, entries=entries), found) == "装机规模达到1.8亿千瓦以上[1]。"
+    assert renumber_citations(paragraph(summary, entries=entries), found) == "装机规模达到1.8亿千瓦以上[1]。"
 
 
 SAID = [
@@ -226,15 +226,19 @@ SENTENCES = st.lists(st.tuples(st.sampled_from(SAID), st.lists(st.integers(1, 7)
 @settings(max_examples=80)
 def test_whatever_an_answer_holds_its_notes_bear_all_that_is_told(told: list[tuple[str, list[int]]]) -> None:
     answer = "".join(f"{text}{''.join(f'[{number}]' for number in numbers)}。" for text, numbers in told)
-    checked = checked_summary(answer, ENTRIES)
+    checked = check_summary(answer, ENTRIES)
     one = paragraph(checked.text)
-    found = notes_of([one])
+    found = build_notes([one])
     for note in found.notes:
         page = next(entry.content for entry in ENTRIES if entry.url == note.source_url)
-        assert all("".join(quote.split()) in "".join(page.split()) for quote in quotes_of(note))
-        assert not missing_from(note.summary, quotes_of(note))
-        assert 1 <= len(note.evidence) <= MOST_QUOTES
-    again = cited_sentences(cited_as(one, found), len(found.notes))
-    assert [sentence.text for sentence in again] == [one.text for one in cited_sentences(checked.text, len(ENTRIES))]
+        assert all("".join(quote.split()) in "".join(page.split()) for quote in list_quotes(note))
+        assert not find_missing_particulars(note.summary, list_quotes(note))
+        assert 1 <= len(note.evidence) <= MAX_QUOTES_PER_NOTE
+    again = parse_cited_sentences(renumber_citations(one, found), len(found.notes))
+    assert [sentence.text for sentence in again] == [
+        one.text for one in parse_cited_sentences(checked.text, len(ENTRIES))
+    ]
     for sentence in again:
-        assert rests_on(sentence.text, [quote for n in sentence.numbers for quote in quotes_of(found.notes[n - 1])])
+        assert is_supported_by(
+            sentence.text, [quote for n in sentence.numbers for quote in list_quotes(found.notes[n - 1])]
+        )

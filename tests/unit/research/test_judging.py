@@ -1,16 +1,16 @@
 import pytest
 
-from monitor.evidence.citing import Cited
-from monitor.research.judging import Judge
-from monitor.research.shapes import Evidence, Note
+from monitor.research.editing import SentenceJudge
+from monitor.research.shapes import NoteEvidence, ResearchNote
+from monitor.verify.citations import CitedSentence
 
 
-def note(url: str, *quotes: str) -> Note:
-    evidence = [Evidence(quote=quote, source=url, confidence=0.5) for quote in quotes]
-    return Note(summary=quotes[0], evidence=evidence, topic="t", source_url=url, engine="e")
+def note(url: str, *quotes: str) -> ResearchNote:
+    evidence = [NoteEvidence(quote=quote, source=url, confidence=0.5) for quote in quotes]
+    return ResearchNote(summary=quotes[0], evidence=evidence, topic="t", source_url=url, engine="e")
 
 
-JUDGE = Judge(
+JUDGE = SentenceJudge(
     [
         note("https://a.example/1", "全国装机规模达到1.2亿千瓦。", "装机规模同比增长45%。"),
         note("https://b.example/2", "装机规模同比增长45%，其中储能占三成。"),
@@ -50,16 +50,16 @@ JUDGE = Judge(
 def test_a_sentence_cites_the_notes_that_bear_it(
     text: str, cited: tuple[int, ...], numbers: tuple[int, ...], fault: str
 ) -> None:
-    verdict = JUDGE.sentence(Cited(text, cited))
+    verdict = JUDGE.judge_sentence(CitedSentence(text, cited))
     assert (verdict.numbers, verdict.fault) == (numbers, fault)
 
 
 def test_of_the_notes_of_a_page_the_one_that_is_cited_already_is_taken_where_it_says_as_much() -> None:
-    verdict = JUDGE.sentence(Cited("全国装机规模达到1.2亿千瓦。", (3,)))
-    assert JUDGE.with_fewest(verdict, [2, 1]) == (1,)
-    assert JUDGE.with_fewest(verdict, [2]) == (3,)
-    growing = JUDGE.sentence(Cited("全国装机规模达到1.2亿千瓦，增速加快。", (3,)))
-    assert JUDGE.with_fewest(growing, [3, 1]) == (3,)
+    verdict = JUDGE.judge_sentence(CitedSentence("全国装机规模达到1.2亿千瓦。", (3,)))
+    assert JUDGE.prefer_cited_notes(verdict, [2, 1]) == (1,)
+    assert JUDGE.prefer_cited_notes(verdict, [2]) == (3,)
+    growing = JUDGE.judge_sentence(CitedSentence("全国装机规模达到1.2亿千瓦，增速加快。", (3,)))
+    assert JUDGE.prefer_cited_notes(growing, [3, 1]) == (3,)
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_of_the_notes_of_a_page_the_one_that_is_cited_already_is_taken_where_it_
     ],
 )
 def test_a_heading_says_no_figure_that_neither_question_nor_notes_have(text: str, fault: str) -> None:
-    assert JUDGE.heading(text) == fault
+    assert JUDGE.find_heading_fault(text) == fault

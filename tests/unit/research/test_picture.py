@@ -1,6 +1,6 @@
 """The blueprint as a picture."""
 
-from monitor.research.picture import ASSOCIATION, blueprint_picture, word_of
+from monitor.research.appendix import ASSOCIATION, draw_blueprint, translate_relationship_type
 from monitor.research.shapes import Driver, ModelBlueprint, Relationship
 
 
@@ -11,20 +11,27 @@ def blueprint(*kinds: str) -> ModelBlueprint:
 
 
 def test_types_of_relationships_have_words() -> None:
-    assert (word_of("influence", "zh"), word_of("Enable", "zh"), word_of("refers_to", "zh")) == ("影响", "促进", "提及")
-    assert (word_of("refers_to", "en"), word_of("strange", "zh")) == ("refers to", "strange")
+    assert (
+        translate_relationship_type("influence", "zh"),
+        translate_relationship_type("Enable", "zh"),
+        translate_relationship_type("refers_to", "zh"),
+    ) == ("影响", "促进", "提及")
+    assert (translate_relationship_type("refers_to", "en"), translate_relationship_type("strange", "zh")) == (
+        "refers to",
+        "strange",
+    )
 
 
 def test_drivers_are_boxes_and_relationships_arrows_with_their_words() -> None:
-    picture = blueprint_picture(blueprint("influence"), title="模型", language="zh")
+    picture = draw_blueprint(blueprint("influence"), title="模型", language="zh")
     assert picture.count("<rect") == 2
     assert "机制 → 规模 (影响)" in picture
     assert "<polygon" in picture
 
 
 def test_an_association_has_no_direction() -> None:
-    assert "<polygon" not in blueprint_picture(blueprint(ASSOCIATION), title="模型", language="zh")
+    assert "<polygon" not in draw_blueprint(blueprint(ASSOCIATION), title="模型", language="zh")
 
 
 def test_boxes_alone_are_no_picture() -> None:
-    assert blueprint_picture(blueprint(), title="模型", language="zh") == ""
+    assert draw_blueprint(blueprint(), title="模型", language="zh") == ""

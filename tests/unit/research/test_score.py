@@ -3,8 +3,8 @@
 import pytest
 
 from monitor.research.findings import NoteBasis
-from monitor.research.score import score_of, sentences_of
-from monitor.research.shapes import Evidence, Note, ReportSource, ResearchReport, Score
+from monitor.research.score import iter_sentences, score_report
+from monitor.research.shapes import NoteEvidence, ReportScore, ReportSource, ResearchNote, ResearchReport
 
 QUERY = "2026年新型储能如何发展？"
 PAGES = {
@@ -34,10 +34,10 @@ REPORT = """# 新型储能
 """
 
 
-def note(record: str, quote: str | None = None) -> Note:
+def note(record: str, quote: str | None = None) -> ResearchNote:
     url = HOSTS[record][0]
-    evidence = [Evidence(quote=quote or PAGES[record], source=url, confidence=0.5)]
-    return Note(summary=PAGES[record], evidence=evidence, topic="规模", source_url=url, engine="tavily")
+    evidence = [NoteEvidence(quote=quote or PAGES[record], source=url, confidence=0.5)]
+    return ResearchNote(summary=PAGES[record], evidence=evidence, topic="规模", source_url=url, engine="tavily")
 
 
 def basis(record: str) -> NoteBasis:
@@ -49,13 +49,13 @@ async def kept_text(record: str) -> str | None:
     return PAGES.get(record)
 
 
-async def scored(markdown: str, notes: list[Note] | None = None) -> Score:
+async def scored(markdown: str, notes: list[ResearchNote] | None = None) -> ReportScore:
     told = notes or [note("a"), note("b"), note("c")]
     bases = [basis(one) for one in "abc"][: len(told)]
     # The first source is the note of b's second page, so that places and indexes differ.
     sources = [ReportSource(title="页", url=told[place].source_url, note_index=place) for place in range(len(told))]
     report = ResearchReport(markdown=markdown, sources=sources)
-    return await score_of(
+    return await score_report(
         report, told, bases, kept_text, query=QUERY, refused=[{"quotes": 1}, {"quotes": 2, "urls": 1}]
     )
 
@@ -97,7 +97,7 @@ async def test_a_quote_that_is_not_in_the_kept_page_costs() -> None:
 async def test_a_page_that_was_not_kept_proves_nothing() -> None:
     told = [note("a")]
     report = ResearchReport(markdown="", sources=[])
-    score = await score_of(report, told, [NoteBasis(title="页", url=told[0].source_url)], kept_text, query=QUERY)
+    score = await score_report(report, told, [NoteBasis(title="页", url=told[0].source_url)], kept_text, query=QUERY)
     assert (score.quote_fidelity, score.figure_fidelity, score.citation_coverage, score.official_share) == (
         0.0,
         None,
@@ -107,7 +107,7 @@ async def test_a_page_that_was_not_kept_proves_nothing() -> None:
 
 
 def test_what_is_no_sentence_of_the_report_is_not_counted() -> None:
-    assert [(one.text, one.numbers) for one in sentences_of(REPORT, 3)] == [
+    assert [(one.text, one.numbers) for one in iter_sentences(REPORT, 3)] == [
         ("到2027年装机规模达到1.8亿千瓦以上。", (1,)),
         ("2025年增长84.5%。", (2,)),
         ("2025年增长84.5%，2027年达到1.8亿千瓦。", (1, 2)),
@@ -117,5 +117,5 @@ def test_what_is_no_sentence_of_the_report_is_not_counted() -> None:
 
 
 def test_escapes_of_markdown_are_taken_off() -> None:
-    [one] = sentences_of(r"低于 \<5% 的部分 \(约3家\) 免征[1]。", 1)
+    [one] = iter_sentences(r"低于 \<5% 的部分 \(约3家\) 免征[1]。", 1)
     assert one.text == "低于 <5% 的部分 (约3家) 免征。"

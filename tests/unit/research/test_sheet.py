@@ -1,14 +1,14 @@
 import pytest
 
-from monitor.research.sheet import Sheet
+from monitor.research.sheet import ReportWriter
 
 
-async def written(*sentences: tuple[str, list[int]], is_item: bool = False) -> Sheet:
-    sheet = Sheet()
-    await sheet.title("题")
+async def written(*sentences: tuple[str, list[int]], is_item: bool = False) -> ReportWriter:
+    sheet = ReportWriter()
+    await sheet.write_title("题")
     for text, numbers in sentences:
-        await sheet.sentence(text, numbers, line="one", is_item=is_item)
-    await sheet.end()
+        await sheet.write_sentence(text, numbers, line="one", is_item=is_item)
+    await sheet.close()
     return sheet
 
 
@@ -35,27 +35,27 @@ async def test_sentences_of_a_line_stand_together_each_once_and_latin_ones_apart
         ("It grew by 5%.", [2]), ("It fell.", [1, 2]), ("IT GREW, BY 5%!", [2]), ("价格上涨。", [9]), ("完。", [1])
     )
     assert sheet.markdown == "# 题\n\nIt grew by 5%[1]. It fell[1][2]. 价格上涨[3]。完[2]。\n"
-    assert sheet.cited == [2, 1, 9]
+    assert sheet.cited_notes == [2, 1, 9]
 
 
 async def test_a_heading_is_written_with_what_stands_below_it_and_never_alone() -> None:
-    sheet = Sheet()
-    sheet.heading(2, "空的")
-    sheet.heading(3, "也空")
-    sheet.heading(2, "一")
-    sheet.heading(3, "一之一")
-    await sheet.sentence("甲项增长。", [1], line=1)
-    sheet.heading(3, "一之二")
-    await sheet.row(["名", "值"], ["乙", "5|6", "多的"], [2])
-    await sheet.row(["名", "值"], ["丙"], [1])
-    sheet.heading(2, "最后")
-    sheet.forget_headings()
-    await sheet.quote("说明")
+    sheet = ReportWriter()
+    sheet.queue_heading(2, "空的")
+    sheet.queue_heading(3, "也空")
+    sheet.queue_heading(2, "一")
+    sheet.queue_heading(3, "一之一")
+    await sheet.write_sentence("甲项增长。", [1], line=1)
+    sheet.queue_heading(3, "一之二")
+    await sheet.write_row(["名", "值"], ["乙", "5|6", "多的"], [2])
+    await sheet.write_row(["名", "值"], ["丙"], [1])
+    sheet.queue_heading(2, "最后")
+    sheet.discard_headings()
+    await sheet.write_blockquote("说明")
     assert sheet.markdown.strip() == (
         "## 一\n\n### 一之一\n\n甲项增长[1]。\n\n### 一之二\n\n"
         "| 名 | 值 |\n| --- | --- |\n| 乙 | 5｜6[2] |\n| 丙 | [1] |\n\n> 说明"
     )
-    assert [(one.heading, one.bullets) for one in sheet.outline()] == [("一", ["甲项增长。", "乙 5|6", "丙"])]
+    assert [(one.heading, one.bullets) for one in sheet.build_outline()] == [("一", ["甲项增长。", "乙 5|6", "丙"])]
 
 
 async def test_what_is_told_is_what_stands_in_pieces_of_a_word_or_two() -> None:
@@ -64,9 +64,9 @@ async def test_what_is_told_is_what_stands_in_pieces_of_a_word_or_two() -> None:
     async def tell(piece: str) -> None:
         pieces.append(piece)
 
-    sheet = Sheet(tell)
-    await sheet.title("A title")
-    await sheet.sentence("The first sentence has words.", [1], line=1)
-    await sheet.end()
+    sheet = ReportWriter(tell)
+    await sheet.write_title("A title")
+    await sheet.write_sentence("The first sentence has words.", [1], line=1)
+    await sheet.close()
     assert "".join(pieces) == sheet.markdown == "# A title\n\nThe first sentence has words[1].\n"
     assert max(len(piece.strip()) for piece in pieces) <= 8

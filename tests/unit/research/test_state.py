@@ -5,14 +5,14 @@ import pytest
 
 from monitor.errors import UsageError
 from monitor.research.shapes import PlanParagraph
-from monitor.research.state import Paragraph, ParagraphResearch, SearchEntry, State
+from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry, State
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 
 
 def planned(*titles: str) -> State:
-    state = State.begun("碳市场的最新进展", at=NOON)
-    state.plan("碳市场", [PlanParagraph(title=title, content=f"写{title}") for title in titles])
+    state = State.create("碳市场的最新进展", at=NOON)
+    state.apply_plan("碳市场", [PlanParagraph(title=title, content=f"写{title}") for title in titles])
     return state
 
 
@@ -44,11 +44,11 @@ def test_a_paragraph_counts_only_when_it_is_flagged_and_has_a_summary() -> None:
         paragraph.research = ParagraphResearch(is_completed=is_completed, latest_summary=summary)
     assert state.progress == 0.25
     assert not state.is_complete
-    assert State.begun("x", at=NOON).progress == 0.0
+    assert State.create("x", at=NOON).progress == 0.0
 
 
 def test_a_new_plan_takes_the_place_of_the_old_one_with_its_order() -> None:
     state = planned("一", "二")
-    state.plan("新题", [PlanParagraph(title="三", content="写三")])
-    assert state.paragraphs == [Paragraph(title="三", content="写三", order=0)]
+    state.apply_plan("新题", [PlanParagraph(title="三", content="写三")])
+    assert state.paragraphs == [ParagraphState(title="三", content="写三", order=0)]
     assert state.report_title == "新题"

@@ -1,6 +1,6 @@
 import pytest
 
-from monitor.research.subjects import subject_queries, subjects_of
+from monitor.research.searching import build_subject_queries, extract_subjects
 
 
 @pytest.mark.parametrize(
@@ -26,15 +26,15 @@ from monitor.research.subjects import subject_queries, subjects_of
 def test_the_subjects_of_a_question_are_its_own_words_without_those_that_only_ask(
     question: str, subjects: list[str]
 ) -> None:
-    assert subjects_of(question) == subjects
+    assert extract_subjects(question) == subjects
 
 
 def test_paragraphs_begin_with_different_subjects_and_together_search_for_all() -> None:
     question = "碳市场和电价的最新政策"
-    assert subject_queries(question, 0, "背景")[:3] == ["碳市场 电价", "碳市场", "电价"]
-    assert subject_queries(question, 1, "背景")[:3] == ["碳市场 电价", "电价", "碳市场"]
-    assert "电价 背景" in subject_queries(question, 1, "背景")
+    assert build_subject_queries(question, 0, "背景")[:3] == ["碳市场 电价", "碳市场", "电价"]
+    assert build_subject_queries(question, 1, "背景")[:3] == ["碳市场 电价", "电价", "碳市场"]
+    assert "电价 背景" in build_subject_queries(question, 1, "背景")
 
 
 def test_a_question_of_one_subject_is_searched_for_once_alone_then_with_the_aspect() -> None:
-    assert subject_queries("新型储能的现状", 3, "趋势与展望") == ["新型储能", "新型储能 趋势与展望"]
+    assert build_subject_queries("新型储能的现状", 3, "趋势与展望") == ["新型储能", "新型储能 趋势与展望"]

@@ -1,16 +1,16 @@
-from monitor.research.shapes import Note
-from monitor.research.timeline import MOST_FACTS, timeline
+from monitor.research.appendix import MAX_FACTS, build_timeline
+from monitor.research.shapes import ResearchNote
 
 
-def notes(*summaries: str) -> list[Note]:
+def notes(*summaries: str) -> list[ResearchNote]:
     return [
-        Note(summary=summary, topic="t", source_url=f"https://a.example/{summary[:4]}", engine="e")
+        ResearchNote(summary=summary, topic="t", source_url=f"https://a.example/{summary[:4]}", engine="e")
         for summary in summaries
     ]
 
 
 def test_dated_sentences_stand_in_the_order_of_their_dates_each_once() -> None:
-    facts = timeline(
+    facts = build_timeline(
         notes(
             "试点于2026年3月启动。此后没有新的消息。",
             "国务院2025年12月1日印发方案。价格上涨5%。",
@@ -28,10 +28,13 @@ def test_dated_sentences_stand_in_the_order_of_their_dates_each_once() -> None:
 
 
 def test_dates_of_fewer_than_three_notes_are_no_course_of_events() -> None:
-    assert timeline(notes("2026年3月启动。2026年4月扩大。2026年5月完成。", "2026年6月验收。", "3月1日没有年份。")) == []
+    assert (
+        build_timeline(notes("2026年3月启动。2026年4月扩大。2026年5月完成。", "2026年6月验收。", "3月1日没有年份。"))
+        == []
+    )
 
 
 def test_the_latest_dates_stand_where_there_are_many() -> None:
-    facts = timeline(notes(*(f"2026年{month}月启动第{month}批。2025年{month}月筹备。" for month in range(1, 13))))
-    assert len(facts) == MOST_FACTS
+    facts = build_timeline(notes(*(f"2026年{month}月启动第{month}批。2025年{month}月筹备。" for month in range(1, 13))))
+    assert len(facts) == MAX_FACTS
     assert all(fact.day[0] == 2026 for fact in facts)

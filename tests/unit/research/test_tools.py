@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.searching import DateRange, ProviderMeta, Recency, SearchQuery, ToolResult
+from monitor.config.model import ResearchSettings
 from monitor.research.shapes import SearchConfig
 from monitor.research.tools import TOOLS, NewsTool, NewsTools
-from monitor.settings.model import ResearchSettings
+from monitor.search.contract import DateRange, ProviderMeta, Recency, SearchQuery, ToolResult
 
 
 class Noted:
@@ -58,8 +58,8 @@ async def test_what_was_asked_for_beside_the_question_holds() -> None:
 
 async def test_a_tool_that_is_added_is_called_by_its_name() -> None:
     search = Noted()
-    official = NewsTool(max_results=9, told={"zh": "官网", "en": "official"}, options={"site_filter": "gov.cn"})
-    await tools(search, tools={**TOOLS, "search_official": official}).call("search_official", "储能")
+    official = NewsTool(max_results=9, descriptions={"zh": "官网", "en": "official"}, options={"site_filter": "gov.cn"})
+    await tools(search, tools={**TOOLS, "search_official": official}).run_tool("search_official", "储能")
     assert search.asked == [(SearchQuery(text="储能", site_filter="gov.cn"), 9)]
 
 

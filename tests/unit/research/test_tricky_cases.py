@@ -10,24 +10,25 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.sighting import Sighting, Way
-from monitor.evidence.showing import all_text
-from monitor.pages.parse import parse_page
-from monitor.research.findings import checked_summary, notes_of, quotes_of
-from monitor.research.quotes import cut_quote, stands_in
-from monitor.research.state import Paragraph, ParagraphResearch, SearchEntry
+from monitor.evidence.passages import extract_all_text
+from monitor.extract.parse import parse_page
+from monitor.fetch.result import FetchResult
+from monitor.research.findings import build_notes, check_summary, list_quotes
+from monitor.research.quotes import cut_quote, is_verbatim_in
+from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry
+from monitor.vocabulary import FetchMode
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("tricky").joinpath("cases.json").read_text("utf-8"))
 
 
-def seen(html: str) -> Sighting:
+def seen(html: str) -> FetchResult:
     rest = "本文其余部分不说数字。" * 8
     body = f"<html><body><div class='article_con'><h1>标题</h1>{html}<p>{rest}</p></div></body></html>"
     url = "https://sample.gov.cn/1.html"
-    return Sighting(
+    return FetchResult(
         url=url,
-        way=Way.HTTP,
+        mode=FetchMode.HTTP,
         at=NOON,
         final_url=url,
         status=200,
@@ -53,28 +54,28 @@ def entry_of(case: dict[str, Any]) -> SearchEntry:
 def test_what_stands_is_kept_with_quotes_from_the_page(case: dict[str, Any]) -> None:
     entry = entry_of(case)
     for sentence in case["stand"]:
-        checked = checked_summary(sentence, [entry])
+        checked = check_summary(sentence, [entry])
         assert checked.refused == {}, sentence
         research = ParagraphResearch(search_history=[entry], latest_summary=checked.text)
-        [note] = notes_of([Paragraph(title="段", content="写", order=0, research=research)]).notes
-        assert all(stands_in(quote, all_text(seen(case["html"]))) for quote in quotes_of(note)), sentence
+        [note] = build_notes([ParagraphState(title="段", content="写", order=0, research=research)]).notes
+        assert all(is_verbatim_in(quote, extract_all_text(seen(case["html"]))) for quote in list_quotes(note)), sentence
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_what_the_page_does_not_say_falls_and_is_counted(case: dict[str, Any]) -> None:
     entry = entry_of(case)
     for sentence in case["fall"]:
-        checked = checked_summary(sentence, [entry])
+        checked = check_summary(sentence, [entry])
         assert (checked.text, checked.refused) == ("", {"figures": 1}), sentence
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_a_quote_is_the_page_s_own_words_or_none(case: dict[str, Any]) -> None:
-    entry, text = entry_of(case), all_text(seen(case["html"]))
+    entry, text = entry_of(case), extract_all_text(seen(case["html"]))
     for quote in case["quotes"]:
         cut = cut_quote(quote, entry.content)
         assert cut is not None, quote
-        assert stands_in(cut, text)
+        assert is_verbatim_in(cut, text)
     for quote in case["no_quotes"]:
         assert cut_quote(quote, entry.content) is None, quote
-        assert not stands_in(quote, text)
+        assert not is_verbatim_in(quote, text)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from monitor.retrieval.bundle import SearchResultItem, source_id_of
+from monitor.search.bundles.bundle import SearchResultItem, compute_source_id
 
 ITEM: dict[str, Any] = {
     "source_id": "0" * 16,
@@ -58,13 +58,13 @@ def test_half_characters_do_not_keep_a_bundle_from_being_written() -> None:
 
 def test_a_source_is_named_by_its_normalised_url() -> None:
     # printf 'example.org/a?b=1' | sha256sum: it may never change, or bundles on a disk lose their meaning.
-    assert source_id_of("https://www.example.org/a?b=1") == "d4fd67c18db2b106"
+    assert compute_source_id("https://www.example.org/a?b=1") == "d4fd67c18db2b106"
     same = ["http://example.org/a/?b=1", "https://EXAMPLE.org/a?b=1#top", "https://www.example.org/a?b=1&utm_source=x"]
-    assert {source_id_of(url) for url in same} == {source_id_of("https://www.example.org/a?b=1")}
-    assert source_id_of("https://example.org/a?b=2") != source_id_of("https://example.org/a?b=1")
+    assert {compute_source_id(url) for url in same} == {compute_source_id("https://www.example.org/a?b=1")}
+    assert compute_source_id("https://example.org/a?b=2") != compute_source_id("https://example.org/a?b=1")
 
 
 @pytest.mark.parametrize("url", ["", "http://[", "javascript:alert(1)", "half \ud800", "字" * 3000])
 def test_what_is_no_url_has_a_name_as_well(url: str) -> None:
-    assert len(source_id_of(url)) == 16
-    assert int(source_id_of(url), 16) >= 0
+    assert len(compute_source_id(url)) == 16
+    assert int(compute_source_id(url), 16) >= 0

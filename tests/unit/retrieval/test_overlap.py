@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.retrieval.overlap import overlap
+from monitor.search.bundles.scoring import compute_overlap
 
 CASES = [
     ("光伏补贴政策", "光伏发电的补贴新政策", 1.0),
@@ -26,17 +26,17 @@ CASES = [
 
 @pytest.mark.parametrize(("query", "text", "share"), CASES)
 def test_the_share_of_the_query_that_stands_in_the_text(query: str, text: str, share: float | None) -> None:
-    assert overlap(query, text) == (share if share is None else pytest.approx(share))
+    assert compute_overlap(query, text) == (share if share is None else pytest.approx(share))
 
 
 @given(st.text(max_size=40), st.text(max_size=80), st.text(max_size=40))
 def test_it_lies_between_0_and_1_is_whole_in_itself_and_more_text_takes_nothing_away(
     query: str, text: str, more: str
 ) -> None:
-    share = overlap(query, text)
+    share = compute_overlap(query, text)
     if share is None:
-        assert overlap(query, query) is None
+        assert compute_overlap(query, query) is None
         return
     assert 0 <= share <= 1
-    assert overlap(query, query) == 1
-    assert overlap(query, f"{text}\n{more}") >= share
+    assert compute_overlap(query, query) == 1
+    assert compute_overlap(query, f"{text}\n{more}") >= share

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from monitor.domain.page import Page, PageError, PageErrorCode
-from monitor.domain.searching import DateRange, ProviderMeta, Recency, SearchItem, SearchQuery, ToolResult
-from monitor.retrieval.bundle import ItemStatus, SearchResultBundle, SearchResultItem, source_id_of
-from monitor.retrieval.packing import pack
-from monitor.retrieval.scoring import Scoring
-from monitor.settings import RetrievalSettings, WeightSettings
+from monitor.config.model import RetrievalSettings, WeightSettings
+from monitor.page import Page, PageError, PageErrorCode
+from monitor.search.bundles.bundle import ItemStatus, SearchResultBundle, SearchResultItem, compute_source_id
+from monitor.search.bundles.packing import build_bundle
+from monitor.search.bundles.scoring import ResultScorer
+from monitor.search.contract import DateRange, ProviderMeta, Recency, SearchItem, SearchQuery, ToolResult
 
 AT = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
-SCORING = Scoring(WeightSettings(), RetrievalSettings())
+SCORING = ResultScorer(WeightSettings(), RetrievalSettings())
 
 
 def found(url: str, **given: Any) -> SearchItem:
@@ -27,7 +27,7 @@ def page(url: str, **given: Any) -> Page:
 
 def packed(*items: SearchItem, query: SearchQuery | None = None, **given: Any) -> SearchResultBundle:
     meta = ProviderMeta(provider_name="brave", latency_ms=1, request_id="r")
-    return pack(
+    return build_bundle(
         ToolResult(items=list(items), provider_meta=meta, errors=[]),
         task_id="t",
         query_id="q1",
@@ -48,7 +48,7 @@ def test_a_result_without_its_page_is_what_the_search_told() -> None:
     result = only(packed(found("https://a.gov.cn/1", rank=4, snippet="补贴", published_at=dt.date(2026, 11, 20))))
     assert (result.rank, result.url, result.title, result.snippet) == (4, "https://a.gov.cn/1", "光伏", "补贴")
     assert (result.published_at, result.captured_at, result.status) == (dt.date(2026, 11, 20), AT, ItemStatus.OK)
-    assert result.source_id == source_id_of("https://a.gov.cn/1")
+    assert result.source_id == compute_source_id("https://a.gov.cn/1")
     assert result.content_text is result.http_status is result.error_code is None
     assert result.score_authority == 1.0
 
@@ -65,7 +65,7 @@ def test_a_page_that_was_opened_tells_more_than_the_search() -> None:
     )
     item = found("https://s.example/link?url=1", title="", published_at=dt.date(2026, 11, 20))
     result = only(packed(item, pages={item.url: seen}, content_max_chars=6))
-    assert (result.url, result.source_id) == ("https://a.gov.cn/1", source_id_of("https://a.gov.cn/1"))
+    assert (result.url, result.source_id) == ("https://a.gov.cn/1", compute_source_id("https://a.gov.cn/1"))
     assert (result.title, result.content_text, result.language) == ("页面的标题", "正文正文正文", "zh")
     assert (result.published_at, result.captured_at) == (dt.date(2026, 11, 1), seen.fetched_at)
     assert (result.http_status, result.score_authority) == (200, 1.0)
@@ -73,7 +73,7 @@ def test_a_page_that_was_opened_tells_more_than_the_search() -> None:
 
 def test_the_real_address_behind_a_redirect_names_the_source() -> None:
     result = only(packed(found("https://s.example/link?url=1", source="https://a.gov.cn/1")))
-    assert (result.url, result.source_id) == ("https://a.gov.cn/1", source_id_of("https://a.gov.cn/1"))
+    assert (result.url, result.source_id) == ("https://a.gov.cn/1", compute_source_id("https://a.gov.cn/1"))
     odd = only(packed(found("https://s.example/link?url=1", source="nourl.example")))
     assert odd.url == "https://s.example/link?url=1"
 
@@ -161,7 +161,7 @@ def test_the_counts_add_up_and_the_bundle_can_be_written(hits: Any, asked: Recen
     filtered = statuses.count(ItemStatus.FILTERED)
     assert stats.total_returned == stats.kept_after_filter + filtered + stats.failed_count + stats.dedup_count
     assert stats.kept_after_filter == statuses.count(ItemStatus.OK)
-    assert {result.source_id for result in bundle.results} == {source_id_of(item.url) for item in items}
+    assert {result.source_id for result in bundle.results} == {compute_source_id(item.url) for item in items}
     assert len({result.source_id for result in bundle.results}) == len(bundle.results)
     assert all((result.status is ItemStatus.FAILED) == (result.error_code is not None) for result in bundle.results)
     assert SearchResultBundle.model_validate_json(bundle.model_dump_json()) == bundle

@@ -8,10 +8,15 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from monitor.retrieval.bundle import ItemStatus, SearchResultBundle, SearchResultItem, stats_of
-from monitor.retrieval.cursor import CURSOR_SCHEMA, SearchReadCursor
-from monitor.retrieval.folder import BUNDLE_SCHEMA, as_json
-from monitor.retrieval.schema import SCHEMAS, published_schema
+from monitor.search.bundles.bundle import (
+    BUNDLE_SCHEMA,
+    ItemStatus,
+    SearchResultBundle,
+    SearchResultItem,
+    compute_stats,
+    serialize_document,
+)
+from monitor.search.bundles.reader import CURSOR_SCHEMA, SCHEMAS, SearchReadCursor, render_schema
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "schemas"
 
@@ -34,7 +39,7 @@ def schema(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_published_schema_is_that_of_the_program(name: str) -> None:
-    assert (DOCS / f"{name}.json").read_text(encoding="utf-8") == published_schema(name), (
+    assert (DOCS / f"{name}.json").read_text(encoding="utf-8") == render_schema(name), (
         f"write it anew: .venv/bin/python -m monitor.retrieval.schema {name} > docs/schemas/{name}.json"
     )
 
@@ -90,7 +95,7 @@ BUNDLES = st.builds(
     query_id=NAMES,
     executed_at=INSTANTS,
     results=st.lists(ITEMS, max_size=3),
-    stats=st.builds(stats_of, st.lists(ITEMS, max_size=2), removed=st.integers(0, 9)),
+    stats=st.builds(compute_stats, st.lists(ITEMS, max_size=2), removed=st.integers(0, 9)),
 )
 CURSORS = st.builds(
     SearchReadCursor,
@@ -109,7 +114,7 @@ def test_what_is_written_is_as_the_published_schema_says(one: tuple[str, Any]) -
     name, document = one
     validator = _validator(jsonschema, name)
     urn = {"bundle": BUNDLE_SCHEMA, "cursor": CURSOR_SCHEMA}[name]
-    written = json.loads(as_json(document, urn))
+    written = json.loads(serialize_document(document, urn))
     validator.validate(written)
     assert written["$schema"] == schema(name)["$id"]
     assert type(document).model_validate(written) == document

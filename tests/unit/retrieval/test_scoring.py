@@ -5,20 +5,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from monitor.retrieval.authority import UNKNOWN, AuthorityTable
-from monitor.retrieval.scoring import Scores, Scoring, freshness_of, relevance_of
-from monitor.settings import RetrievalSettings, WeightSettings
+from monitor.config.model import RetrievalSettings, WeightSettings
+from monitor.search.bundles.scoring import (
+    UNKNOWN_AUTHORITY,
+    AuthorityTable,
+    ResultScorer,
+    ResultScores,
+    compute_freshness,
+    compute_relevance,
+)
 
 TODAY = dt.date(2026, 11, 21)
 
 
-def scoring(*weights: float, **settings: object) -> Scoring:
+def scoring(*weights: float, **settings: object) -> ResultScorer:
     given = dict(zip(("relevance", "freshness", "authority"), weights, strict=False))
-    return Scoring(WeightSettings(**given), RetrievalSettings(**settings))
+    return ResultScorer(WeightSettings(**given), RetrievalSettings(**settings))
 
 
 def test_the_scores_are_those_that_the_documentation_reckons() -> None:
-    scores = scoring().scores(
+    scores = scoring().score_result(
         "光伏 补贴",
         rank=3,
         title="光伏发电补贴办法",
@@ -27,18 +33,18 @@ def test_the_scores_are_those_that_the_documentation_reckons() -> None:
         today=TODAY,
         published_on=TODAY - dt.timedelta(days=45),
     )
-    assert scores == Scores(relevance=0.9167, freshness=0.7071, authority=1.0, final=0.8914)
+    assert scores == ResultScores(relevance=0.9167, freshness=0.7071, authority=1.0, final=0.8914)
 
 
 @pytest.mark.parametrize(("rank", "place"), [(1, 1.0), (2, 0.9091), (11, 0.5), (21, 1 / 3)])
 def test_without_a_word_the_place_in_the_search_decides_alone(rank: int, place: float) -> None:
-    assert relevance_of("？", rank=rank, title="x", text="y") == pytest.approx(place, abs=1e-4)
+    assert compute_relevance("？", rank=rank, title="x", text="y") == pytest.approx(place, abs=1e-4)
 
 
 def test_the_title_counts_more_than_the_text() -> None:
-    in_title = relevance_of("光伏", rank=1, title="光伏", text="")
-    in_text = relevance_of("光伏", rank=1, title="", text="光伏")
-    nowhere = relevance_of("光伏", rank=1, title="", text="")
+    in_title = compute_relevance("光伏", rank=1, title="光伏", text="")
+    in_text = compute_relevance("光伏", rank=1, title="", text="光伏")
+    nowhere = compute_relevance("光伏", rank=1, title="", text="")
     assert (in_title, in_text, nowhere) == (1.0, 0.75, 0.5)
 
 
@@ -48,7 +54,7 @@ def test_the_title_counts_more_than_the_text() -> None:
 )
 def test_freshness_halves_and_a_date_that_cannot_be_is_none(age_days: int | None, freshness: float) -> None:
     published = None if age_days is None else TODAY - dt.timedelta(days=age_days)
-    assert freshness_of(published, today=TODAY, half_life_days=30) == pytest.approx(freshness, abs=1e-6)
+    assert compute_freshness(published, today=TODAY, half_life_days=30) == pytest.approx(freshness, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -64,15 +70,15 @@ def test_freshness_halves_and_a_date_that_cannot_be_is_none(age_days: int | None
         ("https://www.pku.edu.cn/", 0.8),
         ("https://www.ox.ac.uk/", 0.8),
         ("https://zhuanlan.zhihu.com/p/1", 0.2),
-        ("https://example.com/gov.cn", UNKNOWN),
-        ("https://notgov.cn/", UNKNOWN),
-        ("https://gov.de/", UNKNOWN),
-        ("https://www.gov.cn.example.com/", UNKNOWN),
-        ("https://user@gov.cn@example.com/", UNKNOWN),
+        ("https://example.com/gov.cn", UNKNOWN_AUTHORITY),
+        ("https://notgov.cn/", UNKNOWN_AUTHORITY),
+        ("https://gov.de/", UNKNOWN_AUTHORITY),
+        ("https://www.gov.cn.example.com/", UNKNOWN_AUTHORITY),
+        ("https://user@gov.cn@example.com/", UNKNOWN_AUTHORITY),
         ("https://WWW.GOV.CN./", 1.0),
-        ("no url", UNKNOWN),
-        ("http://[", UNKNOWN),
-        ("http://[::1]/", UNKNOWN),
+        ("no url", UNKNOWN_AUTHORITY),
+        ("http://[", UNKNOWN_AUTHORITY),
+        ("http://[::1]/", UNKNOWN_AUTHORITY),
     ],
 )
 def test_who_speaks_with_authority(url: str, score: float) -> None:
@@ -110,9 +116,9 @@ def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, object]) 
 
 def test_only_the_relation_of_the_weights_matters() -> None:
     facts = {"rank": 2, "title": "光伏", "text": "", "url": "https://a.gov.cn/", "published_on": None, "today": TODAY}
-    assert scoring(6, 2, 2).scores("光伏", **facts) == scoring().scores("光伏", **facts)
-    assert scoring(0, 0, 5).scores("光伏", **facts).final == 1.0
-    assert scoring(0, 0, 5e-324).scores("光伏", **facts).final == 1.0
+    assert scoring(6, 2, 2).score_result("光伏", **facts) == scoring().scores("光伏", **facts)
+    assert scoring(0, 0, 5).score_result("光伏", **facts).final == 1.0
+    assert scoring(0, 0, 5e-324).score_result("光伏", **facts).final == 1.0
 
 
 WEIGHT = st.floats(0, 1e6)
@@ -130,7 +136,7 @@ WEIGHT = st.floats(0, 1e6)
     st.dates(),
 )
 def test_every_score_lies_between_0_and_1(weights, half_life, query, rank, title, text, host, published, today) -> None:
-    scores = scoring(*weights, half_life_days=half_life).scores(
+    scores = scoring(*weights, half_life_days=half_life).score_result(
         query, rank=rank, title=title, text=text, url=f"https://{host}/", published_on=published, today=today
     )
     for score in (scores.relevance, scores.freshness, scores.authority, scores.final):

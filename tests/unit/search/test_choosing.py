@@ -2,9 +2,8 @@
 
 import pytest
 
-from monitor.search.choosing import ARCHIVE_ONLY, chosen, for_gathering, lacking
-from monitor.settings import SearchSettings
-from monitor.settings.search import BACKENDS
+from monitor.config.model import BACKENDS, SearchSettings
+from monitor.search.registry import ARCHIVE_ONLY_WARNING, find_missing_setting, select_backends, select_content_backends
 
 
 @pytest.mark.parametrize(
@@ -24,23 +23,23 @@ def test_the_stub_stands_in_for_nothing_and_is_never_gathered_from(
     backend: str | list[str], names: list[str], gathering: list[str]
 ) -> None:
     settings = SearchSettings(backend=backend)
-    assert chosen(settings).names == names
-    assert for_gathering(settings).names == gathering
-    assert (ARCHIVE_ONLY in for_gathering(settings).warnings) == (gathering == ["archive"])
-    assert bool(chosen(settings).warnings) == ("google" in backend)
+    assert select_backends(settings).names == names
+    assert select_content_backends(settings).names == gathering
+    assert (ARCHIVE_ONLY_WARNING in select_content_backends(settings).warnings) == (gathering == ["archive"])
+    assert bool(select_backends(settings).warnings) == ("google" in backend)
 
 
 def test_a_warning_names_the_nearest_backend() -> None:
-    assert "did you mean brave?" in chosen(SearchSettings(backend="braev")).warnings[0]
-    assert "the stub takes its place" in chosen(SearchSettings(backend="braev")).warnings[0]
+    assert "did you mean brave?" in select_backends(SearchSettings(backend="braev")).warnings[0]
+    assert "the stub takes its place" in select_backends(SearchSettings(backend="braev")).warnings[0]
 
 
 def test_what_a_backend_lacks_is_told_with_the_place_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SearchSettings(backends={"brave": {"api_key_env": "MY_KEY"}})
-    told = {name: lacking(settings, name) or "" for name in BACKENDS}
+    told = {name: find_missing_setting(settings, name) or "" for name in BACKENDS}
     assert [name for name, what in told.items() if what] == ["searxng", "bocha", "brave", "tavily"]
     assert "MY_KEY" in told["brave"]
     assert "TAVILY_API_KEY" in told["tavily"]
     assert "SEARXNG_BASE_URL" in told["searxng"]
     monkeypatch.setenv("MY_KEY", "x")
-    assert lacking(settings, "brave") is None
+    assert find_missing_setting(settings, "brave") is None

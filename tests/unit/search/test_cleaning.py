@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from monitor.domain.searching import SearchHit
-from monitor.search.cleaning import SNIPPET_CHARS, TITLE_CHARS, URL_CHARS, checked, plain_text
+from monitor.search.contract import SearchHit
+from monitor.search.responses import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS, clean_hits, strip_markup
 
 MARKUP = re.compile(r"<[A-Za-z/!?]")
 SCRIPT_URL = re.compile(r"(javascript|vbscript)\s*:", re.IGNORECASE)
@@ -65,19 +65,19 @@ def is_plain(text: str) -> bool:
 @example([SearchHit(title="java\u200bscript:x", url="javascript:alert(1)", source="javascript:alert(1)")], 3)
 @example([SearchHit(title="x", url="http://user:word@a.example/")], 3)
 def test_markup_control_characters_and_script_urls_never_get_through(found: list[SearchHit], limit: int) -> None:
-    items = checked(found, backend="brave", limit=limit)
+    items = clean_hits(found, backend="brave", limit=limit)
     assert [item.rank for item in items] == list(range(1, len(items) + 1))
     assert len(items) <= limit
     for item in items:
         assert is_plain(item.title)
         assert is_plain(item.snippet)
-        assert len(item.title) <= TITLE_CHARS
-        assert len(item.snippet) <= SNIPPET_CHARS
+        assert len(item.title) <= MAX_TITLE_CHARS
+        assert len(item.snippet) <= MAX_SNIPPET_CHARS
         for url in filter(None, (item.url, item.source)):
             assert urlsplit(url).scheme in ("http", "https")
             assert urlsplit(url).hostname
             assert "@" not in urlsplit(url).netloc
-            assert len(url) <= URL_CHARS
+            assert len(url) <= MAX_URL_CHARS
             assert not re.search(r"[\s<>\"\x00-\x1f]", url)
         item.model_dump_json().encode()
 
@@ -92,19 +92,19 @@ def test_ranks_are_written_after_what_is_none_was_dropped() -> None:
         SearchHit(title="the same by its real address", url="https://r.example/?to=1", source="https://a.example"),
         SearchHit(title="B", url="https://b.example/"),
     ]
-    assert [(one.rank, one.title) for one in checked(found, backend="brave", limit=10)] == [(1, "A"), (2, "B")]
+    assert [(one.rank, one.title) for one in clean_hits(found, backend="brave", limit=10)] == [(1, "A"), (2, "B")]
 
 
 def test_a_text_reads_as_people_see_it() -> None:
-    assert plain_text("<strong>光</strong>伏 &amp; <em>wind</em>", 99) == "光伏 & wind"
-    assert plain_text("one<br>two</p><p>three", 99) == "one two three"
-    assert plain_text("a < b and 3 > 2", 99) == "a < b and 3 > 2"
-    assert plain_text(" \t two\n lines ", 99) == "two lines"
-    assert plain_text("JavaScript: The Good Parts", 99) == "JavaScript： The Good Parts"
-    assert plain_text("word " * 100, 20) == "word word word word…"
-    assert plain_text("x" * 20, 20) == "x" * 20
+    assert strip_markup("<strong>光</strong>伏 &amp; <em>wind</em>", 99) == "光伏 & wind"
+    assert strip_markup("one<br>two</p><p>three", 99) == "one two three"
+    assert strip_markup("a < b and 3 > 2", 99) == "a < b and 3 > 2"
+    assert strip_markup(" \t two\n lines ", 99) == "two lines"
+    assert strip_markup("JavaScript: The Good Parts", 99) == "JavaScript： The Good Parts"
+    assert strip_markup("word " * 100, 20) == "word word word word…"
+    assert strip_markup("x" * 20, 20) == "x" * 20
 
 
 def test_the_provider_is_the_engine_where_one_is_told() -> None:
     found = [SearchHit(url="https://a.example/", provider="<b>bing</b>"), SearchHit(url="https://b.example/")]
-    assert [one.provider for one in checked(found, backend="searxng", limit=5)] == ["bing", "searxng"]
+    assert [one.provider for one in clean_hits(found, backend="searxng", limit=5)] == ["bing", "searxng"]

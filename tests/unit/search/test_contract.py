@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from monitor.domain.searching import (
+from monitor.search.contract import (
     DateRange,
     ProviderMeta,
     Recency,
@@ -15,9 +15,9 @@ from monitor.domain.searching import (
     SearchErrorCode,
     SearchItem,
     ToolResult,
+    parse_input,
 )
-from monitor.search.contract import checked_input
-from monitor.search.schema import search_schema
+from monitor.search.tool import render_search_schema
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "docs" / "schemas"
 
@@ -25,13 +25,13 @@ SCHEMAS = Path(__file__).resolve().parents[3] / "docs" / "schemas"
 @pytest.mark.parametrize("part", ["input", "output"])
 def test_the_published_schema_is_the_one_of_this_version(part: str) -> None:
     published = (SCHEMAS / f"web-search-{part}.json").read_text(encoding="utf-8")
-    assert published == search_schema(part), (
+    assert published == render_search_schema(part), (
         f"write it anew: .venv/bin/python -m monitor.search.schema {part} > docs/schemas/web-search-{part}.json"
     )
 
 
 def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
-    given = json.loads(search_schema("input"))
+    given = json.loads(render_search_schema("input"))
     assert set(given["properties"]) == {
         "query",
         "max_results",
@@ -42,7 +42,7 @@ def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
         "budget_ms",
     }
     assert given["required"] == ["query"]
-    told = json.loads(search_schema("output"))
+    told = json.loads(render_search_schema("output"))
     assert list(told["properties"]) == told["required"] == ["items", "provider_meta", "errors"]
     parts = told["$defs"]
     assert parts["SearchItem"]["required"] == ["title", "url", "snippet", "provider", "rank"]
@@ -56,7 +56,7 @@ def test_what_is_not_known_is_left_out_of_the_wire() -> None:
     meta = ProviderMeta(provider_name="brave", latency_ms=3, request_id="r")
     item = SearchItem(title="", url="https://a.example/", snippet="", provider="brave", rank=1)
     error = SearchError(type=SearchErrorCode.TIMEOUT, message="late", retryable=True)
-    wire = ToolResult(items=[item], provider_meta=meta, errors=[error]).wire()
+    wire = ToolResult(items=[item], provider_meta=meta, errors=[error]).to_json()
     assert wire == {
         "items": [{"title": "", "url": "https://a.example/", "snippet": "", "provider": "brave", "rank": 1}],
         "provider_meta": {"provider_name": "brave", "latency_ms": 3, "request_id": "r"},
@@ -68,7 +68,7 @@ def test_what_is_not_known_is_left_out_of_the_wire() -> None:
 
 def test_arguments_become_a_query() -> None:
     span = {"start": "2026-01-01"}
-    query = checked_input(
+    query = parse_input(
         {
             "query": "  光伏\n 装机 ",
             "max_results": 5,
@@ -78,7 +78,7 @@ def test_arguments_become_a_query() -> None:
             "trace_id": "t",
             "budget_ms": 900,
         }
-    ).as_query()
+    ).to_query()
     assert (query.text, query.site_filter, query.lang, query.budget_ms) == ("光伏 装机", "gov.cn", "zh-CN", 900)
     assert query.time_range == DateRange(start=dt.date(2026, 1, 1))
-    assert checked_input({"query": "x", "time_range": "week"}).as_query().time_range is Recency.WEEK
+    assert parse_input({"query": "x", "time_range": "week"}).to_query().time_range is Recency.WEEK

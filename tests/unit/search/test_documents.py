@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from monitor.search.documents import day_of
+from monitor.search.responses import parse_published_day
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from monitor.search.documents import day_of
     ],
 )
 def test_a_day_is_told_or_it_is_not(text: str, day: dt.date | None) -> None:
-    assert day_of(text) == day
+    assert parse_published_day(text) == day

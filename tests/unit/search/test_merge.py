@@ -5,9 +5,9 @@ import datetime as dt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.domain.searching import SearchItem
-from monitor.domain.urls import url_key
-from monitor.search.merge import RANK_CONSTANT, fused
+from monitor.search.contract import SearchItem
+from monitor.search.merge import RANK_CONSTANT, fuse_results
+from monitor.urls import url_key
 
 
 def items_of(name: str, numbers: list[int]) -> list[SearchItem]:
@@ -22,7 +22,7 @@ lists = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_siz
 
 @given(lists, st.integers(1, 20))
 def test_every_document_stands_once_and_higher_scores_stand_higher(numbers: list[list[int]], limit: int) -> None:
-    merged = fused([items_of(str(at), one) for at, one in enumerate(numbers)], limit=limit)
+    merged = fuse_results([items_of(str(at), one) for at, one in enumerate(numbers)], limit=limit)
     scores = {
         n: sum(1 / (RANK_CONSTANT + one.index(n) + 1) for one in numbers if n in one)
         for number in numbers
@@ -40,7 +40,7 @@ def test_every_document_stands_once_and_higher_scores_stand_higher(numbers: list
 @given(st.lists(st.integers(0, 15), unique=True, max_size=10))
 def test_one_list_alone_keeps_its_order(numbers: list[int]) -> None:
     items = items_of("a", numbers)
-    assert fused([items], limit=20) == items
+    assert fuse_results([items], limit=20) == items
 
 
 def test_the_result_with_a_real_address_is_shown_with_what_others_tell() -> None:
@@ -55,6 +55,6 @@ def test_the_result_with_a_real_address_is_shown_with_what_others_tell() -> None
         published_at=day,
     )
     direct = SearchItem(title="", url="https://a.example/1", snippet="", provider="brave", rank=4)
-    (shown,) = fused([[redirect], [direct]], limit=5)
+    (shown,) = fuse_results([[redirect], [direct]], limit=5)
     assert (shown.url, shown.title, shown.snippet, shown.published_at) == (direct.url, "T", "S", day)
     assert url_key(shown.url) == url_key(redirect.source or "")

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.demo.search_services import WIRES, Result
-from monitor.domain.searching import SearchFailed, SearchHit, SearchItem, SearchQuery
-from monitor.net.response import Response
+from benchmarks.search_services import SIMULATED_BACKENDS, SimulatedResult
+from monitor.fetch.result import Response
 from monitor.search.backends import baidu_html, bocha, brave, ddg_html, searxng, tavily
-from monitor.search.cleaning import checked
+from monitor.search.contract import SearchFailed, SearchHit, SearchItem, SearchQuery
+from monitor.search.responses import clean_hits
 
 Read = Callable[[Response], Sequence[SearchHit]]
 READERS: dict[str, Read] = {
-    "ddg_html": lambda response: ddg_html.read_page(response, base_url="https://html.duckduckgo.com/html/")[0],
-    "baidu_html": lambda response: baidu_html.read_page(response, base_url="https://www.baidu.com/s"),
-    "searxng": lambda response: searxng.hits_in(response, SearchQuery(text="x")),
-    "bocha": lambda response: bocha.hits_of(bocha.answer_in(response)),
-    "brave": brave.hits_in,
-    "tavily": lambda response: tavily.hits_of(tavily.answer_in(response)),
+    "ddg_html": lambda response: ddg_html.parse_result_page(response, base_url="https://html.duckduckgo.com/html/")[0],
+    "baidu_html": lambda response: baidu_html.parse_result_page(response, base_url="https://www.baidu.com/s"),
+    "searxng": lambda response: searxng.parse_hits(response, SearchQuery(text="x")),
+    "bocha": lambda response: bocha.list_hits(bocha.parse_response(response)),
+    "brave": brave.parse_hits,
+    "tavily": lambda response: tavily.list_hits(tavily.parse_response(response)),
 }
 NAMES = [
     "results",
@@ -66,7 +66,8 @@ ATTACKS = [
 ]
 hostile = st.lists(st.sampled_from(ATTACKS) | st.text(max_size=4), max_size=5).map("".join)
 results = st.lists(
-    st.builds(Result, title=hostile, url=hostile | hostile.map("https://".__add__), snippet=hostile), max_size=4
+    st.builds(SimulatedResult, title=hostile, url=hostile | hostile.map("https://".__add__), snippet=hostile),
+    max_size=4,
 )
 
 
@@ -83,16 +84,16 @@ def test_any_document_is_read_or_refused(name: str, document: Any, status: int) 
     body = json.dumps(document).encode("utf-8", "replace")
     response = Response(url="https://a/", final_url="https://a/", status=status, headers={}, body=body)
     with suppress(SearchFailed):
-        assert all(is_clean(item) for item in checked(READERS[name](response), backend=name, limit=20))
+        assert all(is_clean(item) for item in clean_hits(READERS[name](response), backend=name, limit=20))
 
 
-@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+@pytest.mark.parametrize("wire", SIMULATED_BACKENDS, ids=lambda wire: wire.name)
 @settings(max_examples=60)
 @given(found=results)
-def test_what_is_hostile_in_an_answer_does_not_get_through(wire: Any, found: list[Result]) -> None:
+def test_what_is_hostile_in_an_answer_does_not_get_through(wire: Any, found: list[SimulatedResult]) -> None:
     answer = wire.answer(found)
     headers = {"content-type": answer.content_type}
     response = Response(url="https://a/", final_url="https://a/", status=200, headers=headers, body=answer.body)
     with suppress(SearchFailed):
-        items = checked(READERS[wire.name](response), backend=wire.name, limit=20)
+        items = clean_hits(READERS[wire.name](response), backend=wire.name, limit=20)
         assert all(is_clean(item) for item in items)

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
+from monitor.config.loading import load_settings
+from monitor.config.model import SHARED_VARIABLES, SearchSettings
 from monitor.errors import SettingsError
-from monitor.settings import SearchSettings, load_settings
-from monitor.settings.search import VARIABLES
 
 
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    for variable in VARIABLES:
+    for variable in SHARED_VARIABLES:
         monkeypatch.delenv(variable, raising=False)
 
     def load(text: str = "", **environment: str) -> SearchSettings:
@@ -81,6 +81,6 @@ def test_what_cannot_be_meant_is_one_sentence(loaded: Any, text: str, words: str
 def test_the_key_is_looked_for_where_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAVE_API_KEY", "usual")
     monkeypatch.setenv("MY_KEY", "mine")
-    assert SearchSettings().key("brave") == "usual"
-    assert SearchSettings(backends={"brave": {"api_key_env": "MY_KEY"}}).key("brave") == "mine"
-    assert SearchSettings().key("ddg_html") is None
+    assert SearchSettings().get_key("brave") == "usual"
+    assert SearchSettings(backends={"brave": {"api_key_env": "MY_KEY"}}).get_key("brave") == "mine"
+    assert SearchSettings().get_key("ddg_html") is None

@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
-from monitor.settings import Settings
-from monitor.settings.places import places, shown, value_at
-from monitor.settings.stored import (
-    complaint_about,
-    environment_values,
-    origin_of,
-    overlaid,
-    readers_of_secrets,
+from monitor.config.model import Settings
+from monitor.config.stored import (
+    apply_stored_settings,
+    find_storage_error,
+    get_display_value,
+    get_setting_infos,
+    get_setting_origin,
+    get_value,
+    list_secret_readers,
+    read_environment,
 )
 
 TARGET = {"name": "hook", "url": "https://hook.example/x", "secret_env": "HOOK_SECRET"}
@@ -46,24 +48,24 @@ def test_the_environment_comes_before_what_is_stored_and_that_before_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def origin(base: Settings, rows: dict[str, Any]) -> str:
-        return origin_of(path, base, rows, environment_values())
+        return get_setting_origin(path, base, rows, read_environment())
 
     base = Settings(**nested(path, of_file))
-    assert (value_at(base, path), origin(base, {})) == (of_file, "file")
+    assert (get_value(base, path), origin(base, {})) == (of_file, "file")
     assert origin(Settings(), {}) == "default"
-    assert value_at(overlaid(base, {path: stored}, {}).settings, path) == stored
+    assert get_value(apply_stored_settings(base, {path: stored}, {}).settings, path) == stored
     assert origin(base, {path: stored}) == "stored"
     monkeypatch.setenv(variable, given)
     outside = Settings(**nested(path, of_file))
-    overlay = overlaid(outside, {path: stored}, {})
-    assert (value_at(overlay.settings, path), overlay.complaints) == (of_environment, {})
+    overlay = apply_stored_settings(outside, {path: stored}, {})
+    assert (get_value(overlay.settings, path), overlay.errors) == (of_environment, {})
     assert origin(outside, {path: stored}) == "environment"
-    assert "environment" in (complaint_about(path, stored) or "")
+    assert "environment" in (find_storage_error(path, stored) or "")
 
 
 def test_what_is_stored_beside_other_values_of_its_group_leaves_them_alone() -> None:
     base = Settings(llm={"model": "file", "base_url": "http://file.example/v1"})
-    llm = overlaid(base, {"llm.model": "stored"}, {}).settings.llm
+    llm = apply_stored_settings(base, {"llm.model": "stored"}, {}).settings.llm
     assert (llm.model, llm.base_url, llm.top_p) == ("stored", "http://file.example/v1", 0.85)
     assert base.llm.model == "file"
 
@@ -79,12 +81,12 @@ def test_a_value_that_spoils_its_group_is_left_out_and_the_others_hold() -> None
         "nonsense": 1,
         "web.host": "0.0.0.0",
     }
-    overlay = overlaid(Settings(), rows, {})
+    overlay = apply_stored_settings(Settings(), rows, {})
     assert overlay.settings.llm.model == "stored"
     assert (overlay.settings.llm.temperature, overlay.settings.timezone) == (0.3, "Asia/Shanghai")
     assert sum(overlay.settings.search.weights.model_dump().values()) > 0
-    assert overlay.complaints["llm.temperature"] == "It cannot be 9: input should be less than or equal to 2."
-    assert {"timezone", "nonsense", "web.host"} < overlay.complaints.keys()
+    assert overlay.errors["llm.temperature"] == "It cannot be 9: input should be less than or equal to 2."
+    assert {"timezone", "nonsense", "web.host"} < overlay.errors.keys()
     assert overlay.settings.web.host == "127.0.0.1"
 
 
@@ -104,8 +106,8 @@ def test_a_value_that_spoils_its_group_is_left_out_and_the_others_hold() -> None
     ],
 )
 def test_what_decides_where_things_lie_and_what_is_started_or_read_is_not_stored(path: str) -> None:
-    assert "cannot be stored" in (complaint_about(path, "x") or "")
-    assert places()[path].why_not
+    assert "cannot be stored" in (find_storage_error(path, "x") or "")
+    assert get_setting_infos()[path].not_storable_reason
 
 
 @pytest.mark.parametrize(
@@ -120,40 +122,42 @@ def test_what_decides_where_things_lie_and_what_is_started_or_read_is_not_stored
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_a_sentence(path: str, value: Any, word: str) -> None:
-    assert word in (complaint_about(path, value) or "")
+    assert word in (find_storage_error(path, value) or "")
 
 
 def test_an_address_is_shown_without_its_password_and_a_target_by_its_host() -> None:
     target = {"name": "mail", "url": "smtp://me:hidden@mail.example", "sender": "a@b.example", "to": ["c@d.example"]}
     settings = Settings(network={"proxy": "http://me:hidden@proxy.example:3128"}, deliver={"targets": [target]})
-    assert shown("network.proxy", settings) == "http://…@proxy.example:3128"
-    assert shown("deliver.targets", settings)[0]["url"] == "smtp://mail.example"
+    assert get_display_value("network.proxy", settings) == "http://…@proxy.example:3128"
+    assert get_display_value("deliver.targets", settings)[0]["url"] == "smtp://mail.example"
 
 
 class TestSecrets:
     def test_the_environment_comes_before_a_stored_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        settings = overlaid(Settings(), {}, {"OPENAI_API_KEY": "stored"}).settings
+        settings = apply_stored_settings(Settings(), {}, {"OPENAI_API_KEY": "stored"}).settings
         assert (settings.llm.api_key, settings.llm.is_on) == ("stored", True)
         monkeypatch.setenv("OPENAI_API_KEY", "environment")
         assert settings.llm.api_key == "environment"
 
     def test_search_services_and_targets_find_theirs(self) -> None:
         base = Settings(deliver={"targets": [TARGET]})
-        settings = overlaid(base, {}, {"BRAVE_API_KEY": "b", "HOOK_SECRET": "h"}).settings
-        assert settings.search.key("brave") == "b"
-        assert settings.deliver.targets[0].secret() == b"h"
-        assert {"OPENAI_API_KEY", "BRAVE_API_KEY", "HOOK_SECRET"} <= readers_of_secrets(settings).keys()
+        settings = apply_stored_settings(base, {}, {"BRAVE_API_KEY": "b", "HOOK_SECRET": "h"}).settings
+        assert settings.search.get_key("brave") == "b"
+        assert settings.deliver.targets[0].load_secret() == b"h"
+        assert {"OPENAI_API_KEY", "BRAVE_API_KEY", "HOOK_SECRET"} <= list_secret_readers(settings).keys()
 
     def test_a_stored_target_cannot_read_the_environment_of_the_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOOK_SECRET", "of the process")
-        stored = overlaid(Settings(), {"deliver.targets": [TARGET]}, {"HOOK_SECRET": "stored"}).settings
-        assert stored.deliver.targets[0].secret() == b"stored"
-        of_file = overlaid(Settings(deliver={"targets": [TARGET]}), {}, {"HOOK_SECRET": "stored"}).settings
-        assert of_file.deliver.targets[0].secret() == b"of the process"
-        copied = overlaid(Settings(deliver={"targets": [TARGET]}), {"deliver.targets": [TARGET]}, {}).settings
-        assert copied.deliver.targets[0].secret() == b"of the process"
+        stored = apply_stored_settings(Settings(), {"deliver.targets": [TARGET]}, {"HOOK_SECRET": "stored"}).settings
+        assert stored.deliver.targets[0].load_secret() == b"stored"
+        of_file = apply_stored_settings(Settings(deliver={"targets": [TARGET]}), {}, {"HOOK_SECRET": "stored"}).settings
+        assert of_file.deliver.targets[0].load_secret() == b"of the process"
+        copied = apply_stored_settings(
+            Settings(deliver={"targets": [TARGET]}), {"deliver.targets": [TARGET]}, {}
+        ).settings
+        assert copied.deliver.targets[0].load_secret() == b"of the process"
 
     def test_no_dump_and_no_message_holds_one(self) -> None:
-        settings = overlaid(Settings(), {}, {"OPENAI_API_KEY": "sk-hidden"}).settings
+        settings = apply_stored_settings(Settings(), {}, {"OPENAI_API_KEY": "sk-hidden"}).settings
         assert "sk-hidden" not in repr(settings) + settings.model_dump_json() + repr(settings.llm)

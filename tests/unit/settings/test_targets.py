@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 import yaml
 
+from monitor.config.loading import load_settings
+from monitor.config.targets import TargetSettings
 from monitor.errors import SettingsError, UsageError
-from monitor.settings import load_settings
-from monitor.settings.targets import TargetSettings
 
 MAIL = {"name": "partners", "url": "smtp://u:hunter2hunter2@mail.example:587", "sender": "m@x.org", "to": ["p@x.org"]}
 HOOK = {"name": "hook", "url": "https://x.example/hook"}
@@ -66,12 +66,12 @@ def test_a_mapping_of_groups_takes_any_name_and_checks_what_stands_under_it(tmp_
 def test_variables_stand_for_secrets_and_one_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     target = TargetSettings(**{**MAIL, "url": "smtp://user%40x:${MAIL_PASSWORD}@mail.example"})
     with pytest.raises(UsageError, match="partners needs the environment variable MAIL_PASSWORD"):
-        target.sign_in()
+        target.load_credentials()
     monkeypatch.setenv("MAIL_PASSWORD", "p/ss@w:rd")
-    assert target.sign_in() == ("user@x", "p/ss@w:rd")
+    assert target.load_credentials() == ("user@x", "p/ss@w:rd")
     hook = TargetSettings(name="hook", url="https://x.example/${MAIL_PASSWORD}")
-    assert hook.whole_url() == "https://x.example/p/ss@w:rd"
-    assert "p/ss@w:rd" in hook.secrets()
+    assert hook.expand_url() == "https://x.example/p/ss@w:rd"
+    assert "p/ss@w:rd" in hook.list_secrets()
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_what_is_shown_of_a_target_is_its_host(target: dict[str, Any], shown: st
 
 
 def test_secrets_that_stand_in_a_url_are_known_as_such() -> None:
-    assert TargetSettings(**MAIL).secrets() == ["hunter2hunter2"]
-    assert TargetSettings(name="h", url="https://x.example/T0/abcdefghijklmnop?key=s").secrets() == [
+    assert TargetSettings(**MAIL).list_secrets() == ["hunter2hunter2"]
+    assert TargetSettings(name="h", url="https://x.example/T0/abcdefghijklmnop?key=s").list_secrets() == [
         "abcdefghijklmnop?key=s",
         "key=s",
     ]

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor.settings import Settings, load_settings
-from monitor.settings.template import config_text
+from monitor.config.loading import load_settings, render_config
+from monitor.config.model import Settings
 
 
 def _load(folder: Path, text: str) -> Settings:
@@ -20,11 +20,11 @@ def _defaults(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 def test_the_file_loads_to_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     defaults = _defaults(tmp_path, monkeypatch)
-    assert _load(tmp_path, config_text()) == defaults
+    assert _load(tmp_path, render_config()) == defaults
 
 
 def test_every_setting_stands_in_the_file_with_its_comment() -> None:
-    lines = config_text().splitlines()
+    lines = render_config().splitlines()
     for name, field in Settings.model_fields.items():
         assert any(line.startswith(f"{name}:") for line in lines), name
         assert any(str(field.description) in line for line in lines), name
@@ -32,12 +32,12 @@ def test_every_setting_stands_in_the_file_with_its_comment() -> None:
 
 def test_sources_are_taken_as_they_are_written(tmp_path: Path) -> None:
     entries = "  # not tried yet\n  - name: A\n    url: https://a.example/\n    enabled: false\n"
-    text = config_text(entries)
+    text = render_config(entries)
     assert entries in text
     assert _load(tmp_path, text).sources == [{"name": "A", "url": "https://a.example/", "enabled": False}]
 
 
 def test_the_example_of_a_source_is_one_that_loads(tmp_path: Path) -> None:
-    head, example = config_text().split("sources: []\n")
+    head, example = render_config().split("sources: []\n")
     shown = head + example.replace("# ", "", 1).replace("\n# ", "\n").replace("\n#", "\n")
     assert _load(tmp_path, shown).sources[0]["timezone"] == "Europe/Berlin"

@@ -3,24 +3,24 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.domain.chat import Completion, ToolCall
-from monitor.sweep.context import Context
+from monitor.llm.chat import Completion, ToolCall
+from monitor.sweep.agent import AgentContext
 
 LIMIT = 20_000
 
 
-def context(*, is_pruned: bool = True) -> Context:
-    return Context("system" * 50, "user" * 300, max_chars=LIMIT, page_max_chars=15_000, is_pruned=is_pruned)
+def context(*, is_pruned: bool = True) -> AgentContext:
+    return AgentContext("system" * 50, "user" * 300, max_chars=LIMIT, page_max_chars=15_000, is_pruned=is_pruned)
 
 
 def call(name: str, arguments: str = "{}") -> ToolCall:
     return ToolCall(id="c", name=name, arguments=arguments)
 
 
-def browse(book: Context, page: str) -> None:
+def browse(book: AgentContext, page: str) -> None:
     one = call("browse_page")
     book.add_completion(Completion(tool_calls=[one]))
-    book.add_answer(one, page[: book.room_for_page()], is_page=True)
+    book.add_tool_result(one, page[: book.make_room_for_page()], is_page=True)
 
 
 def test_a_saved_page_becomes_one_line_that_keeps_the_way_to_the_next_page() -> None:
@@ -48,8 +48,8 @@ def test_past_save_arguments_are_shortened_and_stay_json() -> None:
     arguments = json.dumps({"items": [{"url": f"https://a.test/{n}", "title": "t" * 50} for n in range(400)]})
     save = call("save_results_batch", arguments)
     book.add_completion(Completion(tool_calls=[save]))
-    book.add_answer(save, "{}", is_page=False)
-    sent = book.for_call()
+    book.add_tool_result(save, "{}", is_page=False)
+    sent = book.prepare_messages()
     assert sum(m.size_chars for m in sent) <= LIMIT
     assert isinstance(json.loads(sent[2].tool_calls[0].arguments), dict)
 
@@ -59,7 +59,7 @@ def test_without_pruning_nothing_is_shortened() -> None:
     for _ in range(4):
         browse(book, "x" * 15_000)
     book.mark_processed(["x"])
-    assert sum(m.size_chars for m in book.for_call()) > 60_000
+    assert sum(m.size_chars for m in book.prepare_messages()) > 60_000
 
 
 @settings(max_examples=60)
@@ -77,8 +77,8 @@ def test_whatever_happens_a_call_stays_within_the_ceiling_and_every_answer_has_i
         else:
             save = call("save_results_batch", json.dumps({"items": "i" * size}))
             book.add_completion(Completion(tool_calls=[save]))
-            book.add_answer(save, "{}", is_page=False)
-        sent = book.for_call()
+            book.add_tool_result(save, "{}", is_page=False)
+        sent = book.prepare_messages()
         assert sum(m.size_chars for m in sent) <= LIMIT
         assert [m.role for m in sent[:2]] == ["system", "user"]
         asked: set[str] = set()

@@ -2,16 +2,15 @@ import datetime as dt
 
 import pytest
 
-from monitor.domain.page import Candidate
-from monitor.domain.reading import KnownCandidate
-from monitor.domain.tables import Section, Source
-from monitor.domain.urls import url_key
-from monitor.domain.words import Disposition
-from monitor.sweep.coverage import Ledger
-from monitor.sweep.window import Window, reaching_back, window_of
+from monitor.db.reading import KnownCandidate
+from monitor.db.tables.collection import Source, SourceSection
+from monitor.page import Candidate
+from monitor.sweep.ledger import CoverageLedger, DateWindow, build_window, extend_window
+from monitor.urls import url_key
+from monitor.vocabulary import Disposition
 
 TODAY = dt.date(2026, 2, 10)
-WINDOW = Window(since=dt.date(2026, 2, 4), until=TODAY)
+WINDOW = DateWindow(since=dt.date(2026, 2, 4), until=TODAY)
 HOST = "https://site.test/"
 
 
@@ -19,8 +18,10 @@ def source(**fields: object) -> Source:
     return Source(id=1, name="s", url=HOST, created_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC), **fields)
 
 
-def ledger(memory: Section | None = None, *, window: Window = WINDOW, max_items: int = 20, **fields: object) -> Ledger:
-    return Ledger(
+def ledger(
+    memory: SourceSection | None = None, *, window: DateWindow = WINDOW, max_items: int = 20, **fields: object
+) -> CoverageLedger:
+    return CoverageLedger(
         run_id="r2", section="notices", source=source(**fields), window=window, memory=memory, max_items=max_items
     )
 
@@ -34,12 +35,12 @@ def seen(*names: str, item: bool = False, run_id: str = "r1", section: str = "no
     return {url_key(f"{HOST}{name}"): known for name in names}
 
 
-COMPLETE = Section(
+COMPLETE = SourceSection(
     source_id=1, name="n", url=HOST, url_key="k", last_complete_on=dt.date(2026, 2, 9), tail_date=dt.date(2025, 12, 1)
 )
 
 
-def dispositions(book: Ledger) -> dict[str, Disposition | None]:
+def dispositions(book: CoverageLedger) -> dict[str, Disposition | None]:
     return {entry.candidate.url.removeprefix(HOST): entry.disposition for entry in book}
 
 
@@ -67,7 +68,7 @@ def test_both_ends_of_the_window_are_in_range() -> None:
         page_url=HOST,
         known={},
     )
-    assert {e.candidate.url.removeprefix(HOST) for e in book.open_entries()} == {"first", "last"}
+    assert {e.candidate.url.removeprefix(HOST) for e in book.list_open_entries()} == {"first", "last"}
 
 
 def test_an_item_that_this_section_saved_before_a_crash_counts_as_saved_again() -> None:
@@ -92,7 +93,7 @@ def test_a_new_old_date_above_what_was_seen_is_late() -> None:
     book = ledger(COMPLETE)
     day = dt.date(2025, 12, 20)
     book.add([candidate("late", day), candidate("seen", dt.date(2025, 12, 1))], page_url=HOST, known=seen("seen"))
-    (entry,) = book.open_entries()
+    (entry,) = book.list_open_entries()
     assert entry.candidate.url.endswith("late")
     assert entry.is_late
 
@@ -104,7 +105,7 @@ def test_a_new_old_date_within_what_was_read_is_late_even_at_the_end_of_the_page
         page_url=HOST,
         known=seen("seen", item=True),
     )
-    assert [entry.is_late for entry in book.open_entries()] == [True]
+    assert [entry.is_late for entry in book.list_open_entries()] == [True]
 
 
 def test_old_dates_below_what_was_ever_read_are_simply_old() -> None:
@@ -115,7 +116,7 @@ def test_old_dates_below_what_was_ever_read_are_simply_old() -> None:
 
 
 @pytest.mark.parametrize("memory", [None, COMPLETE.model_copy(update={"last_complete_on": None})])
-def test_nothing_is_late_before_the_first_complete_run(memory: Section | None) -> None:
+def test_nothing_is_late_before_the_first_complete_run(memory: SourceSection | None) -> None:
     book = ledger(memory)
     book.add([candidate("a", dt.date(2026, 1, 1)), candidate("seen", TODAY)], page_url=HOST, known=seen("seen"))
     assert dispositions(book)["a"] is Disposition.OUT_OF_RANGE
@@ -164,11 +165,11 @@ def test_a_decided_candidate_cannot_be_decided_otherwise() -> None:
 
 def test_the_window_reaches_back_to_the_last_complete_run_unless_a_person_fixed_it() -> None:
     memory = COMPLETE.model_copy(update={"last_complete_on": dt.date(2026, 1, 15)})
-    assert reaching_back(WINDOW, memory).since == dt.date(2026, 1, 15)
-    fixed = window_of(today=TODAY, days=7, since=dt.date(2026, 2, 8))
-    assert reaching_back(fixed, memory).since == dt.date(2026, 2, 8)
+    assert extend_window(WINDOW, memory).since == dt.date(2026, 1, 15)
+    fixed = build_window(today=TODAY, days=7, since=dt.date(2026, 2, 8))
+    assert extend_window(fixed, memory).since == dt.date(2026, 2, 8)
 
 
 def test_a_window_of_seven_days_includes_today() -> None:
-    window = window_of(today=TODAY, days=7)
+    window = build_window(today=TODAY, days=7)
     assert (window.since, window.until) == (dt.date(2026, 2, 4), TODAY)

@@ -1,7 +1,7 @@
 import datetime as dt
 
-from monitor.domain.page import Candidate, Link, Page
-from monitor.sweep.navigate import sections_by_rule
+from monitor.page import Candidate, Link, Page
+from monitor.sweep.navigate import find_sections_by_rule
 
 HOME = "https://site.test/"
 
@@ -18,7 +18,7 @@ def page(*texts: str, candidates: tuple[Candidate, ...] = ()) -> Page:
 
 
 def names(home: Page, *focus: str) -> list[str]:
-    return [link.text for link in sections_by_rule(home, focus)]
+    return [link.text for link in find_sections_by_rule(home, focus)]
 
 
 def test_links_are_matched_with_the_focus_areas_by_words() -> None:

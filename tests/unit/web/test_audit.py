@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import monitor
-from monitor.web.pages.audit import Change, changes
-from monitor.web.source_work import BulkAction
-from monitor.web.words import word
+from monitor.web.api.sources import BulkAction
+from monitor.web.ui.audit import AuditChange, list_changes
+from monitor.web.ui.language import get_label
 
 HOUSE = Path(monitor.__file__).parent
 KINDS = "briefing|delivery|item|person|prompt|run|session|settings|source|storage|target|token"
@@ -31,7 +31,7 @@ def recorded() -> set[str]:
 def test_every_action_is_told_in_both_languages() -> None:
     actions = recorded() | {f"source.{action}" for action in BulkAction}
     assert len(actions) > 10
-    untold = [one for one in actions for language in ("zh", "en") if word(language, "action", one) == one]
+    untold = [one for one in actions for language in ("zh", "en") if get_label(language, "action", one) == one]
     assert not untold, "monitor/web/words.py has no words for these actions of the audit"
 
 
@@ -41,16 +41,16 @@ def test_only_what_differs_is_shown() -> None:
         "after": {"max_items": 30, "tags": ["a"], "rules": "x", "new": True},
         "reason": "asked for",
     }
-    assert changes(detail) == [
-        Change("max_items", "20", "30"),
-        Change("gone", "null", None),
-        Change("new", None, "true"),
-        Change("reason", None, "asked for"),
+    assert list_changes(detail) == [
+        AuditChange("max_items", "20", "30"),
+        AuditChange("gone", "null", None),
+        AuditChange("new", None, "true"),
+        AuditChange("reason", None, "asked for"),
     ]
 
 
 def test_what_was_added_whole_and_what_has_no_parts() -> None:
-    assert changes({"after": {"role": "editor"}}) == [Change("role", None, "editor")]
-    assert changes({"before": "old text", "after": "new text"}) == [Change("", "old text", "new text")]
-    assert changes({"before": ["a"], "after": None}) == [Change("", '["a"]', None)]
-    assert changes({}) == []
+    assert list_changes({"after": {"role": "editor"}}) == [AuditChange("role", None, "editor")]
+    assert list_changes({"before": "old text", "after": "new text"}) == [AuditChange("", "old text", "new text")]
+    assert list_changes({"before": ["a"], "after": None}) == [AuditChange("", '["a"]', None)]
+    assert list_changes({}) == []

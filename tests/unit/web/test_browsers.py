@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.web.browsers import browser_of
+from monitor.web.ui.account import describe_browser
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from monitor.web.browsers import browser_of
     ],
 )
 def test_browser_and_system_are_told_in_a_word(agent: str, told: str) -> None:
-    assert browser_of(agent) == told
+    assert describe_browser(agent) == told

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from monitor.web.charts import Chart, Limit, Series, StripWords, bars, cadence_strip, share, spark
+from monitor.web.ui.charts import (
+    Chart,
+    Series,
+    StripLabels,
+    Threshold,
+    build_bar_chart,
+    render_cadence_strip,
+    render_share_bar,
+    render_sparkline,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 TODAY = dt.date(2026, 11, 22)
@@ -16,16 +25,18 @@ DAYS = [TODAY - dt.timedelta(days=back) for back in reversed(range(30))]
 HOSTILE = "</title><script>alert(1)</script>\" onload='x' & \x00\x07 {{7*7}}"
 
 
-def drawn(series: list[Series], *, limit: Limit | None = None, days: list[dt.date] = DAYS, title: str = "T") -> Chart:
-    return bars(
+def drawn(
+    series: list[Series], *, limit: Threshold | None = None, days: list[dt.date] = DAYS, title: str = "T"
+) -> Chart:
+    return build_bar_chart(
         "tokens",
         days,
         series,
         title=title,
         summary="all of it",
-        day_word="Day",
-        shown=lambda value: f"{value:g}",
-        limit=limit,
+        day_label="Day",
+        format_value=lambda value: f"{value:g}",
+        threshold=limit,
     )
 
 
@@ -84,7 +95,7 @@ def test_series_are_told_apart_by_pattern_and_the_key_shows_the_same_patterns() 
 
 
 def test_one_series_needs_no_key_and_a_limit_is_a_named_line_within_the_picture() -> None:
-    chart = drawn([Series("a", [1.0] * 30)], limit=Limit("budget", 4.0))
+    chart = drawn([Series("a", [1.0] * 30)], limit=Threshold("budget", 4.0))
     assert chart.legend == []
     texts = [one.text for one in tree(chart.picture).iter(f"{SVG}text")]
     assert "budget" in texts
@@ -94,7 +105,7 @@ def test_one_series_needs_no_key_and_a_limit_is_a_named_line_within_the_picture(
 def test_a_picture_says_what_it_is_to_those_who_do_not_see_it() -> None:
     for picture in (
         drawn([Series("a", [0.0] * 30)], title="Tokens").picture,
-        spark([1, 5, 2], title="Tokens", summary="from 1 to 2"),
+        render_sparkline([1, 5, 2], title="Tokens", summary="from 1 to 2"),
     ):
         root = tree(picture)
         assert root.attrib["role"] == "img"
@@ -105,23 +116,23 @@ def test_a_picture_says_what_it_is_to_those_who_do_not_see_it() -> None:
 
 def test_a_share_is_as_wide_as_its_part_and_left_to_the_figure_beside_it_for_those_who_do_not_see_it() -> None:
     for value, whole, width in ((1, 4, 25), (9, 4, 100), (0, 4, 0), (1, 0, 0)):
-        root = tree(share(value, whole))
+        root = tree(render_share_bar(value, whole))
         assert root.attrib["aria-hidden"] == "true"
         assert float(list(root)[1].attrib["width"]) == width
 
 
 def test_hostile_texts_stay_texts() -> None:
-    chart = drawn([Series(HOSTILE, [1.0] * 30)], limit=Limit(HOSTILE, 2.0), title=HOSTILE)
-    words = StripWords(title=HOSTILE, summary=HOSTILE, now=HOSTILE, silent=HOSTILE)
-    strip = cadence_strip([TODAY], today=TODAY, silent_on=TODAY, words=words)
-    for picture in (chart.picture, strip, spark([1], title=HOSTILE, summary=HOSTILE)):
+    chart = drawn([Series(HOSTILE, [1.0] * 30)], limit=Threshold(HOSTILE, 2.0), title=HOSTILE)
+    words = StripLabels(title=HOSTILE, summary=HOSTILE, now=HOSTILE, silent=HOSTILE)
+    strip = render_cadence_strip([TODAY], today=TODAY, silent_on=TODAY, labels=words)
+    for picture in (chart.picture, strip, render_sparkline([1], title=HOSTILE, summary=HOSTILE)):
         assert "<script" not in picture
         assert HOSTILE.replace("\x00", "").replace("\x07", "") in titles(picture)
 
 
 def strip_of(arrivals: list[dt.date], silent_on: dt.date | None = None, **more: dt.date) -> ET.Element:
-    words = StripWords(title="News", summary="often", now="today", silent="silent")
-    return tree(cadence_strip(arrivals, today=TODAY, silent_on=silent_on, words=words, **more))
+    words = StripLabels(title="News", summary="often", now="today", silent="silent")
+    return tree(render_cadence_strip(arrivals, today=TODAY, silent_on=silent_on, labels=words, **more))
 
 
 def classes(root: ET.Element) -> list[str]:
@@ -155,9 +166,9 @@ def test_what_is_no_longer_on_record_has_no_axis() -> None:
 )
 def test_any_figures_make_a_picture_that_stays_within_its_frame(values: list[float], limit: float | None) -> None:
     days = [TODAY + dt.timedelta(days=n) for n in range(len(values))]
-    chart = drawn([Series("a", values)], days=days, limit=None if limit is None else Limit("l", limit))
+    chart = drawn([Series("a", values)], days=days, limit=None if limit is None else Threshold("l", limit))
     for one in tree(chart.picture).iter(f"{SVG}rect"):
         if "bar" in one.attrib.get("class", "").split():
             assert 0 <= float(one.attrib["y"]) <= 168
             assert float(one.attrib["y"]) + float(one.attrib["height"]) <= 168
-    tree(spark(values, title="s", summary="x"))
+    tree(render_sparkline(values, title="s", summary="x"))

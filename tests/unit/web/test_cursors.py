@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.web.cursors import decode, encode
+from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.problems import Problem
 
 
@@ -15,12 +15,12 @@ from monitor.web.problems import Problem
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=80), st.integers(-9, 2**31 - 1)
 )
 def test_a_cursor_comes_back_as_it_was(day: str, number: int) -> None:
-    assert decode(encode(day, number), str, int) == (day, number)
+    assert decode_cursor(encode_cursor(day, number), str, int) == (day, number)
 
 
 @pytest.mark.parametrize("none", [None, ""])
 def test_without_a_cursor_a_list_begins(none: str | None) -> None:
-    assert decode(none, str, int) is None
+    assert decode_cursor(none, str, int) is None
 
 
 def packed(value: object) -> str:
@@ -48,12 +48,12 @@ def packed(value: object) -> str:
 )
 def test_a_cursor_that_is_none_of_ours_is_refused(cursor: str) -> None:
     with pytest.raises(Problem, match="none of ours") as refused:
-        decode(cursor, str, int)
+        decode_cursor(cursor, str, int)
     assert refused.value.status == 400
 
 
 @given(st.text(min_size=1, max_size=60))
 def test_no_text_of_others_breaks_it(cursor: str) -> None:
     with pytest.raises(Problem) as refused:
-        decode(cursor, str, str, int, int, str)
+        decode_cursor(cursor, str, str, int, int, str)
     assert refused.value.status == 400

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx
 from fastapi import FastAPI, Request
 
-from monitor.web.envelope import MAX_BODY_BYTES, LimitedBody, WithHeaders
+from monitor.web.middleware import MAX_BODY_BYTES, BodyLimitMiddleware, ResponseHeadersMiddleware
 
 
 def client() -> httpx.AsyncClient:
@@ -15,8 +15,8 @@ def client() -> httpx.AsyncClient:
     async def take(request: Request) -> int:
         return len(await request.body())
 
-    web.add_middleware(LimitedBody)
-    web.add_middleware(WithHeaders, headers={"X-One": "ours"})
+    web.add_middleware(BodyLimitMiddleware)
+    web.add_middleware(ResponseHeadersMiddleware, headers={"X-One": "ours"})
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=web), base_url="http://monitor.test")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from starlette.requests import Request
 
-from monitor.web.language import language_of, text, text_of_number
+from monitor.web.ui.language import negotiate_language, translate, translate_plural
 
 
 def request(accepted: str | None = None, cookie: str | None = None) -> Request:
@@ -28,18 +28,18 @@ def request(accepted: str | None = None, cookie: str | None = None) -> Request:
     ],
 )
 def test_a_browser_gets_its_language_and_chinese_where_it_wants_neither(accepted: str | None, language: str) -> None:
-    assert language_of(request(accepted), None) == language
+    assert negotiate_language(request(accepted), None) == language
 
 
 def test_what_a_person_chose_comes_first_then_the_cookie() -> None:
-    assert language_of(request("en", "zh"), None) == "zh"
-    assert language_of(request("en", "zh"), "en") == "en"
-    assert language_of(request("en", "tlh"), "xx") == "en"
+    assert negotiate_language(request("en", "zh"), None) == "zh"
+    assert negotiate_language(request("en", "zh"), "en") == "en"
+    assert negotiate_language(request("en", "tlh"), "xx") == "en"
 
 
 def test_a_sentence_that_nobody_translated_stays_english() -> None:
-    assert text("zh", "Sources") == "来源"
-    assert text("en", "Sources") == "Sources"
-    assert text("zh", "No such sentence.") == "No such sentence."
-    assert text_of_number("en", "one", "many", 1) == "one"
-    assert text_of_number("en", "one", "many", 2) == "many"
+    assert translate("zh", "Sources") == "来源"
+    assert translate("en", "Sources") == "Sources"
+    assert translate("zh", "No such sentence.") == "No such sentence."
+    assert translate_plural("en", "one", "many", 1) == "one"
+    assert translate_plural("en", "one", "many", 2) == "many"

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from monitor.app.phases import PhaseState
-from monitor.domain.research import Research, ResearchStatus
+from monitor.db.tables.research import Research, ResearchStatus
 from monitor.research.shapes import ModelBlueprint
-from monitor.research.state import Paragraph, ParagraphResearch, Round, State
-from monitor.web.research_view import graph_of, paragraphs_of, steps_of
+from monitor.research.state import ParagraphResearch, ParagraphState, SearchRound, State
+from monitor.services.run_report import PhaseState
+from monitor.web.ui.research_view import build_paragraph_views, build_step_views, render_graph
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 STEPS = ("plan", "deep_search", "modeling", "reporting")
@@ -20,15 +20,15 @@ def row(status: ResearchStatus, done: int, **told: Any) -> Research:
     return Research(id="r", query="q", language="zh", status=status, outputs=outputs, created_at=NOON)
 
 
-def paragraph(order: int, *rounds: Round, is_completed: bool = False) -> Paragraph:
+def paragraph(order: int, *rounds: SearchRound, is_completed: bool = False) -> ParagraphState:
     research = ParagraphResearch(
         rounds=list(rounds), is_completed=is_completed, latest_summary="s" if is_completed else ""
     )
-    return Paragraph(title=f"p{order}", content="c", order=order, research=research)
+    return ParagraphState(title=f"p{order}", content="c", order=order, research=research)
 
 
-def a_round(number: int = 0, *, is_searched: bool = False, is_summarised: bool = False) -> Round:
-    return Round(
+def a_round(number: int = 0, *, is_searched: bool = False, is_summarised: bool = False) -> SearchRound:
+    return SearchRound(
         number=number,
         query_id=f"q{number}",
         search_query="x",
@@ -51,22 +51,22 @@ def a_round(number: int = 0, *, is_searched: bool = False, is_summarised: bool =
     ],
 )
 def test_each_step_says_how_it_stands(status: str, done: int, expected: list[str]) -> None:
-    steps = steps_of(row(ResearchStatus(status), done), None)
+    steps = build_step_views(row(ResearchStatus(status), done), None)
     assert [str(step.state) for step in steps] == expected
 
 
 def test_a_step_says_what_it_took_and_why_it_went_by_rule() -> None:
     told = {"durationMs": 2400, "isFallback": True, "reason": "first_search: a; reflection: b"}
-    first, second, *_ = steps_of(row(ResearchStatus.RUNNING, 1, **told), None)
+    first, second, *_ = build_step_views(row(ResearchStatus.RUNNING, 1, **told), None)
     assert (first.state, first.seconds, first.is_by_rule) == (PhaseState.DONE, 2.4, True)
     assert first.reasons == ("first_search: a", "reflection: b")
     assert (second.seconds, second.is_by_rule) == (None, False)
 
 
 def test_the_search_counts_its_finished_paragraphs() -> None:
-    state = State.begun("q", at=NOON)
+    state = State.create("q", at=NOON)
     state.paragraphs = [paragraph(0, a_round(), is_completed=True), paragraph(1), paragraph(2)]
-    (step,) = (one for one in steps_of(row(ResearchStatus.RUNNING, 1), state) if one.total)
+    (step,) = (one for one in build_step_views(row(ResearchStatus.RUNNING, 1), state) if one.total)
     assert (step.step, step.done, step.total) == ("deep_search", 1, 3)
 
 
@@ -81,23 +81,23 @@ def test_the_search_counts_its_finished_paragraphs() -> None:
     ],
     ids=["nothing", "chosen", "read", "summed-up", "read-again"],
 )
-def test_a_paragraph_says_what_is_done_for_it(rounds: list[Round], expected: str) -> None:
-    state = State.begun("q", at=NOON)
+def test_a_paragraph_says_what_is_done_for_it(rounds: list[SearchRound], expected: str) -> None:
+    state = State.create("q", at=NOON)
     state.paragraphs = [paragraph(0, *rounds)]
-    (going,) = paragraphs_of(row(ResearchStatus.RUNNING, 1), state)
+    (going,) = build_paragraph_views(row(ResearchStatus.RUNNING, 1), state)
     assert going.node == expected
-    (ended,) = paragraphs_of(row(ResearchStatus.FAILED, 1), state)
+    (ended,) = build_paragraph_views(row(ResearchStatus.FAILED, 1), state)
     assert ended.node == "stopped"
 
 
 def test_a_search_under_way_has_no_results_and_one_that_found_nothing_has_none() -> None:
-    state = State.begun("q", at=NOON)
+    state = State.create("q", at=NOON)
     state.paragraphs = [paragraph(0, a_round(is_searched=True), a_round(1))]
-    (view,) = paragraphs_of(row(ResearchStatus.RUNNING, 1), state)
+    (view,) = build_paragraph_views(row(ResearchStatus.RUNNING, 1), state)
     assert [search.results for search in view.searches] == [0, None]
 
 
 def test_a_model_in_which_nothing_hangs_together_is_not_drawn() -> None:
     lonely = ModelBlueprint.model_validate({"coreDrivers": [{"name": "a", "description": "b", "evidenceRefs": [0]}]})
-    assert graph_of(lonely, "zh", "x") == ""
-    assert graph_of(None, "zh", "x") == ""
+    assert render_graph(lonely, "zh", "x") == ""
+    assert render_graph(None, "zh", "x") == ""

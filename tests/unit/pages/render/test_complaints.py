@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor.domain.page import PageErrorCode as Code
-from monitor.pages.render.complaints import failure_of_complaint, why_not_started
+from monitor.fetch.browser.launch import format_start_failure, map_browser_error
+from monitor.page import PageErrorCode as Code
 
 
 @pytest.mark.parametrize(
@@ -19,15 +19,15 @@ from monitor.pages.render.complaints import failure_of_complaint, why_not_starte
     ],
 )
 def test_a_complaint_of_the_browser_is_an_error_of_the_page(complaint: str, code: Code) -> None:
-    assert failure_of_complaint(complaint).error.code is code
+    assert map_browser_error(complaint).error.code is code
 
 
 def test_the_reason_is_one_short_sentence() -> None:
-    message = failure_of_complaint("Page.goto: net::ERR_CONNECTION_RESET at http://a.example/\nCall log:").error.message
+    message = map_browser_error("Page.goto: net::ERR_CONNECTION_RESET at http://a.example/\nCall log:").error.message
     assert message == "The browser could not load the page: ERR_CONNECTION_RESET."
-    assert len(failure_of_complaint("x" * 5_000).error.message) < 300
+    assert len(map_browser_error("x" * 5_000).error.message) < 300
 
 
 def test_a_browser_that_does_not_start_names_the_setting_to_mend() -> None:
-    assert "pages.browser.path" in why_not_started("exit code 3\nlog", Path("/opt/chrome"), None)
-    assert "pages.browser.endpoint" in why_not_started("refused", None, "http://10.0.0.1:9222")
+    assert "pages.browser.path" in format_start_failure("exit code 3\nlog", Path("/opt/chrome"), None)
+    assert "pages.browser.endpoint" in format_start_failure("refused", None, "http://10.0.0.1:9222")

@@ -1,6 +1,6 @@
 import pytest
 
-from monitor.pages.render.session import runs_here
+from monitor.fetch.browser.session import is_local_endpoint
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from monitor.pages.render.session import runs_here
     ],
 )
 def test_only_a_browser_on_this_machine_can_use_our_proxy(endpoint: str | None, is_here: bool) -> None:
-    assert runs_here(endpoint) is is_here
+    assert is_local_endpoint(endpoint) is is_here

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from monitor.research.parts import ResearchParts
-from monitor.settings.model import ResearchSettings
+from monitor.config.model import ResearchSettings
+from monitor.research.dependencies import ResearchDependencies
 
 
 class Noon:
@@ -16,18 +16,18 @@ class Noon:
 
 
 @pytest.fixture(scope="session")
-def parts_of_noon() -> ResearchParts:
+def parts_of_noon() -> ResearchDependencies:
     return _parts()
 
 
 @pytest.fixture
-def parts_of() -> Callable[..., ResearchParts]:
+def parts_of() -> Callable[..., ResearchDependencies]:
     return _parts
 
 
-def _parts(language: str = "zh", **limits: Any) -> ResearchParts:
+def _parts(language: str = "zh", **limits: Any) -> ResearchDependencies:
     world: Any = None
-    return ResearchParts(
+    return ResearchDependencies(
         task_id="t1",
         query="q",
         language=language,

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.research.nodes.searching import QUERY_CHARS, FirstSearchNode, Gap
-from monitor.research.nodes.structure import TITLE_CHARS, StructureNode
+from monitor.research.searching import MAX_QUERY_CHARS, FirstSearchNode, SearchNodeInput
+from monitor.research.structure import MAX_TITLE_CHARS, StructureNode
 from monitor.research.tools import BY_DATE, TOOLS
 
 WORDS = st.sampled_from(
@@ -48,12 +48,12 @@ def written(value: Any, cut: int) -> str:
 @settings(max_examples=150, deadline=None)
 @given(answer=CHOICES, cut=st.integers(0, 20))
 def test_a_search_can_be_called(parts_of_noon: Any, answer: Any, cut: int) -> None:
-    gap = Gap(question="新型储能如何？", title="装机规模", content="装机容量和投资")
+    gap = SearchNodeInput(question="新型储能如何？", title="装机规模", content="装机容量和投资")
     choice = FirstSearchNode(parts_of_noon).process_output(written(answer, cut), gap)
     if choice is None:
         return
     assert choice.search_tool in TOOLS
-    assert 0 < len(choice.search_query) <= QUERY_CHARS
+    assert 0 < len(choice.search_query) <= MAX_QUERY_CHARS
     assert not any(one in choice.search_query + choice.reasoning for one in ("http", "site:", "<<<", ">>>", "\n"))
     assert all((choice.search_tool == BY_DATE) == bool(day) for day in (choice.start_date, choice.end_date))
 
@@ -67,6 +67,6 @@ def test_a_plan_can_be_worked_by(parts_of_noon: Any, answer: Any, cut: int) -> N
     assert 1 <= len(structure.paragraphs) <= 5
     assert len({one.title for one in structure.paragraphs}) == len(structure.paragraphs)
     for paragraph in structure.paragraphs:
-        assert 0 < len(paragraph.title) <= TITLE_CHARS
+        assert 0 < len(paragraph.title) <= MAX_TITLE_CHARS
         assert paragraph.content
         assert not any(mark in paragraph.title + paragraph.content for mark in ("http", "<<<", ">>>", "\n", "87%"))

@@ -9,21 +9,13 @@ from typing import Any
 
 import pytest
 
-from monitor.domain.chat import Completion, Message, OnToken, Tool
-from monitor.domain.words import Phase
 from monitor.errors import ModelFailed, UsageError
+from monitor.llm.chat import Completion, Message, OnToken, Tool
+from monitor.research.dependencies import ResearchDependencies
 from monitor.research.findings import NoteBasis
-from monitor.research.nodes.formatting import FormattedReport, ReportFormattingNode, ReportInput
-from monitor.research.parts import ResearchParts
-from monitor.research.shapes import (
-    Driver,
-    Evidence,
-    Metric,
-    ModelBlueprint,
-    Note,
-    Relationship,
-    Scenario,
-)
+from monitor.research.formatting import FormattedReport, ReportFormattingNode, ReportNodeInput
+from monitor.research.shapes import Driver, Metric, ModelBlueprint, NoteEvidence, Relationship, ResearchNote, Scenario
+from monitor.vocabulary import Phase
 
 STATE, POLICY, MONEY = "发展现状", "政策与规则", "投资"
 SAID = [
@@ -88,32 +80,32 @@ class Writer:
         return Completion(text=self._report, completion_tokens=100, is_cut=self._is_cut)
 
 
-def given(**changes: Any) -> ReportInput:
+def given(**changes: Any) -> ReportNodeInput:
     notes = [
-        Note(
+        ResearchNote(
             summary=text,
             topic=topic,
             source_url=f"https://a{number}.example/p",
             engine="tavily",
-            evidence=[Evidence(quote=text, source=f"https://a{number}.example/p", confidence=0.5)],
+            evidence=[NoteEvidence(quote=text, source=f"https://a{number}.example/p", confidence=0.5)],
         )
         for number, (topic, text) in enumerate(SAID, 1)
     ]
     bases = [
         NoteBasis(title=f"第{i}页 [甲]", url=note.source_url, host=f"a{i}.example") for i, note in enumerate(notes)
     ]
-    return replace(ReportInput("新型储能怎么样", SECTIONS, notes, bases), **changes)
+    return replace(ReportNodeInput("新型储能怎么样", SECTIONS, notes, bases), **changes)
 
 
 Write = Callable[..., Any]
 
 
 @pytest.fixture
-def write(parts_of: Callable[..., ResearchParts]) -> Write:
+def write(parts_of: Callable[..., ResearchDependencies]) -> Write:
     """Have a report written; gives it, the pieces that were told, and what was told of sources."""
 
     async def written(
-        model: Writer | None, of: ReportInput | None = None, language: str = "zh"
+        model: Writer | None, of: ReportNodeInput | None = None, language: str = "zh"
     ) -> tuple[FormattedReport, list[str], list[Any]]:
         pieces: list[str] = []
         sources: list[Any] = []
@@ -354,7 +346,7 @@ async def test_what_cannot_be_a_report_is_refused(write: Write) -> None:
         await write(None, given(bases=[]))
 
 
-async def test_a_listener_that_fails_stops_the_writing(parts_of: Callable[..., ResearchParts]) -> None:
+async def test_a_listener_that_fails_stops_the_writing(parts_of: Callable[..., ResearchDependencies]) -> None:
     class Gone(Exception):
         pass
 
@@ -368,7 +360,7 @@ async def test_a_listener_that_fails_stops_the_writing(parts_of: Callable[..., R
         await ReportFormattingNode(parts, on_token=take).run(given())
 
 
-def test_what_of_a_whole_answer_may_stand(parts_of: Callable[..., ResearchParts]) -> None:
+def test_what_of_a_whole_answer_may_stand(parts_of: Callable[..., ResearchDependencies]) -> None:
     node = ReportFormattingNode(parts_of())
     kept = node.process_output("装机规模同比增长45%[1]。装机规模同比增长46%[1]。", given())
     assert kept is not None

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
-from monitor.research.nodes.searching import FirstSearchNode, Gap, ReflectionNode, SearchChoice, clean_query
+from monitor.research.searching import FirstSearchNode, ReflectionNode, SearchChoice, SearchNodeInput, clean_query
 from monitor.research.shapes import PlanParagraph
-from monitor.research.state import Round, State
+from monitor.research.state import SearchRound, State
 from monitor.research.tools import BASIC, BY_DATE, TOOLS
 
-GAP = Gap(question="新型储能如何发展？", title="装机规模", content="装机容量、投资金额、地区分布和技术路线。")
+GAP = SearchNodeInput(
+    question="新型储能如何发展？", title="装机规模", content="装机容量、投资金额、地区分布和技术路线。"
+)
 
 
 def answer(**fields: Any) -> str:
@@ -28,7 +30,7 @@ def test_the_tool_that_takes_dates_gets_them(parts_of: Any) -> None:
     choice = FirstSearchNode(parts_of()).process_output(given, GAP)
     assert choice is not None
     assert (choice.search_tool, choice.start_date, choice.end_date) == (BY_DATE, "2026-01-01", "2026-06-30")
-    assert choice.slips == []
+    assert choice.corrections == []
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_a_tool_that_cannot_be_called_gives_way_to_the_basic_one_and_it_is_said(
     assert choice is not None
     assert (choice.search_tool, choice.start_date, choice.end_date) == (BASIC, None, None)
     assert choice.search_query == "储能 装机"
-    assert len(choice.slips) == 1
+    assert len(choice.corrections) == 1
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_a_query_that_is_none_gives_way_to_paragraph_and_question(parts_of: Any,
     choice = FirstSearchNode(parts_of()).process_output(answer(search_query=query), GAP)
     assert choice is not None
     assert choice.search_query == "装机规模 新型储能如何发展"
-    assert choice.slips == ["no query that can be searched for"]
+    assert choice.corrections == ["no query that can be searched for"]
 
 
 @pytest.mark.parametrize(
@@ -100,37 +102,37 @@ def test_the_reason_holds_no_web_address(parts_of: Any) -> None:
 
 async def test_without_a_model_each_search_is_for_what_no_result_covers(parts_of: Any) -> None:
     node = ReflectionNode(parts_of())
-    made = [Round(number=0, query_id="p1-q1", search_query="装机规模 新型储能如何发展", search_tool=BASIC)]
+    made = [SearchRound(number=0, query_id="p1-q1", search_query="装机规模 新型储能如何发展", search_tool=BASIC)]
     gap = GAP.model_copy(
         update={"latest_summary": "", "rounds": made, "found": ["装机规模和装机容量超过一亿，地区分布如下"]}
     )
     second = await node.run(gap)
     assert (second.search_query, second.fallback) == ("新型储能如何发展 投资金额 技术路线", "no model is set")
-    made.append(Round(number=1, query_id="p1-q2", search_query=second.search_query, search_tool=BASIC))
+    made.append(SearchRound(number=1, query_id="p1-q2", search_query=second.search_query, search_tool=BASIC))
     assert (await node.run(gap)).search_query == "新型储能如何发展 投资金额"
     covered = gap.model_copy(update={"found": [GAP.title + GAP.content]})
     assert (await node.run(covered)).search_query == "新型储能如何发展 最新进展"
 
 
 def test_the_same_search_is_not_made_twice(parts_of: Any) -> None:
-    made = [Round(number=0, query_id="p1-q1", search_query="储能 装机", search_tool=BASIC)]
+    made = [SearchRound(number=0, query_id="p1-q1", search_query="储能 装机", search_tool=BASIC)]
     gap = GAP.model_copy(update={"latest_summary": "已有内容", "rounds": made})
     again = ReflectionNode(parts_of()).process_output(answer(), gap)
     assert again is not None
     assert again.search_query != "储能 装机"
-    assert again.slips == ["the same search was made before"]
+    assert again.corrections == ["the same search was made before"]
     other = ReflectionNode(parts_of()).process_output(answer(search_tool="deep_search_news"), gap)
     assert other is not None
-    assert (other.search_query, other.slips) == ("储能 装机", [])
+    assert (other.search_query, other.corrections) == ("储能 装机", [])
 
 
 async def test_a_search_that_was_chosen_is_a_round_of_the_state(parts_of: Any) -> None:
     node = FirstSearchNode(parts_of())
-    state = State.begun("q", at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
-    state.plan("q", [PlanParagraph(title=one, content=one) for one in ("一", "二")])
+    state = State.create("q", at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    state.apply_plan("q", [PlanParagraph(title=one, content=one) for one in ("一", "二")])
     for choice in (
         SearchChoice(search_query="a", tokens=5, fallback="empty"),
-        SearchChoice(search_query="b", slips=["x"]),
+        SearchChoice(search_query="b", corrections=["x"]),
     ):
         node.mutate_state(choice, state, 1)
     rounds = state.paragraphs[1].research.rounds
@@ -141,7 +143,10 @@ async def test_a_search_that_was_chosen_is_a_round_of_the_state(parts_of: Any) -
 
 
 async def test_a_node_refuses_what_it_cannot_work_with(parts_of: Any) -> None:
-    for gap in (Gap(question="q", title=" ", content="c"), Gap(question="q", title="t", content="")):
+    for gap in (
+        SearchNodeInput(question="q", title=" ", content="c"),
+        SearchNodeInput(question="q", title="t", content=""),
+    ):
         with pytest.raises(UsageError, match="title and a content"):
             await FirstSearchNode(parts_of()).run(gap)
     with pytest.raises(UsageError, match="latest summary"):

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
-from monitor.research.nodes.structure import StructureNode, topic_of
 from monitor.research.state import State
+from monitor.research.structure import StructureNode, extract_topic
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 
@@ -83,7 +83,7 @@ async def test_without_a_model_the_plan_is_made_of_the_question(
 
 async def test_the_structure_is_written_into_the_state(parts_of: Any) -> None:
     node = StructureNode(parts_of())
-    state = State.begun(QUESTION, at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    state = State.create(QUESTION, at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     changed = node.mutate_state(await node.run(QUESTION), state)
     assert [paragraph.order for paragraph in changed.paragraphs] == [0, 1, 2, 3, 4]
     assert changed.report_title == QUESTION.strip("？")
@@ -96,5 +96,5 @@ async def test_no_question_no_plan(parts_of: Any) -> None:
 
 
 def test_a_question_that_only_asks_is_its_own_topic() -> None:
-    assert topic_of("请分析") == "请分析"
-    assert topic_of("Explain the law. See https://evil.example/x") == "law. See"
+    assert extract_topic("请分析") == "请分析"
+    assert extract_topic("Explain the law. See https://evil.example/x") == "law. See"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
-from monitor.research.nodes.summarising import Draft, FirstSummaryNode, ReflectionSummaryNode, Summary
-from monitor.research.state import Paragraph, Round, SearchEntry, State
+from monitor.research.state import ParagraphState, SearchEntry, SearchRound, State
+from monitor.research.summarising import FirstSummaryNode, ParagraphSummary, ReflectionSummaryNode, SummaryNodeInput
 from monitor.research.tools import BASIC
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
@@ -29,12 +29,12 @@ def entry(number: int, text: str) -> SearchEntry:
     )
 
 
-def material(latest: str = "", remark: str = "", shown: tuple[int, ...] = (0, 1)) -> Draft:
-    paragraph = Paragraph(title="储能现状", content="新型储能装机和政策", order=0)
+def material(latest: str = "", remark: str = "", shown: tuple[int, ...] = (0, 1)) -> SummaryNodeInput:
+    paragraph = ParagraphState(title="储能现状", content="新型储能装机和政策", order=0)
     paragraph.research.search_history = [entry(number, text) for number, text in enumerate(TEXTS)]
-    paragraph.research.rounds = [Round(number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC)]
+    paragraph.research.rounds = [SearchRound(number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC)]
     paragraph.research.latest_summary = latest
-    return Draft(question="储能如何？", paragraph=paragraph, query="储能", shown=list(shown), remark=remark)
+    return SummaryNodeInput(question="储能如何？", paragraph=paragraph, query="储能", shown=list(shown), remark=remark)
 
 
 def answer(text: str, key: str = "paragraph_latest_state", **more: Any) -> str:
@@ -112,7 +112,9 @@ def test_a_text_is_written_into_the_state_with_what_it_cost(parts_of: Any) -> No
     given = material()
     state = State(query="q", paragraphs=[given.paragraph], created_at=NOON, updated_at=NOON)
     state.paragraphs[0].research.refused = {"figures": 1}
-    out = Summary(text="新[1]。", tokens=7, quotes={0: ["锂电池占比最高。"]}, refused={"figures": 2}, fallback="empty")
+    out = ParagraphSummary(
+        text="新[1]。", tokens=7, quotes={0: ["锂电池占比最高。"]}, refused={"figures": 2}, fallback="empty"
+    )
     FirstSummaryNode(parts_of()).mutate_state(out, state, 0)
     research = state.paragraphs[0].research
     assert (research.latest_summary, research.tokens, research.refused) == ("新[1]。", 7, {"figures": 3})

@@ -1,0 +1,284 @@
+"""Fills an empty database with a large archive as fast as it takes it: past the desks, table by table."""
+
+import datetime as dt
+import itertools
+import multiprocessing
+import random
+import string
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from sqlalchemy import Connection, insert
+from sqlmodel import SQLModel
+
+from monitor.db import migrate
+from monitor.db.engines import DatabaseAddress, open_migration_engine
+from monitor.db.fulltext_index import TITLE_PREFIX, append_marks, create_index, drop_index
+from monitor.db.sessions import split_batches
+from monitor.db.tables.collection import Item, ItemPageText, Run, Source
+from monitor.db.tables.research import ItemTerms
+from monitor.db.terms import extract_terms
+from monitor.urls import url_key
+from monitor.vocabulary import DateSource, ItemType, RunStatus, SummaryBy
+
+TEXT_CHARS = 1500
+
+SOURCES = 1000
+
+_PARAGRAPHS = 6000
+
+_PARAGRAPH_CHARS = 150
+
+_WORDS = 4000
+
+_RARE_WORDS = 100_000
+
+_DAYS = 1500
+
+_SUBJECTS = ("光伏", "风电", "储能", "碳市场", "电价", "氢能", "煤炭", "核电", "电网", "水利")
+
+_CHARACTERS = (
+    "能源电力市场监管项目管理办法通知公告印发实施意见方案规定标准建设发展改革委员会国家省市县区企业投资价格收费服务安全生产环境保护节约用水"
+    "土地资源交通运输财政税务金融统计农业工业信息技术教育卫生社会保障人力就业住房城乡规划审批许可备案调查监督检查评估考核奖励处罚科学研究"
+)
+
+_SYLLABLES = ("ba", "con", "der", "en", "fi", "gas", "in", "ka", "li", "mar", "no", "per", "po", "ra", "sto", "tion")
+
+_ENGLISH = ("market", "carbon", "energy", "policy", "notice", "storage", "power", "grid", "price", "the", "of", "and")
+
+_SHARE_ENGLISH = 0.2
+
+_SHARE_DATED = 0.9
+
+
+@dataclass(frozen=True)
+class SampleItem:
+    """One item: what stands in its columns, its text, and all terms of both in a line."""
+
+    number: int
+    source: int
+    section: str
+    type: ItemType
+    title: str
+    day: dt.date
+    has_date: bool
+    first_seen: dt.datetime
+    language: str
+    document_number: str | None
+    summary: str
+    text: str
+    terms: str
+
+
+class SampleVocabulary:
+    """The words and paragraphs that items are made of; of the rarest words, each item has one."""
+
+    def __init__(self) -> None:
+        chance = random.Random(7)  # noqa: S311 -- nothing is secret here
+        pairs = ["".join(pair) for pair in itertools.permutations(_CHARACTERS, 2)]
+        made = ["".join(chance.choices(_SYLLABLES, k=3)) for _ in range(2 * _WORDS)]
+        self.chinese = [*_SUBJECTS, *chance.sample(list(dict.fromkeys(pairs)), _WORDS)]
+        self.english = list(dict.fromkeys([*_ENGLISH, *made]))[:_WORDS]
+        self.rare_chinese = ["".join(map(chr, chance.choices(range(0x5000, 0x9000), k=2))) for _ in range(_RARE_WORDS)]
+        self.rare_english = ["".join(chance.choices(string.ascii_lowercase, k=9)) for _ in range(_RARE_WORDS)]
+        self._chinese = [_generate_paragraph(chance, self.chinese, "", "，。", "一、") for _ in range(_PARAGRAPHS)]
+        self._english = [_generate_paragraph(chance, self.english, " ", ";.", "注：") for _ in range(_PARAGRAPHS)]
+
+    def pick_phrase(self, chance: random.Random, *, is_english: bool) -> str:
+        """Five characters or two words as they stand side by side in some texts."""
+        text, _ = chance.choice(self._english if is_english else self._chinese)
+        if is_english:
+            words = text[2:].split(";")[chance.randrange(3)].split()
+            at = chance.randrange(4)
+            return " ".join(words[at : at + 2])
+        return text[2:].split("，")[chance.randrange(3)][chance.randrange(4) :][:5]
+
+    def generate_items(self, numbers: range, *, today: dt.date, total: int) -> Iterator[SampleItem]:
+        """The items of these numbers, of `of` in all: the higher the number, the later it was first seen."""
+        return (self._generate_item(number, today, total) for number in numbers)
+
+    def _generate_item(self, number: int, today: dt.date, total: int) -> SampleItem:
+        chance = random.Random(number)  # noqa: S311 -- as above
+        is_english = chance.random() < _SHARE_ENGLISH
+        seen = today - dt.timedelta(days=_DAYS - 1 - number * _DAYS // total)
+        day = seen - dt.timedelta(days=chance.choice((0, 0, 0, 0, 0, 1, 2, 30, 400)))
+        title, last = self._generate_title(chance, number, is_english=is_english)
+        stock = self._english if is_english else self._chinese
+        paragraphs = [*chance.choices(stock, k=TEXT_CHARS // _PARAGRAPH_CHARS), (last, extract_terms(last))]
+        in_title = extract_terms(title)
+        terms = in_title.union(*(some for _, some in paragraphs), (TITLE_PREFIX + term for term in in_title))
+        return SampleItem(
+            number=number,
+            source=number % SOURCES,
+            section=f"栏目{number % 7}",
+            type=chance.choice(list(ItemType)),
+            title=title,
+            day=day,
+            has_date=day != seen or chance.random() < _SHARE_DATED,
+            first_seen=dt.datetime.combine(seen, dt.time(8), dt.UTC),
+            language="en" if is_english else "zh",
+            document_number=f"示发〔{day.year}〕{number}号" if number % 5 == 0 else None,
+            summary=paragraphs[0][0],
+            text="\n".join(text for text, _ in paragraphs),
+            terms=" ".join(sorted(terms)),
+        )
+
+    def _generate_title(self, chance: random.Random, number: int, *, is_english: bool) -> tuple[str, str]:
+        """The title of an item, and the last sentence of its text, which has a rare word."""
+        if is_english:
+            words = " ".join(_pick_words(chance, self.english, 3))
+            return f"Notice {number} on {words}", f"另见 {chance.choice(self.rare_english)}."
+        one, other = _pick_words(chance, self.chinese, 2)
+        return f"关于{one}与{other}有关事项的通知（{number}）", f"另见{chance.choice(self.rare_chinese)}。"
+
+
+def _generate_paragraph(
+    chance: random.Random, words: Sequence[str], between: str, signs: str, text: str
+) -> tuple[str, frozenset[str]]:
+    """A paragraph that begins as given, so that no word of it stands beside one of the paragraph before."""
+    while len(text) < _PARAGRAPH_CHARS - 1:
+        text += between.join(_pick_words(chance, words, 6)) + signs[0]
+    text = text[: _PARAGRAPH_CHARS - 1] + signs[1]
+    return text, frozenset(extract_terms(text))
+
+
+def _pick_words(chance: random.Random, words: Sequence[str], count: int) -> list[str]:
+    return chance.choices(words, cum_weights=_compute_zipf_weights(len(words)), k=count)
+
+
+@cache
+def _compute_zipf_weights(count: int) -> list[float]:
+    return list(itertools.accumulate(1 / rank for rank in range(1, count + 1)))
+
+
+TAGS = 50
+
+_BATCH = 2_000
+
+_BATCHES_AT_ONCE = 8
+
+_ITEMS_PER_RUN = 20
+
+TableRows = tuple[type[SQLModel], list[dict[str, Any]]]
+
+
+def fill_archive(url: str, items: int, *, today: dt.date, workers: int = 2) -> None:
+    """Migrate the database and put so many items into it, with their sources, runs, texts and index."""
+    migrate.upgrade(url)
+    engine = open_migration_engine(DatabaseAddress.parse(url))
+    ranges = [range(start, min(start + _BATCH, items)) for start in range(0, items, _BATCH)]
+    runs = range(-(-items // SOURCES // _ITEMS_PER_RUN))
+    try:
+        with engine.begin() as connection:
+            drop_index(connection)
+            _insert_rows(connection, (Source, [_build_source(number, today) for number in range(SOURCES)]))
+            for made in split_batches(_build_run(source, run, today) for source in range(SOURCES) for run in runs):
+                _insert_rows(connection, (Run, made))
+        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as makers:
+            for some in split_batches(ranges, _BATCHES_AT_ONCE):
+                for tables in makers.map(partial(_build_rows, today=today, of=items), some):
+                    with engine.begin() as connection:
+                        _insert_rows(connection, *tables)
+        with engine.begin() as connection:
+            _raise_memory_limit(connection)
+            create_index(connection)
+        with engine.begin() as connection:
+            connection.exec_driver_sql("ANALYZE")
+    finally:
+        engine.dispose()
+
+
+def _insert_rows(connection: Connection, *tables: TableRows) -> None:
+    for table, rows in tables:
+        connection.execute(insert(table), rows)
+
+
+def _raise_memory_limit(connection: Connection) -> None:
+    """Give the making of the index more memory than a database takes by itself."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA cache_size = -500000")
+    else:
+        connection.exec_driver_sql("SET LOCAL maintenance_work_mem = '2GB'")
+
+
+def _build_source(number: int, today: dt.date) -> dict[str, Any]:
+    created_at = dt.datetime.combine(today, dt.time(), dt.UTC) - dt.timedelta(days=2000)
+    tags = [f"tag{number % TAGS}"]
+    name, url = format_source_name(number), f"https://s{number}.example.gov/"
+    return Source(id=number + 1, name=name, url=url, tags=tags, created_at=created_at).model_dump()
+
+
+def format_source_name(number: int) -> str:
+    """What a made-up source is called."""
+    return f"示例部 {number:04d}"
+
+
+def _build_run(source: int, run: int, today: dt.date) -> dict[str, Any]:
+    at = dt.datetime.combine(today, dt.time(8), dt.UTC) - dt.timedelta(days=run)
+    return Run(
+        id=_format_run_id(source, run),
+        source_id=source + 1,
+        source=format_source_name(source),
+        status=RunStatus.SUCCEEDED,
+        planned_at=at,
+        started_at=at,
+        ended_at=at,
+    ).model_dump()
+
+
+def _format_run_id(source: int, run: int) -> str:
+    return f"bench-{source}-{run}"
+
+
+@cache
+def _get_vocabulary() -> SampleVocabulary:
+    return SampleVocabulary()
+
+
+def _build_rows(numbers: range, *, today: dt.date, of: int) -> list[TableRows]:
+    """What is written of these items; in a process of its own."""
+    samples = list(_get_vocabulary().generate_items(numbers, today=today, total=of))
+    return [
+        (Item, [_build_item(sample) for sample in samples]),
+        (ItemPageText, [{"item_id": sample.number + 1, "text": sample.text} for sample in samples]),
+        (ItemTerms, [_build_terms(sample) for sample in samples]),
+    ]
+
+
+def _build_terms(sample: SampleItem) -> dict[str, Any]:
+    return {"item_id": sample.number + 1, "terms": append_marks(sample.terms, sample.day, sample.source + 1)}
+
+
+@cache
+def _build_blank_item() -> dict[str, Any]:
+    """The columns of which all items say the same."""
+    noon = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
+    return Item(run_id="", source="", section="", url="", url_key="", title="", first_seen=noon).model_dump()
+
+
+def _build_item(sample: SampleItem) -> dict[str, Any]:
+    url = f"https://s{sample.source}.example.gov/{sample.number}.html"
+    return _build_blank_item() | {
+        "id": sample.number + 1,
+        "source_id": sample.source + 1,
+        "run_id": _format_run_id(sample.source, sample.number // SOURCES // _ITEMS_PER_RUN),
+        "source": format_source_name(sample.source),
+        "section": sample.section,
+        "url": url,
+        "url_key": url_key(url),
+        "title": sample.title,
+        "day": sample.day,
+        "date": sample.day if sample.has_date else None,
+        "date_source": DateSource.LISTED if sample.has_date else DateSource.UNKNOWN,
+        "type": sample.type,
+        "summary": sample.summary,
+        "summary_by": SummaryBy.EXTRACT,
+        "rank": sample.number % _ITEMS_PER_RUN + 1,
+        "tier": sample.number % 5 + 1,
+        "document_number": sample.document_number,
+        "language": sample.language,
+        "first_seen": sample.first_seen,
+    }

@@ -1,1 +1,0 @@
-"""The use cases, by name: what console, web and work call."""

@@ -1,1 +1,0 @@
-"""Ways by which letters reach people: mail, webhooks, chat services."""

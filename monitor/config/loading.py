@@ -1,0 +1,147 @@
+"""Loading the configuration: config.yaml, overridden by the environment."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from monitor.config.group import forbid_unknown_keys, format_validation_error
+from monitor.config.model import ENV_PREFIX, Settings
+from monitor.errors import SettingsError
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The file's mapping; `SettingsError` names the line where it is no YAML."""
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        reason = getattr(error, "problem", None) or "it is no YAML"
+        raise SettingsError(
+            f"{path}{where} cannot be read: {reason}; mend the file or write a new one with `monitor init`."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read ({error}): give a readable UTF-8 file.") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path} must hold settings as `name: value`, not a {type(values).__name__}.")
+    return values
+
+
+def get_settings_path(config_path: Path | None) -> Path:
+    """Where the configuration is: `--config`, else MONITOR_CONFIG, else config.yaml here."""
+    return config_path or Path(os.environ.get("MONITOR_CONFIG") or "config.yaml")
+
+
+def load_settings(config_path: Path | None = None) -> Settings:
+    """The settings in force, or `SettingsError` with one sentence that names the key and the mend.
+
+    A file that was named must exist; the default one may be absent: then the defaults hold.
+    """
+    path = get_settings_path(config_path)
+    is_named = config_path is not None or "MONITOR_CONFIG" in os.environ
+    if is_named and not path.is_file():
+        raise SettingsError(
+            f"There is no configuration file {path}: name another one, or write it with `monitor --config {path} init`."
+        )
+    values = read_yaml(path) if path.is_file() else {}
+    forbid_unknown_keys(values, Settings, f"{path}")
+    _forbid_unknown_variables()
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        raise SettingsError(format_validation_error(error, str(path))) from None
+    return settings.model_copy(update=_resolve_paths(settings, path.resolve().parent))
+
+
+def _resolve_paths(settings: Settings, folder: Path) -> dict[str, Any]:
+    url = settings.database_url
+    if url.startswith("sqlite:///") and not url.startswith("sqlite:////") and url != "sqlite:///:memory:":
+        url = f"sqlite:///{folder / url.removeprefix('sqlite:///')}"
+    template = settings.briefing.template
+    look = settings.briefing.model_copy(update={"template": folder / template if template else None})
+    return {"data_dir": folder / settings.data_dir, "database_url": url, "briefing": look}
+
+
+def _forbid_unknown_variables() -> None:
+    names = {name.lower() for name in Settings.model_fields}
+    for variable in os.environ:
+        if "__" not in variable or not variable.startswith(ENV_PREFIX):
+            continue
+        path = variable.removeprefix(ENV_PREFIX).lower().split("__")
+        if path[0] in names:
+            nested: Any = ""
+            for part in reversed(path):
+                nested = {part: nested}
+            forbid_unknown_keys(nested, Settings, f"the environment variable {variable}")
+        else:
+            forbid_unknown_keys({path[0]: ""}, Settings, f"the environment variable {variable}")
+
+
+_COMMENT_COLUMN = 46
+
+_INDENT = "  "
+
+_HEADER = f"""\
+# The configuration of Monitor. Every setting stands here with its default: what is deleted keeps it.
+# An environment variable overrides a line of this file: {ENV_PREFIX}<SECTION>__<NAME>, as {ENV_PREFIX}LLM__BASE_URL.
+# So does what is set on the desk under Settings.
+# Relative paths are relative to the folder of this file. Secrets do not belong here but into the environment.
+"""
+
+_NO_SOURCES = """\
+sources: []
+# sources:
+#   - name: Ministry of Examples
+#     url: https://www.example.gov/
+#     focus_areas: [energy, carbon market]
+#     schedule: 0 7 * * 1-5          # minute, hour, day, month, weekday, in the time zone of the source
+#     timezone: Europe/Berlin
+#     tags: [energy]
+"""
+
+
+def render_config(sources_yaml: str = "") -> str:
+    """A whole config.yaml that loads to the defaults.
+
+    `sources_yaml` are the entries of the list of sources, each beginning with `- `, as they shall stand in the file;
+    without them the list is empty and a comment shows how one is written.
+    """
+    lines = [_HEADER]
+    for name, field in Settings.model_fields.items():
+        if name == "sources":
+            lines.append(f"\n# {field.description}\n{_render_sources(sources_yaml)}")
+        else:
+            lines += _render_setting(name, field, "")
+    return "\n".join(lines)
+
+
+def _render_sources(entries: str) -> str:
+    return f"sources:\n{entries.rstrip()}\n" if entries.strip() else _NO_SOURCES
+
+
+def _render_setting(name: str, field: FieldInfo, indent: str) -> list[str]:
+    group = _get_group(field)
+    if group is None:
+        line = f"{indent}{name}: {_dump_value(field.get_default(call_default_factory=True))}"
+        return [f"{line:<{_COMMENT_COLUMN}}  # {field.description}"]
+    lines = [] if indent else [""]
+    lines.append(f"{indent}{name}:{'':<{_COMMENT_COLUMN - len(indent) - len(name) - 1}}  # {field.description}")
+    for inner_name, inner in group.model_fields.items():
+        lines += _render_setting(inner_name, inner, indent + _INDENT)
+    return lines
+
+
+def _dump_value(value: Any) -> str:
+    plain = str(value) if isinstance(value, Path) else value
+    return yaml.safe_dump(plain, default_flow_style=True, allow_unicode=True).removesuffix("...\n").strip()
+
+
+def _get_group(field: FieldInfo) -> type[BaseModel] | None:
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None

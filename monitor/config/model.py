@@ -1,0 +1,342 @@
+"""What can be set, with defaults, limits and one line of explanation each (contracts, section 7).
+
+Each setting's description is its line of comment in the file that `monitor init` writes and its row in the
+documentation, so it is written here once.
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from monitor.config.group import SettingsGroup, setting
+from monitor.config.targets import TargetSettings
+
+_DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
+
+
+class WeightSettings(SettingsGroup):
+    """How much each score of a search result counts; only their relation to each other matters."""
+
+    relevance: float = setting(0.6, "fit with the query", ge=0, allow_inf_nan=False)
+    freshness: float = setting(0.2, "age", ge=0, allow_inf_nan=False)
+    authority: float = setting(0.2, "who publishes it", ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _check_positive_sum(self) -> Self:
+        if not self.relevance + self.freshness + self.authority:
+            raise ValueError("one weight at least must be more than 0")
+        return self
+
+
+class RetrievalSettings(SettingsGroup):
+    """What the scores are made from."""
+
+    half_life_days: float = setting(90, "days after which a result is half as fresh", gt=0, allow_inf_nan=False)
+    authority: dict[str, Annotated[float, Field(ge=0, le=1)]] = setting(
+        {}, "scores of 0 to 1 by domain, as {example.org: 0.9}, before Monitor's own table"
+    )
+
+    @field_validator("authority")
+    @classmethod
+    def _check_domains(cls, authority: dict[str, float]) -> dict[str, float]:
+        for domain in authority:
+            if not _DOMAIN.fullmatch(domain.strip(".")):
+                raise ValueError(f"{domain[:60]!r} is no domain; write one as example.org")
+        return authority
+
+
+BACKENDS = ("stub", "ddg_html", "baidu_html", "searxng", "bocha", "brave", "tavily", "archive")
+"""The names of all backends."""
+
+KEY_VARIABLES = {
+    "searxng": "SEARXNG_API_KEY",
+    "bocha": "BOCHA_API_KEY",
+    "brave": "BRAVE_API_KEY",
+    "tavily": "TAVILY_API_KEY",
+}
+"""Where a backend's key is looked for when its settings name no other variable."""
+
+SHARED_VARIABLES = {
+    "WEB_SEARCH_BACKEND": ("backend",),
+    "WEB_SEARCH_TIMEOUT_MS": ("timeout_ms",),
+    "SEARXNG_BASE_URL": ("backends", "searxng", "base_url"),
+    "SEARXNG_TIMEOUT_MS": ("backends", "searxng", "timeout_ms"),
+    "BOCHA_BASE_URL": ("backends", "bocha", "base_url"),
+    "BOCHA_TIMEOUT_MS": ("backends", "bocha", "timeout_ms"),
+    "BOCHA_TOP_K_DEFAULT": ("backends", "bocha", "max_results"),
+}
+"""Variables of the environment that tools of this kind share, and the setting within `search` that each one fills."""
+
+
+class BackendSettings(SettingsGroup):
+    base_url: str | None = setting(None, "scheme, host and port in place of the service's own")
+    api_key_env: str | None = setting(None, "the environment variable that holds the key")
+    timeout_ms: int | None = setting(None, "longest wait for its answer", gt=0)
+    max_results: int | None = setting(None, "results of a query that names no number", ge=1, le=10)
+    daily_quota: int | None = setting(None, "requests a day; null = no limit", ge=0)
+    price: float | None = setting(None, "money for one request", ge=0)
+
+    @field_validator("base_url")
+    @classmethod
+    def _check_base_url(cls, base_url: str | None) -> str | None:
+        if base_url is None:
+            return None
+        try:
+            parts = urlsplit(base_url.strip())
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_address = False
+        if not is_address:
+            raise ValueError("it is no address; write it as http://127.0.0.1:8080")
+        return base_url.strip().rstrip("/")
+
+
+class SearchSettings(SettingsGroup):
+    backend: str | list[str] = setting("stub", f"one name or a list: {' '.join(BACKENDS)}")
+    backends: dict[str, BackendSettings] = setting(
+        {}, "by name: {base_url, api_key_env, timeout_ms, max_results, daily_quota, price}"
+    )
+    timeout_ms: int | None = setting(None, "longest wait for a backend; null = network.timeout_s", gt=0)
+    cache_s: int = setting(900, "how long an answer serves the same query again; 0 = not at all", ge=0)
+    weights: WeightSettings = Field(default_factory=WeightSettings, description="how results are scored")
+
+    @field_validator("backends")
+    @classmethod
+    def _check_backend_names(cls, backends: dict[str, BackendSettings]) -> dict[str, BackendSettings]:
+        for name in backends:
+            if name not in BACKENDS:
+                near = difflib.get_close_matches(name, BACKENDS, n=1)
+                raise ValueError(f"there is no backend {name}; {f'did you mean {near[0]}' if near else 'leave it out'}")
+        return backends
+
+    @property
+    def backend_names(self) -> list[str]:
+        """The backends that are asked for, known or not; in one text they are parted by commas."""
+        chosen = self.backend.split(",") if isinstance(self.backend, str) else self.backend
+        return list(dict.fromkeys(name.strip() for name in chosen if name.strip()))
+
+    def get_backend(self, name: str) -> BackendSettings:
+        return self.backends.get(name) or BackendSettings()
+
+    def get_timeout_s(self, name: str) -> float | None:
+        """How long a backend may take; None where nothing is set for it or for all."""
+        timeout_ms = self.get_backend(name).timeout_ms or self.timeout_ms
+        return timeout_ms / 1000 if timeout_ms else None
+
+    def get_key_variable(self, name: str) -> str | None:
+        """The environment variable that holds a backend's key; None where it takes none."""
+        return self.get_backend(name).api_key_env or KEY_VARIABLES.get(name)
+
+    def get_key(self, name: str) -> str | None:
+        """The key of a backend, if there is any."""
+        variable = self.get_key_variable(name)
+        return self.get_secret(variable) if variable else None
+
+
+def read_shared_variables(environment: Mapping[str, str]) -> dict[str, Any]:
+    """What the shared variables say, as settings; an empty one says nothing."""
+    found: dict[str, Any] = {}
+    for variable, path in SHARED_VARIABLES.items():
+        if value := environment.get(variable, "").strip():
+            group = found
+            for part in path[:-1]:
+                group = group.setdefault(part, {})
+            group[path[-1]] = value
+    return {"search": found} if found else {}
+
+
+ENV_PREFIX = "MONITOR_"
+
+
+class Price(SettingsGroup):
+    input: float = setting(0.0, "per million prompt tokens", ge=0)
+    output: float = setting(0.0, "per million completion tokens", ge=0)
+
+
+class LlmSettings(SettingsGroup):
+    """The language model: any server that speaks the chat-completions protocol."""
+
+    enabled: Literal["auto"] | bool = setting(
+        "auto", "auto = on when a key or a base_url is there; true; false = work by rule"
+    )
+    base_url: str | None = setting(None, "the endpoint, as https://host/v1; null = the client's own default")
+    api_key_env: str = setting("OPENAI_API_KEY", "the environment variable that holds the key")
+    model: str = setting("gpt-5", "the model that is asked")
+    models: dict[str, str] = setting(
+        {}, "another model for one phase: navigate, crawl, summarise, rank, plan, search, modeling, report"
+    )
+    temperature: float = setting(0.3, "sampling temperature", ge=0, le=2)
+    top_p: float = setting(0.85, "nucleus sampling", gt=0, le=1)
+    timeout_s: float = setting(120, "longest wait for one answer", gt=0)
+    max_retries: int = setting(3, "tries again after an error that may pass", ge=0, le=10)
+    max_concurrency: int = setting(3, "calls under way at once", ge=1)
+    daily_token_budget: int | None = setting(None, "tokens a day, over all runs; null = no limit", ge=0)
+    run_token_budget: int | None = setting(None, "tokens for one run; null = no limit", ge=0)
+    prices: dict[str, Price] = setting({}, "money per million tokens by model, as {gpt-5: {input: 1.25, output: 10}}")
+
+    @property
+    def api_key(self) -> str | None:
+        """The key, if there is any."""
+        return self.get_secret(self.api_key_env)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether phases ask a model at all."""
+        if self.enabled == "auto":
+            return bool(self.base_url or self.api_key)
+        return self.enabled
+
+
+class BrowserSettings(SettingsGroup):
+    path: Path | None = setting(None, "the Chromium to start; null = look for one")
+    endpoint: str | None = setting(None, "a browser that runs elsewhere, as ws://host:port (CDP)")
+    recycle_after: int = setting(200, "drawn pages after which the browser is started anew", ge=1)
+
+
+class PagesSettings(SettingsGroup):
+    render: Literal["auto", "always", "never"] = setting("auto", "draw pages in the browser: auto, always, never")
+    max_concurrency: int = setting(4, "pages drawn at once", ge=1)
+    delay_s: float = setting(1.0, "pause between two requests to one host", ge=0)
+    timeout_s: float = setting(30, "longest wait for one page", gt=0)
+    max_bytes: int = setting(10_485_760, "largest page or document that is read", ge=1024)
+    respect_robots: bool = setting(True, "obey robots.txt")
+    browser: BrowserSettings = Field(default_factory=BrowserSettings, description="the browser")
+
+
+class NetworkSettings(SettingsGroup):
+    """The way out; shared by pages, search and fetch."""
+
+    proxy: str | None = setting(None, "http(s) or socks proxy for everything that goes out")
+    user_agent: str | None = setting(None, "null = Monitor's own")
+    timeout_s: float = setting(30, "longest wait for one request", gt=0)
+    ca_bundle: Path | None = setting(None, "certificates of your organisation, in addition to the system's")
+    allow_legacy_tls: bool = setting(False, "accept servers with TLS 1.0/1.1 and old ciphers")
+    allowed_private_hosts: list[str] = setting(
+        [], 'private hosts that may be asked, as ["127.0.0.1:8099"]; all others are refused'
+    )
+
+
+class SweepSettings(SettingsGroup):
+    """One source, once: the limits of the four phases."""
+
+    crawl: Literal["agent", "rule"] = setting("agent", "read sections with the model's agent, or always by rule")
+    max_turns: int = setting(15, "model calls for one section", ge=1)
+    general_max_turns: int = setting(50, "model calls for the general agent", ge=1)
+    max_items: int = setting(20, "items saved from one section in one run", ge=1)
+    window_days: int = setting(7, "calendar days looked at, today included", ge=1)
+    summary_concurrency: int = setting(3, "summaries written at once", ge=1)
+    summary_max_chars: int = setting(6000, "characters of a text that a summary is made from", ge=200)
+    context_max_chars: int = setting(20000, "largest context of a section agent", ge=4000)
+    page_max_chars: int = setting(15000, "largest text form of a page", ge=2000)
+    max_pages_per_section: int = setting(5, "list pages read in one section", ge=1)
+    revisit_days: list[PositiveInt] = setting(
+        [1, 3, 7, 30, 90], "days after which an item's page is looked at again; [] = never"
+    )
+
+
+class ResearchSettings(SettingsGroup):
+    max_paragraphs: int = setting(5, "paragraphs of a report", ge=1)
+    max_reflections: int = setting(2, "rounds of further search for a paragraph", ge=0)
+    max_results: int = setting(20, "results of one search", ge=1)
+    content_max_chars: int = setting(20000, "characters of one result that are read", ge=200)
+    concurrency: int = setting(3, "paragraphs under way at once", ge=1)
+    token_budget: int | None = setting(None, "tokens for one research; null = no limit", ge=0)
+    cost_budget: float | None = setting(None, "money for one research, by llm.prices; null = no limit", ge=0)
+
+
+class WebSettings(SettingsGroup):
+    host: str = setting("127.0.0.1", "the address to listen on")
+    port: int = setting(8000, "the port to listen on", ge=1, le=65535)
+    public_url: str | None = setting(None, "the address that readers type, for links in briefings")
+
+
+class WorkSettings(SettingsGroup):
+    executor_id: str | None = setting(None, "a stable name of this process; null = made from the host's name")
+    scheduler: bool = setting(True, "run what is due")
+    concurrency: int = setting(16, "runs under way at once in one worker", ge=1)
+    max_runs: int | None = setting(None, "runs under way at once in all workers together; null = no limit", ge=1)
+    jitter_s: int = setting(0, "spread the starts of runs that are due at once over so many seconds", ge=0)
+    blackout: str | None = setting(None, "hours in which no planned run starts, as 23:00-06:00; they start after it")
+    misfire_grace_s: int = setting(3600, "how late a planned run may still start", ge=1)
+    retention_days: int = setting(400, "how long texts and records are kept; known urls are kept for ever", ge=1)
+
+
+class BriefingSettings(SettingsGroup):
+    template: Path | None = setting(None, "the firm's Word file that a docx is made from; null = Monitor's look")
+
+
+class DeliverSettings(SettingsGroup):
+    targets: list[TargetSettings] = setting([], "the delivery targets, as docs/administrators/delivery.md tells")
+
+    @field_validator("targets")
+    @classmethod
+    def _check_unique_names(cls, targets: list[TargetSettings]) -> list[TargetSettings]:
+        names = [target.name for target in targets]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two targets are named {name}; give each its own name")
+        return targets
+
+
+class Settings(BaseSettings):
+    """All of it. Relative paths are relative to the folder of the configuration file."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid")
+
+    timezone: str = setting("Asia/Shanghai", "the time zone of dates and schedules where a source names none")
+    data_dir: Path = setting(Path("data"), "database, evidence, bundles and reports")
+    storage_url: str | None = setting(None, "where evidence and documents go, as an fsspec url; null = under data_dir")
+    database_url: str = setting("sqlite:///data/monitor.db", "SQLite, or postgresql://user:password@host/name")
+    llm: LlmSettings = Field(default_factory=LlmSettings, description="the language model")
+    pages: PagesSettings = Field(default_factory=PagesSettings, description="how pages are loaded")
+    network: NetworkSettings = Field(default_factory=NetworkSettings, description="the way out")
+    sweep: SweepSettings = Field(default_factory=SweepSettings, description="limits of a sweep")
+    search: SearchSettings = Field(default_factory=SearchSettings, description="web.search")
+    retrieval: RetrievalSettings = Field(
+        default_factory=RetrievalSettings, description="what search results are scored by"
+    )
+    research: ResearchSettings = Field(default_factory=ResearchSettings, description="the research workflow")
+    web: WebSettings = Field(default_factory=WebSettings, description="the web pages")
+    work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
+    briefing: BriefingSettings = Field(default_factory=BriefingSettings, description="what briefings look like")
+    deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
+    sources: list[dict[str, Any]] = setting([], "sources to start with; each is created once")
+
+    @field_validator("timezone")
+    @classmethod
+    def _check_timezone(cls, timezone: str) -> str:
+        try:
+            ZoneInfo(timezone)
+        except (KeyError, ValueError, OSError):
+            raise ValueError("it is no time zone; write one as Asia/Shanghai or Europe/Berlin") from None
+        return timezone
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 -- the signature is pydantic's
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment stands before the file, whose values arrive as init arguments; our own names come first."""
+        shared_variables = InitSettingsSource(settings_cls, read_shared_variables(os.environ))
+        return env_settings, shared_variables, init_settings
+
+    def update_from(self, other: "Settings") -> None:
+        """Become what the other one is, group by group.
+
+        Groups are values and are never changed: who holds this object sees what holds now, who holds a group, as a run
+        does, goes on with what held when it was taken.
+        """
+        for name in type(self).model_fields:
+            setattr(self, name, getattr(other, name))

@@ -1,0 +1,318 @@
+"""What was stored on the Settings page, laid between the file and the environment (contracts, section 7)."""
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+from pydantic_settings import EnvSettingsSource
+
+from monitor.config.group import SettingsGroup, format_error_detail
+from monitor.config.model import BACKENDS, ENV_PREFIX, BackendSettings, Settings, read_shared_variables
+
+SECRET_PREFIX = "secrets."  # noqa: S105
+"""What the path of a stored secret begins with; the name of the environment variable that it stands for follows."""
+
+ENCRYPTED_SETTINGS = frozenset({"network.proxy", "deliver.targets"})
+"""Settings that may hold a password within their value: they are kept encrypted as a whole."""
+
+_NOT_STORABLE = {
+    "data_dir": "where things lie is decided before the database is open",
+    "storage_url": "where things lie is decided before the database is open",
+    "database_url": "where things lie is decided before the database is open",
+    "sources": "sources have their own page",
+    "web.host": "it is needed before the database is open",
+    "web.port": "it is needed before the database is open",
+    "work.scheduler": "each process has its own",
+    "work.executor_id": "each process has its own",
+    "pages.browser.path": "which program is started is for whoever runs the service to say",
+    "llm.api_key_env": "which variable is read is for whoever runs the service to say",
+}
+
+_NEEDS_RESTART = frozenset({"timezone", "pages.max_bytes", "web.public_url", "briefing.template"})
+
+SEARCH_SERVICES = tuple(name for name in BACKENDS if name not in ("stub", "archive"))
+"""The search backends that are services elsewhere."""
+
+_USER_INFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+
+
+@dataclass(frozen=True)
+class SettingInfo:
+    """A setting by its path, as `llm.model`; `why_not` says why it cannot be stored, None where it can."""
+
+    path: str
+    field: FieldInfo
+    not_storable_reason: str | None
+
+    @property
+    def group(self) -> str:
+        """The part of the configuration that it belongs to; its own name where it stands alone."""
+        return self.path.partition(".")[0]
+
+    @property
+    def needs_restart(self) -> bool:
+        """Whether a running process goes on with the value that it was started with."""
+        is_work = self.group == "work" and self.path != "work.retention_days"
+        return is_work or self.path in _NEEDS_RESTART
+
+    @property
+    def default(self) -> Any:
+        """What holds where nobody says anything, as JSON has it."""
+        return to_jsonable_python(self.field.get_default(call_default_factory=True))
+
+
+@cache
+def get_setting_infos() -> dict[str, SettingInfo]:
+    """Every setting by its path; those of a search service have one for each service."""
+    return {path: SettingInfo(path, info, _get_not_storable_reason(path)) for path, info in _iter_fields(Settings, "")}
+
+
+def get_value(settings: Settings, path: str) -> Any:
+    """The value of a setting, as JSON has it."""
+    value: Any = settings
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else getattr(value, part, None)
+    return to_jsonable_python(value)
+
+
+def get_display_value(path: str, settings: Settings) -> Any:
+    """The value of a setting as anybody may see it: without passwords, and of a target's address only its host."""
+    if path == "deliver.targets":
+        return [target.model_dump(mode="json") | {"url": target.shown} for target in settings.deliver.targets]
+    return mask_passwords(get_value(settings, path))
+
+
+def mask_passwords(value: Any) -> Any:
+    """The value without user and password in any address."""
+    if isinstance(value, str):
+        return _USER_INFO.sub("…", value)
+    if isinstance(value, list):
+        return [mask_passwords(one) for one in value]
+    return {key: mask_passwords(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def format_variable_name(path: str) -> str:
+    """The environment variable that sets it."""
+    return ENV_PREFIX + path.upper().replace(".", "__")
+
+
+def _iter_fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
+    for name, info in model.model_fields.items():
+        path = f"{prefix}{name}"
+        kind = info.annotation
+        if path == "search.backends":
+            for service in SEARCH_SERVICES:
+                yield from _iter_fields(BackendSettings, f"{path}.{service}.")
+        elif isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _iter_fields(kind, f"{path}.")
+        else:
+            yield path, info
+
+
+def _get_not_storable_reason(path: str) -> str | None:
+    return _NOT_STORABLE.get(path) or (_NOT_STORABLE["llm.api_key_env"] if path.endswith(".api_key_env") else None)
+
+
+Origin = Literal["default", "file", "stored", "environment"]
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Settings with what was stored; `complaints` are the sentences about what could not be used, by path."""
+
+    settings: Settings
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+def apply_stored_settings(base: Settings, stored: Mapping[str, Any], secrets: Mapping[str, str]) -> Overlay:
+    """The settings of file and environment with what was stored between them.
+
+    Each group is checked as a whole by its own model. Where it does not hold together, its stored values are taken one
+    by one and those that spoil it are left out, with a complaint: one bad row does not undo the others.
+    """
+    outside = read_environment()
+    by_group: dict[str, dict[str, Any]] = {}
+    complaints: dict[str, str] = {}
+    for path, value in sorted(stored.items()):
+        place = get_setting_infos().get(path)
+        if place is None or place.not_storable_reason:
+            complaints[path] = "There is no such setting that can be stored."
+        elif not _has_path(outside, path):
+            by_group.setdefault(place.group, {})[path] = value
+    changes: dict[str, Any] = {}
+    for group, values in by_group.items():
+        changes[group] = _apply_to_group(base, group, values, complaints)
+    settings = base.model_copy(update={name: value for name, value in changes.items() if value is not None})
+    variables = None
+    if changes.get("deliver") is not None:
+        variables = {variable for target in base.deliver.targets for variable in target.list_variables()}
+    return Overlay(_bind_secrets(settings, secrets, variables), complaints)
+
+
+def get_setting_origin(path: str, base: Settings, stored: Mapping[str, Any], environment: Mapping[str, Any]) -> Origin:
+    """Who decides a setting: the environment, whose values are `outside`, the Settings page, the file, or nobody."""
+    if _has_path(environment, path):
+        return "environment"
+    if path in stored:
+        return "stored"
+    return "file" if _is_set(base, path.split(".")) else "default"
+
+
+def find_storage_error(path: str, value: Any) -> str | None:
+    """Why a value is not stored although its type may be right; None for one that is."""
+    place = get_setting_infos().get(path)
+    if place is None:
+        return "There is no such setting."
+    if place.not_storable_reason:
+        return f"It cannot be stored: {place.not_storable_reason}. Set it in config.yaml or by {format_variable_name(path)}."
+    if _has_path(read_environment(), path):
+        return f"It is set by the environment ({format_variable_name(path)}) and cannot be changed here."
+    if not _is_storable(value):
+        return "It holds characters or numbers that cannot be kept."
+    if path not in ENCRYPTED_SETTINGS and mask_passwords(value) != value:
+        return "It holds a password: addresses here have none."
+    is_path = Path in (place.field.annotation, *get_args(place.field.annotation))
+    if is_path and isinstance(value, str) and not Path(value).is_absolute():
+        return "Give the whole path, from the root of the disk."
+    return None
+
+
+def read_environment() -> dict[str, Any]:
+    """What the environment says, as nested settings."""
+    own = EnvSettingsSource(Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__")()
+    return _merge(read_shared_variables(os.environ), own)
+
+
+def _is_storable(value: Any) -> bool:
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        return "\\u0000" not in text and bool(text.encode())
+    except (ValueError, RecursionError):  # NaN, or halves of surrogate pairs
+        return False
+
+
+def _apply_to_group(base: Settings, group: str, values: Mapping[str, Any], errors: dict[str, str]) -> Any:
+    """The group with the values; with those of them that hold together where they do not all."""
+    try:
+        return _validate_group(base, group, values)
+    except ValidationError as error:
+        found = _collect_errors(error, group, values)
+        fitting: dict[str, Any] = {}
+        for path, value in values.items():
+            try:
+                _validate_group(base, group, fitting | {path: value})
+            except ValidationError as alone:
+                errors[path] = found.get(path) or format_error_detail(
+                    alone.errors()[0], shows_value=path not in ENCRYPTED_SETTINGS
+                )
+            else:
+                fitting[path] = value
+        return _validate_group(base, group, fitting) if fitting else None
+
+
+def _validate_group(base: Settings, group: str, values: Mapping[str, Any]) -> Any:
+    known = getattr(base, group)
+    if not isinstance(known, SettingsGroup):
+        alone = base.model_copy()
+        Settings.__pydantic_validator__.validate_assignment(alone, group, values[group])
+        return getattr(alone, group)
+    dump = known.model_dump(exclude_unset=True)
+    for path, value in values.items():
+        _set_path(dump, path.split(".")[1:], value)
+    return type(known).model_validate(dump)
+
+
+def _collect_errors(error: ValidationError, group: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong, by the path that it is about: the longest one that the complaint's place begins with."""
+    found: dict[str, str] = {}
+    for one in error.errors():
+        loc = [str(part) for part in one["loc"]]
+        where = ".".join(loc if loc[:1] == [group] else [group, *loc])
+        about = max((path for path in values if f"{where}.".startswith(f"{path}.")), key=len, default=None)
+        if about is not None:
+            found.setdefault(
+                about,
+                format_error_detail(
+                    {**one, "loc": _get_inner_location(one["loc"], about)}, shows_value=about not in ENCRYPTED_SETTINGS
+                ),
+            )
+    return found
+
+
+def _get_inner_location(loc: tuple[int | str, ...], about: str) -> tuple[int | str, ...]:
+    """The place of a complaint from its setting on: `(0, "url")` of a list of targets."""
+    return ("", *loc[about.count(".") :])
+
+
+def _bind_secrets(settings: Settings, secrets: Mapping[str, str], variables: Collection[str] | None) -> Settings:
+    """The settings with the stored secrets at hand.
+
+    Targets that were stored read of the environment only what the file's targets name: whoever may write them shall
+    not read the environment of the process.
+    """
+    targets = [target.bind_secrets(secrets, variables=variables) for target in settings.deliver.targets]
+    return settings.model_copy(
+        update={
+            "llm": settings.llm.bind_secrets(secrets),
+            "search": settings.search.bind_secrets(secrets),
+            "deliver": settings.deliver.model_copy(update={"targets": targets}),
+        }
+    )
+
+
+def list_secret_readers(settings: Settings) -> dict[str, tuple[str, SettingsGroup]]:
+    """The variables that keys and passwords are read from, each with who reads it: its name, and the group itself."""
+    readers: dict[str, tuple[str, SettingsGroup]] = {settings.llm.api_key_env: ("llm", settings.llm)}
+    for service in SEARCH_SERVICES:
+        if variable := settings.search.get_key_variable(service):
+            readers.setdefault(variable, (f"search.{service}", settings.search))
+    for target in settings.deliver.targets:
+        for variable in target.list_variables():
+            readers.setdefault(variable, (f"deliver.{target.name}", target))
+    return readers
+
+
+def _set_path(values: dict[str, Any], path: list[str], value: Any) -> None:
+    for part in path[:-1]:
+        values = values.setdefault(part, {})
+    values[path[-1]] = value
+
+
+def _has_path(values: Any, path: str) -> bool:
+    for part in path.split("."):
+        if not isinstance(values, dict):
+            return True
+        if part not in values:
+            return False
+        values = values[part]
+    return True
+
+
+def _is_set(value: Any, path: list[str]) -> bool:
+    """Whether somebody gave the value, down to its last part."""
+    for part in path:
+        if isinstance(value, dict):
+            if part not in value:
+                return False
+            value = value[part]
+        elif isinstance(value, BaseModel) and part in value.model_fields_set:
+            value = getattr(value, part)
+        else:
+            return False
+    return True
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        known = merged.get(key)
+        merged[key] = _merge(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+    return merged

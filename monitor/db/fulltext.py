@@ -1,0 +1,311 @@
+"""Full-text search over the items and the texts of their pages, the same on SQLite and PostgreSQL.
+
+The index tells which items have the terms of a query; whether its words stand there, and side by side where they have
+to, is then seen in the texts themselves. So both databases give the same answer in the same order.
+"""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import SQLModel, col
+
+from monitor.db.fulltext_index import (
+    MAX_SCANNED_ITEMS,
+    TITLE_PREFIX,
+    IndexScope,
+    ItemPlace,
+    build_index_scope,
+    count_items,
+    force_index,
+    iter_newest_places,
+)
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.sessions import SessionFactory, retry_on_disconnect, split_batches
+from monitor.db.tables.collection import Item
+from monitor.db.tables.evidence import ChangeKind
+from monitor.db.terms import TextQuery, fold_text
+from monitor.urls import is_on_site
+
+_MAX_BATCH_ITEMS = 480
+
+_MIN_BATCH_ITEMS = 60
+
+_MAX_MATCHES = 4000
+
+_MAX_TERMS = 48
+
+_MAX_ITEMS_PER_CLAUSE = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullTextScope:
+    """Which items are searched: those of a filter, on a site and in a language.
+
+    `site` is a host whose pages, and those of the hosts beneath it, are meant. An item that does not say its language
+    is in every one.
+    """
+
+    items: ItemFilter
+    site: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullTextMatch:
+    """An item in which a query was found: for each of its clauses, whether it stands in the title, and how often below.
+
+    `body` is what is searched below the title: the summary, then the text of the page.
+    """
+
+    item: Item
+    body: str
+    in_title: tuple[bool, ...]
+    in_body: tuple[int, ...]
+    is_withdrawn: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullTextHit:
+    """What was seen of an item in whose text a query stands; the fields are those of a `FullTextMatch`."""
+
+    item_id: int
+    day: dt.date
+    url: str
+    body: str
+    in_title: tuple[bool, ...]
+    in_body: tuple[int, ...]
+    is_withdrawn: bool
+
+
+@retry_on_disconnect
+class FullTextQueries:
+    """Asks the index; at most the newest 4,000 items that it tells of are given.
+
+    Where it cannot tell by itself whether a query stands there, the newest 1,500 that have the terms are looked into.
+    Of a query that is content with less than all its words, the newest 1,000 items of each word count.
+    """
+
+    def __init__(self, sessions: SessionFactory) -> None:
+        self._sessions = sessions
+
+    async def find(
+        self, query: TextQuery, scope: FullTextScope, *, limit: int | None, is_in_title: bool = False
+    ) -> list[FullTextMatch]:
+        """The items in which enough of the query stands: those with most of it first, among equals the newest.
+
+        `is_in_title`: it stands in the title.
+        """
+        if not query.clauses:
+            return []
+        async with self._sessions.begin_read() as session:
+            await force_index(session)
+            among = await _resolve_scope(session, scope)
+            standing = _find_hits(session, query, scope, among, limit=limit, is_in_title=is_in_title, known={})
+            return await _load_matches(session, [one async for one in standing])
+
+    async def find_best(
+        self,
+        query: TextQuery,
+        scope: FullTextScope,
+        score: Callable[[FullTextHit], float],
+        *,
+        max_scored: int,
+        limit: int,
+        excludes_withdrawn: bool,
+    ) -> list[tuple[FullTextMatch, float]]:
+        """The items with the highest scores, among equals the newest, with their scores.
+
+        Scored are the newest `of` with the query in their title and the newest `of` with it anywhere. `is_there`:
+        what is withdrawn from its address is left out.
+        """
+        seen: dict[int, FullTextHit] = {}
+        if not query.clauses:
+            return []
+        async with self._sessions.begin_read() as session:
+            await force_index(session)
+            among = await _resolve_scope(session, scope)
+            for is_in_title in (True, False):
+                standing = _find_hits(
+                    session, query, scope, among, limit=max_scored, is_in_title=is_in_title, known=seen
+                )
+                seen |= {one.item_id: one for one in [one async for one in standing]}
+            scored = [(one, score(one)) for one in seen.values() if not (excludes_withdrawn and one.is_withdrawn)]
+            scored.sort(key=lambda one: (one[1], one[0].day, one[0].item_id), reverse=True)
+            matches = await _load_matches(session, [one for one, _ in scored[:limit]])
+        return [(match, score) for match, (_, score) in zip(matches, scored, strict=False)]
+
+    async def count(self, query: TextQuery, scope: FullTextScope, cap: int = 1000) -> int | None:
+        """In how many items the query stands, at most `cap`; None where the texts would have to be looked into."""
+        if not query.clauses:
+            return 0
+        if not _is_index_sufficient(query, scope):
+            return None
+        terms = [term for clause in query.clauses for term in clause.terms]
+        async with self._sessions.begin_read() as session:
+            await force_index(session)
+            return await count_items(session, terms, await _resolve_scope(session, scope), cap)
+
+
+async def _find_hits(
+    session: AsyncSession,
+    query: TextQuery,
+    scope: FullTextScope,
+    among: IndexScope,
+    *,
+    limit: int | None,
+    is_in_title: bool,
+    known: Mapping[int, FullTextHit],
+) -> AsyncIterator[FullTextHit]:
+    """The items in which enough of the query stands, at most `limit`; those that are `known` are not read again.
+
+    They are looked into a few at once: texts are long, and often the first are enough.
+    """
+    count, looked, size = 0, 0, _MIN_BATCH_ITEMS
+    most = min(limit or _MAX_MATCHES, _MAX_MATCHES) if _is_index_sufficient(query, scope) else MAX_SCANNED_ITEMS
+    async for numbers in _iter_item_ids(session, query, among, most, is_in_title=is_in_title):
+        at = 0
+        while some := numbers[at : at + size]:
+            rows = await _load_rows(session, [number for number in some if number not in known])
+            for number in some:
+                one = known.get(number) or _scan_row(rows[number], query)
+                if one is not None and _is_match(one, query, scope, is_in_title=is_in_title):
+                    yield one
+                    count += 1
+                    if count == limit:
+                        return
+            at += len(some)
+            looked += len(some)
+            size = _compute_batch_size(looked, count, limit)
+
+
+def _compute_batch_size(looked: int, count: int, limit: int | None) -> int:
+    """How many to look into next: somewhat more than should do, if so many hold as did until now."""
+    if limit is None:
+        return _MAX_BATCH_ITEMS
+    expected = (limit - count) * looked * 5 // (4 * count) if count else looked
+    return min(max(expected, _MIN_BATCH_ITEMS), _MAX_BATCH_ITEMS)
+
+
+async def _iter_item_ids(
+    session: AsyncSession, query: TextQuery, among: IndexScope, most: int, *, is_in_title: bool
+) -> AsyncIterator[list[int]]:
+    """The numbers of the items that may be meant, in their order and in portions of `most`."""
+    left = max(most, MAX_SCANNED_ITEMS)
+    async for portion in _iter_portions(session, query, among, most, is_in_title=is_in_title):
+        yield [number for number, _ in portion[:left]]
+        left -= len(portion)
+        if left <= 0:
+            break
+
+
+async def _iter_portions(
+    session: AsyncSession, query: TextQuery, among: IndexScope, most: int, *, is_in_title: bool
+) -> AsyncIterator[Sequence[ItemPlace]]:
+    mark = TITLE_PREFIX if is_in_title else ""
+    if not query.is_strict:
+        clauses = [[mark + term for term in clause.terms] for clause in query.clauses]
+        yield await _find_any_clauses(session, clauses, query.needed, among)
+        return
+    terms = list(dict.fromkeys(mark + term for clause in query.clauses for term in clause.terms))
+    async for portion in iter_newest_places(session, terms[:_MAX_TERMS], among, most):
+        yield portion
+
+
+async def _find_any_clauses(
+    session: AsyncSession, clauses: list[list[str]], needed: int, among: IndexScope
+) -> list[ItemPlace]:
+    """The items that have `needed` of the clauses at least: those with most of them first, among equals the newest."""
+    hits: Counter[ItemPlace] = Counter()
+    for terms in clauses:
+        of_this: list[ItemPlace] = []
+        async for portion in iter_newest_places(session, terms, among, _MAX_ITEMS_PER_CLAUSE):
+            of_this += portion
+            if len(of_this) >= _MAX_ITEMS_PER_CLAUSE:
+                break
+        hits.update(of_this[:_MAX_ITEMS_PER_CLAUSE])
+    enough = [place for place, count in hits.items() if count >= needed]
+    return sorted(enough, key=lambda place: (hits[place], place[1], place[0]), reverse=True)
+
+
+async def _resolve_scope(session: AsyncSession, scope: FullTextScope) -> IndexScope:
+    beside = []
+    if scope.site is not None:
+        beside.append(col(Item.url).icontains(scope.site, autoescape=True))
+    if scope.language is not None:
+        language = col(Item.language)
+        beside.append(
+            or_(language.is_(None), language.istartswith(_get_primary_language(scope.language), autoescape=True))
+        )
+    return await build_index_scope(session, scope.items, *beside)
+
+
+async def _load_rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any]:
+    """What is looked into of the items, by their numbers."""
+    if not numbers:
+        return {}
+    # Of the tables, not of their classes, which makes rows more slowly.
+    item, text, sight = (SQLModel.metadata.tables[name] for name in ("item", "item_text", "item_sight"))
+    query = (
+        select(item.c.id, item.c.day, item.c.url, item.c.title, item.c.summary, text.c.text, sight.c.standing)
+        .outerjoin_from(item, text, text.c.item_id == item.c.id)
+        .outerjoin(sight, sight.c.item_id == item.c.id)
+        .where(item.c.id.in_(numbers))
+    )
+    return {row[0]: row for row in await session.execute(query)}
+
+
+def _scan_row(row: Any, query: TextQuery) -> FullTextHit | None:
+    """What is seen of an item; None where a quick look was enough to tell that the query does not stand there."""
+    number, day, url, title, summary, page, standing = row
+    if query.unverified_clauses and query.is_missing_in(f"{title}\n{summary}\n{page or ''}"):
+        return None
+    body = f"{summary}\n{page or ''}".strip()
+    head, below = fold_text(title), fold_text(body)
+    joined = "".join(below.split())
+    return FullTextHit(
+        item_id=number,
+        day=day,
+        url=url,
+        body=body,
+        in_title=tuple(clause.pattern.search(head) is not None for clause in query.clauses),
+        in_body=tuple(clause.count_in(below, joined) for clause in query.clauses),
+        is_withdrawn=standing is ChangeKind.WITHDRAWN,
+    )
+
+
+def _is_index_sufficient(query: TextQuery, scope: FullTextScope) -> bool:
+    """Whether the index alone tells which items are meant."""
+    return query.is_strict and not query.unverified_clauses and scope.site is None
+
+
+def _is_match(seen: FullTextHit, query: TextQuery, scope: FullTextScope, *, is_in_title: bool) -> bool:
+    """Whether enough of the query stands where it has to, in an item that is meant."""
+    below = [False] * len(seen.in_body) if is_in_title else [count > 0 for count in seen.in_body]
+    found = sum(title or body for title, body in zip(seen.in_title, below, strict=True))
+    return found >= query.needed and (scope.site is None or is_on_site(seen.url, scope.site))
+
+
+async def _load_matches(session: AsyncSession, seen: Sequence[FullTextHit]) -> list[FullTextMatch]:
+    items: dict[int, Item] = {}
+    for some in split_batches(one.item_id for one in seen):
+        found = await session.scalars(select(Item).where(col(Item.id).in_(some)))
+        items.update({item.id or 0: item for item in found})
+    return [
+        FullTextMatch(
+            item=items[one.item_id],
+            body=one.body,
+            in_title=one.in_title,
+            in_body=one.in_body,
+            is_withdrawn=one.is_withdrawn,
+        )
+        for one in seen
+    ]
+
+
+def _get_primary_language(language: str) -> str:
+    return language.partition("-")[0]

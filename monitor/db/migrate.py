@@ -1,0 +1,107 @@
+"""The schema and its revisions, through Alembic.
+
+The scripts lie in the repository's `migrations/` folder, and inside this package once it is installed. Everything here
+is synchronous and runs before the work begins; two processes that migrate at once do so one after the other.
+"""
+
+from pathlib import Path
+from threading import Lock
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
+
+from monitor.db.engines import DatabaseAddress, open_migration_engine
+from monitor.db.sessions import build_unusable_error, translate_errors
+from monitor.errors import WorkFailed
+
+# Alembic keeps the migration that it is at in globals of its own: one at a time in a process.
+_ALEMBIC = Lock()
+
+
+def upgrade(url: str, revision: str = "head") -> None:
+    """Bring the database up to a revision; a SQLite file and its folder are made where there are none.
+
+    `DatabaseError` where it cannot be reached, or stands at a revision that this version does not know.
+    """
+    address = DatabaseAddress.parse(url)
+    _make_folder(address)
+    with translate_errors(address), _ALEMBIC:
+        command.upgrade(_build_config(url), revision)
+
+
+def downgrade(url: str, revision: str) -> None:
+    """Take the database back to a revision; `base` is the empty one. What the newer tables held is lost."""
+    address = DatabaseAddress.parse(url)
+    with translate_errors(address), _ALEMBIC:
+        command.downgrade(_build_config(url), revision)
+
+
+def get_current_revision(url: str) -> str | None:
+    """The revision that the database stands at; None for one that was never migrated or, on SQLite, is not there."""
+    address = DatabaseAddress.parse(url)
+    if address.file is not None and not address.file.exists():
+        return None
+    engine = open_migration_engine(address)
+    with translate_errors(address), engine.connect() as connection:
+        return read_revision(connection)
+
+
+def get_head_revision() -> str:
+    """The revision that this version of the program needs."""
+    found = ScriptDirectory.from_config(_build_config("")).get_current_head()
+    if found is None:
+        raise WorkFailed("This installation holds no migrations: install it again.")
+    return found
+
+
+def is_known_revision(revision: str) -> bool:
+    """Whether this version of the program knows a revision, its own or an older one."""
+    script = ScriptDirectory.from_config(_build_config(""))
+    return any(one.revision == revision for one in script.walk_revisions())
+
+
+def read_revision(connection: Connection) -> str | None:
+    """The revision of the database at the other end of a connection."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def create_if_empty(url: str) -> None:
+    """Make and migrate a SQLite database where there is none yet, so that a first start needs no command.
+
+    A database that holds tables is left alone: changing it is a decision, which `monitor db upgrade` takes.
+    """
+    address = DatabaseAddress.parse(url)
+    if address.file is None:
+        return
+    if address.file.exists():
+        with translate_errors(address), open_migration_engine(address).connect() as connection:
+            if inspect(connection).get_table_names():
+                return
+    upgrade(url)
+
+
+def _make_folder(address: DatabaseAddress) -> None:
+    if address.file is not None:
+        try:
+            address.file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise build_unusable_error(address, f"its folder cannot be made: {error.strerror}") from error
+
+
+def _build_config(url: str) -> Config:
+    configuration = Config()
+    configuration.set_main_option("script_location", str(_find_scripts_folder()).replace("%", "%%"))
+    configuration.set_main_option("path_separator", "os")
+    configuration.attributes["url"] = url
+    return configuration
+
+
+def _find_scripts_folder() -> Path:
+    here = Path(__file__).resolve().parent
+    for folder in (here / "migrations", here.parents[1] / "migrations"):
+        if (folder / "env.py").is_file():
+            return folder
+    raise WorkFailed("This installation holds no migrations folder: install it again.")

@@ -1,0 +1,281 @@
+"""What is looked at first: what is new, how the day's runs went, what was not read. A few counts and short lists."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+from sqlalchemy import ColumnElement, Select, Subquery, func, select, update
+from sqlalchemy.orm import Mapped
+from sqlmodel import col
+
+from monitor.db.queries.usage import Day, build_calendar
+from monitor.db.sessions import SessionFactory, retry_on_disconnect
+from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, Source, Unseen
+from monitor.db.tables.columns import UtcDateTime
+from monitor.db.tables.people import HiddenItem, Person
+from monitor.vocabulary import RunStatus
+
+_EXCLUDED_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.CANCELLED)
+
+_MAX_BLOCKS = 5_000
+
+_MAX_QUEUE_WAIT = dt.timedelta(days=2)
+"""So long a run may have waited before it started."""
+
+BLOCKED_PREFIX = "WebBlocked/"
+"""With this the reason of a block begins; the kind of block follows."""
+
+
+class TierCount(BaseModel):
+    """How many items are new in a tier of importance; `fresh` of them since a later instant."""
+
+    tier: int | None
+    count: int
+    fresh: int
+
+
+class LastRun(BaseModel):
+    """How the last run of a source ended; `is_baseline` where that or another one of the day was its very first."""
+
+    run_id: str
+    source_id: int
+    source: str
+    status: RunStatus
+    is_baseline: bool
+
+
+class UnreadPlace(BaseModel):
+    """A section or list page that the last run of a source did not read."""
+
+    run_id: str
+    source: str
+    section: str
+    url: str
+    reason: str
+
+
+class QueueStatus(BaseModel):
+    """The runs that wait and those under way, since when the oldest waits, and the tokens that were spent."""
+
+    queued: int
+    running: int
+    oldest_queued_at: dt.datetime | None
+    tokens: int
+
+
+class WatchedSource(BaseModel):
+    """A source as far as its health is told in a line."""
+
+    id: int
+    name: str
+    is_enabled: bool
+    is_planned: bool
+    has_run: bool
+    consecutive_failures: int
+    last_error: str | None
+
+
+class BlockedPage(BaseModel):
+    """A page that a site kept from us; `place` is its url, or a section of the source."""
+
+    at: dt.datetime
+    source: str
+    source_url: str | None
+    place: str
+    reason: str
+
+
+@retry_on_disconnect
+class DashboardQueries:
+    """The questions of the first look; each is one query, however many sources and items there are."""
+
+    def __init__(self, sessions: SessionFactory) -> None:
+        self._sessions = sessions
+
+    async def get_last_visit(self, person: str) -> tuple[dt.datetime | None, dt.datetime | None] | None:
+        """When a person looked last, and when the sitting before that ended; None for nobody that we know."""
+        query = select(col(Person.looked_at), col(Person.looked_before_at)).where(col(Person.name) == person)
+        async with self._sessions.begin_read() as session:
+            found = (await session.execute(query)).one_or_none()
+        return None if found is None else (found[0], found[1])
+
+    async def save_visit(self, person: str, at: dt.datetime, before: dt.datetime | None) -> None:
+        """Write down that a person looks now, and when the sitting before this one ended."""
+        looked = {"looked_at": at, "looked_before_at": before}
+        async with self._sessions.begin_write() as session:
+            await session.execute(update(Person).where(col(Person.name) == person).values(looked))
+
+    async def count_by_tier(self, since: dt.datetime, *, fresh_since: dt.datetime) -> list[TierCount]:
+        """How many items were first seen since an instant, by tier, those without one last."""
+        fresh = func.count().filter(col(Item.first_seen) >= fresh_since)
+        query = (
+            select(col(Item.tier), func.count(), fresh)
+            .where(*_build_visible_conditions(since))
+            .group_by(col(Item.tier))
+        )
+        async with self._sessions.begin_read() as session:
+            rows = (await session.execute(query)).all()
+        told = [TierCount(tier=tier, count=count, fresh=new) for tier, count, new in rows]
+        return sorted(told, key=lambda one: (one.tier is None, one.tier))
+
+    async def list_top_items(self, since: dt.datetime, limit: int) -> list[Item]:
+        """The most important of the items first seen since an instant: by tier, rank in their run, newest first."""
+        order = (
+            col(Item.tier).asc().nulls_last(),
+            col(Item.rank).asc().nulls_last(),
+            col(Item.first_seen).desc(),
+            col(Item.id).desc(),
+        )
+        query = select(Item).where(*_build_visible_conditions(since)).order_by(*order).limit(limit)
+        async with self._sessions.begin_read() as session:
+            return list((await session.scalars(query)).all())
+
+    async def count_new_by_day(self, days: Sequence[Day]) -> list[int]:
+        """How many items were first seen on each of the days, the hidden ones too."""
+        when = build_calendar(days)
+        seen = (col(Item.first_seen) >= when.c.begin) & (col(Item.first_seen) < when.c.end)
+        query = select(when.c.number, func.count()).join_from(when, Item, seen).group_by(when.c.number)
+        async with self._sessions.begin_read() as session:
+            counts = {row[0]: row[1] for row in await session.execute(query)}
+        return [counts.get(number, 0) for number in range(len(days))]
+
+    async def list_last_runs(self, since: dt.datetime) -> list[LastRun]:
+        """The last run of each source that ended and was planned since an instant."""
+        aged = _rank_ended_runs(since)
+        query = (
+            select(col(Run.id), col(Run.source_id), col(Run.source), col(Run.status), aged.c.baselines)
+            .join(aged, aged.c.id == col(Run.id))
+            .where(aged.c.age == 1, col(Run.source_id).is_not(None))
+        )
+        async with self._sessions.begin_read() as session:
+            rows = (await session.execute(query.order_by(col(Run.source)))).all()
+        return [
+            LastRun(run_id=one, source_id=of, source=name, status=status, is_baseline=bool(baselines))
+            for one, of, name, status, baselines in rows
+        ]
+
+    async def list_unread(self, since: dt.datetime, limit: int) -> tuple[int, list[UnreadPlace]]:
+        """How many places those last runs did not read, and some of them."""
+        query = (
+            select(Unseen, col(Run.source), func.count().over())
+            .join(Run, col(Run.id) == col(Unseen.run_id))
+            .where(_is_last_run(since))
+            .order_by(col(Run.source), col(Unseen.id))
+            .limit(limit)
+        )
+        async with self._sessions.begin_read() as session:
+            rows = (await session.execute(query)).all()
+        places = [
+            UnreadPlace(run_id=one.run_id, source=source, section=one.section, url=one.url, reason=one.reason)
+            for one, source, _ in rows
+        ]
+        return (rows[0][2] if rows else 0), places
+
+    async def load_queue_status(self, since: dt.datetime) -> QueueStatus:
+        """What waits and what runs now, and the tokens spent since an instant."""
+        tokens = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
+        queued = col(Run.status) == RunStatus.QUEUED
+        query = select(
+            _count_runs(queued),
+            _count_runs(col(Run.status) == RunStatus.RUNNING),
+            select(func.min(col(Run.planned_at))).where(queued).scalar_subquery(),
+            select(tokens).where(col(ModelCall.at) >= since).scalar_subquery(),
+        )
+        async with self._sessions.begin_read() as session:
+            waiting, running, oldest, spent = (await session.execute(query)).one()
+        return QueueStatus(queued=waiting, running=running, oldest_queued_at=oldest, tokens=spent or 0)
+
+    async def list_sources(self) -> list[WatchedSource]:
+        query = select(
+            col(Source.id),
+            col(Source.name),
+            col(Source.enabled),
+            col(Source.schedule),
+            col(Source.last_run_at),
+            col(Source.consecutive_failures),
+            col(Source.last_error),
+        )
+        async with self._sessions.begin_read() as session:
+            rows = (await session.execute(query.order_by(col(Source.name)))).all()
+        return [
+            WatchedSource(
+                id=one,
+                name=name,
+                is_enabled=enabled,
+                is_planned=schedule is not None,
+                has_run=ran is not None,
+                consecutive_failures=failures,
+                last_error=error,
+            )
+            for one, name, enabled, schedule, ran, failures, error in rows
+        ]
+
+    async def list_blocks(self, since: dt.datetime, *, source_id: int | None = None) -> list[BlockedPage]:
+        """The pages that sites kept from us since an instant, the latest first; each once for a run."""
+        fell, unseen = (
+            _select_blocks(Fallback, col(Fallback.where), since),
+            _select_blocks(Unseen, col(Unseen.url), since),
+        )
+        both = fell.union(unseen).subquery()
+        query = (
+            select(both, col(Source.url))
+            .outerjoin(Source, col(Source.id) == both.c.source_id)
+            .where(both.c.at >= since)
+            .order_by(both.c.at.desc(), both.c.place)
+            .limit(_MAX_BLOCKS)
+        )
+        if source_id is not None:
+            query = query.where(both.c.source_id == source_id)
+        async with self._sessions.begin_read() as session:
+            rows = (await session.execute(query)).all()
+        return [
+            BlockedPage(at=at, source=source, source_url=url, place=place, reason=reason)
+            for at, source, _, place, reason, url in rows
+        ]
+
+
+def _select_blocks(
+    table: type[Fallback | Unseen], place: Mapped[str], since: dt.datetime
+) -> Select[dt.datetime, str, int | None, str, str]:
+    return (
+        select(
+            func.coalesce(col(Run.started_at), col(Run.planned_at), type_=UtcDateTime()).label("at"),
+            col(Run.source).label("source"),
+            col(Run.source_id).label("source_id"),
+            place.label("place"),
+            col(table.reason).label("reason"),
+        )
+        .join_from(table, Run, col(Run.id) == col(table.run_id))
+        .where(
+            col(Run.planned_at) >= since - _MAX_QUEUE_WAIT, col(table.reason).contains(BLOCKED_PREFIX, autoescape=True)
+        )
+    )
+
+
+def _build_visible_conditions(since: dt.datetime) -> Sequence[ColumnElement[bool]]:
+    hidden = select(col(HiddenItem.item_id)).where(col(HiddenItem.item_id) == col(Item.id)).exists()
+    return col(Item.first_seen) >= since, ~hidden
+
+
+def _is_last_run(since: dt.datetime) -> ColumnElement[bool]:
+    """Whether a run is the last one of its source that ended, of those planned since an instant."""
+    aged = _rank_ended_runs(since)
+    return col(Run.id).in_(select(aged.c.id).where(aged.c.age == 1)) & col(Run.source_id).is_not(None)
+
+
+def _rank_ended_runs(since: dt.datetime) -> Subquery:
+    """The runs that ended, of those planned since an instant, the last of each source with `age` 1.
+
+    `baselines` counts those of the source that were its very first.
+    """
+    # Asked so that only the index of planned times can serve: SQLite would take another one, and read all years' runs.
+    ended = (col(Run.planned_at) >= since, col(Run.status).not_in(_EXCLUDED_STATUSES))
+    of_source = col(Run.source_id) + 0
+    age = func.row_number().over(partition_by=of_source, order_by=(col(Run.planned_at).desc(), col(Run.id).desc()))
+    baselines = func.count().filter(col(Run.is_baseline)).over(partition_by=of_source)
+    query = select(col(Run.id).label("id"), age.label("age"), baselines.label("baselines")).where(*ended)
+    return query.subquery()
+
+
+def _count_runs(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return select(func.count()).select_from(Run).where(condition).scalar_subquery()

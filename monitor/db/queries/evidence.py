@@ -1,0 +1,324 @@
+"""What was seen and kept of it, and what rests on that."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import SQLModel, col
+
+from monitor.db.fulltext_index import INDEXED_FIELDS, index_item
+from monitor.db.sessions import (
+    SessionFactory,
+    retry_on_disconnect,
+    sanitize_text,
+    sanitize_value,
+    split_batches,
+    upsert_rows,
+)
+from monitor.db.tables.collection import Item, ItemPageText
+from monitor.db.tables.evidence import (
+    Claim,
+    ClaimKind,
+    ClaimUpdate,
+    EvidenceRecord,
+    ItemSnapshot,
+    ModelAnswer,
+    Revision,
+    RunManifestRecord,
+)
+from monitor.db.tables.people import RankFeedbackEntry
+
+
+@retry_on_disconnect
+class EvidenceStore:
+    """Records, claims, the model's answers, and what runs set out with. All of it goes when its run is forgotten.
+
+    Records belong to a run or to a research.
+    """
+
+    def __init__(self, sessions: SessionFactory) -> None:
+        self._sessions = sessions
+
+    async def get_next_attempt(self, run_id: str) -> int:
+        """The number of the attempt that begins now: 1 for a run of which nothing is recorded."""
+        async with self._sessions.begin_read() as session:
+            seen = await session.scalar(
+                select(func.max(EvidenceRecord.attempt)).where(col(EvidenceRecord.run_id) == run_id)
+            )
+            said = await session.scalar(select(func.max(ModelAnswer.attempt)).where(col(ModelAnswer.run_id) == run_id))
+            return max(seen or 0, said or 0) + 1
+
+    async def get_next_research_attempt(self, research_id: str) -> int:
+        mine = select(func.max(EvidenceRecord.attempt)).where(col(EvidenceRecord.research_id) == research_id)
+        async with self._sessions.begin_read() as session:
+            return (await session.scalar(mine) or 0) + 1
+
+    async def add_record(self, record: EvidenceRecord) -> None:
+        values = {**record.model_dump(), **_sanitize_record(record)}
+        async with self._sessions.begin_write() as session:
+            await upsert_rows(session, EvidenceRecord, [values], key=["id"])
+
+    async def find_body_location(self, sha256: str) -> str | None:
+        """Where a body is stored already; None for one that was never seen."""
+        query = select(col(EvidenceRecord.stored_at)).where(
+            col(EvidenceRecord.sha256) == sha256, col(EvidenceRecord.stored_at).is_not(None)
+        )
+        async with self._sessions.begin_read() as session:
+            return await session.scalar(query.limit(1))
+
+    async def list_used_locations(self, locations: Sequence[str]) -> set[str]:
+        """Those of the places in the storage that a record refers to."""
+        found: set[str] = set()
+        async with self._sessions.begin_read() as session:
+            for batch in split_batches(locations):
+                query = select(col(EvidenceRecord.stored_at)).where(col(EvidenceRecord.stored_at).in_(batch))
+                found.update(place for place in await session.scalars(query) if place)
+        return found
+
+    async def get_record(self, record_id: str) -> EvidenceRecord | None:
+        async with self._sessions.begin_read() as session:
+            return await session.get(EvidenceRecord, record_id)
+
+    async def list_records(self, run_id: str) -> list[EvidenceRecord]:
+        """All records of a run, in the order in which they were made."""
+        query = select(EvidenceRecord).where(col(EvidenceRecord.run_id) == run_id)
+        async with self._sessions.begin_read() as session:
+            return list(
+                (await session.scalars(query.order_by(col(EvidenceRecord.attempt), col(EvidenceRecord.number)))).all()
+            )
+
+    async def list_claims(self, item_id: int) -> list[Claim]:
+        """What of an item rests on a record, in the order in which it was written down."""
+        query = select(Claim).where(col(Claim.item_id) == item_id).order_by(col(Claim.id))
+        async with self._sessions.begin_read() as session:
+            return list((await session.scalars(query)).all())
+
+    async def add_answer(self, answer: ModelAnswer) -> None:
+        """Write down what the model said."""
+        async with self._sessions.begin_write() as session:
+            session.add(ModelAnswer(**answer.model_dump(exclude={"id"}) | {"place": sanitize_text(answer.place)}))
+
+    async def list_answers(self, run_id: str) -> list[ModelAnswer]:
+        """What the model said in a run, in that order."""
+        async with self._sessions.begin_read() as session:
+            query = select(ModelAnswer).where(col(ModelAnswer.run_id) == run_id).order_by(col(ModelAnswer.id))
+            return list((await session.scalars(query)).all())
+
+    async def save_manifest(self, run_id: str, facts: dict[str, Any]) -> None:
+        """Write down what a run sets out with; a run that goes on keeps what it had."""
+        async with self._sessions.begin_write() as session:
+            await upsert_rows(session, RunManifestRecord, [{"run_id": run_id, "facts": facts}], key=["run_id"])
+
+    async def save_feedback(self, run_id: str, feedback: Sequence[RankFeedbackEntry]) -> None:
+        """Write down with what a run set out with what people said of ranks before it made its own."""
+        told = [wish.model_dump(mode="json") for wish in feedback]
+        facts = await self.get_manifest(run_id)
+        if facts is None or facts.get("wishes", []) == told:
+            return  # as in nearly every run: nobody said anything
+        async with self._sessions.begin_write() as session:
+            changed = (
+                update(RunManifestRecord)
+                .where(col(RunManifestRecord.run_id) == run_id)
+                .values(facts={**facts, "wishes": told})
+            )
+            await session.execute(changed)
+
+    async def get_manifest(self, run_id: str) -> dict[str, Any] | None:
+        """What a run set out with; None where that was not kept, or not any more."""
+        async with self._sessions.begin_read() as session:
+            found = await session.get(RunManifestRecord, run_id)
+            return None if found is None else found.facts
+
+
+def _sanitize_record(record: EvidenceRecord) -> dict[str, Any]:
+    def clean(texts: Iterable[tuple[str, str]]) -> dict[str, str]:
+        return {sanitize_text(name): sanitize_text(value) for name, value in texts}
+
+    return {
+        "url": sanitize_text(record.url),
+        "final_url": sanitize_text(record.final_url),
+        "headers": clean(record.headers.items()),
+        "notes": clean(record.notes.items()),
+        "hops": [sanitize_text(hop) for hop in record.hops],
+    }
+
+
+_ROOT_KINDS = (ClaimKind.LIST, ClaimKind.PAGE)
+"""The claims that the others of the same record hang on."""
+
+_ITEMS, _CLAIMS = SQLModel.metadata.tables["item"], SQLModel.metadata.tables["claim"]
+
+_SELECT_CLAIMS = (
+    select(_ITEMS.c.id, _CLAIMS.c.id, _CLAIMS.c.kind, _CLAIMS.c.claim, _CLAIMS.c.record_id)
+    .outerjoin(_CLAIMS, _CLAIMS.c.item_id == _ITEMS.c.id)
+    .where(_ITEMS.c.id.in_(bindparam("items", expanding=True)))
+    .order_by(_CLAIMS.c.id)
+)
+
+_DELETE_CLAIMS = delete(_CLAIMS).where(_CLAIMS.c.id.in_(bindparam("claims", expanding=True)))
+
+_INSERT_CLAIMS = insert(_CLAIMS)
+
+_UPDATE_EVIDENCE = update(_ITEMS).where(_ITEMS.c.id == bindparam("item")).values(evidence=bindparam("records"))
+
+
+class _StoredClaim(NamedTuple):
+    """A claim that an item has."""
+
+    id: int
+    kind: ClaimKind
+    claim: str
+    record_id: str
+
+
+async def save_claims(session: AsyncSession, update: ClaimUpdate) -> None:
+    """Add claims to items, inside a transaction of the caller; each item names its records from then on.
+
+    They take the place of all that an item has of the kinds `instead_of`, of what else rests on their records
+    alone, and of those that say the same of the same record. An item that is gone has none.
+    """
+    held: dict[int, list[_StoredClaim]] = {}
+    for item_id, *old in await session.execute(_SELECT_CLAIMS, {"items": list(update.claims)}):
+        held.setdefault(item_id, [])
+        if old[0] is not None:
+            held[item_id].append(_StoredClaim(*old))
+    gone: list[int] = []
+    added: list[dict[str, Any]] = []
+    named: list[dict[str, Any]] = []
+    for item_id, old_ones in held.items():
+        new = _prepare_claims(item_id, update.claims[item_id])
+        kept = [one for one in old_ones if not _is_replaced(one, old_ones, new, update.replaced_kinds)]
+        gone += [one.id for one in old_ones if one not in kept]
+        added += [one.model_dump(exclude={"id"}) for one in new]
+        all_of_it: list[_StoredClaim | Claim] = [*kept, *new]
+        listed_first = sorted(all_of_it, key=lambda one: one.kind is not ClaimKind.LIST)
+        records = list(dict.fromkeys(one.record_id for one in listed_first))
+        named.append({"item": item_id, "records": records})
+    connection = await session.connection()
+    for batch in split_batches(gone):
+        await connection.execute(_DELETE_CLAIMS, {"claims": batch})
+    if added:
+        await connection.execute(_INSERT_CLAIMS, added)
+    if named:
+        await connection.execute(_UPDATE_EVIDENCE, named)
+
+
+def _prepare_claims(item_id: int, claims: Sequence[Claim]) -> list[Claim]:
+    """The claims as they can be stored of an item, each said once of a record."""
+    cleaned = (
+        claim.model_copy(
+            update={"item_id": item_id, "claim": sanitize_text(claim.claim), "passage": sanitize_text(claim.passage)}
+        )
+        for claim in claims
+    )
+    return list({_get_claim_key(one): one for one in cleaned}.values())
+
+
+def _is_replaced(
+    old: _StoredClaim, stored: Sequence[_StoredClaim], new: Sequence[Claim], replaced_kinds: frozenset[ClaimKind]
+) -> bool:
+    """Whether new claims take the place of one that an item has."""
+    if old.kind in replaced_kinds or _get_claim_key(old) in map(_get_claim_key, new):
+        return True
+    of_record = [one for one in stored if one.record_id == old.record_id]
+    has_root = any(one.kind in _ROOT_KINDS and one.kind not in replaced_kinds for one in of_record)
+    return not has_root and any(one.kind in replaced_kinds for one in of_record)
+
+
+def _get_claim_key(claim: Claim | _StoredClaim) -> tuple[ClaimKind, str, str]:
+    return claim.kind, claim.claim, claim.record_id
+
+
+# An item whose last look is in doubt is looked at again for so long after its last planned look.
+_DOUBT_PERIOD = dt.timedelta(days=30)
+
+
+@retry_on_disconnect
+class RevisionStore:
+    """The looks at items' pages and their revisions."""
+
+    def __init__(self, sessions: SessionFactory) -> None:
+        self._sessions = sessions
+
+    async def list_due(self, source_id: int, *, at: dt.datetime, days: Sequence[int], limit: int) -> list[int]:
+        """The items of a source whose pages are to be looked at again, the doubtful first, then the longest unseen.
+
+        Each is due once when so many calendar days have passed since it was first seen, for each number of `days`.
+        Those of which no look is on record, saved by a version that kept none, come last.
+        """
+        if not days:
+            return []
+        oldest = at - dt.timedelta(days=max(days)) - _DOUBT_PERIOD
+        query = (
+            select(col(Item.id), col(Item.first_seen), col(ItemSnapshot.looked_at), col(ItemSnapshot.doubt))
+            .join(ItemSnapshot, col(ItemSnapshot.item_id) == col(Item.id), isouter=True)
+            .where(col(Item.source_id) == source_id, col(Item.first_seen) >= oldest)
+        )
+        async with self._sessions.begin_read() as session:
+            rows = (await session.execute(query)).all()
+        due = [
+            (doubt is None, looked_at is None, looked_at or first_seen, item_id or 0)
+            for item_id, first_seen, looked_at, doubt in rows
+            if doubt is not None or _is_due(first_seen, looked_at or first_seen, at, days)
+        ]
+        return [item_id for *_, item_id in sorted(due)[:limit]]
+
+    async def get_snapshot(self, item_id: int) -> ItemSnapshot | None:
+        """The latest look at an item's page."""
+        async with self._sessions.begin_read() as session:
+            return await session.get(ItemSnapshot, item_id)
+
+    async def save(
+        self,
+        snapshot: ItemSnapshot,
+        *,
+        revision: Revision | None = None,
+        text: str | None = None,
+        changes: Mapping[str, Any] | None = None,
+        claims: ClaimUpdate | None = None,
+    ) -> None:
+        """Keep a look, and with it at once what it brought: the revision, the new text, the item's facts and links."""
+        row = {name: sanitize_value(value) for name, value in snapshot.model_dump().items()}
+        async with self._sessions.begin_write() as session:
+            await upsert_rows(session, ItemSnapshot, [row], key=["item_id"], update=[*row.keys() - {"item_id"}])
+            if revision is not None:
+                session.add(Revision(**{name: sanitize_value(value) for name, value in revision.model_dump().items()}))
+            if text is not None:
+                kept = {"item_id": snapshot.item_id, "text": sanitize_text(text)}
+                await upsert_rows(session, ItemPageText, [kept], key=["item_id"], update=["text"])
+            is_searched = text is not None or bool(INDEXED_FIELDS & (changes or {}).keys())
+            if (changes or is_searched) and (item := await session.get(Item, snapshot.item_id)) is not None:
+                for name, value in (changes or {}).items():
+                    setattr(item, name, sanitize_value(value))
+                if is_searched:
+                    await index_item(session, item, text=text)
+            if claims is not None:
+                await save_claims(session, claims)
+
+    async def list_for_item(self, item_id: int) -> list[Revision]:
+        """The revisions of an item, newest first."""
+        mine = select(Revision).where(col(Revision.item_id) == item_id).order_by(col(Revision.id).desc())
+        async with self._sessions.begin_read() as session:
+            return list((await session.scalars(mine)).all())
+
+    async def list_between(
+        self, begin: dt.datetime, end: dt.datetime, *, sources: Sequence[str] = ()
+    ) -> list[tuple[Item, Revision]]:
+        """The revisions seen from `begin` on and before `end`, oldest first, each with its item; `sources` by name."""
+        query = (
+            select(Item, Revision)
+            .join(Revision, col(Revision.item_id) == col(Item.id))
+            .where(col(Revision.seen_at) >= begin, col(Revision.seen_at) < end)
+            .order_by(col(Revision.seen_at), col(Revision.id))
+        )
+        if sources:
+            query = query.where(col(Item.source).in_(sources))
+        async with self._sessions.begin_read() as session:
+            return [(item, revision) for item, revision in await session.execute(query)]
+
+
+def _is_due(first_seen: dt.datetime, looked_at: dt.datetime, at: dt.datetime, days: Sequence[int]) -> bool:
+    planned = (first_seen.date() + dt.timedelta(days=number) for number in days)
+    return any(looked_at.date() < day <= at.date() for day in planned)

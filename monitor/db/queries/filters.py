@@ -1,0 +1,176 @@
+"""Which items are meant, and in which order they stand."""
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import ColumnElement, func, or_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import SQLModel, col
+
+from monitor.db.sessions import sanitize_text
+from monitor.db.tables.collection import Item, ItemPageText, Source
+from monitor.db.tables.people import HiddenItem, ItemStar
+from monitor.vocabulary import ItemType
+
+
+async def list_distinct_values(session: AsyncSession, column: ColumnElement[Any]) -> list[Any]:
+    """The words of a column that an index begins with, in their order: one look into the index for each."""
+    first = select(func.min(column).label("word")).cte("words", recursive=True)
+    following = select(func.min(column)).where(column > first.c.word).scalar_subquery()
+    words = first.union_all(select(following).where(first.c.word.is_not(None)))
+    return list((await session.scalars(select(words.c.word).where(words.c.word.is_not(None)))).all())
+
+
+_BRACKETS = (("〔", "〕"), ("[", "]"), ("［", "］"), ("(", ")"), ("（", "）"))
+
+_OPENING_BRACKET, _CLOSING_BRACKET = (
+    re.compile(f"[{re.escape(''.join(signs))}]") for signs in zip(*_BRACKETS, strict=True)
+)
+
+
+class ItemFilter(BaseModel):
+    """Which items are meant; what is empty or None does not narrow.
+
+    `sources` are names, `tags` those of the sources, of which one is enough. Of the `keywords` one has to stand in the
+    title, the summary or the text. `since` and `until` are days, both
+    included, of publication, or of first sight for an item whose date is unknown; `first_seen_since` (included) and
+    `first_seen_until` (not included) are instants. `section` stands in the section's name. A `parse_document_number` is
+    meant with brackets of any kind. `language` `zh` is every Chinese. Hidden items are left out unless `is_hidden`
+    is None (both) or True (only those). `after` is the day and the number of an item: what follows it is meant.
+    """
+
+    sources: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    types: Sequence[ItemType] = ()
+    keywords: Sequence[str] = ()
+    ids: Sequence[int] | None = None
+    since: dt.date | None = None
+    until: dt.date | None = None
+    first_seen_since: dt.datetime | None = None
+    first_seen_until: dt.datetime | None = None
+    run_id: str | None = None
+    section: str | None = None
+    document_number: str | None = None
+    language: str | None = None
+    late: bool | None = None
+    starred_by: str | None = None
+    is_hidden: bool | None = False
+    after: tuple[dt.date, int] | None = None
+
+
+class ColumnValues(BaseModel):
+    """What an item's columns may say, where the filter names some: of each, one of so many words."""
+
+    source: list[str] | None = None
+    section: list[str] | None = None
+    language: list[str] | None = None
+    type: list[ItemType] | None = None
+
+    @classmethod
+    async def resolve(cls, session: AsyncSession, wanted: ItemFilter) -> "ColumnValues":
+        """The words of a filter: tags are the names of their sources, what stands in a name all names that hold it."""
+        words = cls(type=list(wanted.types) or None)
+        if wanted.sources or wanted.tags:
+            words.source = await _resolve_source_names(session, wanted)
+        if section := _clean_text(wanted.section):
+            names = await list_distinct_values(session, get_item_column("section"))
+            words.section = [name for name in names if section.lower() in name.lower()]
+        if tongue := _clean_text(wanted.language).partition("-")[0].lower():
+            tongues = await list_distinct_values(session, get_item_column("language"))
+            words.language = [one for one in tongues if one.lower().partition("-")[0] == tongue]
+        return words
+
+    def list_columns(self) -> list[tuple[ColumnElement[Any], list[Any]]]:
+        """The columns of which something is wanted, with their words, the column with the fewest first."""
+        wanted = {name: words for name, words in iter(self) if words is not None}
+        columns = [(get_item_column(name), list(dict.fromkeys(words))) for name, words in wanted.items()]
+        return sorted(columns, key=lambda column: len(column[1]))
+
+
+def get_item_column(name: str) -> ColumnElement[Any]:
+    """A column of the items by its name."""
+    return SQLModel.metadata.tables["item"].c[name]
+
+
+def order_by_newest() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The order of items by publication, or by first sight where that is unknown."""
+    return col(Item.day).desc(), col(Item.id).desc()
+
+
+def build_conditions(wanted: ItemFilter, words: ColumnValues) -> list[ColumnElement[bool]]:
+    """The filter as conditions of a query over items."""
+    of_words = [match_any(column, some) for column, some in words.list_columns()]
+    return [
+        *of_words,
+        *_build_time_conditions(wanted),
+        *_build_mark_conditions(wanted),
+        *_build_other_conditions(wanted),
+    ]
+
+
+def match_any(column: ColumnElement[Any], words: Sequence[Any]) -> ColumnElement[bool]:
+    """Whether the column says one of the words; one alone is asked for as such, which an index in order can serve."""
+    return column == words[0] if len(words) == 1 else column.in_(words)
+
+
+def _build_time_conditions(wanted: ItemFilter) -> Iterator[ColumnElement[bool]]:
+    if wanted.since is not None:
+        yield col(Item.day) >= wanted.since
+    if wanted.until is not None:
+        yield col(Item.day) <= wanted.until
+    if wanted.first_seen_since is not None:
+        yield col(Item.first_seen) >= wanted.first_seen_since
+    if wanted.first_seen_until is not None:
+        yield col(Item.first_seen) < wanted.first_seen_until
+    if wanted.after is not None:
+        yield tuple_(col(Item.day), col(Item.id)) < tuple_(*wanted.after)
+
+
+def _build_mark_conditions(wanted: ItemFilter) -> Iterator[ColumnElement[bool]]:
+    if wanted.starred_by is not None:
+        mine = col(ItemStar.person) == sanitize_text(wanted.starred_by)
+        yield col(Item.id).in_(select(col(ItemStar.item_id)).where(mine))
+    if wanted.is_hidden is not None:
+        hidden = select(col(HiddenItem.item_id))
+        yield col(Item.id).in_(hidden) if wanted.is_hidden else col(Item.id).not_in(hidden)
+
+
+def _build_other_conditions(wanted: ItemFilter) -> Iterator[ColumnElement[bool]]:
+    if keywords := [word for given in wanted.keywords if (word := _clean_text(given))]:
+        yield or_(*map(_match_keyword, keywords))
+    if wanted.ids is not None:
+        yield col(Item.id).in_(wanted.ids)
+    if wanted.run_id is not None:
+        yield col(Item.run_id) == wanted.run_id
+    if number := _clean_text(wanted.document_number):
+        yield col(Item.document_number).in_(dict.fromkeys([number, *_list_bracket_variants(number)]))
+    if wanted.late is not None:
+        yield col(Item.late).is_(wanted.late)
+
+
+async def _resolve_source_names(session: AsyncSession, wanted: ItemFilter) -> list[str]:
+    names = [sanitize_text(name) for name in wanted.sources]
+    if not wanted.tags:
+        return names
+    sources = await session.execute(select(col(Source.name), col(Source.tags)))
+    tagged = [name for name, tags in sources if set(tags) & set(wanted.tags)]
+    return [name for name in tagged if name in names] if names else tagged
+
+
+def _list_bracket_variants(number: str) -> Iterator[str]:
+    for opening, closing in _BRACKETS:
+        yield _CLOSING_BRACKET.sub(closing, _OPENING_BRACKET.sub(opening, number))
+
+
+def _match_keyword(word: str) -> ColumnElement[bool]:
+    """Whether the word stands in an item's title, summary or text, in either case of its letters."""
+    texts = select(col(ItemPageText.item_id)).where(col(ItemPageText.text).icontains(word, autoescape=True))
+    places = (col(Item.title), col(Item.summary))
+    return or_(*(place.icontains(word, autoescape=True) for place in places), col(Item.id).in_(texts))
+
+
+def _clean_text(text: str | None) -> str:
+    return sanitize_text(text or "").strip()

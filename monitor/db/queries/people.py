@@ -1,0 +1,251 @@
+"""People, their sessions, and the sign-ins that failed.
+
+Nothing here waits for a database that is gone: a person at a browser is better told at once.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import CursorResult, Executable, delete, func, insert, or_, select, union_all, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
+
+from monitor.db.sessions import SessionFactory, lock_decisions, sanitize_text
+from monitor.db.tables.people import Person, SignInTry, Token, WebSession
+from monitor.vocabulary import Role
+
+
+class PeopleStore:
+    """Who may sign in, and where they did."""
+
+    def __init__(self, sessions: SessionFactory) -> None:
+        self._sessions = sessions
+
+    async def get(self, name: str) -> Person | None:
+        async with self._sessions.begin_read() as session:
+            found = await session.get(Person, sanitize_text(name))
+        return found if found is not None and found.name == name else None
+
+    async def list_all(self) -> list[Person]:
+        async with self._sessions.begin_read() as session:
+            return list((await session.scalars(select(Person).order_by(col(Person.name)))).all())
+
+    async def has_any(self) -> bool:
+        async with self._sessions.begin_read() as session:
+            return await session.scalar(select(col(Person.name)).limit(1)) is not None
+
+    async def has_secured_admin(self) -> bool:
+        """Whether an administrator who may sign in has chosen a password."""
+        query = select(col(Person.name)).where(
+            col(Person.role) == Role.ADMIN, col(Person.is_one_time).is_(False), col(Person.is_shut_out).is_(False)
+        )
+        async with self._sessions.begin_read() as session:
+            return await session.scalar(query.limit(1)) is not None
+
+    async def add(self, person: Person) -> bool:
+        """Keep a new person; False where a person or a token has the name, in capitals or not."""
+        async with self._sessions.begin_write() as session:
+            await lock_decisions(session)
+            names = (await session.scalars(union_all(select(col(Person.name)), select(col(Token.name))))).all()
+            if person.name.casefold() in {name.casefold() for name in names}:
+                return False
+            await session.execute(insert(Person), [person.model_dump()])
+            return True
+
+    async def add_first(self, person: Person) -> bool:
+        """Keep the very first person; False where there is somebody."""
+        async with self._sessions.begin_write() as session:
+            await lock_decisions(session)
+            if await session.scalar(select(col(Person.name)).limit(1)) is not None:
+                return False
+            await session.execute(insert(Person), [person.model_dump()])
+            return True
+
+    async def update(self, name: str, **columns: Any) -> None:
+        """Change columns of a person; nothing that could leave the service without an administrator."""
+        async with self._sessions.begin_write() as session:
+            await session.execute(update(Person).where(col(Person.name) == name).values(**columns))
+
+    async def set_password(
+        self, name: str, password_hash: str, *, is_one_time: bool, keep_session_id: str | None = None
+    ) -> None:
+        """A new password; all sessions of the person end but the one to be kept."""
+        columns = {"password_hash": password_hash, "is_one_time": is_one_time}
+        async with self._sessions.begin_write() as session:
+            await session.execute(update(Person).where(col(Person.name) == name).values(**columns))
+            await session.execute(_build_session_delete(name, keep=keep_session_id))
+
+    async def set_access(self, name: str, *, role: Role | None = None, is_shut_out: bool | None = None) -> bool:
+        """Another role, or shut out or let in again; False, and no change, where no administrator would be left.
+
+        Whoever is shut out has no session any more.
+        """
+        wanted = {"role": role, "is_shut_out": is_shut_out}
+        columns = {column: value for column, value in wanted.items() if value is not None}
+        others = select(func.count()).where(
+            col(Person.role) == Role.ADMIN, col(Person.is_shut_out).is_(False), col(Person.name) != name
+        )
+        async with self._sessions.begin_write() as session:
+            await lock_decisions(session)
+            person = await session.get(Person, name)
+            is_admin = person is not None and person.role is Role.ADMIN and not person.is_shut_out
+            stays = role in (None, Role.ADMIN) and not is_shut_out
+            if is_admin and not stays and not await session.scalar(others):
+                return False
+            await session.execute(update(Person).where(col(Person.name) == name).values(**columns))
+            if is_shut_out:
+                await session.execute(_build_session_delete(name))
+            return True
+
+    async def create_session(self, begun: WebSession) -> None:
+        """Keep a new session, and forget those that have expired."""
+        values = begun.model_dump() | {
+            "browser": sanitize_text(begun.browser),
+            "address": sanitize_text(begun.address)[:64],
+        }
+        seen = update(Person).where(col(Person.name) == begun.person).values(last_seen_at=begun.created_at)
+        async with self._sessions.begin_write() as session:
+            await session.execute(delete(WebSession).where(col(WebSession.expires_at) <= begun.created_at))
+            await session.execute(insert(WebSession), [values])
+            await session.execute(seen)
+
+    async def find_by_session(self, session_id: str, now: dt.datetime) -> tuple[Person, WebSession] | None:
+        """Whose session it is; None where it is over, or the person was shut out."""
+        query = (
+            select(Person, WebSession)
+            .join(WebSession, col(WebSession.person) == col(Person.name))
+            .where(
+                col(WebSession.id) == session_id, col(WebSession.expires_at) > now, col(Person.is_shut_out).is_(False)
+            )
+        )
+        async with self._sessions.begin_read() as session:
+            row = (await session.execute(query)).first()
+        return None if row is None else (row[0], row[1])
+
+    async def touch_session(self, begun: WebSession, *, at: dt.datetime, expires_at: dt.datetime) -> None:
+        """Take down that a session was used."""
+        used = update(WebSession).where(col(WebSession.id) == begun.id).values(seen_at=at, expires_at=expires_at)
+        async with self._sessions.begin_write() as session:
+            await session.execute(used)
+            await session.execute(update(Person).where(col(Person.name) == begun.person).values(last_seen_at=at))
+
+    async def list_sessions(self, person: str | None, now: dt.datetime) -> list[WebSession]:
+        """The sessions that are not over, last used first: of one person, or of everybody."""
+        query = select(WebSession).where(col(WebSession.expires_at) > now).order_by(col(WebSession.seen_at).desc())
+        if person is not None:
+            query = query.where(col(WebSession.person) == person)
+        async with self._sessions.begin_read() as session:
+            return list((await session.scalars(query)).all())
+
+    async def end_session(self, session_id: str, *, person: str | None = None) -> WebSession | None:
+        """End a session, of that person only where one is given; gives what was ended."""
+        async with self._sessions.begin_write() as session:
+            found = await session.get(WebSession, sanitize_text(session_id))
+            if found is None or found.id != session_id or person not in (None, found.person):
+                return None
+            await session.execute(delete(WebSession).where(col(WebSession.id) == found.id))
+            return found
+
+    async def end_sessions(self, person: str, *, keep_session_id: str | None = None) -> int:
+        """End all sessions of a person but the one to be kept; answers how many."""
+        async with self._sessions.begin_write() as session:
+            return await _execute_and_count(session, _build_session_delete(person, keep=keep_session_id))
+
+    async def record_sign_in_attempts(
+        self, limits: dict[str, int], *, at: dt.datetime, since: dt.datetime
+    ) -> tuple[list[int], dt.datetime | None]:
+        """Take down a try under each of these keys, unless one has reached its limit.
+
+        Answers the numbers of the tries; or none, and the instant of the try that has to be over first. Tries from
+        before `since` are forgotten.
+        """
+        async with self._sessions.begin_write() as session:
+            await lock_decisions(session)
+            await session.execute(delete(SignInTry).where(col(SignInTry.at) <= since))
+            holding = [await _find_limiting_attempt(session, key, limit) for key, limit in limits.items()]
+            if held := [instant for instant in holding if instant is not None]:
+                return [], max(held)
+            rows = [SignInTry(key=key, at=at) for key in limits]
+            session.add_all(rows)
+            await session.flush()
+            return [row.id for row in rows if row.id is not None], None
+
+    async def clear_sign_in_attempts(self, numbers: Sequence[int], *, key: str) -> None:
+        """Forget these tries, and all others under a key: it was the right person after all."""
+        mine = col(SignInTry.id).in_(numbers) | (col(SignInTry.key) == key)
+        async with self._sessions.begin_write() as session:
+            await session.execute(delete(SignInTry).where(mine))
+
+
+def _build_session_delete(person: str, *, keep: str | None = None) -> Executable:
+    ending = delete(WebSession).where(col(WebSession.person) == person)
+    return ending if keep is None else ending.where(col(WebSession.id) != keep)
+
+
+async def _find_limiting_attempt(session: AsyncSession, key: str, limit: int) -> dt.datetime | None:
+    """The try that keeps a key at its limit, if it is."""
+    tries = select(col(SignInTry.at)).where(col(SignInTry.key) == key).order_by(col(SignInTry.at).desc())
+    return await session.scalar(tries.offset(limit - 1).limit(1))
+
+
+async def _execute_and_count(session: AsyncSession, statement: Executable) -> int:
+    result = await session.execute(statement)
+    return result.rowcount if isinstance(result, CursorResult) else 0
+
+
+class TokenStore:
+    def __init__(self, sessions: SessionFactory) -> None:
+        self._sessions = sessions
+
+    async def save(self, token: Token, *, may_replace: bool) -> bool:
+        """Keep a token; False where a person has its name, or a token has that must not be replaced.
+
+        A token that was made with another one belongs to whoever made that.
+        """
+        async with self._sessions.begin_write() as session:
+            await lock_decisions(session)
+            if await session.get(Person, token.name) is not None:
+                return False
+            if await session.get(Token, token.name) is not None:
+                if not may_replace:
+                    return False
+                await session.execute(delete(Token).where(col(Token.name) == token.name))
+            through = await session.get(Token, token.created_by)
+            made_by = token.created_by if through is None else through.created_by
+            await session.execute(insert(Token), [token.model_dump() | {"created_by": made_by}])
+            return True
+
+    async def find_by_hash(self, hashed: str, now: dt.datetime) -> tuple[Token, Person | None] | None:
+        """The token of that hash and the person who made it, if a person did; None where it is not good any more."""
+        query = (
+            select(Token, Person)
+            .outerjoin(Person, col(Person.name) == col(Token.created_by))
+            .where(
+                col(Token.hash) == hashed,
+                or_(col(Token.expires_at).is_(None), col(Token.expires_at) > now),
+                or_(col(Person.is_shut_out).is_(None), col(Person.is_shut_out).is_(False)),
+            )
+        )
+        async with self._sessions.begin_read() as session:
+            row = (await session.execute(query)).first()
+        return None if row is None else (row[0], row[1])
+
+    async def touch(self, name: str, *, at: dt.datetime) -> None:
+        """Take down that a token was used."""
+        async with self._sessions.begin_write() as session:
+            await session.execute(update(Token).where(col(Token.name) == name).values(last_used_at=at))
+
+    async def list_all(self) -> list[Token]:
+        query = select(Token).order_by(col(Token.created_at).desc(), col(Token.name))
+        async with self._sessions.begin_read() as session:
+            return list((await session.scalars(query)).all())
+
+    async def remove(self, name: str, *, owner: str | None) -> Token | None:
+        """Remove a token, that of a person only where one is given; gives what was removed."""
+        async with self._sessions.begin_write() as session:
+            found = await session.get(Token, sanitize_text(name))
+            if found is None or found.name != name or owner not in (None, found.created_by):
+                return None
+            await session.execute(delete(Token).where(col(Token.name) == found.name))
+            return found

@@ -1,0 +1,172 @@
+"""What is watched, and how it fares."""
+
+import datetime as dt
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
+
+from monitor.db.sessions import (
+    SessionFactory,
+    build_insert,
+    get_dialect,
+    retry_on_disconnect,
+    split_batches,
+    upsert_rows,
+)
+from monitor.db.tables.collection import Item, Run, SeededSource, Source
+from monitor.errors import Conflict, NotFound, UsageError
+from monitor.vocabulary import RunStatus
+
+_SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
+
+_IMMUTABLE_FIELDS = ("id", "created_at")
+
+
+@retry_on_disconnect
+class SourceStore:
+    """The sources; people know them by name."""
+
+    def __init__(self, sessions: SessionFactory) -> None:
+        self._sessions = sessions
+
+    async def get(self, name: str) -> Source | None:
+        async with self._sessions.begin_read() as session:
+            return await _find_by_name(session, name)
+
+    async def get_by_id(self, source_id: int) -> Source | None:
+        """The source of that number, which stays when the name changes."""
+        async with self._sessions.begin_read() as session:
+            return await session.get(Source, source_id)
+
+    async def add(self, source: Source) -> Source:
+        """Begin to watch a source; `UsageError` where its name is taken."""
+        async with self._sessions.begin_write() as session:
+            added = await _insert(session, source)
+            if added is None:
+                raise _build_name_conflict(source.name)
+            return added
+
+    async def add_all(self, sources: Sequence[Source]) -> list[Source]:
+        """Begin to watch several; `UsageError`, and none is added, where a name is taken."""
+        added = []
+        async with self._sessions.begin_write() as session:
+            for source in sources:
+                new = await _insert(session, source)
+                if new is None:
+                    raise _build_name_conflict(source.name)
+                added.append(new)
+        return added
+
+    async def update_many(
+        self, source_ids: Collection[int], changes: Callable[[Source], Mapping[str, Any]]
+    ) -> list[Source]:
+        """Change those of these sources for which there is something to change; answers them as they are then."""
+        changed = []
+        async with self._sessions.begin_write() as session:
+            for batch in split_batches(sorted(source_ids)):
+                for source in await session.scalars(select(Source).where(col(Source.id).in_(batch))):
+                    values = {
+                        field: value for field, value in changes(source).items() if getattr(source, field) != value
+                    }
+                    for field, value in values.items():
+                        setattr(source, field, value)
+                    if values:
+                        changed.append(source)
+        return changed
+
+    async def update(self, name: str, /, **changes: Any) -> Source:
+        """Change fields of a source; `UsageError` where no source has that name, or another one has the new name.
+
+        Its items and runs follow a new name, so that they are found under it.
+        """
+        unknown = [field for field in changes if field not in Source.model_fields or field in _IMMUTABLE_FIELDS]
+        if unknown:
+            raise UsageError(f"A source has no field {unknown[0]!r} that can be changed.")
+        async with self._sessions.begin_write() as session:
+            source = await _find_by_name(session, name)
+            if source is None:
+                raise NotFound(f"There is no source named {name!r}: `monitor sources list` shows all.")
+            new_name = changes.get("name", name)
+            if new_name != name:
+                if await _find_by_name(session, new_name) is not None:
+                    raise _build_name_conflict(new_name)
+                for table in (Item, Run):
+                    await session.execute(
+                        update(table).where(col(table.source_id) == source.id).values(source=new_name)
+                    )
+            for field, value in changes.items():
+                setattr(source, field, value)
+            return source
+
+    async def remove(self, name: str) -> bool:
+        """Stop watching a source and forget what was known of its urls; items and runs stay. False if unknown."""
+        async with self._sessions.begin_write() as session:
+            source = await _find_by_name(session, name)
+            if source is None:
+                return False
+            await session.delete(source)
+            return True
+
+    async def seed(self, sources: Sequence[Source]) -> list[str]:
+        """Create the sources of the configuration that were never created before; the answer names the new ones.
+
+        All their names are remembered, so that one which somebody deletes does not come back at the next start.
+        """
+        async with self._sessions.begin_write() as session:
+            seeded = set((await session.scalars(select(col(SeededSource.name)))).all())
+            created = [
+                source.name
+                for source in sources
+                if source.name not in seeded and await _insert(session, source) is not None
+            ]
+            rows = [{"name": source.name} for source in sources]
+            await upsert_rows(session, SeededSource, rows, key=["name"])
+        return created
+
+    async def list(self, *, only_enabled: bool = False, tag: str | None = None) -> list[Source]:
+        """All sources, newest first; on wish only those that run, or that bear a tag."""
+        query = select(Source).order_by(col(Source.created_at).desc(), col(Source.id).desc())
+        if only_enabled:
+            query = query.where(col(Source.enabled))
+        async with self._sessions.begin_read() as session:
+            found = (await session.scalars(query)).all()
+        return [source for source in found if tag is None or tag in source.tags]
+
+    async def list_tags(self) -> set[str]:
+        async with self._sessions.begin_read() as session:
+            return {tag for tags in await session.scalars(select(col(Source.tags))) for tag in tags}
+
+
+async def record_run(
+    session: AsyncSession, source_id: int, *, at: dt.datetime, status: RunStatus, has_new: bool, error: str | None
+) -> None:
+    """Write a run that ended at `at` into the source's health; a source that is gone has none.
+
+    A degraded run is a success. A cancelled one says nothing about the source but that it was tried.
+    """
+    changes: dict[str, Any] = {"last_run_at": at}
+    if status in _SUCCESSES:
+        changes |= {"last_success_at": at, "consecutive_failures": 0, "last_error": error}
+    elif status is RunStatus.FAILED:
+        changes |= {"consecutive_failures": col(Source.consecutive_failures) + 1, "last_error": error}
+    if has_new and status is not RunStatus.CANCELLED:
+        changes["last_new_item_at"] = at
+    await session.execute(update(Source).where(col(Source.id) == source_id).values(**changes))
+
+
+async def _find_by_name(session: AsyncSession, name: str) -> Source | None:
+    return await session.scalar(select(Source).where(col(Source.name) == name))
+
+
+async def _insert(session: AsyncSession, source: Source) -> Source | None:
+    # One statement, so that of two processes which add the same name one is told, not both stopped by an error.
+    statement = build_insert(get_dialect(session), Source).values(source.model_dump(exclude={"id"}))
+    new_id = await session.scalar(statement.on_conflict_do_nothing(index_elements=["name"]).returning(col(Source.id)))
+    return None if new_id is None else await session.get_one(Source, new_id)
+
+
+def _build_name_conflict(name: str) -> Conflict:
+    return Conflict(f"There is already a source named {name!r}: choose another name, or edit that one.")

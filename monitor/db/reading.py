@@ -1,0 +1,112 @@
+"""What one run learned by reading one section: handed from the sweep to the store as a whole."""
+
+import datetime as dt
+
+from pydantic import BaseModel, Field
+
+from monitor.page import Candidate
+from monitor.vocabulary import DateSource, Disposition, SavedBy, SectionEnd
+
+
+class KnownCandidate(BaseModel):
+    """What earlier runs, or an earlier section of this one, know of a url.
+
+    `run_id` and `section` name the run and section that saved it as an item; both None where it was only seen. `date`
+    is the one that it had then, so that an article is not opened twice for its date.
+    """
+
+    run_id: str | None = None
+    section: str | None = None
+    item_id: int | None = None
+    date: dt.date | None = None
+    date_source: DateSource = DateSource.UNKNOWN
+
+
+class LedgerEntry(BaseModel):
+    """A candidate of a section, where it stood, and what became of it."""
+
+    candidate: Candidate
+    page_url: str
+    position: int
+    disposition: Disposition
+    reason: str = ""
+    item_id: int | None = None
+
+
+class UnseenPlace(BaseModel):
+    """A section or list page that was not read, and why."""
+
+    section: str
+    url: str
+    reason: str
+
+
+class SectionPlan(BaseModel):
+    """A section that a run is to read.
+
+    `ordinal` is its place in the run; `is_home_page` marks the home page's own list, `is_feed` a feed, `is_query` what a
+    search found: none of them needs an agent.
+    """
+
+    ordinal: int
+    name: str
+    url: str
+    found_by: SavedBy = SavedBy.RULE
+    is_home: bool = False
+    is_feed: bool = False
+    is_query: bool = False
+
+
+class SectionReading(BaseModel):
+    """One section, read.
+
+    `listed` to `head` are what its health is judged by: how many candidates its first page showed (None: not seen),
+    how many of them with a date beside them, whether nothing of what was newest last time stood on the first pages,
+    why it ended `error`, and the keys of the newest urls. A home page, which is no list, has only the error.
+    """
+
+    plan: SectionPlan
+    ended: SectionEnd
+    pages: int = 0
+    entries: list[LedgerEntry] = Field(default_factory=list)
+    unseen: list[UnseenPlace] = Field(default_factory=list)
+    tail_date: dt.date | None = None
+    refused_saves: int = 0
+    corrected_dates: int = 0
+    listed: int | None = None
+    listed_dated: int = 0
+    is_gap: bool = False
+    error: str = ""
+    head: list[str] = Field(default_factory=list)
+
+
+class Coverage(BaseModel):
+    """What became of all candidates of a run; the counts add up to the candidates of its sections."""
+
+    saved: int = 0
+    known: int = 0
+    out_of_range: int = 0
+    filtered: int = 0
+    over_limit: int = 0
+    refused: int = 0
+    left: int = 0
+    unseen: list[UnseenPlace] = Field(default_factory=list)
+
+
+class PhaseUsage(BaseModel):
+    """What the model calls of one phase cost; `largest_context_chars` is the biggest context that one of them had.
+
+    `cost` is the money for those that were asked of a model with a price; None where none was.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    largest_context_chars: int = 0
+    cost: float | None = None
+
+
+class RunUsage(PhaseUsage):
+    """What the model calls of a run cost, in all and by phase."""
+
+    by_phase: dict[str, PhaseUsage] = Field(default_factory=dict)

@@ -1,0 +1,257 @@
+"""Sessions: one short transaction each, for reading or for writing."""
+
+import asyncio
+import inspect
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import cache, wraps
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from alembic.util.exc import CommandError
+from sqlalchemy import Insert, Table, exc, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
+from sqlmodel import SQLModel
+
+from monitor.db.engines import DatabaseAddress, make_write_engine
+from monitor.errors import DatabaseError, DatabaseGone, WorkFailed
+from monitor.logs import get_logger
+
+DEFAULT_MAX_RETRY_S = 300.0
+"""So long is waited for; a run that outlives it ends with that reason."""
+
+_PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
+
+
+class _RetrySettings(Protocol):
+    @property
+    def max_retry_s(self) -> float: ...
+
+
+class _RetryingStore(Protocol):
+    _sessions: Any
+
+
+S = TypeVar("S", bound=type[Any])
+
+Method = Callable[..., Awaitable[Any]]
+
+
+def retry_on_disconnect(store_class: S) -> S:
+    """Every public method of the class waits for a database that is gone, and is then done again from its beginning."""
+    for name, method in list(vars(store_class).items()):
+        if inspect.iscoroutinefunction(method) and not name.startswith("_"):
+            setattr(store_class, name, _retry_method(method))
+    return store_class
+
+
+def _retry_method(method: Method) -> Method:
+    @wraps(method)
+    async def done(self: _RetryingStore, *args: Any, **kwargs: Any) -> Any:
+        sessions: _RetrySettings = self._sessions
+        waited_s, tries = 0.0, 0
+        while True:
+            try:
+                answer = await method(self, *args, **kwargs)
+            except DatabaseGone as error:
+                pause_s = _PAUSES_S[min(tries, len(_PAUSES_S) - 1)]
+                if waited_s + pause_s > sessions.max_retry_s:
+                    raise
+                if tries == 0:
+                    get_logger("store").warning("database gone", reason=str(error))
+                await asyncio.sleep(pause_s)
+                waited_s, tries = waited_s + pause_s, tries + 1
+            else:
+                if tries:
+                    get_logger("store").warning("database back", waited_s=round(waited_s, 1))
+                return answer
+
+    return done
+
+
+_UNDEFINED_CODES = ("42P01", "42703")  # PostgreSQL: undefined table, undefined column
+
+_ENVIRONMENT_CODES = ("42P07", "42501")  # PostgreSQL: a table of that name is there already, permission denied
+
+_FOREIGN_KEY_VIOLATION = "23503"  # PostgreSQL: foreign key violation
+
+_MAX_REASON_CHARS = 200
+
+# PostgreSQL: a connection that broke, a server that goes down or comes up, too many connections, no room on the disk.
+_TRANSIENT_CODES = ("08", "57P", "53")
+
+_TRANSIENT_MESSAGES = ("disk is full", "disk I/O error", "database is locked", "unable to open database file")
+
+
+@contextmanager
+def translate_errors(address: DatabaseAddress) -> Iterator[None]:
+    """Turn what goes wrong with the database inside the block into errors of ours.
+
+    `DatabaseError` for a database that cannot be reached, is no database or has another schema; `WorkFailed` where a
+    row belongs to a source or run that somebody removed while it was being worked on. Everything else is a mistake in
+    this program and passes as it is.
+    """
+    try:
+        yield
+    except exc.IntegrityError as error:
+        if _get_sqlstate(error) == _FOREIGN_KEY_VIOLATION or "FOREIGN KEY" in str(error.orig):
+            raise WorkFailed("The source or run was removed while it was being worked on.") from error
+        raise
+    except (exc.OperationalError, exc.InterfaceError, exc.ProgrammingError, exc.DataError) as error:
+        if _is_schema_mismatch(error):
+            raise build_not_migrated_error(address) from error
+        if isinstance(error, exc.ProgrammingError | exc.DataError) and _get_sqlstate(error) not in _ENVIRONMENT_CODES:
+            raise
+        if _is_transient(error):
+            raise DatabaseGone(str(build_unusable_error(address, _get_reason(error)))) from error
+        raise build_unusable_error(address, _get_reason(error)) from error
+    except exc.TimeoutError as error:
+        raise DatabaseGone(str(build_unusable_error(address, "all of its connections are busy"))) from error
+    except exc.DBAPIError as error:
+        if type(error) is exc.DatabaseError:  # SQLite: "file is not a database", "disk image is malformed"
+            raise build_unusable_error(address, _get_reason(error)) from error
+        raise
+    except CommandError as error:
+        raise DatabaseError(
+            f"The database {address.redacted_url} cannot be migrated ({error}): use the version of monitor that it was"
+            " last migrated with, or a newer one."
+        ) from error
+
+
+def build_unusable_error(address: DatabaseAddress, reason: str) -> DatabaseError:
+    """The database cannot be used at all."""
+    check = "its folder and its permissions" if address.file else "that the server runs, and its user and password"
+    return DatabaseError(f"The database {address.redacted_url} cannot be used ({reason}): check database_url, {check}.")
+
+
+def build_not_migrated_error(address: DatabaseAddress) -> DatabaseError:
+    """The database has another schema than this version needs."""
+    return DatabaseError(
+        f"The database {address.redacted_url} does not have the tables of this version: run `monitor db upgrade`."
+    )
+
+
+def _is_transient(error: exc.DBAPIError) -> bool:
+    """Whether waiting may help: the driver gives no code where there was no connection at all."""
+    if isinstance(error.orig, sqlite3.Error):
+        return any(word in str(error.orig) for word in _TRANSIENT_MESSAGES)
+    code = _get_sqlstate(error)
+    return error.connection_invalidated or code is None or code.startswith(_TRANSIENT_CODES)
+
+
+def _is_schema_mismatch(error: exc.DBAPIError) -> bool:
+    return _get_sqlstate(error) in _UNDEFINED_CODES or any(
+        word in str(error.orig) for word in ("no such table", "no such column", "has no column named")
+    )
+
+
+def _get_sqlstate(error: exc.DBAPIError) -> str | None:
+    code = getattr(error.orig, "sqlstate", None)
+    return code if isinstance(code, str) else None
+
+
+def _get_reason(error: exc.DBAPIError) -> str:
+    lines = str(error.orig).strip().splitlines() or [type(error).__name__]
+    return lines[0].strip().rstrip(".:")[:_MAX_REASON_CHARS]
+
+
+BATCH_SIZE = 500
+"""How many values one statement carries, far below what either database takes."""
+
+_ADVISORY_LOCK_KEY = 20_261_122
+"""The key of PostgreSQL's lock for transactions that count before they write."""
+
+V = TypeVar("V")
+
+
+class SessionFactory:
+    """Hands out sessions; each is one transaction, committed at the end of its block, rolled back on an error.
+
+    The objects that come out of them are plain values afterwards: nothing is loaded later. `patience_s` is how long a
+    database that is gone is waited for (`store/patience.py`): not at all before it was seen to be there.
+    """
+
+    def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
+        self.max_retry_s = 0.0
+        self._address = address
+        self._readers = async_sessionmaker(engine, expire_on_commit=False)
+        self._writers = async_sessionmaker(make_write_engine(engine), expire_on_commit=False)
+
+    @asynccontextmanager
+    async def begin_read(self) -> AsyncIterator[AsyncSession]:
+        with translate_errors(self._address):
+            async with self._readers.begin() as session:
+                yield session
+
+    @asynccontextmanager
+    async def begin_write(self) -> AsyncIterator[AsyncSession]:
+        """A transaction that writes; on SQLite it waits here until no other one does."""
+        with translate_errors(self._address):
+            async with self._writers.begin() as session:
+                yield session
+
+
+def split_batches(values: Iterable[V], size: int = BATCH_SIZE) -> Iterator[list[V]]:
+    """The values in lists of at most `size`."""
+    rest = iter(values)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+async def upsert_rows(
+    session: AsyncSession,
+    table: type[SQLModel],
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    key: Sequence[str],
+    update: Sequence[str] = (),
+) -> None:
+    """Insert the rows; where one with the same `key` is there already, change its columns `update`, or leave it alone.
+
+    With `update`, no key may stand twice among the rows.
+    """
+    upsert = _build_upsert(get_dialect(session), str(table.__tablename__), tuple(key), tuple(update))
+    for batch in split_batches(rows):
+        await session.execute(upsert, batch)
+
+
+@cache
+def _build_upsert(dialect: str, name: str, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
+    """Made once: with its rows as parameters, it is compiled once for all batches of the same columns."""
+    statement = build_insert(dialect, SQLModel.metadata.tables[name])
+    if not update:
+        return statement.on_conflict_do_nothing(index_elements=key)
+    changes = {name: statement.excluded[name] for name in update}
+    return statement.on_conflict_do_update(index_elements=key, set_=changes)
+
+
+async def lock_decisions(session: AsyncSession) -> None:
+    """Keep other processes from deciding at the same time by what they count; SQLite has one writer anyway."""
+    if get_dialect(session) == "postgresql":
+        await session.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK_KEY)))
+
+
+def get_dialect(session: AsyncSession) -> str:
+    """The kind of the session's database, `sqlite` or `postgresql`."""
+    return session.get_bind().dialect.name
+
+
+def build_insert(dialect: str, table: type[SQLModel] | Table) -> postgresql.Insert | sqlite.Insert:
+    """An INSERT that understands ON CONFLICT, in the words of that kind of database."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
+def sanitize_text(text: str) -> str:
+    """The text without what a database refuses: NUL, which PostgreSQL cannot hold, and halves of surrogate pairs."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def sanitize_value(value: Any) -> Any:
+    """A value without what a database refuses in a text, in lists and JSON too."""
+    if type(value) is str:  # words of a vocabulary are strings too, but must stay members: their column writes them
+        return sanitize_text(value)
+    if isinstance(value, list):
+        return [sanitize_value(one) for one in value]
+    return {name: sanitize_value(one) for name, one in value.items()} if isinstance(value, dict) else value

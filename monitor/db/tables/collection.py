@@ -1,0 +1,308 @@
+"""The tables: sources, what is known of their sections and urls, runs with their ledger, items, and model calls.
+
+Instants are UTC with their zone, publication dates plain dates. Lists are JSON columns; closed vocabularies are stored
+as their words.
+"""
+
+import datetime as dt
+from typing import Any
+
+from sqlalchemy import JSON, Column, Date, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import validates
+from sqlmodel import Field, SQLModel
+
+from monitor.db.tables.columns import UtcDateTime, derived_field, enum_field, instant_field, list_field
+from monitor.vocabulary import (
+    DateSource,
+    Disposition,
+    ItemType,
+    Phase,
+    RankDirection,
+    Render,
+    RunStatus,
+    SavedBy,
+    SectionEnd,
+    SourceKind,
+    SummaryBy,
+)
+
+_NO_SOURCE = text("source_id IS NULL")
+
+
+def _run_id_field(*, index: bool = True) -> Any:
+    return Field(sa_column=Column(String(64), ForeignKey("run.id", ondelete="CASCADE"), nullable=False, index=index))
+
+
+class Source(SQLModel, table=True):
+    """What is watched, the administrator's wishes for it, and its health. None = the setting of the service."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(unique=True, max_length=200)
+    url: str = Field(sa_column=Column(Text, nullable=False))
+    kind: SourceKind = enum_field(SourceKind, SourceKind.SITE)
+    focus_areas: list[str] = list_field()
+    rules: str = Field(default="", sa_column=Column(Text, nullable=False))
+    sections: list[dict[str, str]] = list_field()
+    schedule: str | None = None
+    timezone: str | None = None
+    window_days: int | None = None
+    max_items: int | None = None
+    render: Render | None = enum_field(Render)
+    keywords_include: list[str] = list_field()
+    keywords_exclude: list[str] = list_field()
+    allow_other_hosts: bool = True
+    tags: list[str] = list_field()
+    language: str | None = None
+    summary_language: str = "zh"
+    enabled: bool = True
+    created_at: dt.datetime = instant_field(is_required=True)
+    last_run_at: dt.datetime | None = instant_field()
+    last_success_at: dt.datetime | None = instant_field()
+    last_new_item_at: dt.datetime | None = instant_field()
+    consecutive_failures: int = 0
+    last_error: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class SeededSource(SQLModel, table=True):
+    """The name of a source of config.yaml that was created once; deleted, it does not come back."""
+
+    __tablename__ = "seeded_source"
+
+    name: str = Field(primary_key=True, max_length=200)
+
+
+class SourceSection(SQLModel, table=True):
+    """What is remembered of a section from run to run.
+
+    `last_complete_on` is the day of the last run that reached everything in range; `is_unfinished` that the latest run
+    did not; `tail_date` the date at the end of what was ever read, so that an older url that turns up above it is late.
+    `head` are the keys of the newest urls of the list as it was last read, `arrivals` the latest days on which
+    something new came, oldest first: what its cadence is learned from.
+    """
+
+    __tablename__ = "section"
+
+    __table_args__ = (UniqueConstraint("source_id", "url_key"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    source_id: int = Field(foreign_key="source.id", ondelete="CASCADE", index=True)
+    name: str = Field(sa_column=Column(Text, nullable=False))
+    url: str = Field(sa_column=Column(Text, nullable=False))
+    url_key: str = Field(sa_column=Column(Text, nullable=False))
+    last_complete_on: dt.date | None = None
+    is_unfinished: bool = False
+    tail_date: dt.date | None = None
+    last_read_at: dt.datetime | None = instant_field()
+    head: list[str] = list_field()
+    arrivals: list[str] = list_field()
+
+
+class KnownUrl(SQLModel, table=True):
+    """A url that was ever seen on a list page of the source, with the date that it had then. Never pruned."""
+
+    __tablename__ = "known_url"
+
+    source_id: int = Field(primary_key=True, foreign_key="source.id", ondelete="CASCADE")
+    url_key: str = Field(sa_column=Column(Text, primary_key=True))
+    first_seen: dt.datetime = instant_field(is_required=True)
+    is_item: bool = False
+    date: dt.date | None = None
+    date_source: DateSource = enum_field(DateSource, DateSource.UNKNOWN)
+
+
+class OverLimit(SQLModel, table=True):
+    """A candidate in range that a run had no room for: it comes first in the section's next run, then the row goes."""
+
+    __tablename__ = "over_limit"
+
+    source_id: int = Field(primary_key=True, foreign_key="source.id", ondelete="CASCADE")
+    url_key: str = Field(sa_column=Column(Text, primary_key=True))
+    section_key: str = Field(sa_column=Column(Text, nullable=False))
+    position: int = 0
+    candidate: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
+class Run(SQLModel, table=True):
+    """One execution of a source. The id is made of the source and the planned time, so that it happens once.
+
+    `executor` is the process that took it last. A run that a service takes goes to its queue: `enqueued_at` says since
+    when; None for a queued one that no worker has noticed yet. `retry_from`: it is to be done again from that phase on.
+    """
+
+    id: str = Field(primary_key=True, max_length=64)
+    source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
+    source: str = Field(sa_column=Column(Text, nullable=False))
+    status: RunStatus = enum_field(RunStatus, RunStatus.QUEUED, index=True)
+    planned_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    started_at: dt.datetime | None = instant_field()
+    ended_at: dt.datetime | None = instant_field()
+    since: dt.date | None = None
+    until: dt.date | None = None
+    is_baseline: bool = False
+    is_cancel_requested: bool = False
+    executor: str | None = None
+    enqueued_at: dt.datetime | None = instant_field()
+    retry_from: Phase | None = enum_field(Phase)
+    error: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class Fallback(SQLModel, table=True):
+    """Something in a run that fell back, was cut short or failed: phase, place and reason."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = _run_id_field()
+    phase: Phase = enum_field(Phase, Phase.CRAWL)
+    where: str = Field(sa_column=Column("place", Text, nullable=False))
+    reason: str = Field(sa_column=Column(Text, nullable=False))
+    at: dt.datetime = instant_field(is_required=True)
+
+
+class RunSection(SQLModel, table=True):
+    """A section as one run read it, and how often the agent's saves were refused or its dates corrected.
+
+    `listed` counts the candidates on its first page, `listed_dated` those with a date beside them; `listed` is None
+    where that page was not seen. `is_gap`: nothing of what was newest last time stood on the first pages. `error`
+    says why the reading ended `error`.
+    """
+
+    __tablename__ = "run_section"
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = _run_id_field()
+    ordinal: int
+    name: str = Field(sa_column=Column(Text, nullable=False))
+    url: str = Field(sa_column=Column(Text, nullable=False))
+    found_by: SavedBy = enum_field(SavedBy, SavedBy.RULE)
+    ended: SectionEnd | None = enum_field(SectionEnd)
+    pages: int = 0
+    candidates: int = 0
+    refused_saves: int = 0
+    corrected_dates: int = 0
+    listed: int | None = None
+    listed_dated: int = 0
+    is_gap: bool = False
+    error: str = Field(default="", sa_column=Column(Text, nullable=False))
+
+
+class CandidateRecord(SQLModel, table=True):
+    """One row of a run's ledger: a candidate on a list page and what became of it."""
+
+    __tablename__ = "candidate"
+    __table_args__ = (Index("ix_candidate_run_section", "run_id", "section"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = _run_id_field(index=False)
+    section: int = Field(description="the run section's ordinal")
+    position: int
+    page_url: str = Field(sa_column=Column(Text, nullable=False))
+    url: str = Field(sa_column=Column(Text, nullable=False))
+    url_key: str = Field(sa_column=Column(Text, nullable=False))
+    title: str = Field(sa_column=Column(Text, nullable=False))
+    date: dt.date | None = None
+    date_source: DateSource = enum_field(DateSource, DateSource.UNKNOWN)
+    disposition: Disposition = enum_field(Disposition, Disposition.LEFT)
+    reason: str = Field(default="", sa_column=Column(Text, nullable=False))
+    item_id: int | None = Field(default=None, foreign_key="item.id", ondelete="SET NULL")
+
+
+class Unseen(SQLModel, table=True):
+    """A section or list page that a run did not read, and why."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = _run_id_field()
+    section: str = Field(sa_column=Column(Text, nullable=False))
+    url: str = Field(sa_column=Column(Text, nullable=False))
+    reason: str = Field(sa_column=Column(Text, nullable=False))
+
+
+class Item(SQLModel, table=True):
+    """A candidate that was saved. `rank` is its place within the run that saved it, 1 the most important.
+
+    `evidence` are the ids of the records that it rests on, that of its list page first. `moved` is the way in which
+    people's feedback moved it when its run was ranked.
+    `date` is the list's where the list has one; `page_date` is what the article itself states, which may differ.
+    `day` is what lists are ordered by, the date, or where that is unknown the day of first sight; it follows by itself.
+    """
+
+    __table_args__ = (
+        UniqueConstraint("source_id", "url_key"),
+        # As lists are read: the newest first, all or those of one word of a column.
+        Index("ix_item_day", "day", "id"),
+        Index("ix_item_source_day", "source", "day", "id"),
+        Index("ix_item_section_day", "section", "day", "id"),
+        Index("ix_item_type_day", "type", "day", "id"),
+        Index("ix_item_language_day", "language", "day", "id"),
+        Index("ix_item_late_day", "late", "day", "id"),
+        Index("ix_item_of_no_source", "source", sqlite_where=_NO_SOURCE, postgresql_where=_NO_SOURCE),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
+    run_id: str = Field(max_length=64, index=True)
+    source: str = Field(sa_column=Column(Text, nullable=False))
+    section: str = Field(sa_column=Column(Text, nullable=False))
+    url: str = Field(sa_column=Column(Text, nullable=False))
+    url_key: str = Field(sa_column=Column(Text, nullable=False))
+    title: str = Field(sa_column=Column(Text, nullable=False))
+    day: dt.date = derived_field(Date())
+    date: dt.date | None = None
+    date_source: DateSource = enum_field(DateSource, DateSource.UNKNOWN)
+    page_date: dt.date | None = None
+    type: ItemType = enum_field(ItemType, ItemType.OTHER)
+    summary: str = Field(default="", sa_column=Column(Text, nullable=False))
+    summary_by: SummaryBy = enum_field(SummaryBy, SummaryBy.NONE)
+    rank: int | None = None
+    tier: int | None = None
+    moved: RankDirection | None = enum_field(RankDirection)
+    by: SavedBy = enum_field(SavedBy, SavedBy.RULE)
+    late: bool = False
+    is_repost: bool = False
+    document_number: str | None = Field(default=None, index=True)
+    issuer: str | None = None
+    language: str | None = None
+    first_seen: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    attachments: list[dict[str, str]] = list_field()
+    evidence: list[str] = list_field()
+
+    @validates("date", "first_seen")
+    def _update_day(self, name: str, value: Any) -> Any:
+        """Keep `day` in step, from the moment at which one of both is there."""
+        known = {**self.__dict__, name: value}
+        seen: dt.datetime | None = known.get("first_seen")
+        day = known.get("date") or (seen and seen.astimezone(dt.UTC).date())
+        if day is not None:
+            self.day = day
+        return value
+
+    @property
+    def date_conflict(self) -> dt.date | None:
+        """The article's date where it is another one than the list's; None where they agree or one is missing."""
+        return self.page_date if self.date is not None and self.page_date != self.date else None
+
+
+class ItemPageText(SQLModel, table=True):
+    """The text of an item's page, apart from the item so that lists do not load it."""
+
+    __tablename__ = "item_text"
+
+    item_id: int = Field(primary_key=True, foreign_key="item.id", ondelete="CASCADE")
+    text: str = Field(sa_column=Column(Text, nullable=False))
+
+
+class ModelCall(SQLModel, table=True):
+    """One row of the usage ledger; `cost` is None where the model had no price when it was asked."""
+
+    __tablename__ = "model_call"
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = Field(max_length=64, index=True)
+    phase: Phase = enum_field(Phase, Phase.CRAWL)
+    place: str = Field(default="", sa_column=Column(Text, nullable=False))
+    model: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    context_chars: int = 0
+    latency_ms: int = 0
+    outcome: str = "ok"
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    cost: float | None = None

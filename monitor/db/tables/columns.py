@@ -1,0 +1,76 @@
+"""How the tables store what SQL has no type for: instants, closed vocabularies, lists."""
+
+import datetime as dt
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, Column, DateTime, Dialect, String
+from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlmodel import Field
+
+
+class UtcDateTime(TypeDecorator[dt.datetime]):
+    """An instant: SQLite forgets the zone, so it is stored as UTC and handed back as UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
+        """To UTC; a naive instant is a mistake of ours."""
+        del dialect
+        if value is not None and value.tzinfo is None:
+            raise ValueError(f"an instant without a time zone: {value}")
+        return None if value is None else value.astimezone(dt.UTC)
+
+    def process_result_value(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
+        del dialect
+        if value is None:
+            return None
+        return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+
+
+class StrEnumType(TypeDecorator[StrEnum]):
+    """A member of a closed vocabulary, stored as its word."""
+
+    impl = String(32)
+    cache_ok = True
+
+    def __init__(self, vocabulary: type[StrEnum]) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+
+    def process_bind_param(self, value: StrEnum | str | None, dialect: Dialect) -> str | None:
+        del dialect
+        return None if value is None else str(self.vocabulary(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:
+        del dialect
+        return None if value is None else self.vocabulary(value)
+
+
+def enum_field(vocabulary: type[StrEnum], default: StrEnum | None = None, *, index: bool = False) -> Any:
+    """A field that holds a member of a vocabulary; without a default it may be null."""
+    column: Column[Any] = Column(StrEnumType(vocabulary), nullable=default is None, index=index)
+    return Field(default=default, sa_column=column)
+
+
+def list_field() -> Any:
+    """A field that holds a list, as JSON."""
+    return Field(default_factory=_make_empty_list, sa_column=Column(JSON, nullable=False))
+
+
+def derived_field(kind: TypeEngine[Any]) -> Any:
+    """A field that is not given, but made from others of its row."""
+    column: Column[Any] = Column(kind, nullable=False)
+    return Field(sa_column=column)
+
+
+def instant_field(*, is_required: bool = False) -> Any:
+    """A field that holds an instant."""
+    column: Column[Any] = Column(UtcDateTime(), nullable=not is_required)
+    return Field(sa_column=column) if is_required else Field(default=None, sa_column=column)
+
+
+def _make_empty_list() -> list[Any]:
+    # Not `list` itself: before each call pydantic asks for its signature, and that of a built-in takes it long.
+    return []

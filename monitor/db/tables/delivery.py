@@ -1,0 +1,148 @@
+"""What goes to a target and how it fared: the tables of delivery, and a letter as a channel carries it."""
+
+import datetime as dt
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic import Field as PlainField
+from sqlalchemy import JSON, Column, ForeignKey, String, Text
+from sqlmodel import Field, SQLModel
+
+from monitor.db.tables.columns import StrEnumType, UtcDateTime, enum_field, instant_field, list_field
+
+MAX_ATTEMPTS = 10
+"""So often a delivery is tried before it counts as failed."""
+
+
+class DeliveryKind(StrEnum):
+    """What is delivered, and on whose word: a planned briefing, one that a person asked for, an alarm, a test."""
+
+    PLANNED = "planned"
+    TYPED = "typed"
+    ALARM = "alarm"
+    TEST = "test"
+
+
+class DeliveryStatus(StrEnum):
+    """How a delivery stands. `waiting`: its sources' runs are not done; `quiet`: there was nothing to send."""
+
+    WAITING = "waiting"
+    QUEUED = "queued"
+    SENT = "sent"
+    QUIET = "quiet"
+    FAILED = "failed"
+
+
+class Delivery(SQLModel, table=True):
+    """One thing for one target. Its id is made of the target and the planned time, so that it happens once.
+
+    `key` and `message_id` are drawn when it is planned and go with every try. `accepted` are the mail addresses that
+    have it already. `next_try_at` is when a worker takes it up; None for one that no worker is to take. `alarm_id` was
+    set by versions that sent each alarm by itself; those of a delivery bear its `planned_at` now. `saved_id` is the
+    saved briefing that was sent as it stood.
+    """
+
+    id: str = Field(primary_key=True, max_length=100)
+    target: str = Field(max_length=40, index=True)
+    kind: DeliveryKind = enum_field(DeliveryKind, DeliveryKind.PLANNED)
+    status: DeliveryStatus = enum_field(DeliveryStatus, DeliveryStatus.QUEUED, index=True)
+    planned_at: dt.datetime = instant_field(is_required=True)
+    day: dt.date | None = None
+    deadline_at: dt.datetime | None = instant_field()
+    alarm_id: int | None = Field(default=None, foreign_key="alarm.id", ondelete="CASCADE")
+    key: str = Field(unique=True, max_length=64)
+    message_id: str = Field(max_length=300)
+    accepted: list[str] = list_field()
+    attempts: int = 0
+    attempts_allowed: int = MAX_ATTEMPTS
+    next_try_at: dt.datetime | None = instant_field()
+    last_error: str | None = Field(default=None, sa_column=Column(Text))
+    sent_at: dt.datetime | None = instant_field()
+    saved_id: int | None = None
+
+
+class BriefingRecord(SQLModel, table=True):
+    """The briefing of a delivery as it was composed: what every try sends.
+
+    `unfinished` are the sources that it waited for until its deadline in vain.
+    """
+
+    __tablename__ = "briefing_record"
+
+    delivery_id: str = Field(
+        sa_column=Column(String(100), ForeignKey("delivery.id", ondelete="CASCADE"), primary_key=True)
+    )
+    composed_at: dt.datetime = instant_field(is_required=True)
+    briefing: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    unfinished: list[str] = list_field()
+
+
+class DeliveryPlan(SQLModel, table=True):
+    """Up to which instant the planned times of a target were dealt with, under the cron that it had then."""
+
+    __tablename__ = "delivery_plan"
+
+    target: str = Field(primary_key=True, max_length=40)
+    cron: str = Field(max_length=200)
+    timezone: str = Field(max_length=64)
+    dealt_until: dt.datetime = instant_field(is_required=True)
+
+
+class DeliveryOutcome(BaseModel):
+    status: DeliveryStatus
+    last_error: str | None = None
+    next_try_at: dt.datetime | None = None
+    sent_at: dt.datetime | None = None
+    accepted: list[str] = Field(default_factory=list)
+
+
+class AlarmKind(StrEnum):
+    """What is out of the ordinary."""
+
+    SILENCE = "silence"
+    STRUCTURE = "structure"
+    DATES_LOST = "dates_lost"
+    BLOCKED = "blocked"
+    FAILING = "failing"
+    GAP = "gap"
+
+
+class Alarm(SQLModel, table=True):
+    """A state, not an event: raised once when it begins, cleared when it is over.
+
+    `section` and `section_key` are empty where the whole source is meant; `run_id` is the run that showed it first.
+    """
+
+    id: int | None = Field(default=None, primary_key=True)
+    source_id: int = Field(foreign_key="source.id", ondelete="CASCADE", index=True)
+    section: str = Field(default="", sa_column=Column(Text, nullable=False))
+    section_key: str = Field(default="", sa_column=Column(Text, nullable=False))
+    kind: AlarmKind = Field(sa_column=Column(StrEnumType(AlarmKind), nullable=False))
+    message: str = Field(sa_column=Column(Text, nullable=False))
+    run_id: str = Field(sa_column=Column(String(64), nullable=False, index=True))
+    raised_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False))
+    cleared_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime(), nullable=True))
+    notified_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime(), nullable=True))
+
+
+class AlarmFinding(BaseModel):
+    """An alarm that is due now; `section_key` empty means the whole source."""
+
+    kind: AlarmKind
+    message: str
+    section: str = ""
+    section_key: str = ""
+
+
+class AlarmView(BaseModel):
+    """An alarm as people and their programs are told of it."""
+
+    id: int = PlainField(examples=[7])
+    source: str = PlainField(examples=["国家能源局"])
+    section: str = PlainField(examples=["通知公告"])
+    kind: AlarmKind = PlainField(examples=["silence"])
+    message: str = PlainField(examples=["nothing new since 2026-10-01; something new usually comes every 2 days"])
+    run_id: str = PlainField(examples=["s1-20261122T040000Z-ed81"])
+    raised_at: dt.datetime
+    cleared_at: dt.datetime | None = None

@@ -1,0 +1,188 @@
+"""Researches: a question, how far its answer is, and what it told on the way."""
+
+import datetime as dt
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text
+from sqlmodel import Field, SQLModel
+
+from monitor.db.tables.columns import UtcDateTime, enum_field, instant_field
+
+
+class ResearchStatus(StrEnum):
+    """The states of a research. `degraded`: it has a report, and something on the way fell back."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    AWAITING_PLAN = "awaiting_plan"
+    SUCCEEDED = "succeeded"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether a research in this state has ended."""
+        return self not in (ResearchStatus.QUEUED, ResearchStatus.RUNNING, ResearchStatus.AWAITING_PLAN)
+
+
+def _json_field(*, is_required: bool = False) -> Any:
+    if is_required:
+        return Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    return Field(default=None, sa_column=Column(JSON(none_as_null=True)))
+
+
+def _task_id_field(*, is_key: bool = False, index: bool = False) -> Any:
+    owner = ForeignKey("research.id", ondelete="CASCADE")
+    return Field(sa_column=Column(String(64), owner, nullable=False, primary_key=is_key, index=index))
+
+
+class Research(SQLModel, table=True):
+    """One research. `config` and `options` are what was asked beside the question, in the seed's names.
+
+    `attempt` counts how often it was put into the queue: once more each time it goes on after waiting for its plan.
+    `outputs` holds what the finished steps gave, by the step's type; `state` the plan with its title; the paragraphs
+    have rows of their own. `asked_by` is the person or program that asked.
+    """
+
+    id: str = Field(primary_key=True, max_length=64)
+    query: str = Field(sa_column=Column(Text, nullable=False))
+    language: str = Field(max_length=8)
+    status: ResearchStatus = enum_field(ResearchStatus, ResearchStatus.QUEUED, index=True)
+    config: dict[str, Any] = _json_field(is_required=True)
+    options: dict[str, Any] = _json_field(is_required=True)
+    outputs: dict[str, Any] = _json_field(is_required=True)
+    state: dict[str, Any] | None = _json_field()
+    attempt: int = 1
+    is_plan_approved: bool = False
+    is_cancel_requested: bool = False
+    asked_by: str = Field(default="", max_length=100)
+    executor: str | None = None
+    enqueued_at: dt.datetime | None = instant_field()
+    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    started_at: dt.datetime | None = instant_field()
+    ended_at: dt.datetime | None = instant_field()
+    error: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class ResearchParagraph(SQLModel, table=True):
+    """A paragraph of a research as it stands, as `research.state.Paragraph` writes it."""
+
+    __tablename__ = "research_paragraph"
+
+    task_id: str = _task_id_field(is_key=True)
+    ordinal: int = Field(primary_key=True)
+    data: dict[str, Any] = _json_field(is_required=True)
+
+
+class ResearchEvent(SQLModel, table=True):
+    """A message of a research's stream; the numbers rise. `data` is the seed's object."""
+
+    __tablename__ = "research_event"
+    __table_args__ = (Index("ix_research_event_task_id", "task_id", "id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    task_id: str = _task_id_field()
+    at: dt.datetime = instant_field(is_required=True)
+    data: dict[str, Any] = _json_field(is_required=True)
+
+
+class ResearchRemark(SQLModel, table=True):
+    """What a person said while a research ran; the latest is read by the nodes that summarise."""
+
+    __tablename__ = "research_remark"
+
+    id: int | None = Field(default=None, primary_key=True)
+    task_id: str = _task_id_field(index=True)
+    person: str = Field(default="", max_length=100)
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    at: dt.datetime = instant_field(is_required=True)
+
+
+class SearchCall(SQLModel, table=True):
+    """One row of the usage ledger: a request to a search service, whatever came of it.
+
+    `outcome` is `ok` or the error's type; `route` names the proxy and user agent that it went out with, because a
+    captcha is meant for them. `cost` is None where the backend has no price.
+    """
+
+    __tablename__ = "search_call"
+    __table_args__ = (Index("ix_search_call_backend_at", "backend", "at"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    backend: str = Field(max_length=20)
+    route: str = Field(max_length=16)
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False))
+    outcome: str = Field(default="ok", max_length=32)
+    detail_code: str | None = Field(default=None, max_length=32)
+    results: int = 0
+    latency_ms: int = 0
+    cost: float | None = None
+
+
+class SearchAnswer(SQLModel, table=True):
+    """What a backend found for a query; `key` is made of all that changes the answer."""
+
+    __tablename__ = "search_answer"
+
+    key: str = Field(primary_key=True, max_length=64)
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    findings: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
+class Executor(SQLModel, table=True):
+    """A process that carries out runs, and when it was last seen alive; gone when it ended in good order.
+
+    `token` is new with every start, so that two processes of one name are told apart.
+    """
+
+    id: str = Field(primary_key=True, max_length=200)
+    kind: str = Field(max_length=20)
+    host: str = Field(max_length=200)
+    pid: int
+    token: str = Field(max_length=32)
+    started_at: dt.datetime = instant_field(is_required=True)
+    seen_at: dt.datetime = instant_field(is_required=True)
+
+
+class Lease(SQLModel, table=True):
+    """A duty that one process at a time has; whoever has it renews it for as long as it lives."""
+
+    name: str = Field(primary_key=True, max_length=40)
+    holder: str = Field(max_length=240)
+    renewed_at: dt.datetime = instant_field(is_required=True)
+
+
+class Schedule(SQLModel, table=True):
+    """Up to which instant the planned times of a source were dealt with, under the cron that it had then."""
+
+    source_id: int = Field(primary_key=True, foreign_key="source.id", ondelete="CASCADE")
+    cron: str = Field(max_length=200)
+    timezone: str = Field(max_length=64)
+    dealt_until: dt.datetime = instant_field(is_required=True)
+
+
+class RunEvent(SQLModel, table=True):
+    """A sign of life of a run; the numbers rise, so that whoever comes back asks for what came after the last one."""
+
+    __tablename__ = "run_event"
+    __table_args__ = (Index("ix_run_event_run_id", "run_id", "id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = Field(sa_column=Column(String(64), ForeignKey("run.id", ondelete="CASCADE"), nullable=False))
+    at: dt.datetime = instant_field(is_required=True)
+    kind: str = Field(max_length=20)
+    data: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
+class ItemTerms(SQLModel, table=True):
+    """The terms of an item's title, summary and text, each once, in one line; those of the title also marked as such.
+
+    The database keeps its own index over this column (migration 0008), so that whatever writes a row keeps it right.
+    """
+
+    __tablename__ = "item_terms"
+
+    item_id: int = Field(primary_key=True, foreign_key="item.id", ondelete="CASCADE")
+    terms: str = Field(sa_column=Column(Text, nullable=False))

@@ -1,0 +1,195 @@
+"""What an item says of which document it is: address, day, title, number, office, text."""
+
+import datetime as dt
+import re
+from dataclasses import dataclass, replace
+
+from monitor.db.tables.collection import Item
+from monitor.dedupe.numbers import (
+    DocumentNumber,
+    compare_numbers,
+    is_abbreviation_of,
+    keep_alphanumerics,
+    normalize_text,
+    parse_document_number,
+)
+from monitor.dedupe.texts import normalize_for_comparison
+from monitor.dedupe.titles import TitleParts, is_office, parse_subject, parse_title
+from monitor.urls import get_host, get_registrable_domain, url_key
+from monitor.vocabulary import ItemType
+
+MAX_CLOSE_DAYS = 3
+
+MAX_REPOST_DAYS = 31
+
+_MOBILE_PREFIX = re.compile(r"^(?:m|wap|mobile|3g)\.")
+
+_SESSION_ID = re.compile(r";jsessionid=[^?#]*", re.IGNORECASE)
+
+_LOCAL_LEVEL = re.compile(r"(?:省|市(?!场)|县|区|州|镇|乡|旗|盟)")
+
+_PLACE_NAME = re.compile(r"(?P<name>[^省市县区州镇乡旗盟]{0,8}?)(?P<level>自治区|省|市(?!场)|县|区|州|镇|乡|旗|盟)")
+
+_UNNAMED_PLACE = re.compile(r"(?:省|市|县|区|州|镇|乡|自治区)(?!.{0,3}[省市县])")
+
+_BRANCH_OFFICE = re.compile(r"省|市(?!场)|自治区|(?:监管局|监管办公室|分局|分署|分行|支行|总部|专员办|特派办)$")
+
+_JOINT_ISSUERS = re.compile(r"等$|等?[\d一二三四五六七八九十多]{0,3}个?(?:部门|单位|部委)$")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentIdentity:
+    """An item as it is compared with others.
+
+    `subject` is the body of the policy that a reading is about, and of the title itself for all else; `subject_issuer`
+    is the policy's office where the reading names it. `issuer` and `source` are the item's fields in the form of
+    `folding.core`, `text` that of `textmatch.comparable`.
+    """
+
+    address: str
+    host: str
+    domain: str
+    day: dt.date | None
+    title: TitleParts
+    number: DocumentNumber | None
+    issuer: str
+    source: str
+    is_interpretation: bool
+    subject: str
+    subject_issuer: str
+    text: str
+
+
+def build_identity(item: Item, text: str | None = None) -> DocumentIdentity:
+    """Read an item, with the text of its page where there is one."""
+    day, source = item.date, keep_alphanumerics(normalize_text(item.source))
+    issuer = keep_alphanumerics(normalize_text(item.issuer or ""))
+    domain = _get_domain(item.url)
+    places = [source, issuer, *re.findall(r"^[a-z\d-]{4,}", domain)]
+    title = parse_title(item.title, published=(day.year, day.month, day.day) if day else None, site_names=places)
+    subject_issuer, subject = parse_subject(title.interpretation) if title.interpretation else ("", title.body)
+    return DocumentIdentity(
+        address=_MOBILE_PREFIX.sub("", url_key(_SESSION_ID.sub("", item.url))),
+        host=_MOBILE_PREFIX.sub("", get_host(item.url).removeprefix("www.")),
+        domain=domain,
+        day=day,
+        title=title,
+        number=_complete_number(
+            parse_document_number(item.document_number) or title.number, title, title.issuer or issuer
+        ),
+        issuer=issuer,
+        source=source,
+        is_interpretation=title.interpretation is not None or item.type is ItemType.INTERPRETATION,
+        subject=subject,
+        subject_issuer=subject_issuer,
+        text=_strip_heading(
+            normalize_for_comparison(text), title, keep_alphanumerics(normalize_text(item.document_number or ""))
+        ),
+    )
+
+
+def count_days_between(one: DocumentIdentity, other: DocumentIdentity) -> int | None:
+    """The days between two publications; None where one is not known."""
+    return abs((one.day - other.day).days) if one.day and other.day else None
+
+
+def have_same_unique_number(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    """Whether both carry one number that no other office gives."""
+    if not (one.number and other.number) or not compare_numbers(one.number, other.number):
+        return False
+    if one.number.year:
+        return one.number.is_unique and other.number.is_unique
+    return one.number.is_unique or other.number.is_unique
+
+
+def are_from_different_offices(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    """Whether the items say that each is the work of an office of its own: in their titles, or as local offices."""
+    a, b = one.title.issuer, other.title.issuer
+    if a and b and not is_same_office(a, b):
+        return True
+    if a and b and not _UNNAMED_PLACE.match(a):
+        return False
+    return bool(_LOCAL_LEVEL.search(one.issuer) and _LOCAL_LEVEL.search(other.issuer)) and not is_same_office(
+        one.issuer, other.issuer
+    )
+
+
+def is_office_ambiguous(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    """Whether equal titles may be the work of two offices, so that only text or number can tell.
+
+    A province that reposts a ministry looks the same as one that writes under the same title; and where one title
+    names a local office, a title that names none may be any other's.
+    """
+    a, b = one.title.issuer, other.title.issuer
+    if count_days_between(one, other) != 0 and _are_sister_sites(one.host, other.host) and not (a and b):
+        return True
+    if a and b and (not _UNNAMED_PLACE.match(a) or one.domain == other.domain):
+        return False
+    voices = _get_speaking_office(one), _get_speaking_office(other)
+    if all(voices):
+        return not is_same_office(*voices)
+    places = [_PLACE_NAME.match(voice or item.source) for voice, item in zip(voices, (one, other), strict=True)]
+    if places[0] and places[1]:
+        return _are_different_places(places[0], places[1])
+    if any(places) and any(voices) and not any(map(_PLACE_NAME.match, filter(None, voices))):
+        return True
+    shorter, longer = sorted((one.title.full, other.title.full), key=len)
+    before = longer.removesuffix(shorter) if longer.endswith(shorter) else ""
+    if any(_PLACE_NAME.fullmatch(item.title.aside) for item in (one, other)):
+        return True
+    return any(_LOCAL_LEVEL.search(office) for office in (one.title.issuer, other.title.issuer, before))
+
+
+def is_same_office(a: str, b: str) -> bool:
+    """Whether one name is short for the other (工信部, 工业和信息化部), or the first of several that issue jointly.
+
+    A branch is an office of its own: 国家税务总局 is not 国家税务总局四川省税务局. The order of joint issuers is free.
+    """
+    shorter, longer = sorted((_JOINT_ISSUERS.sub("", name) for name in (a, b)), key=len)
+    is_branch = bool(shorter) and longer.startswith(shorter) and _BRANCH_OFFICE.search(longer.removeprefix(shorter))
+    if is_branch:
+        return False
+    return is_abbreviation_of(shorter, longer) or sorted(shorter) == sorted(longer)
+
+
+def _complete_number(number: DocumentNumber | None, title: TitleParts, issuer: str) -> DocumentNumber | None:
+    """A number that gives only year and serial is its issuer's, in the series that the title ends in."""
+    if number and number.year and number.series in ("", "公告", "通告", "令") and is_office(issuer):
+        form = next((form for form in ("公告", "通告") if title.full.endswith(form)), "")
+        return replace(number, series=issuer + (number.series or form))
+    return number
+
+
+def _strip_heading(text: str, title: TitleParts, number: str) -> str:
+    """The text without its own title and number at its head: one copier repeats them, another does not."""
+    headings = sorted({title.full, title.issuer, title.body, number, "的通知", "的公告"} - {""}, key=len, reverse=True)
+    while heading := next((heading for heading in headings if text.startswith(heading)), ""):
+        text = text.removeprefix(heading)
+    return text
+
+
+def _get_speaking_office(item: DocumentIdentity) -> str:
+    """Who says that he speaks: the office of the title, else that of the field."""
+    if item.title.issuer and not _UNNAMED_PLACE.match(item.title.issuer):
+        return item.title.issuer
+    return item.issuer if is_office(item.issuer) else ""
+
+
+def _are_sister_sites(host: str, other: str) -> bool:
+    """Whether two hosts are those of offices of one kind in two places: fgw.one.gov.cn, fgw.two.gov.cn."""
+    label, _, rest = host.partition(".")
+    other_label, _, other_rest = other.partition(".")
+    return label == other_label and rest != other_rest and rest.count(".") >= 2 and other_rest.count(".") >= 2
+
+
+def _are_different_places(place: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether two places are of two levels, or have two names; 省政府 may be any province's."""
+    names = place["name"], other["name"]
+    return place["level"] != other["level"] or (all(names) and names[0] != names[1])
+
+
+def _get_domain(url: str) -> str:
+    try:
+        return get_registrable_domain(url)
+    except ValueError:
+        return ""

@@ -1,0 +1,87 @@
+"""The sample ministry inside the service: served on loopback while the service lives, and watched as any source is."""
+
+import asyncio
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from monitor.bootstrap import App
+from monitor.db.tables.collection import Source
+from monitor.demo.serving import HOST
+from monitor.demo.site import TIMEZONE, SampleSite
+from monitor.errors import UsageError
+from monitor.logs import get_logger
+from monitor.services.sweeps import WORKER_KIND
+
+SAMPLE_TAG = "sample"
+
+_log = get_logger("sample")
+
+
+class SampleSiteHost:
+    """Serves the sample site to runs of this process; its source bears the tag `sample`.
+
+    The site stands as it was on the day on which its source was made, on the port that the source's address names, so
+    that a service which starts again finds what it knew.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._port: int | None = None
+        self._lock = asyncio.Lock()
+
+    async def start(self) -> tuple[Source, str]:
+        """Serve the site, watch it and run it; answers its source and the run's id.
+
+        `UsageError` where its runs would not be carried out by this process, or would go through a proxy.
+        """
+        if self._app.settings.network.proxy is not None:
+            raise UsageError("The sample site is on this machine, and network.proxy leads away from it.")
+        if not await self._app.presence.is_here(WORKER_KIND):
+            raise UsageError("The sample site needs a worker in this very process: start `monitor serve`.")
+        async with self._lock:
+            source = await self._find_source()
+            source = await (self._add_source() if source is None else self._serve_source(source))
+            if not source.enabled:
+                source = await self._app.sources.edit(source.name, {"enabled": True})
+            return source, await self._app.sweeps.enqueue(source)
+
+    async def resume(self) -> None:
+        """Serve the site again where its source is still watched, and runs are carried out by this process."""
+        async with self._lock:
+            source = await self._find_source()
+            if source is not None and source.enabled and await self._app.presence.is_here(WORKER_KIND):
+                await self._serve_source(source)
+
+    async def _find_source(self) -> Source | None:
+        tagged = await self._app.sources.list_sources(tag=SAMPLE_TAG)
+        return next((one for one in tagged if urlsplit(one.url).hostname == HOST), None)
+
+    async def _add_source(self) -> Source:
+        site = SampleSite(today=self._app.clock.now().astimezone(ZoneInfo(TIMEZONE)).date())
+        port = await self._serve(site, 0)
+        taken = {source.name for source in await self._app.sources.list_sources()}
+        focus = [area["name"] for area in site.focus_areas]
+        values = {"url": f"http://{HOST}:{port}/", "focus_areas": focus, "tags": [SAMPLE_TAG]}
+        names = (site.title, f"{site.title} ({SAMPLE_TAG})", f"{site.title} :{port}")
+        name = next(one for one in names if one not in taken)
+        return await self._app.sources.add({"name": name, **values})
+
+    async def _serve_source(self, source: Source) -> Source:
+        """The source, whose site is served from now on; under another port where its own is taken."""
+        if self._port is not None and self._port == urlsplit(source.url).port:
+            return source
+        site = SampleSite(today=source.created_at.astimezone(ZoneInfo(TIMEZONE)).date())
+        try:
+            await self._serve(site, urlsplit(source.url).port or 0)
+        except OSError:
+            port = await self._serve(site, 0)
+            return await self._app.sources.edit(source.name, {"url": f"http://{HOST}:{port}/"})
+        return source
+
+    async def _serve(self, site: SampleSite, port: int) -> int:
+        base_url = await self._app.lifetime.enter_async_context(site.serve(port))
+        served_on = self._port = int(urlsplit(base_url).port or 0)
+        for name in (HOST, "localhost"):  # the site names some of its pages by the other name, as reposts
+            self._app.loaders.allow_host(f"{name}:{served_on}")
+        _log.info("sample site", url=base_url)
+        return served_on

@@ -1,1 +1,0 @@
-"""What the words mean: tables and plain values."""

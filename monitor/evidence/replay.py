@@ -1,0 +1,165 @@
+"""The outside as a run met it, from its records alone."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+
+from monitor.clock import Clock
+from monitor.db.tables.evidence import EvidenceRecord, ModelAnswer
+from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
+from monitor.evidence.records import EvidenceArchive
+from monitor.fetch.result import FetchResult, Recorder
+from monitor.llm.chat import ChatModel, Completion, Message, OnToken, Tool
+from monitor.vocabulary import FetchMode, Phase
+
+
+class ReplayTransport:
+    """Shows what a run saw (`ports.Outside`): nothing is fetched, nothing is drawn, and nobody is told to wait.
+
+    An address that was asked more than once shows its sightings in their order, and the last one again after that;
+    where the run was interrupted, those of the attempt that asked last.
+    """
+
+    def __init__(self, archive: EvidenceArchive, records: Sequence[EvidenceRecord], *, can_render: bool) -> None:
+        self._archive = archive
+        self._run_records = list(records)
+        self._can_render = can_render
+        self._records_by_request: dict[tuple[str, FetchMode], list[EvidenceRecord]] = defaultdict(list)
+        for row in records:
+            latest = self._records_by_request[row.url, row.way]
+            if latest and latest[0].attempt != row.attempt:
+                latest.clear()
+            latest.append(row)
+        self.used_record_ids: set[str] = set()
+
+    async def fetch(self, url: str, mode: FetchMode) -> FetchResult:
+        """The recorded sighting; `RecordLost` for an address that the run did not ask."""
+        rows = self._records_by_request.get((url, mode))
+        if not rows:
+            raise RecordLost(f"The run holds no record of {url} ({mode}), and nothing is fetched in its place.")
+        row = rows.pop(0) if len(rows) > 1 else rows[0]
+        self.used_record_ids.add(row.id)
+        return await self._archive.load(row)
+
+    def can_render(self) -> bool:
+        """Whether the run had a browser."""
+        return self._can_render
+
+    def renders_first(self, url: str) -> bool:
+        """Whether the run went to the browser at once."""
+        return (url, FetchMode.RENDERED) in self._records_by_request and (
+            url,
+            FetchMode.HTTP,
+        ) not in self._records_by_request
+
+    def mark_rendered(self, url: str) -> None:
+        """What the run found is in its records."""
+
+    def for_run(self, recorder: Recorder | None) -> "ReplayTransport":
+        """The same records from their beginning; nothing is recorded again."""
+        del recorder
+        return ReplayTransport(self._archive, self._run_records, can_render=self._can_render)
+
+    async def close(self) -> None:
+        pass
+
+
+def hash_request(messages: Sequence[Message], *, phase: Phase, place: str, tools: Sequence[Tool]) -> str:
+    """What tells one request from another: all that the model is told, and by whom."""
+    request = {
+        "messages": [message.model_dump() for message in messages],
+        "tools": [tool.model_dump() for tool in tools],
+        "phase": str(phase),
+        "place": place,
+    }
+    return hashlib.sha256(json.dumps(request, ensure_ascii=True, sort_keys=True).encode()).hexdigest()
+
+
+class RecordingModel:
+    """A `ChatModel` whose answers, refusals among them, are kept before they are acted on."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        run_id: str,
+        attempt: int,
+        save_answer: Callable[[ModelAnswer], Awaitable[None]],
+        clock: Clock,
+    ) -> None:
+        self._model = model
+        self._run_id = run_id
+        self._attempt = attempt
+        self._save_answer = save_answer
+        self._clock = clock
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
+    ) -> Completion:
+        request = hash_request(messages, phase=phase, place=place, tools=tools)
+        answer = ModelAnswer(
+            run_id=self._run_id, attempt=self._attempt, request=request, phase=phase, place=place, at=self._clock.now()
+        )
+        try:
+            completion = await self._model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
+        except ModelFailed as error:
+            is_final = isinstance(error, ModelUnavailable)
+            answer.failure = {"outcome": error.outcome, "message": str(error), "is_final": is_final}
+            await self._save_answer(answer)
+            raise
+        answer.completion = completion.model_dump()
+        await self._save_answer(answer)
+        return completion
+
+
+class ReplayModel:
+    """A `ChatModel` that says what was said in a run.
+
+    To a request that was made more than once it gives the answers in their order, and the last one again after that;
+    where the run was interrupted, those of the attempt that asked last. An interruption in the middle of a conversation
+    leaves it without its end: there the model fails.
+    """
+
+    def __init__(self, answers: Sequence[ModelAnswer]) -> None:
+        self._was_interrupted = len({answer.attempt for answer in answers}) > 1
+        self._answers: dict[str, list[ModelAnswer]] = defaultdict(list)
+        for answer in answers:
+            latest = self._answers[answer.request]
+            if latest and latest[0].attempt != answer.attempt:
+                latest.clear()
+            latest.append(answer)
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        phase: Phase,
+        place: str = "",
+        tools: Sequence[Tool] = (),
+        on_token: OnToken | None = None,
+    ) -> Completion:
+        """The recorded answer, told in one piece.
+
+        `RecordLost` for a request that the run, if it was not interrupted, did not make.
+        """
+        answers = self._answers.get(hash_request(messages, phase=phase, place=place, tools=tools))
+        if not answers and self._was_interrupted:
+            raise ModelFailed("The run was interrupted here; no answer is recorded.", outcome="not_recorded")
+        if not answers:
+            raise RecordLost(f"The run did not ask the model this: {phase}, {place}; no answer to it is recorded.")
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if answer.completion is not None:
+            completion = Completion.model_validate(answer.completion)
+            if on_token is not None and completion.text:
+                await on_token(completion.text)
+            return completion
+        failure = answer.failure or {}
+        kind = ModelUnavailable if failure.get("is_final") else ModelFailed
+        raise kind(str(failure.get("message")), outcome=str(failure.get("outcome")))

@@ -1,0 +1,227 @@
+"""A document that is not yet in any format: what the renderers draw, and nothing about where it came from.
+
+Every text in it is untrusted and plain: a renderer escapes it for its format. Only http(s) addresses become links. The
+one exception is a figure's picture, which is markup of our own making.
+"""
+
+import datetime as dt
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+from pydantic import BaseModel, Field
+
+Tone = Literal["plain", "accent", "warning"]
+
+_INVISIBLE_CHARS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]+"
+)
+
+_MAX_LINK_TEXT_CHARS = 300
+
+_SAFE_URL_CHARS = "%:/?#[]@!$&()*+,;=~"
+
+
+class Span(BaseModel):
+    """A piece of text, linked where it has a url; `entry` is the number of the entry that it points at."""
+
+    text: str
+    url: str | None = None
+    entry: int | None = None
+
+
+class Badge(BaseModel):
+    """A word that sets an entry apart, such as 迟到."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+class Heading(BaseModel):
+    """The title of a part; the document's own title is level 1 and no block."""
+
+    kind: Literal["heading"] = "heading"
+    text: str
+    level: Literal[2, 3] = 2
+
+
+class Paragraph(BaseModel):
+    """Running text; `tone` says whether it warns."""
+
+    kind: Literal["paragraph"] = "paragraph"
+    spans: list[Span]
+    tone: Tone = "plain"
+
+
+class Facts(BaseModel):
+    """A few figures that sum the document up, each with its label."""
+
+    kind: Literal["facts"] = "facts"
+    facts: list[tuple[str, str]]
+
+
+class LinkRow(BaseModel):
+    """A row of links behind a label, such as the attachments of an entry."""
+
+    label: str
+    links: list[Span]
+
+
+class Remark(BaseModel):
+    """What a person wrote beside what was collected: whose it is, and its paragraphs."""
+
+    mark: str
+    paragraphs: list[str]
+
+
+class Entry(BaseModel):
+    """One numbered entry: its title, lines of particulars, a text with its mark, rows of links, a remark."""
+
+    number: int
+    title: Span
+    particulars: list[list[Span]] = Field(default_factory=list)
+    badges: list[Badge] = Field(default_factory=list)
+    text: str = ""
+    text_mark: str = ""
+    links: list[LinkRow] = Field(default_factory=list)
+    remark: Remark | None = None
+
+
+class Entries(BaseModel):
+    kind: Literal["entries"] = "entries"
+    entries: list[Entry]
+
+
+class Listing(BaseModel):
+    """A plain list; each point is a row of spans, parted by dots, or where it `is_running` text, by nothing."""
+
+    kind: Literal["listing"] = "listing"
+    points: list[list[Span]]
+    is_running: bool = False
+
+
+class Table(BaseModel):
+    """A small table: a header and rows of as many cells; `tones` marks rows that need an eye.
+
+    `notes` stand behind the last cell of each row, as the citations that it has.
+    """
+
+    kind: Literal["table"] = "table"
+    header: list[str]
+    rows: list[list[str]]
+    tones: list[Tone] = Field(default_factory=list)
+    notes: list[list[Span]] = Field(default_factory=list)
+
+    def notes_of(self, row: int) -> list[Span]:
+        """What stands behind that row, counted from 0."""
+        return self.notes[row] if row < len(self.notes) else []
+
+
+class Figure(BaseModel):
+    """A picture with its caption; `svg` is our own markup, `table` says the same where no picture can be shown."""
+
+    kind: Literal["figure"] = "figure"
+    svg: str
+    caption: str
+    table: Table
+
+
+Block = Annotated[Heading | Paragraph | Facts | Entries | Listing | Table | Figure, Field(discriminator="kind")]
+
+
+class Document(BaseModel):
+    """A whole document; `overline` stands above its title, `subtitle` below, `colophon` at its foot.
+
+    `contents` is the title of a table of contents, which formats with pages have; `written_at` is kept in the file.
+    """
+
+    title: str
+    language: str = "zh-CN"
+    overline: str = ""
+    subtitle: str = ""
+    blocks: list[Block] = Field(default_factory=list)
+    colophon: list[Span] = Field(default_factory=list)
+    contents: str = ""
+    written_at: dt.datetime | None = None
+
+
+def find_numeric_columns(table: Table) -> set[int]:
+    """The columns, counted from 0, whose every cell is a number or empty: their digits stand one below the other."""
+    return {
+        index
+        for index in range(len(table.header))
+        if any(row[index] for row in table.rows)
+        and all(re.fullmatch(r"[-+]?[\d,]*\.?\d*%?", row[index]) for row in table.rows)
+    }
+
+
+def measure_text_width(text: str) -> int:
+    """How wide a text is, in Latin letters: a Chinese one takes the room of two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def format_inline(text: str) -> str:
+    """A piece of text on one line, with the spaces at its ends that part it from its neighbours."""
+    line = normalize_line(text)
+    return f"{' ' * text.startswith(' ')}{line}{' ' * text.endswith(' ')}" if line else ""
+
+
+def format_link_text(text: str) -> str:
+    """What stands for a link, cut where no title is that long: the whole of it would fill pages."""
+    line = format_inline(text)
+    return line if len(line) <= _MAX_LINK_TEXT_CHARS else f"{line[: _MAX_LINK_TEXT_CHARS - 1]}…"
+
+
+def normalize_line(text: str) -> str:
+    """The text on one line: line breaks, what turns the direction of writing and what no file may hold become spaces.
+
+    The last are control characters, halves of surrogate pairs and non-characters: XML and UTF-8 have no place for them.
+    """
+    return re.sub(r"\s+", " ", _INVISIBLE_CHARS.sub(" ", text)).strip()
+
+
+def sanitize_link_target(url: str | None) -> str | None:
+    """The url where it may be a link: absolute, http or https, without spaces; else None.
+
+    What a url may not hold is percent-encoded: Word refuses a whole file for one address that is none.
+    """
+    if not url or not re.fullmatch(r"https?://[^\s<>\"'`\\]+", url, re.IGNORECASE):
+        return None
+    return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", _INVISIBLE_CHARS.sub("", url)), safe=_SAFE_URL_CHARS)
+
+
+Cell = str | int | dt.date | dt.datetime | Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name for programs, its title for people, and how many Latin letters wide it is shown."""
+
+    name: str
+    title: str
+    width: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Rows with a cell for each column. Instants are written as the clock that they carry shows them.
+
+    `printed` columns, from the first on, are put on paper: all of them would be too small to read.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    printed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Workbook:
+    """Sheets, the most important first: a format that holds one only holds that."""
+
+    title: str
+    sheets: Sequence[Sheet]
+    written_at: dt.datetime | None = None

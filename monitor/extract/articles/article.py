@@ -1,0 +1,243 @@
+"""An article: its title, its day, its text, who issued it."""
+
+import datetime as dt
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.dates.grammar import dates_in_text
+from monitor.extract.articles.dates import find_article_date
+from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata, list_labelled_values, read_metadata
+from monitor.extract.articles.text import extract_main_text, list_prose_weights
+from monitor.extract.articles.title import find_article_title
+from monitor.extract.articles.view import is_not_posting_date
+from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
+from monitor.page import Candidate
+from monitor.vocabulary import DateSource
+
+_MAX_SUMMARY_CHARS = 800
+
+_MIN_HEADLINE_WEIGHT = 30
+
+_MIN_PROSE_CHARS = 80
+
+_MAX_DATE_LINE_CHARS = 60
+
+_MAX_NEARBY_TEXTS = 6
+
+_MAX_HEADLINE_TEXTS = 2
+
+_MAX_TEXTS_ABOVE = 3
+
+_OPENING_CHARS = 12
+
+
+def is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
+    """Whether the dated list on a page outweighs its sentences, those in the list's own rows aside.
+
+    Sentences between two rows are a row's summary, unless they are as long as an article; so may those of the longest
+    stretch be, between a list above it and one below. A page that calls itself an article is one, and so is one
+    with a headline, a day and sentences before the next row, however long the list beside it.
+    """
+    is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
+    if not candidates or not is_dated or metadata.is_article:
+        return False
+    prose = list_prose_weights(page)
+    urls = {candidate.url for candidate in candidates}
+    places = sorted({anchor.element.text_start for anchor in page.anchors if anchor.url in urls})
+    between = [sum(prose[start:end]) for start, end in pairwise(places)]
+    of_list = sum(weight for weight in sorted(between)[:-1] if weight <= _MAX_SUMMARY_CHARS)
+    if sum(len(candidate.title) for candidate in candidates) + of_list <= sum(prose) - of_list:
+        return False
+    days = _ListedDates(today, {candidate.date for candidate in candidates})
+    return not _starts_like_article(page, metadata.title_element, prose, places, days)
+
+
+def _starts_like_article(
+    page: Outline, title: str, prose: Sequence[int], places: Sequence[int], days: "_ListedDates"
+) -> bool:
+    """Whether a day of its own stands by a headline, and sentences follow, before a row begins (at `places`).
+
+    The headline is an h1, or what the page's `title` element says too.
+    """
+    for element in page.elements:
+        start = element.text_end
+        if element.tag != "h1" and not _may_be_headline(page, element, title):
+            continue
+        text = page.get_text(element)
+        if (
+            _measure_weight(text) < _MIN_HEADLINE_WEIGHT
+            or start in places
+            or (element.tag != "h1" and text not in title)
+        ):
+            continue
+        following = bisect_left(places, start)
+        end = places[following] if following < len(places) else len(page.texts)
+        above = max(element.text_start - _MAX_TEXTS_ABOVE, places[following - 1] + 1 if following else 0)
+        lines = map(collapse_whitespace, page.texts[above : min(end, start + _MAX_NEARBY_TEXTS)])
+        if sum(prose[start:end]) >= _MIN_PROSE_CHARS and any(days.is_own_date_line(line) for line in lines):
+            return True
+    return False
+
+
+def _may_be_headline(page: Outline, element: Element, title: str) -> bool:
+    """Whether an element of one or two texts begins with words of the title: to look at few only."""
+    first = element.text_start
+    return 0 < element.text_end - first <= _MAX_HEADLINE_TEXTS and page.texts[first].strip()[:_OPENING_CHARS] in title
+
+
+@dataclass(frozen=True, slots=True)
+class _ListedDates:
+    """The days of a page's rows, none of which is the page's own."""
+
+    today: dt.date
+    listed: Collection[dt.date | None]
+
+    def is_own_date_line(self, line: str) -> bool:
+        """Whether a line is hardly more than a day that no row shows."""
+        if len(line) > _MAX_DATE_LINE_CHARS or is_not_posting_date(line):
+            return False
+        return any(match.has_year and match.date not in self.listed for match in dates_in_text(line, self.today))
+
+
+def _measure_weight(text: str) -> int:
+    return len(text) + count_wide_chars(text)
+
+
+_DOCUMENT_NUMBER = re.compile(
+    r"(?<![\u4e00-\u9fff])[\u4e00-\u9fffA-Za-z]{1,16}\s?[〔\[【（(﹝［]\s?(?:19|"
+    r"20)\d\d\s?[〕\]】）)﹞］]\s?(?:第\s?)?\d{1,5}\s?[号號]"
+    r"|[\u4e00-\u9fff]{2,14}(?:公告|令|通告)\s?(?:19|20)\d\d\s?年\s?第\s?\d{1,4}\s?[号號]"
+)
+
+# What stands in the cell of a document's number without the usual brackets: 2026年第3号, 第12号, AQ-2026-3.
+_BARE_NUMBER = re.compile(r"(?=.{2,40}$)(?=.*\d)[\u4e00-\u9fffA-Za-z\d〔〕\[\]（）()/第号號-]+")
+
+_KANA, _HANGUL, _HAN = map(re.compile, ("[\u3040-\u30ff]+", "[\uac00-\ud7a3]+", "[\u4e00-\u9fff]+"))
+
+_MAX_ISSUER_CHARS = 40
+
+_MAX_HEAD_CHARS = 600
+
+_GENERIC_SOURCE = re.compile(
+    r"本[站网]?(?:原创)?|原创|转载|网络|互联网|佚名|未知|不详|无|admin(?:istrator)?", re.IGNORECASE
+)
+
+_MIN_TITLE_CHARS, _MAX_TITLE_CHARS = 6, 200
+
+_TRAILING_LABEL = re.compile(
+    r"\s*(?:发布时间|发布日期|发文日期|成文日期|时间|日期|作者|编辑|责任编辑|浏览|阅读|点击|字体|字号|字体大小|打印|分享|【|\||(?:19|20)\d\d[-/年.]).*$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleFacts:
+    """What a page says as an article; each field empty or None where it does not say it."""
+
+    title: str = ""
+    text: str = ""
+    published_on: dt.date | None = None
+    date_source: DateSource = DateSource.UNKNOWN
+    language: str | None = None
+    issuer: str | None = None
+    document_number: str | None = None
+
+
+def read_article(
+    page: Outline,
+    tree: LexborHTMLParser,
+    html_text: str,
+    today: dt.date,
+    *,
+    candidates: Sequence[Candidate] = (),
+) -> ArticleFacts:
+    """Reads a page as an article; dates after tomorrow, seen from `today`, are no dates.
+
+    A page's own statements (meta data, labelled lines) come before what a library guesses, and a guess that nothing
+    supports is left out. `candidates` is the list that the page holds: where it is a list page, what stands in the rows
+    is not said of the page.
+    """
+    metadata = read_metadata(tree)
+    is_list = is_list_page(page, metadata, candidates, today)
+    listed = [candidate.title for candidate in candidates] if is_list else []
+    labelled = [] if is_list else list_labelled_values(page)
+    title = find_article_title(page, metadata, listed=listed, stated=_find_stated_title(labelled))
+    day, source = find_article_date(
+        page, metadata, title, today, labelled=labelled, is_list=is_list, html_text=html_text
+    )
+    text = extract_main_text(page, html_text, is_list=is_list)
+    return ArticleFacts(
+        title=title,
+        text=text,
+        published_on=day,
+        date_source=source,
+        language=_detect_language(tree, text or page.full_text[:2000]),
+        issuer=_find_issuer(labelled, metadata),
+        document_number=_find_document_number(labelled, title, text),
+    )
+
+
+def _detect_language(tree: LexborHTMLParser, text: str) -> str | None:
+    """The language's code: what the script of the text shows, else what the page declares."""
+    by_script = _detect_script_language(text[:3000])
+    if by_script:
+        return by_script
+    root = tree.css_first("html")
+    declared = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "") if root is not None else ""
+    found = re.match(r"[a-z]{2,3}(?=$|[-_])", declared.strip().lower())
+    if found and found[0] not in ("zh", "ja", "ko"):
+        return found[0]
+    return None
+
+
+def _detect_script_language(text: str) -> str | None:
+    if text.isascii():
+        return None
+    letters = "".join(filter(str.isalpha, text))
+    kana, hangul, han = (sum(map(len, script.findall(letters))) for script in (_KANA, _HANGUL, _HAN))
+    if hangul > 0.2 * len(letters):
+        return "ko"
+    if kana > 0.1 * len(letters):
+        return "ja"
+    return "zh" if han > 0.2 * len(letters) else None
+
+
+def _find_issuer(labelled: Sequence[LabelledValue], metadata: PageMetadata) -> str | None:
+    """The office that a document's table names, else the source that meta data or a line under the headline give."""
+    for label in (Label.ISSUER, Label.SOURCE):
+        named = (_TRAILING_LABEL.sub("", entry.value).strip(" :：|") for entry in labelled if entry.label is label)
+        issuer = next((value for value in named if 2 <= len(value) <= _MAX_ISSUER_CHARS), None)
+        if label is Label.SOURCE:
+            stated = re.sub(
+                r"^\s*(?:信息|文章)?来源\s*[:：]\s*", "", metadata.get_first("contentsource", "source") or ""
+            )
+            issuer = stated or issuer
+        if issuer and not _GENERIC_SOURCE.fullmatch(issuer):
+            return issuer
+    return None
+
+
+def _find_document_number(labelled: Sequence[LabelledValue], title: str, text: str) -> str | None:
+    for entry in labelled:
+        if entry.label is not Label.NUMBER:
+            continue
+        if found := _DOCUMENT_NUMBER.search(entry.value):
+            return re.sub(r"\s", "", found[0])
+        if _BARE_NUMBER.fullmatch(entry.value):
+            return entry.value
+    # In a sentence it is the number of a document that the sentence speaks of.
+    own_lines = (_DOCUMENT_NUMBER.fullmatch(line.strip(" 　()（）")) for line in text[:_MAX_HEAD_CHARS].splitlines())
+    found = _DOCUMENT_NUMBER.search(title) or next((line for line in own_lines if line), None)
+    return re.sub(r"\s", "", found[0]) if found else None
+
+
+def _find_stated_title(labelled: Sequence[LabelledValue]) -> str | None:
+    """The name that the table of a published government document gives it; other tables name other things."""
+    if all(entry.label is not Label.INDEX for entry in labelled):
+        return None
+    names = (entry.value for entry in labelled if entry.label is Label.NAME)
+    return next((name for name in names if _MIN_TITLE_CHARS <= len(name) <= _MAX_TITLE_CHARS), None)

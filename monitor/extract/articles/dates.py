@@ -1,0 +1,442 @@
+"""The day on which an article was published: what the page states before what could be guessed."""
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from monitor.dates.calendar import Order, customary_order
+from monitor.dates.grammar import dates_in_text, numeric_order
+from monitor.dates.urls import date_in_url
+from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata
+from monitor.extract.articles.view import ArticleView, is_not_posting_date
+from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
+from monitor.vocabulary import DateSource
+
+# Of texts in lower case: so it is searched faster than with the flag.
+_POSTED_LABEL = re.compile(
+    r"掲載日|公開日|配信|入力|登録日|作成日|등록일|입력|작성일|게시일|发布于|發布於|"
+    r"\bpublished\b|\bposted\b|\brelease date\b|"
+    r"\bpublication date\b|\bdate issued\b|veröffentlich(?:t|ung)|erstellt|publiée?|publicado|pubblicato|"
+    r"gepubliceerd|publisert|опубликовано|mis en ligne|"
+    r"yay[ıi][mn]la(?:n|ma)|eklenme tarihi|opublikowan|data publikacji|publikováno|zveřejněno|publicerad|"
+    r"offentliggjort|julkaistu|közzét[eé]|δημοσιε[ύυ]|опубліковано|objavljen|publicat|diterbitkan|"
+    r"dipublikasikan|ngày đăng|xuất bản|تاريخ النشر|نشر في|نشر بتاريخ|פורסם|เผยแพร่|"
+    r"\b(?:artikel|beitrag|eintrag)\s+wurde\b|\b(?:article|entry|post)\s+was\s+(?:written|filed)\b"
+)
+
+_BYLINE = re.compile(
+    r"^\s*(?:von|by|par|por|door|av|af)\s+\S.{0,60}?(?:\b(?:am|on|le|el|op|den)\b|[,|·•–-])", re.IGNORECASE
+)
+
+_WEAK_LABEL = re.compile(
+    r"(?:^|[\s|【\[])(?:时间|日期|來源|来源|Date|Datum|Fecha|Stand)\s*[】\]]?\s*[:：]", re.IGNORECASE
+)
+
+_BARE_LABEL = re.compile(r"^\s*(?:Datum|Date|Fecha|Data|Дата|日期|时间|날짜)\s*[:：]?\s*$", re.IGNORECASE)
+
+_DATE_NAMES = re.compile(
+    r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
+    r"timestamp|shijian|tarih)\w*(?=$|[\s_-])"
+)
+
+_TIMESTAMP = re.compile(r"\d{12}(?:\d\d)?")
+
+_HAS_DIGIT = re.compile(r"\d")
+
+_BLOCKS = frozenset({"p", "div", "li", "tr", "dd"})
+
+_MAX_NEARBY_TEXTS = 14
+
+_MAX_LINE_CHARS = 120
+
+_MIN_SENTENCE_CHARS = 40
+
+_MAX_SENTENCES = 3
+
+_MAX_TEXTS_ABOVE = 5
+
+_MAX_DATE_TEXTS = 4
+
+_MIN_TITLE_CHARS = 20
+
+
+def parse_first_date(text: str, today: dt.date, order: Order | None) -> dt.date | None:
+    """The first date that a short text writes with its year; 20260203081530 is one with its time."""
+    if _TIMESTAMP.fullmatch(text):
+        text = text[:8]
+    return next((match.date for match in dates_in_text(text[:80], today, order=order) if match.has_year), None)
+
+
+def find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.date | None = None) -> dt.date | None:
+    """The day of the strongest statement on the page; the url's day settles which of the dates near the headline.
+
+    `by_title` is the day that the title element says: more than a date that merely stands near the headline.
+    """
+    return (
+        _find_by_label(view)
+        or _find_by_time_element(view)
+        or by_title
+        or next((day for start in view.body_starts[:4] if (day := _find_near_headline(view, start, by_url))), None)
+        or _find_in_sentence(view)
+        or (None if by_url else _find_only_date_line(view) or _find_only_aside_label(view))
+    )
+
+
+def list_dates_near(view: ArticleView, start: int) -> list[dt.date]:
+    """The days in the short lines after a headline's end at `start`, and in the few before it."""
+    return [day for day, _ in (*_list_dates_after(view, start), *_list_dates_before(view, start))]
+
+
+def _find_by_label(view: ArticleView) -> dt.date | None:
+    """A date that stands behind 发布时间 and its like; behind 发文日期 only where no label says when it was posted."""
+    anchor = view.body_starts[0] if view.body_starts else 0
+    texts = view.page.texts
+    for label in (Label.POSTED, Label.SENT):
+        stated = (
+            (entry.index, day)
+            for entry in view.labelled
+            if entry.label is label and not view.is_aside(entry.index)
+            # A value in pieces goes on in the next text.
+            for value in (" ".join([entry.value, *texts[entry.index + 1 : entry.index + 2]]),)
+            if (day := parse_first_date(value, view.today, view.order))
+        )
+        if day := _find_nearest(stated, anchor):
+            return day
+    return _find_nearest((entry for entry in _list_dates_after_words(view) if not view.is_aside(entry[0])), anchor)
+
+
+def _find_only_aside_label(view: ArticleView) -> dt.date | None:
+    """The day behind the page's only "posted", in a box beside the article that says what it is."""
+    found = [entry for entry in _list_dates_after_words(view) if not view.is_in_teaser_row(entry[0], _BLOCKS)]
+    return found[0][1] if len(found) == 1 else None
+
+
+def _find_nearest(found: Iterable[tuple[int, dt.date]], anchor: int) -> dt.date | None:
+    entry = min(found, key=lambda entry: abs(entry[0] - anchor), default=None)
+    return entry[1] if entry else None
+
+
+def _list_dates_after_words(view: ArticleView) -> Iterator[tuple[int, dt.date]]:
+    """Dates behind "posted" and its like in other languages, in the same text or the next two; or before it."""
+    texts = view.page.texts
+    has_digit = [*(bool(_HAS_DIGIT.search(text, 0, 400)) for text in texts), False, False]
+    for index, text in enumerate(texts):
+        if len(text) > 300 or not any(has_digit[index : index + 3]):
+            continue
+        label = _POSTED_LABEL.search(text.lower()) or _BARE_LABEL.match(text)
+        if not label:
+            continue
+        behind = collapse_whitespace(" ".join([text[label.end() :], *texts[index + 1 : index + 3]]))[:60]
+        matches = dates_in_text(behind, view.today, order=view.order)
+        matches = [match for match in matches if match.has_year and match.start < 30]
+        if matches:
+            yield index, matches[0].date
+
+
+def _find_by_time_element(view: ArticleView) -> dt.date | None:
+    days: list[tuple[int, dt.date]] = []
+    at_foot: set[dt.date] = set()
+    called: set[dt.date] = set()
+    for element in view.page.elements:
+        itemprop = (element.attributes.get("itemprop") or "").lower()
+        # The microformat of older blogs: <abbr class="published" title="2012-05-03T10:00">.
+        is_entry = "published" in element.css_class.split() and element.text_end - element.text_start <= _MAX_DATE_TEXTS
+        if element.tag != "time" and itemprop not in ("datepublished", "datecreated") and not is_entry:
+            continue
+        text = view.page.get_text(element)
+        names = "" if is_entry else element.class_and_id
+        if is_not_posting_date(f"{names} {itemprop} {text}") or _is_in_teaser(view, element):
+            continue
+        value = element.attributes.get("datetime") or element.attributes.get("content") or text
+        if is_entry:
+            value = f"{element.attributes.get('title') or ''} {value}"
+        day = parse_first_date(value, view.today, view.order)
+        if day and view.is_aside_element(element):
+            at_foot.update([day] if view.is_in_own_article(element) else [])
+        elif day:
+            if itemprop == "datepublished" or element.attributes.get("pubdate") is not None:
+                called.add(day)
+            days.append((element.text_start, day))
+    if len(called) == 1:
+        return called.pop()
+    if not days and len(at_foot) == 1:
+        return at_foot.pop()
+    if len({day for _, day in days}) == 1:
+        return days[0][1]
+    if not days or not view.body_starts:
+        return None
+    start = view.body_starts[0]
+    index, day = min(days, key=lambda entry: abs(entry[0] - start))
+    return day if abs(index - start) <= 2 * _MAX_NEARBY_TEXTS else None
+
+
+def _is_in_teaser(view: ArticleView, element: Element) -> bool:
+    """Whether an element lies in what leads to another article: its box, or a link that says more than the day."""
+    link = element.parent
+    while link is not None and link.tag != "a":
+        link = link.parent
+    if link is not None and len(view.page.get_text(link)) >= len(view.page.get_text(element)) + _MIN_TITLE_CHARS:
+        return True
+    return view.is_in_other_article(element)
+
+
+def _find_near_headline(view: ArticleView, start: int, by_url: dt.date | None) -> dt.date | None:
+    """A date in the lines just under (or over) the headline: the url's, else one that is called a date."""
+    after, before = list(_list_dates_after(view, start)), list(_list_dates_before(view, start))
+    if by_url and any(day == by_url for day, _ in (*after, *before)):
+        return by_url
+    for found in (after, before):
+        named = [day for day, is_named in found if is_named]
+        for days in (named, [day for day, _ in found]):
+            if days:
+                return days[0]
+    return None
+
+
+def _find_in_sentence(view: ArticleView) -> dt.date | None:
+    """The day in a byline (by N. N. on 3 May), or before a bracket or dash where the first sentence begins."""
+    for index, text in enumerate(view.page.texts):
+        if _BYLINE.match(text) and view.may_be_posting_date(index, 0):
+            day = next((day for day, _ in view.find_posted_dates(collapse_whitespace(text)[:_MAX_LINE_CHARS])), None)
+            if day:
+                return day
+    for start in view.body_starts[:1]:
+        lines = map(collapse_whitespace, view.page.texts[start : start + _MAX_NEARBY_TEXTS])
+        opening = next((line for line in lines if len(line) >= _MIN_SENTENCE_CHARS), "")
+        matches = dates_in_text(opening[:60], view.today, order=view.order)
+        if matches and matches[0].has_year and re.match(r"\s*[)）\]:–—-]", opening[matches[0].end :]):
+            return matches[0].date
+    return None
+
+
+def _find_only_date_line(view: ArticleView) -> dt.date | None:
+    """The day of the lines that are nothing but a date, where all of them outside asides give the same day."""
+    days: set[dt.date] = set()
+    first = max(0, min(view.body_starts, default=0) - _MAX_NEARBY_TEXTS)
+    for index, text in enumerate(view.page.texts):
+        if index < first or len(text) > 200 or not view.may_be_posting_date(index, 0):
+            continue
+        if view.is_in_teaser_row(index, _BLOCKS):
+            continue
+        line = collapse_whitespace(text)
+        dated = view.find_posted_dates(line) if len(line) <= 60 else ()
+        days.update(day for day, length in dated if length > 0.4 * len(line))
+    return days.pop() if len(days) == 1 else None
+
+
+def _list_dates_after(view: ArticleView, start: int) -> Iterator[tuple[dt.date, bool]]:
+    near = range(start, min(len(view.page.texts), start + _MAX_NEARBY_TEXTS))
+    sentences = [index for index in near if len(view.page.texts[index]) >= _MIN_SENTENCE_CHARS]
+    end = sentences[_MAX_SENTENCES] if len(sentences) > _MAX_SENTENCES else near.stop
+    return _list_line_dates(view, range(start, end))
+
+
+def _list_dates_before(view: ArticleView, start: int) -> Iterator[tuple[dt.date, bool]]:
+    for index in range(max(0, start - _MAX_NEARBY_TEXTS), start):
+        for day, is_named in _list_line_dates(view, range(index, index + 1)):
+            if is_named or index >= start - _MAX_TEXTS_ABOVE:
+                yield day, is_named
+
+
+def _list_line_dates(view: ArticleView, indexes: range) -> Iterator[tuple[dt.date, bool]]:
+    """Dates of short lines, and whether label or class call them a date."""
+    page = view.page
+    for index in indexes:
+        if not view.may_be_posting_date(index, indexes.start):
+            continue
+        owner = page.elements[page.text_owner[index]]
+        for text in (collapse_whitespace(page.texts[index]), _join_with_next(view, index)):
+            if len(text) > _MAX_LINE_CHARS:
+                continue
+            day, length = next(view.find_posted_dates(text), (None, 0))
+            if day:
+                is_named = bool(_WEAK_LABEL.search(text) or _DATE_NAMES.search(owner.class_and_id))
+                if is_named or length > 0.3 * len(text):
+                    yield day, is_named
+                break
+
+
+def _join_with_next(view: ArticleView, index: int) -> str:
+    """A short text and the next one: the number of a day, and beside it its year and month."""
+    pair = [collapse_whitespace(text) for text in view.page.texts[index : index + 2]]
+    return " ".join(pair) if len(pair) == 2 and all(re.fullmatch(r"[\d年月日./-]{1,8}", text) for text in pair) else ""
+
+
+_META_NAMES = (
+    "datepublished",
+    "dc.date.issued",
+    "dcterms.issued",
+    "citation_online_date",
+    "sailthru.date",
+    "article.published",
+    "firstpublished",
+    "weibo:article:create_at",
+    "displaydate",
+    "ptime",
+    "analyticsattributes.articledate",
+    "rnews:datepublished",
+    "article:published",
+    "artpublished",
+    "datecreated",
+    "dc.issued",
+    "dcterms:issued",
+    "date.available",
+    "regdate",
+    "og:regdate",
+)
+
+_NAMED_PUBLISHED = re.compile(r"pub(?:lish(?:ed)?|lication)?[:._-]?(?:date|time|at|on)$")
+
+# Names that some systems fill with the day of the page's making or of a printed issue: believed after JSON-LD.
+_VAGUE_META_NAMES = (
+    "dc.date",
+    "dcterms.date",
+    "date",
+    "created",
+    "dc.date.created",
+    "dcterms.created",
+    "createdate",
+    "dc:created",
+)
+
+_JSON_LD_KEYS = ("datePublished", "dateCreated", "uploadDate")
+
+_MODIFIED_NAMES = (
+    "article:modified_time",
+    "og:updated_time",
+    "datemodified",
+    "last-modified",
+    "dateModified",
+    "dateupdate",
+)
+
+# What the scripts of a page drawn by them write of it.
+_SCRIPT_DATE = re.compile(
+    r"\\?\"(?:date_?published|date_?created|(?:first_?)?publish(?:ed)?_?(?:at|on|date|time)|pub_?(?:date|time))\\?\""
+    r"\s*:\s*\\?\"([^\"\\]{8,40})\\?\"",
+    re.IGNORECASE,
+)
+
+_MAX_SCRIPT_CONTEXT_CHARS, _MIN_TITLE_WEIGHT = 3_000, 20
+
+# An instant in UTC, or a bare day: neither says what day it was where the page is read.
+_WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
+
+_DASHES = re.compile(r"\s[-–—|·»]\s")
+
+_ONE_DAY = dt.timedelta(days=1)
+
+
+def find_article_date(
+    page: Outline,
+    metadata: PageMetadata,
+    title: str,
+    today: dt.date,
+    *,
+    labelled: Sequence[LabelledValue] = (),
+    is_list: bool = False,
+    html_text: str = "",
+) -> tuple[dt.date | None, DateSource]:
+    """The publication day and where it was read; (None, unknown) where the page states none.
+
+    In this order: meta elements, JSON-LD, labelled lines (发布时间：), `time` elements, a date near the headline,
+    the url, what a script in `html_text` writes beside the title. A sidebar's or a comment's date is never the
+    article's, nor is a row's on a list page (`is_list`).
+    """
+    order = _detect_east_asian_order(page.full_text[:2_000]) or numeric_order(page.full_text[:20_000])
+    by_url = date_in_url(page.url, today) or date_in_url(metadata.get_first("og:url") or "", today)
+    hidden, written = _find_metadata_date(metadata, today, order)
+    if is_list:
+        return (hidden, DateSource.PAGE) if hidden else (None, DateSource.UNKNOWN)
+    # What is written for readers follows the custom of their country; machines may write as their makers do.
+    sight = ArticleView(page, title, today, order or customary_order(page.url, page.language), labelled)
+    if hidden:
+        day: dt.date | None = _adjust_to_shown_date(hidden, written, metadata, sight, by_url)
+    else:
+        day = find_stated_date(sight, by_url, _find_date_in_title(metadata.title_element, today, sight.order))
+    day = day or (None if by_url else _complete_year_from_change(sight, metadata))
+    if day:
+        return day, DateSource.PAGE
+    if by_url:
+        return by_url, DateSource.URL
+    day = _find_date_in_script(html_text, title, today)
+    return (day, DateSource.PAGE) if day else (None, DateSource.UNKNOWN)
+
+
+def _find_date_in_script(html_text: str, title: str, today: dt.date) -> dt.date | None:
+    """The one day of publication that the page's scripts write near its title; those of other articles are not its."""
+    if len(title) + count_wide_chars(title) < _MIN_TITLE_WEIGHT:
+        return None
+    near = (
+        match[1] for match in _SCRIPT_DATE.finditer(html_text) if title in _extract_script_context(html_text, match)
+    )
+    days = {parse_first_date(value, today, None) for value in near}
+    return days.pop() if len(days) == 1 else None
+
+
+def _extract_script_context(html_text: str, match: re.Match[str]) -> str:
+    """What stands before and behind the match in the same script, as far as an object of it may reach."""
+    before = html_text[max(0, match.start() - _MAX_SCRIPT_CONTEXT_CHARS) : match.start()].rpartition("<script")[2]
+    return before + html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
+
+
+def _find_date_in_title(title: str, today: dt.date, order: Order | None) -> dt.date | None:
+    """The day that is one of the parts between the dashes of a title element, as some blogs write it."""
+    for part in _DASHES.split(title):
+        for match in dates_in_text(part, today, order=order):
+            if match.has_year and match.end - match.start == len(part.strip()):
+                return match.date
+    return None
+
+
+def _detect_east_asian_order(text: str) -> Order | None:
+    """In East Asia the year comes first, with two digits too."""
+    return "ymd" if 5 * count_wide_chars(text) > len(text) else None
+
+
+def _find_metadata_date(metadata: PageMetadata, today: dt.date, order: Order | None) -> tuple[dt.date | None, str]:
+    """The day that meta elements or JSON-LD give, and what they write."""
+    published = (name for name in metadata.meta if _NAMED_PUBLISHED.search(name))
+    stated = (
+        *((metadata.meta.get(name), order) for name in (*published, *_META_NAMES)),
+        *((metadata.get_json_ld_text(key), None) for key in _JSON_LD_KEYS),
+        *((metadata.meta.get(name), order) for name in _VAGUE_META_NAMES),
+    )
+    for value, settled in stated:
+        if value and (day := parse_first_date(value, today, settled)):
+            return day, value
+    return None, ""
+
+
+def _adjust_to_shown_date(
+    hidden: dt.date, written: str, metadata: PageMetadata, view: ArticleView, by_url: dt.date | None
+) -> dt.date:
+    """The hidden day, or the day beside it that readers see: the same instant in the page's own time zone.
+
+    Only where what is written gives no zone of its own, and the other day is not that of a later change.
+    """
+    if not _WITHOUT_ZONE.search(written):
+        return hidden
+    others = _list_modified_dates(view, metadata)
+    shown: set[dt.date | None] = {*(day for start in view.body_starts[:1] for day in list_dates_near(view, start))} or {
+        by_url
+    }
+    beside = [day for day in (hidden - _ONE_DAY, hidden + _ONE_DAY) if day in shown and day not in others]
+    return beside[0] if len(beside) == 1 and hidden not in shown else hidden
+
+
+def _list_modified_dates(view: ArticleView, metadata: PageMetadata) -> set[dt.date | None]:
+    """The days that the page's hidden statements call those of a change."""
+    changed = (metadata.meta.get(name) or metadata.get_json_ld_text(name) or "" for name in _MODIFIED_NAMES)
+    return {parse_first_date(value, view.today, view.order) for value in changed}
+
+
+def _complete_year_from_change(view: ArticleView, metadata: PageMetadata) -> dt.date | None:
+    """The day that a labelled line writes without its year, where the page was changed on such a day."""
+    changes = {(day.month, day.day): day for day in _list_modified_dates(view, metadata) if day}
+    for entry in view.labelled if changes else ():
+        if entry.label is Label.POSTED:
+            for match in dates_in_text(entry.value[:20], view.today):
+                if not match.has_year and (match.date.month, match.date.day) in changes:
+                    return changes[match.date.month, match.date.day]
+    return None

@@ -1,0 +1,298 @@
+"""Labelled lines: what Chinese official pages say about a document in a table or a line, as 发布机构：国家能源局."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.extract.html import Element, Outline, collapse_whitespace
+
+
+class Label(StrEnum):
+    """What a label announces. A day is posted (发布), sent to the offices concerned (发文) or made (成文)."""
+
+    POSTED = "posted"
+    SENT = "sent"
+    MADE = "made"
+    ISSUER = "issuer"
+    SOURCE = "source"
+    NUMBER = "number"
+    INDEX = "index"
+    NAME = "name"
+    OTHER = "other"
+
+
+_WORDS_BY_LABEL = {
+    Label.POSTED: """
+        发布时间 发布日期 公开日期 公开时间 公布日期 公布时间 发稿时间 信息发布日期 上网日期 登载日期
+        发表时间 发表日期 录入时间 录入日期 添加时间 添加日期 上传时间 上传日期 信息时间 信息日期 创建时间 创建日期
+        刊登日期 發布日期 發布時間 發佈日期 發佈時間 張貼日期 公告日期 上版日期
+    """,
+    Label.SENT: "发文时间 发文日期 印发日期 印发时间 颁布日期 颁发日期 更新时间 更新日期",
+    Label.MADE: """
+        成文日期 成文时间 生成日期 生成时间 签发日期 制定日期 制发日期 生效日期 生效时间 实施日期
+        施行日期 失效日期 失效时间 废止日期 截止日期 截止时间 有效期 有效日期
+    """,
+    Label.ISSUER: """
+        发文机关 发文机构 发文单位 发布机构 发布机关 发布单位 发布部门 发文部门 颁布单位 颁发部门
+        制定机关 制发机关 公开主体 公开责任部门 责任部门 发布主体 印发机关 發布單位 發布機關 發佈單位
+    """,
+    Label.SOURCE: "信息来源 文章来源 稿件来源 新闻来源 来源 來源 资料提供 供稿单位",
+    Label.NUMBER: "发文字号 文号 文件编号 发文文号 公文文号 文件号 文件文号 发布文号 公告文号 發文字號 公告文號",
+    Label.INDEX: "索引号 索引 信息索引 信息索引号",
+    Label.NAME: "名称 信息名称 文件名称 公文名称 公文标题 标题 信息标题 文件标题",
+    Label.OTHER: """
+        主题分类 主题词 关键词 体裁分类 组配分类 信息分类 信息类别 公开类别 公开方式 公开形式 公开时限
+        公开范围 公开程序 有效性 是否有效 文件状态 服务对象 服务对象分类 内容概述 内容摘要 生命周期
+        作者 编辑 责任编辑 审核 责编 浏览次数 浏览量 阅读次数 阅读量 点击数 点击量 访问量 字号 字体
+        字体大小 打印 分享 分享到 发布人 发布者 信息格式 语种 记录形式 公文种类 文种 分类 栏目 所属栏目
+    """,
+}
+
+_LABEL_BY_WORD = {word: label for label, words in _WORDS_BY_LABEL.items() for word in words.split()}
+
+_GAP = r"[\s\u3000\u00a0]*"
+
+# A label is followed by a colon or stands in brackets; alone in its cell or span it needs neither.
+_LABEL_PATTERN = "|".join(_GAP.join(word) for word in sorted(_LABEL_BY_WORD, key=len, reverse=True))
+
+_LABEL_WITH_COLON = re.compile(
+    rf"(?<![\u4e00-\u9fff])(?:[【\[]{_GAP})?({_LABEL_PATTERN}){_GAP}(?:[】\]]{_GAP}[:：]?|[:：])"
+)
+
+_LABEL_ALONE = re.compile(rf"^[\s\u3000【\[]*({_LABEL_PATTERN})[\s\u3000】\]:：]*$")
+
+_MAX_LINE_CHARS = 300
+
+_MAX_LABEL_CHARS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledValue:
+    """A label's value, and the index of the text that the value stands in (of the label, where it has none)."""
+
+    label: Label
+    value: str
+    index: int
+
+
+def list_labelled_values(page: Outline) -> list[LabelledValue]:
+    """What stands behind each known label, in page order; the empty string where nothing does.
+
+    The value is what follows in the same text up to the next label, else the next text, unless that is a label too.
+    In a table whose labels make a row of their own the value is the cell under the label.
+    """
+    found: list[LabelledValue] = []
+    for index, text in enumerate(page.texts):
+        if len(text) > _MAX_LINE_CHARS:
+            continue
+        has_colon = "：" in text or ":" in text or "】" in text or "]" in text
+        if not has_colon and len(text) > _MAX_LABEL_CHARS:
+            continue
+        if alone := _LABEL_ALONE.match(text):
+            found.append(
+                _read_standalone_label(
+                    page, index, _parse_label(alone[1]), ends_open="：" not in text and ":" not in text
+                )
+            )
+        elif has_colon:
+            found.extend(_parse_line(page, index, text))
+    return found
+
+
+def find_label_before(page: Outline, index: int) -> Label | None:
+    """The label that the text before this one is, if it is nothing else."""
+    text = page.texts[index - 1] if index else ""
+    if not text or len(text) > _MAX_LABEL_CHARS:
+        return None
+    alone = _LABEL_ALONE.match(text)
+    return _parse_label(alone[1]) if alone else None
+
+
+def _parse_label(written: str) -> Label:
+    return _LABEL_BY_WORD[re.sub(r"[\s\u3000\u00a0]", "", written)]
+
+
+def _parse_line(page: Outline, index: int, text: str) -> Iterator[LabelledValue]:
+    labels = list(_LABEL_WITH_COLON.finditer(text))
+    for place, match in enumerate(labels):
+        end = labels[place + 1].start() if place + 1 < len(labels) else len(text)
+        value = _normalize_value(text[match.end() : end])
+        if value or place + 1 < len(labels):
+            yield LabelledValue(_parse_label(match[1]), value, index)
+        else:
+            yield _read_next_text(page, index, _parse_label(match[1]))
+
+
+def _read_standalone_label(page: Outline, index: int, label: Label, *, ends_open: bool) -> LabelledValue:
+    cell = _find_cell(page, index)
+    if cell is None or cell.tag not in ("td", "th"):
+        return _read_next_text(page, index, label)
+    if ends_open and (under := _find_cell_below(page, cell)) is not None:
+        value = page.get_text(under)
+        return LabelledValue(label, value, under.text_start if value else index)
+    if cell.text_end > index + 1:
+        return _read_next_text(page, index, label)
+    beside = next((e for e in page.elements[cell.end :] if e.parent is cell.parent), None)
+    if beside is None or beside.text_end == beside.text_start:
+        return LabelledValue(label, "", index)
+    return _read_next_text(page, index, label)
+
+
+def _read_next_text(page: Outline, index: int, label: Label) -> LabelledValue:
+    """The value in the next text."""
+    text = page.texts[index + 1] if index + 1 < len(page.texts) else ""
+    if not text or len(text) > _MAX_LINE_CHARS or _LABEL_ALONE.match(text) or _LABEL_WITH_COLON.match(text.strip()):
+        return LabelledValue(label, "", index)
+    return LabelledValue(label, _normalize_value(text), index + 1)
+
+
+def _find_cell(page: Outline, index: int) -> Element | None:
+    node: Element | None = page.elements[page.text_owner[index]]
+    while node is not None and node.tag not in ("td", "th", "dt", "dd", "li", "p", "div"):
+        node = node.parent
+    return node
+
+
+def _find_cell_below(page: Outline, cell: Element) -> Element | None:
+    """The cell under a label, where all the cells of the label's row are labels."""
+    row = cell.parent
+    if row is None or row.tag != "tr":
+        return None
+    labels = [element for element in page.get_descendants(row) if element.parent is row]
+    if len(labels) < 2 or not all(_LABEL_ALONE.match(page.get_text(element)) for element in labels):
+        return None
+    below = next((e for e in page.elements[row.end :] if e.tag == "tr" and e.depth == row.depth), None)
+    if below is None:
+        return None
+    values = [element for element in page.get_descendants(below) if element.parent is below]
+    return values[labels.index(cell)] if len(values) == len(labels) else None
+
+
+def _normalize_value(text: str) -> str:
+    return collapse_whitespace(unicodedata.normalize("NFC", text)).strip(" :：|丨·，,；;")
+
+
+_ARTICLE_TYPES = (
+    "article",
+    "newsarticle",
+    "blogposting",
+    "report",
+    "reportagenewsarticle",
+    "webpage",
+    "scholarlyarticle",
+    "governmentpublication",
+    "legislation",
+    "claimreview",
+    "analysisnewsarticle",
+    "opinionnewsarticle",
+    "backgroundnewsarticle",
+    "reviewnewsarticle",
+    "liveblogposting",
+    "techarticle",
+    "socialmediaposting",
+)
+
+_MAX_CHARS = 2000
+
+_SITE_NAMES = ("sitename", "og:site_name")
+
+
+@dataclass(frozen=True, slots=True)
+class PageMetadata:
+    """Meta elements by lower-case name, and the JSON-LD objects of the page's article."""
+
+    meta: dict[str, str] = field(default_factory=dict)
+    json_ld: list[dict[str, Any]] = field(default_factory=list)
+    title_element: str = ""
+
+    @property
+    def is_article(self) -> bool:
+        """Whether the page calls itself an article."""
+        kinds = {str(thing.get("@type")).lower() for thing in self.json_ld}
+        if self.meta.get("og:type", "").lower() == "article" or self.get_first(
+            "article:published_time", "articletitle"
+        ):
+            return True
+        return any("article" in kind or "post" in kind for kind in kinds)
+
+    def get_first(self, *names: str) -> str | None:
+        """The first of these meta elements that is there and not empty."""
+        return next((self.meta[name] for name in names if self.meta.get(name)), None)
+
+    def get_json_ld_text(self, key: str) -> str | None:
+        """A text field of the article's JSON-LD."""
+        for thing in self.json_ld:
+            value = thing.get(key)
+            if isinstance(value, str) and value.strip():
+                return collapse_whitespace(value)
+        return None
+
+
+def read_metadata(tree: LexborHTMLParser) -> PageMetadata:
+    """The page's meta elements (name, property, itemprop, http-equiv; the first of a name counts) and JSON-LD."""
+    meta: dict[str, str] = {}
+    for element in tree.css("meta[content]"):
+        attributes = element.attributes
+        name = (
+            attributes.get("property")
+            or attributes.get("name")
+            or attributes.get("itemprop")
+            or attributes.get("http-equiv")
+        )
+        content = collapse_whitespace((attributes.get("content") or "")[:_MAX_CHARS])
+        if name and content:
+            meta.setdefault(name.strip().lower(), content)
+    title = tree.css_first("title")
+    return PageMetadata(
+        meta, list(_read_json_ld(tree)), collapse_whitespace(title.text()[:_MAX_CHARS]) if title is not None else ""
+    )
+
+
+def find_site_name(tree: LexborHTMLParser) -> str:
+    """What names the site on this page: the meta element for it, as Chinese governments' or Open Graph's, or the title.
+
+    The title is that of the window, with all its parts.
+    """
+    for element in tree.css("meta[content]"):
+        name = element.attributes.get("name") or element.attributes.get("property") or ""
+        if name.strip().lower() in _SITE_NAMES and (
+            content := collapse_whitespace((element.attributes["content"] or "")[:_MAX_CHARS])
+        ):
+            return content
+    title = tree.css_first("title")
+    return collapse_whitespace(title.text()[:_MAX_CHARS]) if title is not None else ""
+
+
+def _read_json_ld(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
+    things: list[dict[str, Any]] = []
+    for script in tree.css('script[type="application/ld+json"]'):
+        try:
+            content = json.loads(script.text().strip().rstrip(";"), strict=False)
+        except (ValueError, RecursionError):
+            continue
+        things.extend(_list_json_ld_objects(content))
+    yield from (thing for thing in things if _rank_type(thing) < len(_ARTICLE_TYPES))
+
+
+def _list_json_ld_objects(content: object, depth: int = 0) -> Iterator[dict[str, Any]]:
+    if depth > 4:
+        return
+    if isinstance(content, list):
+        for entry in content:
+            yield from _list_json_ld_objects(entry, depth + 1)
+    elif isinstance(content, dict):
+        yield content
+        for key in ("@graph", "mainEntity", "mainEntityOfPage"):
+            yield from _list_json_ld_objects(content.get(key), depth + 1)
+
+
+def _rank_type(thing: dict[str, Any]) -> int:
+    kinds = thing.get("@type")
+    names = [str(kind).lower().rpartition("/")[2] for kind in (kinds if isinstance(kinds, list) else [kinds])]
+    return min((_ARTICLE_TYPES.index(name) for name in names if name in _ARTICLE_TYPES), default=len(_ARTICLE_TYPES))

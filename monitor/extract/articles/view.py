@@ -1,0 +1,284 @@
+"""Where on a page a reader looks for an article's day: around its headline, and not beside the article."""
+
+import datetime as dt
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from monitor.dates.calendar import Order
+from monitor.dates.grammar import dates_in_text
+from monitor.extract.articles.labels import Label, LabelledValue, find_label_before
+from monitor.extract.articles.title import normalize_title
+from monitor.extract.html import Element, Outline, count_wide_chars
+
+_ASIDE_NAMES = re.compile(
+    r"(?:^|[\s_-])(?:related|sidebar|side|comments?|footer|nav|menu|recommend\w*|hot|rank\w*|latest|popular|"
+    r"widget|teaser|trending|more)(?=$|[\s_-])"
+)
+
+# The foot of the article itself, where blogs say who wrote it and when.
+_OWN_FOOTER = re.compile(r"(?:^|[\s_-])(?:post|entry|article|asset|story|content|single)[_-]?footer(?=$|[\s_-])")
+
+_HEADLINE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "div", "p", "td", "span", "strong"})
+
+_NOT_POSTED_WORDS = re.compile(
+    r"copyright|©|版权|版權|备案|"
+    r"updated|modified|last edit|^\W*comments?\b|(?:latest|last) comment|成文|生效|截止|更新|수정|업데이트|"
+    r"aktualisier|aktualiz|mis[e]? à jour|actualis|actualiz|atualizad|aggiornat|bijgewerkt|gewijzigd|oppdatert|"
+    r"opdateret|uppdaterad|uppfært|päivitetty|muokattu|frissít|módosít|изменен|обновлен|оновлен|güncelle|ενημερώ|"
+    r"cập nhật|diperbarui|อัปเดต|แก้ไข|تحديث|עודכן",
+    re.IGNORECASE,
+)
+
+# 会议时间：, 公示期： and the like, but not what names the posting in other words.
+_OTHER_DATE_LABEL = re.compile(r"([\u4e00-\u9fff]{2,8})(?:时间|時間|日期|期限?)\s*[:：]\s*$")
+
+_POSTING_WORDS = re.compile(
+    r"发布|發布|發佈|发表|發表|发文|发稿|公开|公開|公布|公告|刊|登载|录入|添加|上传|上網|上网|信息|创建|建立|编辑|提交|张贴|張貼|文章|新闻|稿件"
+)
+
+_RANGE_SEPARATOR = re.compile(r"[日号號일]?\s*(?:至|到|[-–—~～]+|to|until|bis|au|al?)\s*", re.IGNORECASE)
+
+# The clock that many sites show over every page.
+_TODAY_LABEL = re.compile(
+    r"今天是?|今日是|现在是|当前(?:时间|日期)|오늘은?|today(?: is)?|heute ist|aujourd.hui|сегодня", re.IGNORECASE
+)
+
+_CLOCK = re.compile(
+    r"[日일\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE
+)
+
+_NUMBER = re.compile(r"[\d二]")
+
+_MIN_SENTENCE_CHARS = 40
+
+_MAX_WORD_CHARS = 20
+
+_MIN_TITLE_WEIGHT = 20
+
+_MAX_ROW_TEXTS = 12
+
+_ROW_TAGS = frozenset({"li", "tr", "dd"})
+
+_WEEKDAY = re.compile(
+    r"星期|周[一二三四五六日]|曜日|요일|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE
+)
+
+# A day alone in its line, in words: at the end of a Chinese document it is the day on which it was signed.
+_SIGNATURE_DATE = re.compile(
+    r"[\s（(]*(?:20\d\d|二[〇○零Ｏ0]..)\s*年\s*[\d一二三四五六七八九十]{1,3}\s*月\s*[\d一二三四五六七八九十]{1,3}\s*日[\s）)]*"
+)
+
+
+@dataclass(eq=False)
+class ArticleView:
+    """A page as the reader of the article called `title` sees it. `today` and `order` bound and settle its dates."""
+
+    page: Outline
+    title: str
+    today: dt.date
+    order: Order | None
+    labelled: Sequence[LabelledValue] = field(default=())
+
+    @cached_property
+    def body_starts(self) -> list[int]:
+        """Indexes of the texts behind the headline: of its h1 first, then of each place where the page repeats it."""
+        found: dict[int, int] = {}
+        for element in self._headlines:
+            if not self._aside_flags[element.index]:
+                found[element.text_end] = min(found.get(element.text_end, 1), 0 if element.tag == "h1" else 1)
+        return sorted(found, key=lambda index: (found[index], index))
+
+    def is_aside(self, index: int) -> bool:
+        """Whether a text stands beside the article."""
+        return self._aside_flags[self.page.text_owner[index]]
+
+    def is_aside_element(self, element: Element) -> bool:
+        """Whether an element lies beside the article."""
+        return self._aside_flags[element.index]
+
+    def may_be_posting_date(self, index: int, start: int) -> bool:
+        """Whether a text holds a number and its place does not speak against its being the day of posting.
+
+        What stands beside the article, is labelled as the day of making, or is the signature under sentences (between
+        `start` and it) is not.
+        """
+        text = self.page.texts[index]
+        if not _NUMBER.search(text, 0, 300):
+            return False
+        if (
+            self.is_aside(index)
+            or find_label_before(self.page, index) is Label.MADE
+            or self._follows_change_label(index)
+        ):
+            return False
+        if self.is_in_teaser_row(index, _ROW_TAGS) or self._is_clock(index):
+            return False
+        if not _SIGNATURE_DATE.fullmatch(text):
+            return True
+        return all(len(above) < _MIN_SENTENCE_CHARS for above in self.page.texts[start:index])
+
+    def is_in_teaser_row(self, index: int, blocks: frozenset[str]) -> bool:
+        """Whether a text stands in one of these blocks with the link to another article, and so is that one's."""
+        block: Element | None = self.page.elements[self.page.text_owner[index]]
+        while block is not None and block.tag not in blocks:
+            block = block.parent
+        if block is None or block.text_end - block.text_start > _MAX_ROW_TEXTS:
+            return False
+        first, last = (bisect_left(self._other_article_links, place) for place in (block.index, block.end))
+        return first < last
+
+    @cached_property
+    def _other_article_links(self) -> list[int]:
+        """The indexes of the elements that link to other articles by their titles."""
+        title = normalize_title(self.title)
+        return [
+            anchor.element.index
+            for anchor in self.page.anchors
+            if _measure_weight(anchor.text) >= _MIN_TITLE_WEIGHT and normalize_title(anchor.text) != title
+        ]
+
+    def _is_clock(self, index: int) -> bool:
+        """Whether a text over the headline is the day of reading, with its weekday."""
+        if index >= min(self.body_starts, default=0) or not _WEEKDAY.search(self.page.texts[index]):
+            return False
+        matches = dates_in_text(self.page.texts[index], self.today, order=self.order)
+        return any(abs(match.date - self.today) <= dt.timedelta(days=1) for match in matches)
+
+    def _follows_change_label(self, index: int) -> bool:
+        """Whether the text before is nothing but a word for a change, as `Updated:`."""
+        before = self.page.texts[index - 1].strip() if index else ""
+        return len(before) <= _MAX_WORD_CHARS and _NOT_POSTED_WORDS.search(before) is not None
+
+    def find_posted_dates(self, text: str) -> Iterator[tuple[dt.date, int]]:
+        """The dates of a text that are written with their year and not called the day of a change or of making.
+
+        With each goes how many characters it takes, its time of day included.
+        """
+        matches = dates_in_text(text, self.today, order=self.order)
+        starts = [*(match.start for match in matches), len(text)][1:]
+        end, is_range = 0, False
+        for match, following in zip(matches, starts, strict=True):
+            clock = _CLOCK.match(text, match.end)
+            before, end = text[end : match.start], clock.end() if clock else match.end
+            after, was_range = text[end:following], is_range
+            is_range = following < len(text) and _RANGE_SEPARATOR.fullmatch(after) is not None
+            if (
+                not match.has_year
+                or is_range
+                or was_range
+                or _TODAY_LABEL.search(before)
+                or _is_other_date_label(before)
+            ):
+                continue
+            if not _NOT_POSTED_WORDS.search(before) and not _NOT_POSTED_WORDS.match(after.lstrip(" (（,")):
+                yield match.date, end - match.start
+
+    def is_in_own_article(self, element: Element) -> bool:
+        """Whether an element lies in the `article` element that holds the headline, and in no comment there."""
+        node = element.parent
+        while node is not None and node.tag != "article" and "comment" not in node.class_and_id:
+            node = node.parent
+        return node is not None and node.tag == "article" and self._holds_headline(node)
+
+    def is_in_other_article(self, element: Element) -> bool:
+        """Whether an element lies in an `article` element, and the headline in another one: that is a teaser."""
+        node = element.parent
+        while node is not None and node.tag != "article":
+            node = node.parent
+        return node is not None and self._is_in_article and not self._holds_headline(node)
+
+    def _holds_headline(self, element: Element) -> bool:
+        return any(element.text_start < start <= element.text_end for start in self.body_starts)
+
+    @cached_property
+    def _is_in_article(self) -> bool:
+        return any(element.tag == "article" and self._holds_headline(element) for element in self.page.elements)
+
+    @cached_property
+    def _headlines(self) -> list[Element]:
+        """Elements that hold the title and nothing else."""
+        folded = normalize_title(self.title)
+        return [element for element in self.page.elements if _is_headline(self.page, element, folded)]
+
+    @cached_property
+    def _aside_flags(self) -> list[bool]:
+        """For each element whether it lies beside the article.
+
+        What holds the headline is no aside, if the headline stands nowhere else; where no headline is seen, neither
+        is what holds a third of the page's texts, whatever its name.
+        """
+        flags = _flag_asides(self.page, frozenset(), keeps_large=not self._headlines)
+        if self._headlines and all(flags[element.index] for element in self._headlines):
+            flags = _flag_asides(self.page, _find_ancestors(self._headlines), keeps_large=True)
+        return flags
+
+
+def _measure_weight(text: str) -> int:
+    """The length of a text in letters, its wide characters counted twice."""
+    return len(text) + count_wide_chars(text)
+
+
+def _is_other_date_label(before: str) -> bool:
+    """Whether the words just before a date say that it is the day of a meeting, a deadline or the like."""
+    label = _OTHER_DATE_LABEL.search(before)
+    return label is not None and _POSTING_WORDS.search(label[1]) is None
+
+
+def is_not_posting_date(text: str) -> bool:
+    """Whether a text says that its day is one of change, making or coming into force."""
+    return _NOT_POSTED_WORDS.search(text) is not None
+
+
+def _is_headline(page: Outline, element: Element, folded: str) -> bool:
+    if len(folded) < 3 or element.tag not in _HEADLINE_TAGS or not 0 < element.text_end - element.text_start <= 6:
+        return False
+    raw = "".join(page.texts[element.text_start : element.text_end])
+    if len(raw) < 0.5 * len(folded) or len(raw) >= 600:
+        return False
+    text = normalize_title(raw)
+    if text == folded:
+        return True
+    is_of_a_length = min(len(text), len(folded)) > 0.5 * max(len(text), len(folded))
+    return element.tag in ("h1", "h2") and is_of_a_length and (text in folded or folded in text)
+
+
+def _find_ancestors(elements: Sequence[Element]) -> frozenset[int]:
+    found: set[int] = set()
+    for element in elements:
+        node: Element | None = element
+        while node is not None and node.index not in found:
+            found.add(node.index)
+            node = node.parent
+    return frozenset(found)
+
+
+def _flag_asides(page: Outline, own: frozenset[int], *, keeps_large: bool) -> list[bool]:
+    """The flags, the parent's before the child's; the elements `own` belong to the article."""
+    flags: list[bool] = []
+    for element in page.elements:
+        parent = element.parent
+        if element.index in own or (keeps_large and 3 * (element.text_end - element.text_start) >= len(page.texts)):
+            flags.append(False)
+        else:
+            flags.append((parent is not None and flags[parent.index]) or _is_aside_element(element))
+    return flags
+
+
+def _is_aside_element(element: Element) -> bool:
+    if element.tag == "footer":
+        return not (_OWN_FOOTER.search(element.class_and_id) or _is_in_article(element))
+    if element.tag in ("nav", "aside", "blockquote"):
+        return True
+    if element.tag == "body" or len(element.class_and_id) < 2:
+        return False
+    return _ASIDE_NAMES.search(_OWN_FOOTER.sub(" ", element.class_and_id)) is not None
+
+
+def _is_in_article(element: Element) -> bool:
+    node = element.parent
+    while node is not None and node.tag != "article":
+        node = node.parent
+    return node is not None

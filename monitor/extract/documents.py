@@ -1,0 +1,104 @@
+"""Documents to text, behind limits of size, length, memory and time."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Protocol
+
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.causes import Cause
+from monitor.errors import WorkFailed
+from monitor.extract.encoding import decode
+
+_TEXT_SUFFIXES = (".txt", ".csv", ".md")
+
+_MARKUP_SUFFIXES = (".html", ".htm", ".shtml", ".xml")
+
+_OFFICE_SUFFIXES = (".pdf", ".docx", ".xlsx")
+
+_LEGACY_SUFFIXES = {".doc": ".docx", ".wps": ".docx", ".rtf": ".docx", ".ofd": ".pdf", ".xls": ".xlsx", ".et": ".xlsx"}
+
+
+class DocumentTextReader:
+    """Reads PDF, DOCX, XLSX, text, CSV and HTML files."""
+
+    def __init__(self, *, max_bytes: int = 10_485_760, max_chars: int = 200_000, timeout_s: float = 30.0) -> None:
+        self._max_bytes = max_bytes
+        self._max_chars = max_chars
+        self._timeout_s = timeout_s
+
+    async def read(self, path: Path) -> str:
+        """The text of a document, its first characters where it is long; `WorkFailed` where there is none to read."""
+        kind = path.suffix.lower()
+        path = await asyncio.to_thread(self._check_file, path)
+        if kind in _OFFICE_SUFFIXES:
+            text = await self._read_in_subprocess(path)
+        elif kind in _TEXT_SUFFIXES or kind in _MARKUP_SUFFIXES:
+            text = await asyncio.to_thread(_read_text, path, kind in _MARKUP_SUFFIXES)
+        elif kind in _LEGACY_SUFFIXES:
+            raise WorkFailed(Cause.DOCUMENT_OLD.render(path.name, kind, _LEGACY_SUFFIXES[kind]))
+        else:
+            raise WorkFailed(Cause.DOCUMENT_KIND.render(path.name))
+        if not text.strip():
+            raise WorkFailed(Cause.DOCUMENT_EMPTY.render(path.name))
+        return text[: self._max_chars]
+
+    def _check_file(self, path: Path) -> Path:
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            raise WorkFailed(f"There is no document {path.name}.") from error
+        if not path.is_file():
+            raise WorkFailed(f"{path.name} is no file.")
+        if size > self._max_bytes:
+            raise WorkFailed(Cause.DOCUMENT_LARGE.render(path.name, f"{self._max_bytes / 2**20:.3g}"))
+        return path.resolve()
+
+    async def _read_in_subprocess(self, path: Path) -> str:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "monitor.extract.office",
+            str(path),
+            str(self._max_chars),
+            str(max(1, round(self._timeout_s))),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                text, complaint = await process.communicate()
+        except TimeoutError:
+            raise WorkFailed(Cause.DOCUMENT_SLOW.render(path.name, f"{self._timeout_s:g}")) from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.communicate()
+        if process.returncode == 1:
+            reason = complaint.decode("utf-8", "replace").strip().splitlines()
+            said = reason[-1][:300] if reason else "no reason was given."
+            raise WorkFailed(Cause.DOCUMENT_BROKEN.render(path.name, said))
+        if process.returncode != 0:
+            said = "its reader needed too much memory or time, or crashed."
+            raise WorkFailed(Cause.DOCUMENT_BROKEN.render(path.name, said))
+        return text.decode("utf-8", "replace")
+
+
+def _read_text(path: Path, is_markup: bool) -> str:
+    text, _ = decode(path.read_bytes(), None)
+    if not is_markup:
+        return text
+    tree = LexborHTMLParser(text)
+    tree.strip_tags(["script", "style", "noscript", "template"])
+    lines = tree.body.text(separator="\n").splitlines() if tree.body else []
+    return "\n".join(line.strip() for line in lines if line.strip())
+
+
+class DocumentReader(Protocol):
+    """Reads what is not a web page."""
+
+    async def read(self, path: Path) -> str:
+        """The text of a PDF, DOCX or XLSX file; `WorkFailed` where it cannot be read."""
+        ...

@@ -1,0 +1,209 @@
+"""Bytes to text: what a page is really written in, whatever it says about itself."""
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+# A label means what browsers take it for: the superset that people really write under that name. The second
+# word is Python's codec for it.
+_ENCODING_BY_LABEL = {
+    **dict.fromkeys(("utf-8", "utf8", "unicode-1-1-utf-8"), ("utf-8", "utf-8")),
+    **dict.fromkeys(
+        ("gb2312", "gbk", "gb18030", "x-gbk", "gb_2312-80", "gb-2312", "euc-cn", "cp936", "chinese", "hz-gb-2312"),
+        ("gb18030", "gb18030"),
+    ),
+    **dict.fromkeys(("big5", "big5-hkscs", "big-5", "x-x-big5", "cn-big5", "cp950"), ("big5", "big5hkscs")),
+    **dict.fromkeys(
+        ("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji", "cp932"), ("shift_jis", "cp932")
+    ),
+    **dict.fromkeys(("euc-jp", "x-euc-jp", "eucjp"), ("euc-jp", "euc_jp")),
+    **dict.fromkeys(("iso-2022-jp", "csiso2022jp"), ("iso-2022-jp", "iso2022_jp")),
+    **dict.fromkeys(
+        ("euc-kr", "ks_c_5601-1987", "ks_c_5601", "korean", "windows-949", "cp949", "x-windows-949"),
+        ("euc-kr", "cp949"),
+    ),
+    **dict.fromkeys(
+        ("iso-8859-1", "iso8859-1", "latin1", "latin-1", "ascii", "us-ascii", "windows-1252", "cp1252"),
+        ("windows-1252", "cp1252"),
+    ),
+    **dict.fromkeys(("iso-8859-9", "latin5", "windows-1254", "cp1254"), ("windows-1254", "cp1254")),
+    **dict.fromkeys(("ibm866", "cp866", "866"), ("ibm866", "cp866")),
+    **dict.fromkeys(("windows-874", "tis-620", "iso-8859-11", "cp874"), ("windows-874", "cp874")),
+}
+
+# What a page without a usable declaration is in, by the language that it names.
+_ENCODING_BY_LANGUAGE = {
+    **dict.fromkeys(("pl", "cs", "sk", "hu", "sl", "hr", "ro"), "windows-1250"),
+    **dict.fromkeys(("ru", "uk", "bg", "be", "sr", "mk"), "windows-1251"),
+    "el": "windows-1253",
+    "tr": "windows-1254",
+    "he": "windows-1255",
+    "ar": "windows-1256",
+    "fa": "windows-1256",
+    "et": "windows-1257",
+    "lv": "windows-1257",
+    "lt": "windows-1257",
+    "vi": "windows-1258",
+    "th": "windows-874",
+}
+
+_LANGUAGE = re.compile(rb"<html[^>]{0,400}?\slang\s*=\s*[\"']?([a-z]{2})", re.IGNORECASE)
+
+_JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")
+
+_SINGLE_BYTE = re.compile(r"^(windows-125\d|windows-874|iso-8859-\d+|koi8-[ru]|mac-\w+|ibm866)$")
+
+_META_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
+
+_XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w:.-]+)", re.IGNORECASE)
+
+_HTTP_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
+
+_NON_ASCII_BYTE = re.compile(rb"[\x80-\xff]")
+
+# Korean first: its syllables look like common Chinese characters, the reverse is never true.
+_CANDIDATE_ENCODINGS = ("euc-kr", "gb18030", "big5", "euc-jp", "shift_jis")
+
+_MAX_SAMPLE_BYTES = 60_000
+
+
+def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
+    """The text of a page and the name of the encoding that it is really in; never raises.
+
+    Declarations (byte order mark, HTTP header, meta element, XML declaration) are tried in the order in which
+    browsers believe them, but each must decode the bytes without an error: a page that calls itself gb2312 and is
+    UTF-8, or the reverse, is read as what it is. Without a usable declaration the East Asian encodings are weighed
+    by how common the characters are that they would give. What remains undecodable becomes U+FFFD.
+    """
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(name, "replace"), name
+    declared = list(_list_declared_encodings(body, content_type))
+    if _JAPANESE_ESCAPE.search(body):
+        return body.decode("iso2022_jp", "replace"), "iso-2022-jp"
+    # A text with non-ASCII bytes that is valid UTF-8 is UTF-8: no other encoding gives that by chance.
+    if _is_valid(body, "utf-8"):
+        return body.decode("utf-8", "replace"), "utf-8"
+    name = _choose_encoding(body, declared)
+    return body.decode(_get_codec(name), "replace"), name
+
+
+def _choose_encoding(body: bytes, declared: list[str]) -> str:
+    sample = body[:_MAX_SAMPLE_BYTES]
+    # Nobody writes these by mistake, as many write iso-8859-1.
+    if declared and _SINGLE_BYTE.match(declared[0]) and declared[0] != "windows-1252":
+        return declared[0]
+    multibyte = [name for name in declared if not _SINGLE_BYTE.match(name)]
+    for name in multibyte:
+        if name != "utf-8" and _is_valid(body, name) and _measure_commonness(sample, name) > 0.5:
+            return name
+    if _measure_utf8_damage(sample) < 0.02:
+        return "utf-8"
+    guesses = (*_CANDIDATE_ENCODINGS, *(name for name in multibyte if name != "utf-8"))
+    best = max(guesses, key=lambda name: round(_measure_commonness(sample, name), 2))
+    if _measure_commonness(sample, best) > 0.7:
+        return best
+    named = _LANGUAGE.search(sample)
+    if named and (by_language := _ENCODING_BY_LANGUAGE.get(named[1].decode().lower())):
+        return by_language
+    for name in declared:
+        if name != "utf-8":
+            return name
+    return "windows-1251" if _looks_cyrillic(sample) else "windows-1252"
+
+
+def _list_declared_encodings(body: bytes, content_type: str | None) -> Iterator[str]:
+    head = body[:4096]
+    labels: list[str] = []
+    if content_type and (in_header := _HTTP_CHARSET.search(content_type)):
+        labels.append(in_header[1])
+    found = (pattern.search(head) for pattern in (_XML_ENCODING, _META_CHARSET))
+    labels.extend(match[1].decode("ascii", "replace") for match in found if match)
+    seen = set()
+    for label in labels:
+        name = _normalize_label(label)
+        if name and name not in seen:
+            seen.add(name)
+            yield name
+
+
+def _normalize_label(label: str) -> str | None:
+    label = label.strip().lower()
+    if label in _ENCODING_BY_LABEL:
+        return _ENCODING_BY_LABEL[label][0]
+    try:
+        info = codecs.lookup(label)
+    except (LookupError, ValueError):
+        return None
+    name = info.name.replace("_", "-")
+    name = re.sub(r"^cp(125\d)$", r"windows-\1", re.sub(r"^iso8859", "iso-8859", name))
+    # Python also knows codecs that are no encodings of texts (zip, rot13, idna): only known kinds count.
+    return name if _SINGLE_BYTE.match(name) or name.startswith(("utf-", "iso-2022", "euc-", "johab")) else None
+
+
+def _get_codec(name: str) -> str:
+    """Python's codec for an encoding's name."""
+    return _ENCODING_BY_LABEL[name][1] if name in _ENCODING_BY_LABEL else name
+
+
+def _is_valid(body: bytes, name: str) -> bool:
+    """Whether the bytes decode without an error; a character cut in two at the very end is none."""
+    try:
+        codecs.getincrementaldecoder(_get_codec(name))("strict").decode(body, final=False)
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def _measure_utf8_damage(sample: bytes) -> float:
+    """Share of undecodable places among all that is not ASCII, read as UTF-8."""
+    text = sample.decode("utf-8", "replace")
+    odd = sum(1 for char in text if char > "\x7f")
+    return text.count("\ufffd") / odd if odd else 0.0
+
+
+def _measure_commonness(sample: bytes, name: str) -> float:
+    """Share of a text's non-ASCII characters that people commonly write in that encoding, 0 to 1.
+
+    Every double-byte encoding decodes nearly anything; only the right one gives everyday characters.
+    """
+    text = sample.decode(_get_codec(name), "replace")
+    odd = [char for char in text if char > "\x7f"]
+    if len(odd) < 2:
+        return 0.0
+    return sum(_is_common(char, name) for char in odd) / len(odd)
+
+
+def _is_common(char: str, name: str) -> bool:
+    if "\u3000" <= char <= "\u3015" or "\uff01" <= char <= "\uff5e" or char in "—…“”‘’·":
+        return True
+    if name in ("euc-jp", "shift_jis", "iso-2022-jp"):
+        return "\u3040" <= char <= "\u30ff" or _has_lead_byte_in(char, "euc_jp", range(0xB0, 0xD0))
+    if name == "euc-kr":
+        return "\uac00" <= char <= "\ud7a3" and _has_lead_byte_in(char, "euc_kr", range(0xB0, 0xC9))
+    if name == "big5":
+        return _has_lead_byte_in(char, "big5", range(0xA4, 0xC7))
+    return _has_lead_byte_in(char, "gb2312", range(0xB0, 0xD8))
+
+
+def _has_lead_byte_in(char: str, codec: str, lead: Iterable[int]) -> bool:
+    if not "\u3400" <= char <= "\ud7a3":
+        return False
+    try:
+        return char.encode(codec)[0] in lead
+    except UnicodeEncodeError:
+        return False
+
+
+def _looks_cyrillic(sample: bytes) -> bool:
+    """Whether non-ASCII bytes come in whole words, as in Cyrillic, not one by one, as in Western languages."""
+    high = len(_NON_ASCII_BYTE.findall(sample))
+    return high > 20 and len(b"".join(re.findall(rb"[\xc0-\xff]{3,}", sample))) > 0.6 * high

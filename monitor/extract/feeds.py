@@ -1,0 +1,244 @@
+"""RSS, Atom, JSON Feed and sitemaps: their entries are candidates."""
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator, Sequence
+from email.utils import parsedate_to_datetime
+from html import unescape
+
+from lxml import etree
+
+from monitor.dates.calendar import real_date
+from monitor.dates.grammar import dates_in_text
+from monitor.extract.attachments import detect_document_type
+from monitor.extract.html import collapse_whitespace
+from monitor.page import Attachment, Candidate, Page
+from monitor.urls import clean_url, is_same_site
+from monitor.vocabulary import DateSource
+
+_ROOT = re.compile(r"<\s*(?:\w+:)?(rss|feed|rdf|urlset|sitemapindex)\b", re.IGNORECASE)
+
+_JSON_FEED = re.compile(
+    r"^\s*\{[^<]*\"version\"\s*:\s*\"https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/version", re.IGNORECASE
+)
+
+# An ampersand that begins no entity: not allowed in XML, and met in every second feed.
+_BARE_AMPERSAND = re.compile(r"&(?!#?\w{1,10};)")
+
+# HTML's names for characters, which XML does not know.
+_HTML_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]{2,10};")
+
+_DATE_FIELDS = (
+    "pubdate",
+    "published",
+    "issued",
+    "date",
+    "publication_date",
+    "created",
+    "lastmod",
+    "updated",
+    "modified",
+)
+
+_ENTRY_NAMES = frozenset({"item", "entry", "url", "sitemap"})
+
+
+def is_feed(text: str) -> bool:
+    """Whether a text is a feed or a sitemap, by its root element or version, whatever type it was sent as."""
+    if _JSON_FEED.search(text[:3000]):
+        return True
+    head = re.sub(r"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>", "", text[:3000], flags=re.DOTALL | re.IGNORECASE).lstrip(
+        "\ufeff \t\r\n"
+    )
+    return _ROOT.match(head) is not None
+
+
+def parse_feed(text: str, url: str, today: dt.date) -> tuple[str, list[Candidate], str | None]:
+    """Title, entries and next page of a feed. Broken XML is read as far as it goes; entities and network are off."""
+    if _JSON_FEED.search(text[:3000]):
+        return _parse_json_feed(text, url, today)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=False, load_dtd=False)
+    whole = _HTML_ENTITY.sub(lambda name: unescape(name[0]), text)
+    whole = _BARE_AMPERSAND.sub("&amp;", re.sub(r"^\s*<\?xml[^>]*\?>", "", whole))
+    root = etree.fromstring(whole.encode("utf-8"), parser)
+    if root is None:
+        return "", [], None
+    found: dict[str, Candidate] = {}
+    for entry in root.iter():
+        if _get_local_name(entry) in _ENTRY_NAMES and (candidate := _build_candidate(entry, url, today)):
+            found.setdefault(candidate.url, candidate)
+    return _find_feed_title(root), list(found.values()), _find_next_page(root, url)
+
+
+def _get_local_name(element: etree._Element) -> str:
+    return etree.QName(element).localname.lower() if isinstance(element.tag, str) else ""
+
+
+def _list_children(element: etree._Element, name: str) -> Iterator[etree._Element]:
+    yield from (child for child in element if _get_local_name(child) == name)
+
+
+def _get_text(element: etree._Element, name: str) -> str:
+    for child in _list_children(element, name):
+        text = collapse_whitespace(_strip_markup("".join(str(part) for part in child.itertext())))
+        if text:
+            return text
+    return ""
+
+
+def _strip_markup(written: str) -> str:
+    """The text of a title that may hold markup, itself or escaped."""
+    return re.sub(r"</?[A-Za-z][^>]*>", " ", unescape(re.sub(r"</?[A-Za-z][^>]*>", " ", written)))
+
+
+def _get_url_text(element: etree._Element, name: str) -> str:
+    """The url that a child holds; where it is CDATA, as it was written there."""
+    child = next(_list_children(element, name), None)
+    return (
+        collapse_whitespace("".join(str(part) for part in child.itertext())).replace("&amp;", "&")
+        if child is not None
+        else ""
+    )
+
+
+def _build_candidate(entry: etree._Element, base: str, today: dt.date) -> Candidate | None:
+    link = _find_link(entry)
+    url = clean_url(link, base) if link else None
+    if url is None:
+        return None
+    day = _find_date(entry, today)
+    return Candidate(
+        title=_get_text(entry, "title") or _get_news_text(entry, "title") or url.rstrip("/").rsplit("/", 1)[-1],
+        url=url,
+        date=day,
+        date_source=DateSource.FEED if day else DateSource.UNKNOWN,
+        is_repost=not is_same_site(url, base),
+        attachments=list(_list_enclosures(entry, base)),
+    )
+
+
+def _find_link(entry: etree._Element) -> str:
+    links = list(_list_children(entry, "link"))
+    for link in links:
+        if link.get("href") and link.get("rel", "alternate") == "alternate":
+            return link.get("href", "")
+    for name in ("link", "loc"):
+        if text := _get_url_text(entry, name):
+            return text
+    about = next((str(value) for key, value in entry.attrib.items() if str(key).endswith("about")), "")
+    guid = next(_list_children(entry, "guid"), None)
+    if not about and guid is not None and guid.get("isPermaLink", "true").lower() != "false":
+        about = collapse_whitespace(guid.text or "")
+    enclosed = (child.get("url", "") for child in _list_children(entry, "enclosure"))
+    return about or next((link.get("href", "") for link in links if link.get("href")), "") or next(enclosed, "")
+
+
+def _find_date(entry: etree._Element, today: dt.date) -> dt.date | None:
+    for name in _DATE_FIELDS:
+        text = _get_text(entry, name) or _get_news_text(entry, name)
+        if text and (day := _parse_date_text(text, today)):
+            return day
+    return None
+
+
+def _get_news_text(entry: etree._Element, name: str) -> str:
+    """A field of the news element of a sitemap's entry."""
+    return next((_get_text(child, name) for child in entry if _get_local_name(child) == "news"), "")
+
+
+def _parse_date_text(text: str, today: dt.date) -> dt.date | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError):
+        matches = dates_in_text(text, today)
+        return matches[0].date if matches and matches[0].has_year else None
+    return real_date(moment.year, moment.month, moment.day, today)
+
+
+def _list_enclosures(entry: etree._Element, base: str) -> Iterator[Attachment]:
+    for enclosure in _list_children(entry, "enclosure"):
+        url = clean_url(enclosure.get("url", ""), base)
+        if url and (kind := detect_document_type(url)):
+            yield Attachment(title=url.rsplit("/", 1)[-1], url=url, type=kind)
+
+
+def _find_feed_title(root: etree._Element) -> str:
+    for element in (root, *_list_children(root, "channel")):
+        if title := _get_text(element, "title"):
+            return title
+    return ""
+
+
+def _find_next_page(root: etree._Element, base: str) -> str | None:
+    """The page after this one, of a feed that is served in pages (RFC 5005)."""
+    for element in (root, *_list_children(root, "channel")):
+        for link in _list_children(element, "link"):
+            if link.get("rel") == "next" and link.get("href"):
+                return clean_url(link.get("href", ""), base)
+    return None
+
+
+def _parse_json_feed(text: str, base: str, today: dt.date) -> tuple[str, list[Candidate], str | None]:
+    """A JSON Feed (jsonfeed.org); what is not in its shape is left out."""
+    feed = json.loads(text, strict=False)
+    entries = feed.get("items")
+    found: dict[str, Candidate] = {}
+    for entry in entries if isinstance(entries, list) else []:
+        fields = (
+            {key: value for key, value in entry.items() if isinstance(value, str)} if isinstance(entry, dict) else {}
+        )
+        address = fields.get("url") or fields.get("external_url")
+        url = clean_url(address, base) if address else None
+        if url is None:
+            continue
+        day = _parse_date_text(fields.get("date_published") or fields.get("date_modified") or "", today)
+        found.setdefault(
+            url,
+            Candidate(
+                title=collapse_whitespace(_strip_markup(fields.get("title") or ""))
+                or url.rstrip("/").rsplit("/", 1)[-1],
+                url=url,
+                date=day,
+                date_source=DateSource.FEED if day else DateSource.UNKNOWN,
+                is_repost=not is_same_site(url, base),
+            ),
+        )
+    title, following = feed.get("title"), feed.get("next_url")
+    return (
+        collapse_whitespace(title) if isinstance(title, str) else "",
+        list(found.values()),
+        clean_url(following, base) if isinstance(following, str) else None,
+    )
+
+
+MAX_SITEMAPS = 10
+
+_INDEX = re.compile(r"<\s*(?:\w+:)?sitemapindex\b", re.IGNORECASE)
+
+
+def is_sitemap_index(text: str) -> bool:
+    """Whether a text is a sitemap index, by its first element."""
+    return _INDEX.search(text[:3000]) is not None
+
+
+def select_newest_sitemaps(index: Page) -> tuple[list[str], int]:
+    """The sitemaps of an index that are worth reading, newest first, and how many others may hold news as well.
+
+    What changed before the last of them did cannot hold anything newer; one that does not say when it changed can.
+    """
+    ordered = sorted(index.candidates, key=lambda one: one.date or dt.date.max, reverse=True)
+    chosen, rest = ordered[:MAX_SITEMAPS], ordered[MAX_SITEMAPS:]
+    return [one.url for one in chosen], sum(one.date is None for one in rest)
+
+
+def merge_sitemaps(index: Page, sitemaps: Sequence[Page]) -> Page:
+    """The index as if it held the entries of its sitemaps itself; where none could be read, the first one's error."""
+    found: dict[str, Candidate] = {}
+    for sitemap in sitemaps:
+        for candidate in sitemap.candidates:
+            found.setdefault(candidate.url, candidate)
+    is_unread = bool(sitemaps) and all(sitemap.error is not None for sitemap in sitemaps)
+    return index.model_copy(
+        update={"candidates": list(found.values()), "error": sitemaps[0].error if is_unread else None}
+    )

@@ -1,0 +1,346 @@
+"""The list of a list page: which of its links are records of one list, by structure, on any site."""
+
+import datetime as dt
+import re
+from dataclasses import replace
+
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.extract.html import Anchor, Element, Outline, build_outline, collapse_whitespace, is_within_sentence
+from monitor.extract.lists.dates import find_row_dates
+from monitor.extract.lists.paging import is_pager_text
+from monitor.extract.lists.rows import ListRow, build_rows, list_row_attachments, list_row_links, prefer_pages
+from monitor.extract.lists.scoring import MAX_ROW_WEIGHT, ListScorer, RowGroup, group_links
+from monitor.page import Candidate
+from monitor.urls import is_same_site
+
+_SIDE_HEADING = re.compile(
+    r"^(?:相关|相關|関連|推荐|推薦|猜你喜欢|热门|熱門|热点|热搜|排行|点击排行|最近浏览|友情链接|大家都在看|延伸阅读|"
+    r"人気|ランキング|おすすめ|관련|인기|많이\s*본|추천|related|most\s+(?:read|viewed|popular)|popular|trending|recommended|"
+    r"you\s+may|see\s+also|more\s+(?:on|from)|also\s+read|further\s+reading|verwandte|meistgelesen|beliebt|"
+    r"das\s+könnte|ähnliche|auch\s+interessant|à\s+lire|sur\s+le\s+même|les\s+plus\s+lus|relacionad|"
+    r"lo\s+más|más\s+leíd)",
+    re.IGNORECASE,
+)
+
+_MAX_HEADING_TEXTS = 3
+
+_COUNTER = re.compile(
+    r"[共第]\s*\d{1,5}\s*[页頁条條]|(?:page|seite)\s*\d{1,4}\s*(?:of|/|von)\s*\d|全\s*\d+\s*件|(?:총|전체)\s*\d+",
+    re.IGNORECASE,
+)
+
+_SIDE_ROW_TAGS = frozenset({"li", "tr", "dd", "dl", "article"})
+
+_MAX_ROW_CHARS = 300
+
+_MAX_PROSE_WEIGHT = 200
+
+
+def is_side_list(page: Outline, rows: list[ListRow]) -> bool:
+    """Whether the words just above a group call it a list of what else one might read."""
+    start = rows[0].text_start
+    texts = [collapse_whitespace(text) for text in page.texts[max(0, start - _MAX_HEADING_TEXTS) : start]]
+    return any(len(text) <= 24 and _SIDE_HEADING.match(text) for text in texts)
+
+
+def find_only_row(page: Outline, scorer: ListScorer) -> ListRow | None:
+    """The row of a list page that has one row only, as the last page of a list may.
+
+    One row alone repeats nothing, so all else must say "list": the element is a row's, it shows a date beside the
+    link, the page has a pager and hardly a sentence outside it. Where two links could be that row, neither is.
+    """
+    if not _has_pager(page):
+        return None
+    rows = [record for anchor in page.anchors if (record := _build_row(page, anchor)) and scorer.is_dated_row(record)]
+    if len({record.url for record in rows}) != 1 or scorer.measure_prose_outside(rows[:1]) > _MAX_PROSE_WEIGHT:
+        return None
+    return rows[0]
+
+
+def _build_row(page: Outline, anchor: Anchor) -> ListRow | None:
+    if is_pager_text(anchor.text):
+        return None
+    row: Element | None = anchor.element
+    while row is not None and row.tag not in _SIDE_ROW_TAGS:
+        row = row.parent
+    if row is None or any(row.contains(other.element) for other in page.anchors if other.url != anchor.url):
+        return None
+    return ListRow(anchor, [anchor], row) if len(page.get_text(row)) <= _MAX_ROW_CHARS else None
+
+
+def _has_pager(page: Outline) -> bool:
+    """Whether the page counts its pages or rows, or has a link to the page before or the first."""
+    return bool(_COUNTER.search(page.full_text)) or any(
+        is_pager_text(anchor.text) and not anchor.text.isdigit() for anchor in page.anchors
+    )
+
+
+_HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+_HAS_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\ud7a3]{2}")
+
+_MAX_CHARS = 500
+
+_ELLIPSIS = re.compile(r"\s*(?:…+|\.{2,}|⋯+|。。+)\s*$")
+
+_GENERIC_TEXT = re.compile(
+    r"^[\s\[(<（【]*(?:read|learn|view|see|show|full|continue|click|more|here|details?|download|open|link|opinion|"
+    r"order|decision|agenda|minutes|pdf|html?|docx?|text|"
+    r"story|article|the|full|this|document|file|mp3|listen|audio|transcript|»|›|>|\.|…|查看|"
+    r"查看更多|查看详情|查看全文|更多|详情|"
+    r"详细|阅读全文|阅读|全文|下载|附件|点击|点击查看|详见|もっと見る|続きを読む|詳細|자세히(?:\s보기)?|더\s?보기|mehr(?:\serfahren)?|"
+    r"weiterlesen|lire la suite|en savoir plus|leer más|ver más|continuar leyendo|leia mais|saiba mais|"
+    r"leggi tutto|les mer|подробнее|читать далее)"
+    r"(?:[\s»›>.…:]|read|more|here|details?|pdf|full|story|article|the|text|opinion)*"
+    r"(?:\(\s*[\d.,]+\s*[KMG]i?B\s*\))?[\])>）】\s]*$",
+    re.IGNORECASE,
+)
+
+_DATE_TAIL = re.compile(
+    r"[\s\[(（【|·-]*(?:发布时间|发布日期|日期|时间)?[:：\s]*(?:19|"
+    r"20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】\s]*$"
+)
+
+_DATE_HEAD = re.compile(
+    r"^[\s\[(（【]*(?:19|20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】]*[\s|·:：]+"
+)
+
+_BULLET = re.compile(r"^[\s·•▪■□◆◇●○>›»)]+(?=\S)")
+
+_DATE_LABEL = re.compile(r"^[^:：]{0,20}(?:\bdate[ds]?|日期|时间)\s*[:：]", re.IGNORECASE)
+
+
+def find_row_title(page: Outline, row: ListRow) -> str:
+    """The title of a list's record.
+
+    The link's own text, or the heading in it where the whole card is the link; the full text of a `title` attribute
+    where the visible one is cut. Where the link says nothing ("more", "PDF", a picture), the record's heading, the
+    picture's name, or the longest text beside it.
+    """
+    titles = [title for anchor in row.anchors if (title := find_link_title(page, anchor))]
+    best = max(titles, key=len, default="")
+    if best and not _GENERIC_TEXT.match(best) and _HAS_WORD.search(best):
+        return best
+    return _find_heading(page, row.element) or _find_longest_text(page, row) or best or _find_image_name(page, row)
+
+
+def find_link_title(page: Outline, anchor: Anchor) -> str:
+    """What one link is called: never its date, in full where its `title` attribute has more than it shows."""
+    visible = (_find_heading(page, anchor.element) or anchor.text)[:_MAX_CHARS]
+    visible = collapse_whitespace(_BULLET.sub("", _DATE_HEAD.sub("", _DATE_TAIL.sub("", visible)) or visible))
+    written = collapse_whitespace((anchor.element.attributes.get("title") or "")[:_MAX_CHARS])
+    if not written:
+        return visible
+    stem = _ELLIPSIS.sub("", visible)
+    if not visible or (stem and written.startswith(stem) and len(written) > len(stem)):
+        return collapse_whitespace(_DATE_TAIL.sub("", written)) or written
+    if stem != visible and stem[:6] and stem[:6] in written:
+        return collapse_whitespace(_DATE_TAIL.sub("", written)) or written
+    return visible
+
+
+def _find_heading(page: Outline, element: Element) -> str:
+    headings = [page.get_text(inner) for inner in page.get_descendants(element) if inner.tag in _HEADING_TAGS]
+    return max([heading for heading in headings if not _GENERIC_TEXT.match(heading)], key=len, default="")
+
+
+def _find_longest_text(page: Outline, row: ListRow) -> str:
+    """The longest run of text beside the link that is no date."""
+    texts = [collapse_whitespace(text) for text in page.texts[row.text_start : row.text_end]]
+    texts = [
+        _BULLET.sub("", text)
+        for text in texts
+        if not (_DATE_HEAD.match(text + " ") or _DATE_LABEL.match(text) or _GENERIC_TEXT.match(text))
+    ]
+    longest = max(texts, key=len, default="")
+    return longest if len(longest) >= 4 else ""
+
+
+def _find_image_name(page: Outline, row: ListRow) -> str:
+    for element in page.get_descendants(row.element):
+        if element.tag == "img" and (
+            name := collapse_whitespace(element.attributes.get("alt") or element.attributes.get("title") or "")
+        ):
+            return name
+    return row.url.rstrip("/").rsplit("/", 1)[-1]
+
+
+_MIN_SCORE = 7.0
+
+_MIN_DATED_SCORE = 5.5
+
+_MIN_DATED_SHARE = 0.6
+
+_ROW_TAGS = frozenset({"tr", "li", "dd", "article"})
+
+_MIN_FURTHER_SCORE = 7.0
+
+_MIN_FURTHER_DATED_SHARE = 0.8
+
+_MAX_KNOWN_SHARE = 0.25
+
+_ADDRESS_PREFIXES = ("http://", "https://", "www.")
+
+
+def find_candidates(tree: LexborHTMLParser, url: str, today: dt.date) -> list[Candidate]:
+    """The items of the page's list (or lists of one kind), in page order; empty where the page has none.
+
+    `url` is the page's own; `today` bounds dates and is what "yesterday" counts from. Each candidate is one record;
+    a title never holds the date, and a date is None where it is doubtful.
+    """
+    return list_candidates(build_outline(tree, url), today)
+
+
+def list_candidates(page: Outline, today: dt.date) -> list[Candidate]:
+    """As `find_candidates`, for a page whose outline is known already."""
+    scales = ListScorer(page)
+    lists = _find_lists(page, scales)
+    if not lists and (row := find_only_row(page, scales)) is not None:
+        lists = [RowGroup([row], {}, 0.0)]
+    lists.sort(key=lambda group: group.rows[0].element.index)
+    found: dict[str, Candidate] = {}
+    for group in lists:
+        for candidate in _build_candidates(page, group, today):
+            found.setdefault(candidate.url, candidate)
+    return list(found.values())
+
+
+def _find_lists(page: Outline, scorer: ListScorer) -> list[RowGroup]:
+    """The page's best group, where it is a list, and the other lists that stand apart from it."""
+    groups = [scorer.score(records) for anchors in group_links(page) if len(records := build_rows(anchors)) >= 2]
+    groups = [group for group in groups if not scorer.are_day_headings(group.rows) and not _is_address_list(group)]
+    groups.sort(key=lambda group: group.score, reverse=True)
+    if not groups or not _is_list(groups[0], scorer):
+        return []
+    chosen = [_widen_list(groups[0], groups, scorer)]
+    for group in groups[1:]:
+        if group.score < _MIN_FURTHER_SCORE:
+            break
+        if (
+            chosen[0].dated_share >= _MIN_DATED_SHARE
+            and all(_are_apart(page, group, other) for other in chosen)
+            and _is_further_list(group, scorer)
+        ):
+            chosen.append(group)
+    return [_drop_strays(group, scorer) for group in chosen]
+
+
+def _is_address_list(group: RowGroup) -> bool:
+    """Whether most of the links say nothing but an address, as those in the text of an article do."""
+    return 2 * sum(record.anchor.text.startswith(_ADDRESS_PREFIXES) for record in group.rows) > len(group.rows)
+
+
+def _widen_list(best: RowGroup, groups: list[RowGroup], scorer: ListScorer) -> RowGroup:
+    """The group that adds to the best one the rows between its own; the best one where there is none such.
+
+    Rows whose links lead elsewhere, or which are named "first" and "last", are rows of the list all the same; so are
+    those that the best group's records swallow where it has one link of each day.
+    """
+    urls = {record.url for record in best.rows}
+    kind = _get_kind(best.rows[0])
+    first, last = best.rows[0].element.index, best.rows[-1].element.index
+    for group in sorted(groups, key=lambda group: len(group.rows), reverse=True):
+        further = [record for record in group.rows if record.url not in urls]
+        between = sum(first < record.element.index < last for record in further)
+        kinds = {_get_kind(record) for record in group.rows}
+        if (
+            2 * between > len(further)
+            and len(group.rows) - len(further) == len(urls)
+            and group.dated_share >= max(best.dated_share, _MIN_DATED_SHARE)
+            and len(kinds) == 1
+            and (kind in kinds or group.rows[0].element.tag in _ROW_TAGS or group.features["dated"] == 1)
+            and _is_list(group, scorer)
+        ):
+            return group
+    return best
+
+
+def _get_kind(row: ListRow) -> tuple[str, int]:
+    return row.element.tag, row.element.depth
+
+
+def _drop_strays(group: RowGroup, scorer: ListScorer) -> RowGroup:
+    """The group without undated links before and behind its dated rows, outside the element that holds these."""
+    dated = [record for record in group.rows if scorer.is_dated(record)]
+    if len(dated) < _MIN_FURTHER_DATED_SHARE * len(group.rows):
+        return group
+    whole = dated[0].element
+    while whole.parent is not None and not whole.contains(dated[-1].element):
+        whole = whole.parent
+    return replace(group, rows=[record for record in group.rows if whole.contains(record.element)])
+
+
+def _are_apart(page: Outline, group: RowGroup, other: RowGroup) -> bool:
+    """Whether two lists follow each other on the page, and hardly a row of `group` leads to a record of `other`."""
+    first, second = sorted((group, other), key=lambda one: one.rows[0].text_start)
+    if first.rows[-1].element.end > second.rows[0].element.index:
+        return False
+    urls = {record.url for record in other.rows}
+    known = sum(any(link.url in urls for link in list_row_links(page, record)) for record in group.rows)
+    return known <= _MAX_KNOWN_SHARE * len(group.rows)
+
+
+def _is_further_list(group: RowGroup, scorer: ListScorer) -> bool:
+    """Whether a group beside the page's first list is one of its own: dated rows, no menu and no "read also"."""
+    return (
+        group.dated_share >= _MIN_FURTHER_DATED_SHARE
+        and len(group.rows) >= 3
+        and group.features["boilerplate"] < 0.5
+        and group.features["inline"] < 0.5
+        and group.features["repeated"] < 0.5
+        and not is_side_list(scorer.page, group.rows)
+    )
+
+
+def _is_list(group: RowGroup, scorer: ListScorer) -> bool:
+    """Whether the best group is a list at all: menus are not, nor are the links in an article's text or beside it."""
+    parts, count = group.features, len(group.rows)
+    is_table = all(scorer.is_table_row(record.element) for record in group.rows)
+    is_dated = group.dated_share >= _MIN_DATED_SHARE and (count >= 4 or is_table)
+    if group.score < (_MIN_DATED_SCORE if is_dated else _MIN_SCORE):
+        return False
+    if count <= 3 and parts["dated"] < 1 and not _are_alike(group):
+        return False
+    if 2 * sum(is_within_sentence(scorer.page, record.anchor.element) for record in group.rows) > count:
+        return False
+    if not is_dated and (
+        parts["inline"] > 0.5
+        or parts["boilerplate"] >= 0.5
+        or (parts["article_like"] < 0.4 and parts["link_length"] < 0.7)
+    ):
+        return False
+    in_records = sum(scorer.measure_text(record) for record in group.rows)
+    are_rows = parts["dated"] == parts["siblings"] == 1 and len({record.element.tag for record in group.rows}) == 1
+    if count <= 6 and not are_rows and in_records > count * 1.2 * MAX_ROW_WEIGHT:
+        return False
+    prose = scorer.measure_prose_outside(group.rows)
+    if is_dated and not is_side_list(scorer.page, group.rows):
+        return True
+    return prose < max(600, in_records)
+
+
+def _are_alike(group: RowGroup) -> bool:
+    """Whether the records are elements of one kind, side by side: two or three links need that to be a list."""
+    elements = [record.element for record in group.rows]
+    return (
+        len({(element.parent.index if element.parent else 0, element.tag, element.css_class) for element in elements})
+        == 1
+    )
+
+
+def _build_candidates(page: Outline, group: RowGroup, today: dt.date) -> list[Candidate]:
+    records = prefer_pages(page, group.rows)
+    dates = find_row_dates(page, records, today)
+    found: dict[str, Candidate] = {}
+    for record, dated in zip(records, dates, strict=True):
+        candidate = Candidate(
+            title=find_row_title(page, record),
+            url=record.url,
+            date=dated.date,
+            date_source=dated.source,
+            is_repost=not is_same_site(record.url, page.url),
+            attachments=list_row_attachments(page, record),
+        )
+        found.setdefault(record.url, candidate)
+    return list(found.values())

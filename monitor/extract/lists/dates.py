@@ -1,0 +1,476 @@
+"""The dates of a list's records: which of the dates in and around the rows are the days they were posted."""
+
+import datetime as dt
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from monitor.dates.calendar import DateMatch, Order, customary_order
+from monitor.dates.grammar import ERA_START, dates_in_text, numeric_order
+from monitor.dates.urls import date_in_url
+from monitor.extract.html import Element, Outline, collapse_whitespace
+from monitor.extract.lists.rows import ListRow
+from monitor.vocabulary import DateSource
+
+HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt"})
+"""Elements that head what stands below them."""
+
+_ANNOUNCEMENT = re.compile(
+    r"as follows|handed down|posted on|released on|published on|issued on|filed on|如下|发布如下", re.IGNORECASE
+)
+
+_HAS_DIGIT = re.compile(r"\d")
+
+_ISO_DATE = re.compile(r"\s*(?:19|20)\d\d-\d{1,2}-\d{1,2}(?!\d)")
+
+_MAX_PIECE_CHARS = 40
+
+_MAX_DATE_LINE_CHARS = 30
+
+_MAX_LINE_CHARS = 100
+
+SlotKey = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedDate:
+    """A date in or beside a record: the slot is its place, the same from row to row; the owner holds its text."""
+
+    match: DateMatch
+    slot: SlotKey
+    owner: Element
+    is_in_title: bool
+    label: str
+    is_heading: bool = False
+    is_line: bool = False
+    is_in_sentence: bool = False
+
+
+class DateReader:
+    """Reads dates out of stretches of the page's texts, with what the whole page says about their order and year."""
+
+    def __init__(self, page: Outline, today: dt.date, order: Order | None) -> None:
+        self.page = page
+        self.today = today
+        self.order = order
+        self._matches_by_text: dict[tuple[str, int | None], list[DateMatch]] = {}
+        self._headers: dict[tuple[int, int], str] = {}
+
+    def list_dates(
+        self, zone: str, start: int, end: int, top: Element | None, row: ListRow, year: int | None
+    ) -> list[PlacedDate]:
+        """The dates in the texts from `start` to `end`: text by text first, then those that lie over several."""
+        spans: list[tuple[int, int, int]] = []
+        parts: list[str] = []
+        matches: list[DateMatch] = []
+        offset = 0
+        for index in range(start, end):
+            text = collapse_whitespace(self.page.texts[index])
+            spans.append((offset, offset + len(text), index))
+            parts.append(text)
+            stated = self._find_machine_date(index)
+            if stated is None:
+                matches.extend(_shift_match(match, offset) for match in self._find_in_text(text, year))
+            else:
+                matches.append(DateMatch(stated, offset, offset + len(text)))
+            offset += len(text) + 1
+        if not any(map(_HAS_DIGIT.search, parts)) and not matches:
+            return []
+        joined = " ".join(parts)
+        for left, right in _list_runs(spans, parts, matches):
+            for match in dates_in_text(joined[left:right], self.today, order=self.order, year=year):
+                moved = _shift_match(match, left)
+                if all(moved.end <= other.start or moved.start >= other.end for other in matches):
+                    matches.append(moved)
+        matches.sort(key=lambda match: match.start)
+        return self._place_dates(zone, matches, spans, joined, top, row) if matches else []
+
+    def _find_machine_date(self, index: int) -> dt.date | None:
+        """The date that markup gives for machines ("3 days ago", "Nov 12"), where what a text shows is no full date."""
+        owner = self.page.elements[self.page.text_owner[index]]
+        for element in (owner, owner.parent, owner.parent and owner.parent.parent):
+            if element is None or not (value := _get_machine_date(element)):
+                continue
+            shown = dates_in_text(self.page.get_text(element), self.today, order=self.order)
+            found = dates_in_text(value, self.today)
+            return found[0].date if found and not any(match.has_year for match in shown) else None
+        return None
+
+    def _find_in_text(self, text: str, year: int | None) -> list[DateMatch]:
+        """The dates of one text, remembered: rows are read for themselves and as the neighbours of others."""
+        key = text, year
+        if key not in self._matches_by_text:
+            self._matches_by_text[key] = dates_in_text(
+                text, self.today, order=self.order, year=year, relative=len(text) < 40
+            )
+        return self._matches_by_text[key]
+
+    def _place_dates(
+        self,
+        zone: str,
+        matches: list[DateMatch],
+        spans: list[tuple[int, int, int]],
+        joined: str,
+        top: Element | None,
+        row: ListRow,
+    ) -> list[PlacedDate]:
+        counts: dict[SlotKey, int] = defaultdict(int)
+        found = []
+        ends = {anchor.element.text_end - 1 for anchor in row.anchors}
+        title_ends = [right for _, right, i in spans if i in ends]
+        for match in matches:
+            index = next((i for left, right, i in spans if left <= match.start <= right), None)
+            if index is None:
+                continue
+            owner = self.page.elements[self.page.text_owner[index]]
+            path, column = self._get_path(owner, top)
+            key = (zone, *path, "compact" if match.is_compact else "")
+            counts[key] += 1
+            is_in_title = any(anchor.element.contains(owner) for anchor in row.anchors) and (
+                match.end - match.start < 0.6 * len(collapse_whitespace(self.page.texts[index]))
+            )
+            # The words of a title ("publication of…") are no label of the date behind it.
+            left = max([right for right in title_ends if right <= match.start], default=0)
+            before = joined[max(left, match.start - 24) : match.start]
+            before = re.sub(r"^.*\d", "", before)
+            label = f"{before} {self._get_header(owner, column)} {owner.css_class}"
+            around = joined[max(0, match.start - 48) : match.end + 24]
+            is_heading = _is_in_heading(owner) or bool(_ANNOUNCEMENT.search(around))
+            length = len(self.page.texts[index].strip())
+            found.append(
+                PlacedDate(
+                    match,
+                    (*key, str(counts[key])),
+                    owner,
+                    is_in_title,
+                    label,
+                    is_heading,
+                    is_line=length <= _MAX_DATE_LINE_CHARS,
+                    is_in_sentence=length > _MAX_LINE_CHARS and not is_heading,
+                )
+            )
+        return found
+
+    def _get_path(self, owner: Element, top: Element | None) -> tuple[list[str], int | None]:
+        path, column = [], None
+        node: Element | None = owner
+        while node is not None and node is not top:
+            name = node.tag
+            if node.tag in ("td", "th"):
+                name = f"cell{node.position}"
+                column = node.position if column is None else column
+            path.append(name)
+            node = node.parent
+        return path[::-1], column
+
+    def _get_header(self, owner: Element, column: int | None) -> str:
+        if column is None:
+            return ""
+        table = owner
+        while table.parent is not None and table.tag != "table":
+            table = table.parent
+        key = table.index, column
+        if key not in self._headers:
+            self._headers[key] = self._find_header(table, column, owner)
+        return self._headers[key]
+
+    def _find_header(self, table: Element, column: int, owner: Element) -> str:
+        for element in self.page.get_descendants(table)[:60]:
+            if element.index >= owner.index:
+                break
+            if (
+                element.tag in ("td", "th")
+                and element.position == column
+                and (element.tag == "th" or not _HAS_DIGIT.search(self.page.get_text(element)))
+            ):
+                return self.page.get_text(element)[:40]
+        return ""
+
+
+def _get_machine_date(element: Element) -> str | None:
+    if element.tag == "time":
+        return element.attributes.get("datetime")
+    title = element.attributes.get("title")
+    return title if title and element.tag in ("abbr", "span", "em") and _ISO_DATE.match(title) else None
+
+
+def _is_in_heading(element: Element) -> bool:
+    parent = element.parent
+    return element.tag in HEADING_TAGS or (parent is not None and parent.tag in HEADING_TAGS)
+
+
+def _shift_match(match: DateMatch, offset: int) -> DateMatch:
+    return replace(match, start=match.start + offset, end=match.end + offset) if offset else match
+
+
+def _list_runs(
+    spans: list[tuple[int, int, int]], parts: list[str], matches: Sequence[DateMatch]
+) -> Iterator[tuple[int, int]]:
+    """Stretches of short texts that may hold a date between them: cards show the day apart from year and month."""
+    dated = {match.start for match in matches}
+    run: list[int] = []
+    for position in range(len(parts) + 1):
+        if position < len(parts) and len(parts[position]) <= _MAX_PIECE_CHARS:
+            run.append(position)
+            continue
+        if len(run) >= 2 and any(
+            _HAS_DIGIT.search(parts[one]) and not any(spans[one][0] <= start < spans[one][1] for start in dated)
+            for one in run
+        ):
+            yield spans[run[0]][0], spans[run[-1]][1]
+        run = []
+
+
+_POSTED_WORDS = re.compile(
+    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|掲載|公開|게시|등록|작성|\bpost(?:ed|ing)\b|"
+    r"publish|release|date added|uploaded",
+    re.IGNORECASE,
+)
+
+_FILED_WORDS = re.compile(r"\bfiled\b|filing|\bissued?\b", re.IGNORECASE)
+
+_NOT_POSTED_WORDS = re.compile(
+    r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|来信|decided|decision date|argued|effective|"
+    r"deadline|expire|closing|hearing|due|"
+    r"updated|modified|next|trial",
+    re.IGNORECASE,
+)
+
+_ROW_TAGS = frozenset({"tr", "li", "dd", "article"})
+
+_YEAR_HEADING = re.compile(
+    r"^(?!.*(?:©|copyright|版权))\D{0,12}(?:(?P<y>(?:19|20)\d\d)|(?P<era>令和|平成|民國|民国)\s?(?P<of_era>\d{1,3}))"
+    r"(?!年度)(?:\s?[-/.年]\s?\d{1,2}\s?月?)?(?P<rest>\D{0,40})$",
+    re.IGNORECASE,
+)
+
+_MAX_HEADING_REST_CHARS = 12
+
+_YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
+
+_MAX_NEARBY_TEXTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RowDate:
+    """The date of a record and where it was read; both empty-handed where none is certain."""
+
+    date: dt.date | None = None
+    source: DateSource = DateSource.UNKNOWN
+
+
+def find_row_dates(page: Outline, rows: Sequence[ListRow], today: dt.date) -> list[RowDate]:
+    """One date for each record, from the best place: in the row, beside it, a heading above it, last its url.
+
+    Numeric dates whose order nothing on the page settles by a number above 12 are read as the host's country writes
+    them, else in the one order in which the rows run by date; where both orders do, they are no dates.
+    """
+    order = numeric_order(page.full_text) or customary_order(page.url, page.language)
+    dated = _find_dates_in_order(page, rows, today, order)
+    if order is None and not any(entry.source is DateSource.LISTED for entry in dated):
+        dated = _find_dates_in_likelier_order(page, rows, today) or dated
+    by_url = [date_in_url(record.url, today) for record in rows]
+    return [
+        entry if entry.date else RowDate(day, DateSource.URL) if day else entry
+        for entry, day in zip(dated, by_url, strict=True)
+    ]
+
+
+def _find_dates_in_likelier_order(page: Outline, rows: Sequence[ListRow], today: dt.date) -> list[RowDate] | None:
+    readings = []
+    for order in ("mdy", "dmy"):
+        dated = _find_dates_in_order(page, rows, today, order)
+        days = [entry.date for entry in dated if entry.date]
+        if len(set(days)) >= 3 and len(days) >= 0.8 * len(rows) and _measure_monotony(days) == 1.0:
+            readings.append(dated)
+    return readings[0] if len(readings) == 1 else None
+
+
+def _find_dates_in_order(page: Outline, rows: Sequence[ListRow], today: dt.date, order: Order | None) -> list[RowDate]:
+    reader = DateReader(page, today, order)
+    years = _find_heading_years(page, rows)
+    inside = [
+        reader.list_dates("in", record.text_start, record.text_end, record.element, record, year)
+        for record, year in zip(rows, years, strict=True)
+    ]
+    chosen = _choose_dates(inside)
+    if any(chosen):
+        chosen = [found or _find_in_shared_row(reader, record) for found, record in zip(chosen, rows, strict=True)]
+    filled = sum(day is not None for day in chosen) / max(1, len(rows))
+    if filled < 0.5:
+        beside = _find_beside(reader, rows, years)
+        # Where a row in ten holds a date, it is that of a change or a hearing, not what the rows are listed by.
+        first, second = (beside, chosen) if filled < 0.2 else (chosen, beside)
+        chosen = [day or other for day, other in zip(first, second, strict=True)]
+    days = _apply_years(chosen, years)
+    return [RowDate(day, DateSource.LISTED) if day else RowDate() for day in days]
+
+
+def _choose_dates(rows: list[list[PlacedDate]]) -> list[PlacedDate | None]:
+    """For each row, its date in the slot that most rows fill and that runs by date."""
+    slots: dict[SlotKey, list[PlacedDate]] = defaultdict(list)
+    for row in rows:
+        for found in row:
+            slots[found.slot].append(found)
+    ranked = sorted(slots, key=lambda slot: _rank_slot(slots[slot], len(rows)), reverse=True)
+    chosen: list[PlacedDate | None] = []
+    for row in rows:
+        by_slot = {found.slot: found for found in row}
+        pick = next((by_slot[slot] for slot in ranked if slot in by_slot and not by_slot[slot].is_in_title), None)
+        if pick is not None and len(slots[pick.slot]) < 0.2 * len(rows):
+            # A day in one row's sentences, where nearly all titles bear their own.
+            titled = (found for found in row if found.is_in_title and len(slots[found.slot]) > 0.8 * len(rows))
+            pick = next(titled, pick)
+        if pick is None and len({found.match.date for found in row}) == 1:
+            pick = row[0]
+        chosen.append(pick)
+    return chosen
+
+
+def _find_in_shared_row(reader: DateReader, record: ListRow) -> PlacedDate | None:
+    """The date of a row that holds several records, in front of them: one case, two documents of the same day."""
+    row = record.element.parent
+    while row is not None and row.tag not in _ROW_TAGS:
+        row = row.parent
+    if row is None or row.text_end - row.text_start > 40:
+        return None
+    found = reader.list_dates("row", row.text_start, record.text_start, row, record, None)
+    return found[0] if len({one.match.date for one in found}) == 1 else None
+
+
+def _rank_slot(found: list[PlacedDate], row_count: int) -> float:
+    days = [one.match.date for one in found]
+    labels = " ".join({one.label for one in found})
+    rank = 2.0 * len(found) / row_count + 0.6 * _measure_monotony(days) + 0.2 * (len(set(days)) > 1)
+    rank += 0.8 * bool(_POSTED_WORDS.search(labels)) - 0.8 * bool(_NOT_POSTED_WORDS.search(labels))
+    rank += 0.4 * bool(_FILED_WORDS.search(labels))
+    rank -= 1.0 * (sum(one.is_in_title for one in found) / len(found))
+    rank -= 0.5 * (sum(one.match.is_compact for one in found) / len(found))
+    return rank - 0.3 * (not found[0].match.has_year)
+
+
+def _measure_monotony(days: Sequence[dt.date]) -> float:
+    """Share of neighbours that stand in the order in which most do, 0.5 to 1."""
+    pairs = list(pairwise(days))
+    if not pairs:
+        return 0.5
+    falling = sum(first >= second for first, second in pairs)
+    rising = sum(first <= second for first, second in pairs)
+    return max(falling, rising) / len(pairs)
+
+
+def _find_beside(reader: DateReader, rows: Sequence[ListRow], years: Sequence[int | None]) -> list[PlacedDate | None]:
+    """Dates between the rows: just before each, just after each, or a heading that holds for the rows below it."""
+    before: list[PlacedDate | None] = []
+    after: list[PlacedDate | None] = []
+    bounds = [record.text_end for record in rows]
+    for position, (record, year) in enumerate(zip(rows, years, strict=True)):
+        floor = bounds[position - 1] if position else max(0, record.text_start - _MAX_NEARBY_TEXTS)
+        start = max(floor, record.text_start - 4 * _MAX_NEARBY_TEXTS)
+        above = reader.list_dates("before", start, record.text_start, None, record, year)
+        before.append(above[-1] if above else None)
+        ceiling = rows[position + 1].text_start if position + 1 < len(rows) else record.text_end + _MAX_NEARBY_TEXTS
+        below = reader.list_dates("after", record.text_end, min(ceiling, len(reader.page.texts)), None, record, year)
+        after.append(below[0] if below else None)
+    before, after = _drop_sentence_dates(before), _drop_sentence_dates(after)
+    count_before = sum(found is not None for found in before)
+    count_after = sum(found is not None for found in after)
+    if count_after > count_before or (
+        count_after == count_before and after and after[-1] is not None and before[0] is None
+    ):
+        return after if count_after >= 0.6 * len(rows) else [None] * len(rows)
+    first = before[0] if before else None
+    if count_before >= 2 if first else _are_headings(before):
+        return _carry_forward(before)
+    if first is not None and _applies_to_all(first, rows, reader.today):
+        return _carry_forward(before)
+    return before if count_before >= 0.6 * len(rows) else [None] * len(rows)
+
+
+def _are_headings(before: list[PlacedDate | None]) -> bool:
+    """Whether dates above later rows are headings of one kind, so that the few rows above the first have none."""
+    undated = next((position for position, one in enumerate(before) if one), len(before))
+    found = [one for one in before if one]
+    return len(found) >= 2 and undated <= 0.2 * len(before) and len({(one.slot, one.label) for one in found}) == 1
+
+
+def _applies_to_all(first: PlacedDate, rows: Sequence[ListRow], today: dt.date) -> bool:
+    """Whether the one date above the rows is theirs: a heading, or a line of its own within the list."""
+    whole = rows[0].element.parent
+    while whole is not None and not whole.contains(rows[-1].element):
+        whole = whole.parent
+    is_within = first.is_line and whole is not None and whole.tag != "body" and whole.contains(first.owner)
+    return (first.is_heading or is_within) and first.match.date != today
+
+
+def _drop_sentence_dates(found: list[PlacedDate | None]) -> list[PlacedDate | None]:
+    """The dates without those in sentences, which tell what happened some day, unless one label announces them all."""
+    if len({one.label for one in found if one and one.is_in_sentence}) <= 1:
+        return found
+    return [None if one and one.is_in_sentence else one for one in found]
+
+
+def _carry_forward(headings: list[PlacedDate | None]) -> list[PlacedDate | None]:
+    carried: list[PlacedDate | None] = []
+    last: PlacedDate | None = None
+    for found in headings:
+        last = found or last
+        carried.append(last)
+    return carried
+
+
+def _find_heading_years(page: Outline, rows: Sequence[ListRow]) -> list[int | None]:
+    """The year that a heading between the rows, or the page's own url, gives to rows that show day and month only."""
+    in_url = _YEAR_IN_URL.findall(page.url)
+    year = int(in_url[-1]) if len(set(in_url)) == 1 else None
+    years: list[int | None] = []
+    floor = max(0, rows[0].text_start - _MAX_NEARBY_TEXTS) if rows else 0
+    for record in rows:
+        for index in range(max(floor, record.text_start - 3), record.text_start):
+            told = _parse_heading_year(page, index)
+            # Several years in a row are a menu.
+            if told and not (_parse_heading_year(page, index - 1) or _parse_heading_year(page, index + 1)):
+                year = told
+        years.append(year)
+        floor = record.text_end
+    return years
+
+
+def _parse_heading_year(page: Outline, index: int) -> int | None:
+    """The year that one text tells, as a heading does: 2023, 2023年11月, 令和5年, in a heading 2023 News Releases."""
+    if not 0 <= index < len(page.texts):
+        return None
+    found = _YEAR_HEADING.match(collapse_whitespace(page.texts[index]))
+    owner = page.elements[page.text_owner[index]]
+    if (
+        found is None
+        or owner.tag == "option"
+        or (len(found["rest"]) > _MAX_HEADING_REST_CHARS and owner.tag not in HEADING_TAGS)
+    ):
+        return None
+    return int(found["y"]) if found["y"] else ERA_START[found["era"]] + int(found["of_era"])
+
+
+def _apply_years(chosen: list[PlacedDate | None], years: Sequence[int | None]) -> list[dt.date | None]:
+    """The days; where rows show no year, those below a step from January up to December lie a year back."""
+    days: list[dt.date | None] = []
+    years_back = 0
+    last: dt.date | None = None
+    for found, year in zip(chosen, years, strict=True):
+        if found is None:
+            days.append(None)
+            continue
+        day = found.match.date
+        if not found.match.has_year and year is None:
+            if last is not None and (day - last).days > 180:
+                years_back += 1
+            last = day
+            day = _subtract_years(day, years_back)
+        days.append(day)
+    return days
+
+
+def _subtract_years(day: dt.date, years: int) -> dt.date:
+    return day.replace(year=day.year - years, day=28 if (day.month, day.day) == (2, 29) and years % 4 else day.day)

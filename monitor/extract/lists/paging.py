@@ -1,0 +1,300 @@
+"""The next page of a list."""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborHTMLParser
+
+from monitor.extract.html import Anchor, Outline, build_outline, collapse_whitespace
+from monitor.urls import clean_url, url_key
+
+# createPageHTML(total, current from 0, "index", "html"), and the same with an element's id or more counts before.
+_CALL = re.compile(
+    r"(?:createPage(?:HTML|Html|_HTML)?\w*|showPage\w*|createPager|makePager|pagination|getPage\w*|turnPage|"
+    r"creatPage\w*)\s*\("
+    r"(?P<arguments>[^()]{3,160})\)"
+)
+
+_COUNT = re.compile(
+    r"\b(?:countPage|totalPage|pageCount|nPageCount|_PAGE_COUNT|total_page)s?\s*=\s*[\"']?(\d{1,5})", re.IGNORECASE
+)
+
+_CURRENT = re.compile(
+    r"\b(?:currentPage|nCurrIndex|curPage|_PAGE_INDEX|pageIndex)\s*=\s*[\"']?(\d{1,5})", re.IGNORECASE
+)
+
+_NAME = re.compile(
+    r"[\"'](?P<name>[A-Za-z_][\w-]{0,40})_?[\"']\s*\+\s*(?:\"_\"|'_'|\w+|"
+    r"\([^)]*\))[^;\n]{0,60}?[\"']\.?(?P<extension>s?html?|jsp|aspx?)[\"']"
+)
+
+_SCRIPT_MARKERS = (
+    "reatePage",
+    "creatPage",
+    "showPage",
+    "makePager",
+    "pagination(",
+    "getPage",
+    "turnPage",
+    "countPage",
+    "totalPage",
+    "pageCount",
+    "PageCount",
+    "PAGE_COUNT",
+    "total_page",
+)
+
+_STRING = re.compile(r"""^\s*["'](.*)["']\s*$""")
+
+_EXTENSION = re.compile(r"^\.?(s?html?|jsp|aspx?|php)$", re.IGNORECASE)
+
+
+def find_script_next_page(html_text: str, base: str) -> str | None:
+    """The next page that a script's pager would link to, None where there is no such script or this is its last page.
+
+    The counters begin at 0 and the first page has none in its name: index.html, index_1.html, index_2.html.
+    """
+    if not any(stem in html_text for stem in _SCRIPT_MARKERS):
+        return None
+    for found in _CALL.finditer(html_text):
+        if name := _parse_pager_call(found["arguments"]):
+            return clean_url(name, base)
+    count, current = _COUNT.search(html_text), _CURRENT.search(html_text)
+    if count and current and (name_found := _NAME.search(html_text)):
+        name = _format_page_name(
+            name_found["name"].rstrip("_"), name_found["extension"], int(count[1]), int(current[1])
+        )
+        return clean_url(name, base) if name else None
+    return None
+
+
+def _parse_pager_call(arguments: str) -> str | None:
+    parts = [part.strip() for part in arguments.split(",")]
+    numbers: list[int] = []
+    strings: list[str] = []
+    for part in parts:
+        string = _STRING.match(part)
+        if part.isdigit():
+            numbers.append(int(part))
+        elif string and string[1].isdigit() and not strings:
+            numbers.append(int(string[1]))
+        elif string:
+            strings.append(string[1])
+    extension = next((text for text in strings if _EXTENSION.match(text)), None)
+    if extension is None or len(numbers) < 2:
+        return None
+    names = [text for text in strings[: strings.index(extension)] if re.fullmatch(r"[\w./-]+", text)]
+    if not names:
+        return None
+    return _format_page_name(names[-1], extension.lstrip("."), numbers[0], numbers[1])
+
+
+def _format_page_name(name: str, extension: str, count: int, current: int) -> str | None:
+    return f"{name}_{current + 1}.{extension}" if current + 1 < count else None
+
+
+_PAGE = (
+    r"(?:page|seite|p[áa]gina|pagina|strona|str[áa]nka|strana|stran|stranica|oldal|sivu|sida|side|sayfa|halaman|trang|"
+    r"страница|сторінка|σελίδα|الصفحة|صفحه|صفحة|หน้า|पृष्ठ|পাতা|পৃষ্ঠা|lehek[üu]lg|lapa|puslapis|faqe|бет)"
+)
+
+_NEXT = (
+    r"下\s*一?\s*[页頁]|后\s*一?\s*页|後\s*一?\s*頁|次へ|次の?ページ|次の\d+件|次|"
+    r"다음(?:\s?페이지)?|(?:show\s+|view\s+|go\s+to\s+(?:the\s+)?)?next(?:\s+(?:page|results?|set\s+of\s+results|\d+))?|more\s+results|"
+    r"older(?:\s+(?:posts?|entries))?"
+    rf"|(?:{_PAGE}\s*)?(?:n[äa]chste|weiter|vorwärts|suivante?s?|siguientes?|seguintes?|següent|pr[óo]xim[ao]|"
+    r"successiv[aoe]?|avanti|volgende|neste|nästa|næste|seuraavat?|następn[aey]|další|ďalš(?:ia|í|ie)|sljedeć[aei]|"
+    r"naslednj[aei]|sonraki|următoarea|következő|hurrengoa|järgmine|nākam[āa]|kitas|tjetra|"
+    r"следующ(?:ая|ие)|вперед|далее|наступн[аі]|следващ[аи]|следна|επόμεν[ηοα]|επομενη|келесі|keyingi|"
+    r"selanjutnya|berikutnya|seterusnya|sau|tiếp(?:\s+theo)?|التالية?|بعدی?|הבא|ถัดไป|अगला|পরবর্তী)"
+    rf"(?:\s*{_PAGE})?"
+)
+
+_PREVIOUS = (
+    r"上\s*一?\s*[页頁]|前\s*一?\s*[页頁]|前へ|이전|prev(?:ious)?(?:\s+page)?|newer(?:\s+posts?)?|"
+    rf"(?:{_PAGE}\s*)?(?:zurück|vorherige|précédente?|anterior|vorige|forrige|föregående|edellinen|poprzednia|"
+    r"předchozí|önceki|előző|предыдущая|назад|попередня|предишна|προηγούμεν[ηο]|sebelumnya|trước|السابقة?|قبلی|הקודם|"
+    rf"ก่อนหน้า|पिछला|পূর্ববর্তী)(?:\s*{_PAGE})?"
+)
+
+_ENDS = (
+    r"首\s*[页頁]|第一[页頁]|尾\s*[页頁]|末\s*[页頁]|最后一?页|最後一?頁|first(?:\s+page)?|last(?:\s+page)?|erste|letzte"
+    r"|최초|처음|마지막|最初|最後|跳转|跳轉|go|確定|确定"
+)
+
+_EDGE = r"[\s\[\]()（）【】<>«»‹›→←»…|:：.&;▶►▸⟩-]*"
+
+NEXT_PAGE_TEXT = re.compile(rf"^{_EDGE}(?:{_NEXT}){_EDGE}$", re.IGNORECASE)
+"""A link text that says nothing but "next page"."""
+
+NEXT_SIGNS = ("›", ">", "→", "»", ">>", "＞", "▶", "►", "&gt;", "❯", "⟩")
+"""Signs that mean "next" where a pager shows no word; the doubled ones may also mean "last"."""
+
+_PAGER = re.compile(
+    rf"^{_EDGE}(?:{_NEXT}|{_PREVIOUS}|{_ENDS}|第?\s*\d{{1,4}}\s*[页頁]?|(?:page|seite|página|"
+    rf"p\.)\s*\d{{1,4}}){_EDGE}$|^[\s<>«»‹›→←….·|-]+$",
+    re.IGNORECASE,
+)
+
+
+def is_pager_text(text: str) -> bool:
+    """Whether a link text belongs to a pager: a bare number, next, previous, first, last."""
+    return len(text) <= 24 and bool(text) and _PAGER.match(text) is not None
+
+
+_NEXT_CLASS = re.compile(r"(?:^|[\s_-])(?:next|pagenext|nextpage|nextpostslink|pager-next)(?=$|[\s_-])")
+
+_CAROUSEL = re.compile(r"slick|swiper|carousel|slide|calendar|gallery|month|lightbox|nav-next|post-navigation")
+
+_PAGER_NAMES = re.compile(r"pag(?:e|ing|in)|fenye|yema")
+
+_PAGE_NUMBER = re.compile(r"^[\s\[(第]*(\d{1,4})[\s\])页頁]*$")
+
+
+def find_next_page(tree: LexborHTMLParser, html_text: str, url: str) -> str | None:
+    """The absolute url of the page after this one, None where the page names none.
+
+    What `rel=next` says is believed first, then the number after this page's own: "next" may lead to the next ten
+    pages. Then come words and signs, last the calls by which Chinese content management systems draw their pagers in
+    scripts.
+    """
+    return find_next_page_in_outline(build_outline(tree, url), tree, html_text)
+
+
+def find_next_page_in_outline(page: Outline, tree: LexborHTMLParser, html_text: str) -> str | None:
+    """As `find_next_page`, for a page whose outline is known already."""
+    for found in (
+        _find_by_rel(page, tree),
+        _find_by_number(page),
+        _find_by_word(page),
+        _find_by_sign(page),
+        find_script_next_page(html_text, page.base),
+    ):
+        if found and url_key(found) != url_key(page.url):
+            return found
+    return None
+
+
+def _find_by_rel(page: Outline, tree: LexborHTMLParser) -> str | None:
+    for link in tree.css("link[rel~=next][href]"):
+        if found := clean_url(link.attributes.get("href") or "", page.base):
+            return found
+    for anchor in page.anchors:
+        if "next" in (anchor.element.attributes.get("rel") or "").lower().split() and not _is_carousel(anchor):
+            return anchor.url
+    return None
+
+
+def _find_by_word(page: Outline) -> str | None:
+    named = [anchor for anchor in page.anchors if _is_next_link(page, anchor) and not _is_carousel(anchor)]
+    return _choose_likeliest(page, named)
+
+
+def _is_next_link(page: Outline, anchor: Anchor) -> bool:
+    attributes = anchor.element.attributes
+    written = [
+        anchor.text,
+        collapse_whitespace(attributes.get("title") or ""),
+        collapse_whitespace(attributes.get("aria-label") or ""),
+    ]
+    if not anchor.text:
+        written += [
+            collapse_whitespace(one.attributes.get("alt") or "")
+            for one in page.get_descendants(anchor.element)
+            if one.tag == "img"
+        ]
+    return any(text and len(text) <= 40 and NEXT_PAGE_TEXT.match(text) for text in written) or bool(
+        len(anchor.text) <= 3 and _NEXT_CLASS.search(anchor.element.class_and_id)
+    )
+
+
+def _find_by_sign(page: Outline) -> str | None:
+    for sign in NEXT_SIGNS:
+        signed = [
+            anchor
+            for anchor in page.anchors
+            if anchor.text == sign
+            and not _is_carousel(anchor)
+            and (_is_in_pager(anchor) or _counters_differ_by_one(page.url, anchor.url))
+        ]
+        if signed:
+            return _choose_likeliest(page, signed)
+    return None
+
+
+def _choose_likeliest(page: Outline, anchors: list[Anchor]) -> str | None:
+    """Of several next links, one in a pager before others, and one on this page's own path before others."""
+    if not anchors:
+        return None
+    own_path = urlsplit(page.url).path.rsplit("/", 1)[0]
+    return max(
+        anchors,
+        key=lambda anchor: (
+            _is_in_pager(anchor),
+            urlsplit(anchor.url).path.startswith(own_path),
+            -anchor.element.index,
+        ),
+    ).url
+
+
+def _is_carousel(anchor: Anchor) -> bool:
+    return any(_CAROUSEL.search(names) for names in _list_names_above(anchor, 3))
+
+
+def _is_in_pager(anchor: Anchor) -> bool:
+    return any(_PAGER_NAMES.search(names) for names in _list_names_above(anchor, 4))
+
+
+def _list_names_above(anchor: Anchor, levels: int) -> Iterable[str]:
+    node = anchor.element
+    for _ in range(levels):
+        yield node.class_and_id
+        if node.parent is None:
+            return
+        node = node.parent
+
+
+def _find_by_number(page: Outline) -> str | None:
+    """Among numbered links, the one after the number that is no link: that is the page one is on."""
+    numbered = [(int(found[1]), anchor) for anchor in page.anchors if (found := _PAGE_NUMBER.match(anchor.text))]
+    for number, anchor in numbered:
+        if number < 2:
+            continue
+        if _is_preceded_by(page, anchor, number - 1) or _counters_differ_by_one(page.url, anchor.url):
+            return anchor.url
+    return None
+
+
+def _is_preceded_by(page: Outline, anchor: Anchor, number: int) -> bool:
+    """Whether the text just before a link is the number before its own, and is no link to elsewhere."""
+    index = anchor.element.text_start - 1
+    while index >= 0 and re.fullmatch(r"[\s|,·\[\]-]*", page.texts[index]):
+        index -= 1
+    if index < 0:
+        return False
+    found = _PAGE_NUMBER.match(page.texts[index].replace("|", " "))
+    if not found or int(found[1]) != number:
+        return False
+    owner = page.elements[page.text_owner[index]]
+    if not _is_in_pager(anchor) and anchor.element.parent is not owner.parent and anchor.element.parent is not owner:
+        return False
+    return not any(other.element.contains(owner) for other in page.anchors)
+
+
+def _counters_differ_by_one(url: str, other: str) -> bool:
+    """Whether two urls are the same but for one number, which is greater by one (or 2 where the first has none)."""
+    if urlsplit(url).netloc != urlsplit(other).netloc:
+        return False
+    here, there = re.split(r"(\d+)", url), re.split(r"(\d+)", other)
+    if len(here) != len(there):
+        return bool(
+            re.fullmatch(
+                re.escape(url.rstrip("/")) + r"[?&/]?(?:page|p|paged|pageno|pn)?[=/_]?2/?", other, re.IGNORECASE
+            )
+        )
+    differing = [(left, right) for left, right in zip(here, there, strict=True) if left != right]
+    if len(differing) != 1:
+        return False
+    left, right = differing[0]
+    return left.isdigit() and right.isdigit() and int(right) == int(left) + 1

@@ -1,0 +1,220 @@
+"""Bytes to a Page: where all that the parsers see is joined."""
+
+import datetime as dt
+import hashlib
+import re
+
+from lxml import etree
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from monitor.extract.articles.article import read_article
+from monitor.extract.articles.labels import find_site_name
+from monitor.extract.articles.text import list_lines
+from monitor.extract.attachments import find_attachments
+from monitor.extract.encoding import decode
+from monitor.extract.feeds import is_feed, parse_feed
+from monitor.extract.html import Outline, build_outline
+from monitor.extract.lists.candidates import list_candidates
+from monitor.extract.lists.paging import find_next_page_in_outline
+from monitor.page import Link, Page, PageError, PageErrorCode
+from monitor.vocabulary import LOAD_MORE_WORDS
+
+# <script type="text/xml"><datastore>…<record><![CDATA[<li>…</li>]]></record>…</datastore></script>
+_DATA_STORE = re.compile(
+    r"<script\b[^>]*>\s*(?P<data><datastore>.*?</datastore>)\s*</script>", re.IGNORECASE | re.DOTALL
+)
+
+_RECORD = re.compile(r"<record>\s*<!\[CDATA\[(?P<markup>.*?)\]\]>\s*</record>", re.IGNORECASE | re.DOTALL)
+
+
+def expand_data_stores(html_text: str) -> str:
+    """The page with the records of its data stores in their place, as its script would draw them.
+
+    A content management system of many Chinese provinces writes the rows of a list so; the markup of each is whole.
+    """
+    if "<datastore>" not in html_text:
+        return html_text
+    return _DATA_STORE.sub(_render_store, html_text)
+
+
+def _render_store(store: re.Match[str]) -> str:
+    return "\n".join(record["markup"] for record in _RECORD.finditer(store["data"]))
+
+
+_BUTTON_SELECTORS = (
+    "button, a, input[type=button], [role=button], [onclick], [class*=more i], [id*=more i], [class*=load i]"
+)
+
+_INFINITE_SCROLL_SELECTORS = (
+    "[class*=infinite-scroll i], [data-infinite-scroll], [infinite-scroll], [v-infinite-scroll]"
+)
+
+_MAX_LABEL_CHARS = 40
+
+_MIN_TITLE_CHARS = 8
+
+_MIN_TITLES = 5
+
+_MIN_LINKED_SHARE = 0.4  # of the visible text
+
+_LOAD_MORE_LABEL = re.compile(rf"^[\s+>»▼▾↓·.…]*(?:{LOAD_MORE_WORDS})[\s+>»▼▾↓·.…]*$", re.IGNORECASE)
+
+_SAME_PAGE_HREF = re.compile(r"^(?:#.*|javascript:.*)?$", re.IGNORECASE)
+
+
+def has_load_more(tree: LexborHTMLParser) -> bool:
+    """Whether a page that was not drawn holds a button for more of its list, or says that it grows by scrolling.
+
+    A plain "more" is not enough: without its scripts, a way to a section looks the same.
+    """
+    asks = tree.css_first(_INFINITE_SCROLL_SELECTORS) is not None or any(
+        _is_button(node) for node in tree.css(_BUTTON_SELECTORS)
+    )
+    return asks and _is_list(tree)
+
+
+def _is_button(node: LexborNode) -> bool:
+    label = (node.attributes.get("value") or "") if node.tag == "input" else node.text()
+    if not _LOAD_MORE_LABEL.match(label.strip()[:_MAX_LABEL_CHARS]):
+        return False
+    return node.tag != "a" or _SAME_PAGE_HREF.match((node.attributes.get("href") or "").strip()) is not None
+
+
+def _is_list(tree: LexborHTMLParser) -> bool:
+    """Whether the page is mostly links with texts as long as titles; a drawn page is asked the same before it grows."""
+    labels = [_count_chars(link) for link in tree.css("a[href]")]
+    visible = _count_chars(tree.body) - sum(
+        map(_count_chars, tree.css("body script, body style, body noscript, body template"))
+    )
+    return (
+        sum(length >= _MIN_TITLE_CHARS for length in labels) >= _MIN_TITLES
+        and sum(labels) >= _MIN_LINKED_SHARE * visible
+    )
+
+
+def _count_chars(node: LexborNode | None) -> int:
+    return len(" ".join(node.text().split())) if node is not None else 0
+
+
+_TEXT_TYPES = re.compile(
+    r"^(?:text/|application/(?:[\w.+-]*xml|xhtml|json|javascript|ld\+json|[\w.+-]*json))", re.IGNORECASE
+)
+
+_BINARY_SIGNATURES = (
+    b"%PDF-",
+    b"PK\x03\x04",
+    b"\xd0\xcf\x11\xe0",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"Rar!",
+    b"\x1f\x8b",
+    b"7z\xbc\xaf",
+    b"ID3",
+)
+
+# Characters, and references to them, that are no text: a terminal obeys them, and they turn the order of what is read.
+_CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+_CONTROL_REFERENCES = re.compile(
+    # 128 to 159 are left: browsers read them as the dashes and quotes of Windows.
+    r"&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01]|127|823[4-8]|829[4-7])(?!\d)"
+    r"|x0*(?:[0-8bef]|1[0-9a-f]|7f|202[a-e]|206[6-9])(?![0-9a-f]));?",
+    re.IGNORECASE,
+)
+
+_LOOKS_LIKE_HTML = re.compile(
+    r"<\s*(?:!doctype|html|head|body|div|table|ul|p|a|title|meta|script|frameset|h1)\b", re.IGNORECASE
+)
+
+
+def parse_page(
+    body: bytes,
+    *,
+    url: str,
+    final_url: str,
+    status: int | None,
+    content_type: str | None,
+    fetched_at: dt.datetime,
+    rendered: bool = False,
+) -> Page:
+    """The Page that these bytes make; never raises.
+
+    `url` was asked for, `final_url` is where redirects ended: links are relative to it. `fetched_at` is when, with its
+    zone: "yesterday" counts from that day. Bytes that are no text give a page with the error `UnsupportedType`, a text
+    that cannot be parsed one with `ParseError`.
+    """
+    page = Page(
+        url=url,
+        final_url=final_url,
+        status=status,
+        content_type=content_type,
+        rendered=rendered,
+        fetched_at=fetched_at,
+        sha256=hashlib.sha256(body).hexdigest(),
+    )
+    if _is_binary(body, content_type):
+        page.error = PageError(
+            code=PageErrorCode.UNSUPPORTED_TYPE, message=f"This is no page but {content_type or 'a file'}."
+        )
+        return page
+    text, page.encoding = decode(body, content_type)
+    text = _CONTROL_REFERENCES.sub("", _CONTROL_CHARS.sub("", text))
+    today = fetched_at.date()
+    try:
+        if is_feed(text):
+            _fill_from_feed(page, text, today)
+        elif _is_plain_text(text, content_type):
+            page.text = text.strip()
+        else:
+            _fill_from_html(page, text, today)
+    except (ValueError, TypeError, RuntimeError, etree.LxmlError, RecursionError) as error:
+        page.error = PageError(code=PageErrorCode.PARSE, message=f"The page cannot be parsed: {error}")
+    return page
+
+
+def _is_binary(body: bytes, content_type: str | None) -> bool:
+    if body.startswith(_BINARY_SIGNATURES):
+        return True
+    if content_type and not _TEXT_TYPES.match(content_type.strip()):
+        return b"\x00" in body[:1024] or not re.search(rb"<\s*(?:html|!doctype|body|\?xml)", body[:4096], re.IGNORECASE)
+    head = body[:1024]
+    return b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
+
+
+def _is_plain_text(text: str, content_type: str | None) -> bool:
+    if content_type and "html" in content_type.lower():
+        return False
+    return not _LOOKS_LIKE_HTML.search(text[:20_000])
+
+
+def _fill_from_feed(page: Page, text: str, today: dt.date) -> None:
+    page.title, page.candidates, page.next_page = parse_feed(text, page.final_url, today)
+    page.site = page.title
+    page.links = [Link(text=candidate.title, url=candidate.url) for candidate in page.candidates]
+
+
+def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
+    tree = LexborHTMLParser(expand_data_stores(text))
+    seen = build_outline(tree, page.final_url)
+    page.candidates = list_candidates(seen, today)
+    article = read_article(seen, tree, text, today, candidates=page.candidates)
+    page.title, page.text = article.title, article.text
+    page.published_on, page.date_source = article.published_on, article.date_source
+    page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number
+    page.lines, page.site = list_lines(seen), find_site_name(tree)
+    page.links = _list_links(seen)
+    page.attachments = find_attachments(seen)
+    if page.candidates:
+        page.next_page = find_next_page_in_outline(seen, tree, text)
+        page.is_cut_short = page.next_page is None and not page.rendered and has_load_more(tree)
+
+
+def _list_links(page: Outline) -> list[Link]:
+    """The page's links, each url once, under the longest of the texts that lead to it."""
+    found: dict[str, str] = {}
+    for anchor in page.anchors:
+        text = anchor.text or (anchor.element.attributes.get("title") or "").strip()
+        if len(text) > len(found.get(anchor.url, "")) or anchor.url not in found:
+            found[anchor.url] = text
+    return [Link(text=text, url=url) for url, text in found.items()]

@@ -1,0 +1,315 @@
+"""Pages that only point elsewhere: meta refresh, a script that sets the location, frames that hold the content."""
+
+import re
+from dataclasses import dataclass
+from html import unescape
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from monitor.extract.html import collapse_whitespace
+from monitor.page import Page
+from monitor.urls import clean_url, is_same_site
+
+# Longer pages have content of their own; what their scripts do with the location is not why they were opened.
+_MAX_HTML_CHARS = 60_000
+
+_MAX_TEXT_CHARS = 160
+
+_MAX_LINKS = 3
+
+# A page that waits longer than this is meant to be read, or renews itself.
+_MAX_WAIT_S = 15
+
+_REFRESH = re.compile(r"^\s*(\d{0,4})(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?['\"]?\s*([^'\"]+)", re.IGNORECASE)
+
+_LOCATION = re.compile(
+    r"(?<![\w$])(?:(?:window|document|self|top|parent)\s*\.\s*)*location"
+    r"(?:\s*\.\s*(?:href|(?P<call>replace|assign)))?\s*(?(call)\(|=(?!=))\s*(?P<value>['\"`][^'\"`\n]*['\"`][^\S\n]*(?=[;)'\"\n}]|$))?"
+)
+
+_COMMENT = re.compile(r"/\*.{0,5000}?\*/|(?<![:'\"\w])//[^\n]*", re.DOTALL)
+
+# What such a script decides, only a browser can answer.
+_BROWSER_DEPENDENT = re.compile(r"userAgent|\bplatform\b|\.cookie|screen\.(?:width|height)|innerWidth", re.IGNORECASE)
+
+_EVENT_ATTRIBUTES = ("onload", "onclick")
+
+_MAIN_NAMES = re.compile(r"main|content|right|body|list|info|center|middle|zhu|nr", re.IGNORECASE)
+
+_SIDE_NAMES = re.compile(
+    r"top|left|menu|nav|head|foot|bottom|banner|title|toc|tree|login|search|weather|count|share|comment|ad(?:s|_|$)",
+    re.IGNORECASE,
+)
+
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+
+_MIN_SENTENCE_CHARS = 40
+
+_MIN_PROSE_CHARS = 300
+
+_MIN_FRAME_PX = (400, 250)
+
+
+def find_redirect(html: str, url: str) -> str | None:
+    """Where a page that is nothing but a signpost sends its readers; None where it has something to say itself.
+
+    A meta refresh counts when it comes within 15 seconds; a script, where hardly anything else stands on the page and
+    all the places where it sets the location name the same address as a plain text. What depends on the reader's
+    browser or on a cookie, and the address of a page for readers without scripts, lead nowhere.
+    """
+    if "refresh" not in html[:_MAX_HTML_CHARS].lower() and ("location" not in html or len(html) > _MAX_HTML_CHARS):
+        return None
+    tree = LexborHTMLParser(html[: 2 * _MAX_HTML_CHARS])
+    target = _find_refresh_target(tree)
+    if target is None and len(html) <= _MAX_HTML_CHARS and _is_redirect_only(tree):
+        target = _find_script_target(tree)
+    address = clean_url(target, _get_base_url(tree, url)) if target else None
+    return address if address and address != clean_url(url) else None
+
+
+def find_main_frame(tree: LexborHTMLParser, url: str) -> str | None:
+    """The url of the frame that holds the page's content; None for a page that holds its own.
+
+    Of a frameset it is the frame that is named as the main one, else the largest. An inline frame counts where the
+    page around it has no prose, and the frame is the site's own, visible, and named as content or large.
+    """
+    base = _get_base_url(tree, url)
+    frames = _list_frameset_frames(tree) if tree.css_first("frameset") is not None else []
+    if not frames and _count_prose_chars(tree) < _MIN_PROSE_CHARS:
+        frames = _list_inline_frames(tree, base)
+    here = clean_url(url)
+    for frame in sorted(frames, key=lambda frame: -frame.score):
+        address = clean_url(frame.source, base)
+        if address and address != here:
+            return address
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    source: str
+    score: float
+
+
+def _get_base_url(tree: LexborHTMLParser, url: str) -> str:
+    declared = tree.css_first("base[href]")
+    return clean_url(declared.attributes.get("href") or "", url) or url if declared is not None else url
+
+
+def _find_refresh_target(tree: LexborHTMLParser) -> str | None:
+    for element in tree.css("meta[http-equiv][content]"):
+        if (element.attributes.get("http-equiv") or "").strip().lower() != "refresh" or _is_in_noscript(element):
+            continue
+        found = _REFRESH.match((element.attributes.get("content") or "")[:2048])
+        if found and int(found[1] or 0) <= _MAX_WAIT_S:
+            return found[2].strip()
+    return None
+
+
+def _is_in_noscript(element: LexborNode) -> bool:
+    node = element.parent
+    while node is not None:
+        if node.tag == "noscript":
+            return True
+        node = node.parent
+    return False
+
+
+def _is_redirect_only(tree: LexborHTMLParser) -> bool:
+    """Whether a page has next to nothing to read and nowhere to go."""
+    if tree.body is None:
+        return True
+    links = {element.attributes.get("href") for element in tree.css("a[href]")}
+    return len(links) <= _MAX_LINKS and len("".join(_list_visible_texts(tree))) <= _MAX_TEXT_CHARS
+
+
+def _find_script_target(tree: LexborHTMLParser) -> str | None:
+    scripts = [element.text() for element in tree.css("script")]
+    for name in _EVENT_ATTRIBUTES:
+        scripts.extend(unescape(element.attributes.get(name) or "") for element in tree.css(f"[{name}]"))
+    targets: set[str | None] = set()
+    for script in scripts:
+        code = _COMMENT.sub(" ", script)
+        found = list(_LOCATION.finditer(code))
+        if found and _BROWSER_DEPENDENT.search(code):
+            return None
+        targets.update(match["value"].strip()[1:-1].strip() if match["value"] else None for match in found)
+    return targets.pop() if len(targets) == 1 else None
+
+
+def _list_visible_texts(tree: LexborHTMLParser) -> list[str]:
+    """The visible texts of the body."""
+    if tree.body is None:
+        return []
+    hidden = {"script", "style", "noscript", "template", "iframe", "noframes"}
+    texts = []
+    for node in tree.body.traverse(include_text=True):
+        if node.is_text_node and node.parent is not None and node.parent.tag not in hidden:
+            text = collapse_whitespace(node.text_content or "")
+            if text:
+                texts.append(text)
+    return texts
+
+
+def _count_prose_chars(tree: LexborHTMLParser) -> int:
+    return sum(len(text) for text in _list_visible_texts(tree) if len(text) >= _MIN_SENTENCE_CHARS)
+
+
+def _list_frameset_frames(tree: LexborHTMLParser) -> list[_Frame]:
+    found = []
+    for element in tree.css("frame[src]"):
+        source = (element.attributes.get("src") or "").strip()
+        if source:
+            found.append(_Frame(source, _compute_window_share(element) + _score_names(element)))
+    return found
+
+
+def _compute_window_share(frame: LexborNode) -> float:
+    """The part of the window that a frame takes, by the sizes of the framesets around it."""
+    share = 1.0
+    node = frame
+    while node.parent is not None and node.parent.tag == "frameset":
+        holder = node.parent
+        place = [child for child in holder.iter() if child.tag in ("frame", "frameset")].index(node)
+        columns, rows = (_parse_shares(holder.attributes.get(name) or "") for name in ("cols", "rows"))
+        count = len(columns) or 1
+        share *= columns[place % count] if columns else 1.0
+        share *= rows[place // count] if place // count < len(rows) else 1.0
+        node = holder
+    return share
+
+
+def _parse_shares(sizes: str) -> list[float]:
+    """The parts of a whole of 1000 pixels that a list like `200,*` or `20%,80%` gives."""
+    wanted: list[float | None] = []
+    for size in filter(None, (part.strip() for part in sizes.split(","))):
+        number = re.match(r"\d{1,6}(?:\.\d{1,3})?", size)
+        if "*" in size or number is None:
+            wanted.append(None)
+        else:
+            wanted.append(float(number[0]) / (100 if "%" in size else 1000))
+    rest = max(0.0, 1.0 - sum(part for part in wanted if part is not None)) / max(1, wanted.count(None))
+    return [rest if part is None else min(part, 1.0) for part in wanted]
+
+
+def _score_names(element: LexborNode) -> float:
+    names = f"{element.attributes.get('name') or ''} {element.attributes.get('id') or ''}"
+    file_name = (element.attributes.get("src") or "").split("?")[0].rsplit("/", 1)[-1]
+    worth = 0.0
+    for text, weight in ((names, 1.0), (file_name, 0.5)):
+        worth += weight * bool(_MAIN_NAMES.search(text)) - weight * bool(_SIDE_NAMES.search(text))
+    return worth
+
+
+def _list_inline_frames(tree: LexborHTMLParser, base: str) -> list[_Frame]:
+    found = []
+    for element in tree.css("iframe[src]"):
+        attributes = element.attributes
+        source = (attributes.get("src") or "").strip()
+        address = clean_url(source, base)
+        if address is None or not is_same_site(address, base) or _is_in_noscript(element):
+            continue
+        if _HIDDEN_STYLE.search(attributes.get("style") or "") or "hidden" in attributes:
+            continue
+        width, height = (_parse_pixels(element, name) for name in ("width", "height"))
+        is_large = (width or 0) >= _MIN_FRAME_PX[0] and (height or 0) >= _MIN_FRAME_PX[1]
+        is_small = (width is not None and width < _MIN_FRAME_PX[0] / 2) or (height is not None and height < 100)
+        worth = _score_names(element)
+        if not is_small and worth >= 0 and (is_large or worth > 0):
+            found.append(_Frame(source, worth + 0.5 * is_large))
+    return found
+
+
+def _parse_pixels(element: LexborNode, name: str) -> float | None:
+    """A size in pixels that the attribute or the style gives; a percentage counts of a window of 1000."""
+    in_style = re.search(
+        rf"(?:^|[;\s]){name}\s*:\s*([\d.]{{1,8}})\s*(%|px)?", element.attributes.get("style") or "", re.IGNORECASE
+    )
+    found = in_style or re.match(r"\s*([\d.]{1,8})\s*(%|px)?", element.attributes.get(name) or "")
+    if not found:
+        return None
+    try:
+        return float(found[1]) * (10 if found[2] == "%" else 1)
+    except ValueError:
+        return None
+
+
+_APP_ROOT = re.compile(
+    r"<(?:div|main|section|app-root)[^>]*\bid=[\"']?(?:app|root|__next|__nuxt|q-app|react-root|main-app|"
+    r"container-app|vue-app|ember\d*|application)[\"']?[^>]*>",
+    re.IGNORECASE,
+)
+
+_APP_MARKER = re.compile(
+    r"<app-root|ng-app|data-reactroot|ng-version|id=[\"']?__next|window\.__(?:NUXT|INITIAL_STATE)__|"
+    r"data-server-rendered",
+    re.IGNORECASE,
+)
+
+_NOSCRIPT_NOTICE = re.compile(
+    r"<noscript[^>]*>.{0,600}?(?:enable\s+javascript|javascript\s+(?:is\s+)?(?:required|enabled|disabled)|"
+    r"needs?\s+javascript|without\s+javascript|启用\s*javascript|开启\s*javascript|javascript\s*(?:を有効|aktivier))",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_EMPTY_ELEMENT = re.compile(r"<(div|main|section)\b[^>]*\bid=[^>]*>\s*</\1\s*>", re.IGNORECASE)
+
+_LOADED_SCRIPT = re.compile(r"<script\b[^>]*\bsrc\s*=", re.IGNORECASE)
+
+_SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
+
+_FILLS_LIST = re.compile(
+    r"\$\.(?:ajax|get|post|getJSON)\s*\(|XMLHttpRequest|\bfetch\s*\(|axios|\.innerHTML\s*\+?=|v-for=|ng-repeat=|"
+    r"\{\{\s*\w+\.\w+|document\.write\s*\(",
+    re.IGNORECASE,
+)
+
+_EMPTY_LIST = re.compile(
+    r"<(ul|ol|tbody|dl|div)\b[^>]*(?:id|class)=[\"'][^\"']*(?:list|news|data|content|result|"
+    r"table)[^\"']*[\"'][^>]*>\s*(?:<!--.*?-->\s*)?</\1>",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_COOKIE_CHALLENGE = re.compile(
+    r"document\.cookie\s*=|location\.(?:reload|replace|href)|window\.location", re.IGNORECASE
+)
+
+_MAX_SHELL_CHARS = 300
+
+_MAX_EMPTY_CHARS = 80
+
+
+def needs_browser(page: Page, html: str) -> bool:
+    """Whether a page that was loaded without a browser is a shell that its scripts fill.
+
+    Told by structure: hardly any text, no candidates, and a script that would draw (an application's empty root, a
+    notice for readers without scripts, an empty list that a request fills, a script that sets a cookie and reloads).
+    """
+    if page.rendered or page.error is not None or page.candidates:
+        return False
+    if not _SCRIPT.search(html):
+        return False
+    visible = len(_extract_visible_text(html))
+    if visible < _MAX_EMPTY_CHARS:
+        return bool(
+            _APP_ROOT.search(html)
+            or _APP_MARKER.search(html)
+            or _NOSCRIPT_NOTICE.search(html)
+            or _FILLS_LIST.search(html)
+            or _COOKIE_CHALLENGE.search(html)
+            or (_EMPTY_ELEMENT.search(html) and _LOADED_SCRIPT.search(html))
+        ) or (len(html) > 2_000 and len(_SCRIPT.findall(html)) >= 2)
+    if visible < _MAX_SHELL_CHARS and (
+        _APP_ROOT.search(html) or _APP_MARKER.search(html) or _NOSCRIPT_NOTICE.search(html)
+    ):
+        return True
+    if len(page.text) < _MAX_EMPTY_CHARS and visible < 0.03 * len(html) and len(_SCRIPT.findall(html)) >= 3:
+        return True
+    return bool(len(page.text) < _MAX_SHELL_CHARS and _EMPTY_LIST.search(html) and _FILLS_LIST.search(html))
+
+
+def _extract_visible_text(html: str) -> str:
+    without = re.sub(
+        r"<(script|style|noscript|template|head)\b.*?(?:</\1\s*>|$)", " ", html, flags=re.IGNORECASE | re.DOTALL
+    )
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", without)).strip()

@@ -1,0 +1,452 @@
+"""One tab of the browser, used for page after page."""
+
+import asyncio
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Request
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Response as Answer
+
+from monitor.fetch.browser.launch import build_forbidden_error, build_too_large_error, map_browser_error
+from monitor.fetch.result import Response
+from monitor.vocabulary import LOAD_MORE_WORDS
+
+HAS_SCRIPTS = "() => document.querySelector('script') !== null"
+
+IS_NEARLY_EMPTY = "() => !document.body || document.body.innerText.trim().length < 200"
+
+_LIST_FUNCTIONS = f"""
+  const asked = globalThis.asked ??= {{scrolls: 0, linksThen: -1, presses: 0, linksBefore: -1}};
+  // A page that is mostly links with texts as long as titles. Others are not made to grow: an article that goes on
+  // with the next article when it is scrolled would end up with a text that nobody wrote.
+  const isList = () => {{
+    let titles = 0, length = 0;
+    for (const link of document.links) {{
+      const text = link.textContent.trim();
+      length += text.length;
+      if (text.length >= 8) titles += 1;
+    }}
+    return titles >= 5 && document.body !== null && length >= 0.4 * document.body.innerText.trim().length;
+  }};
+  const words = /^[\\s+>»▼▾↓·.…]*(?:更多|{LOAD_MORE_WORDS})[\\s+>»▼▾↓·.…]*$/i;
+  const stays = element => {{
+    if (element.form || element.disabled || element.getClientRects().length === 0) return false;
+    const link = element.closest('a');
+    return !link || /^(#.*|javascript:.*)?$/i.test((link.getAttribute('href') || '').trim());
+  }};
+  const isButton = element => element.matches('button, a, input, [role=button]') ||
+    getComputedStyle(element).cursor === 'pointer' || /more|load/i.test(element.id + ' ' + element.className);
+  // The last one on the page. A link that leads to another address is none: it is a way to a section.
+  const buttonForMore = () => {{
+    let button = null;
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {{
+      if (node.data.length > 60 || !words.test(node.data.trim())) continue;
+      const element = node.parentElement.closest('button, a, [role=button]') || node.parentElement;
+      if (isButton(element) && stays(element)) button = element;
+    }}
+    for (const input of document.querySelectorAll('input[type=button]'))
+      if (words.test(input.value) && stays(input)) button = input;
+    return button;
+  }};
+"""
+
+WAIT_UNTIL_QUIET = f"""({{quietMs, most}}) => new Promise(resolve => {{
+  {_LIST_FUNCTIONS}
+  let timer;
+  const scrolled = () => {{
+    const root = document.scrollingElement, links = document.links.length;
+    if (asked.scrolls >= most || links <= asked.linksThen || !root || root.scrollHeight <= innerHeight) return false;
+    if (!isList() || buttonForMore()) return false;
+    asked.scrolls += 1;
+    asked.linksThen = links;
+    scrollTo({{top: root.scrollHeight, behavior: 'instant'}});
+    return true;
+  }};
+  const wait = () => {{ clearTimeout(timer); timer = setTimeout(end, quietMs); }};
+  const end = () => {{
+    let goesOn = false;
+    try {{ goesOn = scrolled(); }} catch {{ /* the page bent what we look at: it is taken as it stands */ }}
+    if (goesOn) {{ wait(); return; }}
+    observer.disconnect();
+    resolve(true);
+  }};
+  const observer = new MutationObserver(wait);
+  observer.observe(document, {{childList: true, subtree: true, characterData: true}});
+  try {{ scrolled(); }} catch {{ /* as above */ }}
+  wait();
+}})"""
+"""Resolves once the document has not changed for `quietMs`.
+
+A list longer than the window is scrolled to its end at once, and again each time that it has more links than the
+last time, at most `most` times. A page that does not grow loses no time by this.
+"""
+
+PRESSED = "pressed"
+
+HAS_MORE = "goes on"
+
+SHOW_MORE = f"""({{most}}) => {{
+  {_LIST_FUNCTIONS}
+  if (!isList()) return '';
+  const links = document.links.length, button = buttonForMore();
+  if (button === null) return asked.scrolls > 0 && links > asked.linksThen ? '{HAS_MORE}' : '';
+  if (!(links > asked.linksBefore)) return '';
+  if (asked.presses >= most) return '{HAS_MORE}';
+  asked.presses += 1;
+  asked.linksBefore = links;
+  button.click();
+  return '{PRESSED}';
+}}"""
+"""Presses the button that shows more of a list, at most `most` times, if the last time brought something.
+
+`PRESSED` says that it was; `HAS_MORE` that the list, by its button or as it was scrolled, could be asked for more.
+"""
+
+_WORLD_NAME = "monitor"
+
+
+class IsolatedWorld:
+    """Asks the document in the main frame of a tab.
+
+    It sees the page's elements, not its scripts, and what it keeps in `globalThis` lasts as long as the document. The
+    elements may still be bent (`<img name=links>` stands in the way of `document.links`): an answer is only as good
+    as its check. `frame_id` is the frame as the DevTools protocol names it, the same for page after page.
+    """
+
+    def __init__(self, session: CDPSession, frame_id: str) -> None:
+        self._session = session
+        self._context_id: int | None = None
+        self.frame_id = frame_id
+
+    @classmethod
+    async def open(cls, session: CDPSession) -> "IsolatedWorld":
+        """The world of the tab that `session` belongs to."""
+        tree = await session.send("Page.getFrameTree")
+        return cls(session, tree["frameTree"]["frame"]["id"])
+
+    def reset(self) -> None:
+        """Another document came: its world has to be made."""
+        self._context_id = None
+
+    async def evaluate(self, script: str, arguments: dict[str, float] | None = None) -> object:
+        """What the function in `script` answers; None where it failed.
+
+        Playwright's error where the page left for another one meanwhile, or is closed.
+        """
+        try:
+            answer = await self._session.send(
+                "Runtime.callFunctionOn",
+                {
+                    "functionDeclaration": script,
+                    "executionContextId": self._context_id or await self._create_context(),
+                    "arguments": [{"value": arguments or {}}],
+                    "awaitPromise": True,
+                    "returnByValue": True,
+                },
+            )
+        except PlaywrightError:
+            self.reset()
+            raise
+        return None if "exceptionDetails" in answer else answer["result"].get("value")
+
+    async def _create_context(self) -> int:
+        """The world of the document that is shown now; asked for again, the same one."""
+        made = await self._session.send(
+            "Page.createIsolatedWorld", {"frameId": self.frame_id, "worldName": _WORLD_NAME}
+        )
+        self._context_id = int(made["executionContextId"])
+        return self._context_id
+
+
+_UNAWAITED_RESOURCE_TYPES = frozenset({"eventsource", "websocket", "ping", "beacon"})
+
+_QUIET_S = 0.25
+
+_LONG_QUIET_S = 1.0
+
+_MAX_SETTLE_S = 8.0  # a page that never rests is taken as it stands then
+
+_CLOSE_TIMEOUT_S = 5.0
+
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+
+_MAX_ROUNDS = 5  # of scrolling, and of pressing a button for more
+
+_NAVIGATION_ABORTED = "net::ERR_ABORTED"  # what the browser says of a page that was left before it had come in whole
+
+_MAX_TOTAL_FACTOR = 4  # all that a page loads may weigh as much as so many pages
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentSnapshot:
+    response: Answer
+    url: str
+    html: str
+
+
+class Tab:
+    """Draws a page and says what became of it; knows what the page has asked for and not got yet.
+
+    `is_dead`: its process crashed. `is_flooded`: it was closed because more came in than a page may weigh.
+    `failed_url` is the address at which the last navigation ended without an answer.
+    """
+
+    def __init__(self, page: Page, network: CDPSession, world: IsolatedWorld, *, max_bytes: int) -> None:
+        self._page = page
+        self._world = world
+        self._max_bytes = max_bytes
+        self._pending: set[Request] = set()
+        self._idle = asyncio.Event()
+        self._main_response: Answer | None = None
+        self._redirect_url = ""
+        self._navigation_id = ""
+        self._interrupted = asyncio.Event()
+        self._failure_text = ""
+        self._received_bytes: Counter[str] = Counter()
+        self._close_task: asyncio.Task[None] | None = None
+        self._is_quiet = False
+        self.is_dead = False
+        self.is_over_limit = False
+        self.failed_url: str | None = None
+        page.on("request", self._on_request)
+        page.on("requestfinished", self._on_end)
+        page.on("requestfailed", self._on_failure)
+        page.on("response", self._on_response)
+        page.on("crash", self._on_crash)
+        page.on("popup", _close_popup)
+        page.on("framenavigated", self._on_navigated)
+        network.on("Network.dataReceived", self._on_data)
+        network.on("Network.requestWillBeSent", self._on_request_sent)
+        network.on("Network.responseReceivedExtraInfo", self._on_headers)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the page that was drawn last had come to rest, so that the next one may be opened over it."""
+        return self._is_quiet and not self._pending
+
+    @property
+    def is_redirected_off_web(self) -> bool:
+        """Whether the page redirects out of the web, to a file or a script; browsers stop there silently."""
+        return _OTHER_SCHEME.match(self._redirect_url) is not None
+
+    @classmethod
+    async def open(cls, context: BrowserContext, *, max_bytes: int) -> "Tab":
+        """A new tab, which counts what comes in after decompression: only the browser knows that."""
+        page = await context.new_page()
+        network = await context.new_cdp_session(page)
+        await network.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
+        return cls(page, network, await IsolatedWorld.open(network), max_bytes=max_bytes)
+
+    async def render(self, url: str, *, timeout_s: float) -> Response:
+        """The page once it has come to rest, and a list once it shows no more by scrolling or its button."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        self._reset()
+        await self._navigate(url, timeout_s=timeout_s)
+        self._check_size()
+        if await self._has_scripts():
+            await self._wait_until_quiet(_QUIET_S, min(deadline, loop.time() + _MAX_SETTLE_S))
+            if await self._is_nearly_empty():
+                await self._wait_until_quiet(_LONG_QUIET_S, min(deadline, loop.time() + _MAX_SETTLE_S))
+            view, is_cut_short = await self._expand_list(min(deadline, loop.time() + _MAX_SETTLE_S))
+        else:
+            view, is_cut_short = await self._take_snapshot(), False
+            self._is_quiet = True
+        # The byte order mark settles the encoding, whatever the document says that it was written in.
+        body = b"\xef\xbb\xbf" + view.html.encode("utf-8", "replace")
+        if len(body) > self._max_bytes:
+            raise build_too_large_error(self._max_bytes)
+        return Response(
+            url=url,
+            final_url=view.url,
+            status=view.response.status,
+            headers={**view.response.headers, "content-type": "text/html; charset=utf-8"},
+            body=body,
+            hops=_list_hops(view.response.request),
+            is_cut_short=is_cut_short,
+        )
+
+    async def clear(self) -> None:
+        """Leaves the page, so that nothing of it goes on."""
+        await self._page.goto("about:blank")
+        self._reset()
+
+    async def close(self) -> None:
+        """Closes the tab, whatever its page is doing."""
+        await self._page.close()
+
+    async def _navigate(self, url: str, *, timeout_s: float) -> None:
+        """Opens the page. The browser waits without end for one whose body breaks off, so that is watched for."""
+        going = asyncio.ensure_future(self._page.goto(url, wait_until="domcontentloaded", timeout=timeout_s * 1000))
+        breaking = asyncio.ensure_future(self._interrupted.wait())
+        try:
+            await asyncio.wait({going, breaking}, return_when=asyncio.FIRST_COMPLETED)
+            if not going.done():
+                raise map_browser_error(self._failure_text)
+            await going
+        finally:
+            going.cancel()
+            breaking.cancel()
+            await asyncio.gather(going, breaking, return_exceptions=True)
+
+    async def _take_snapshot(self) -> _DocumentSnapshot:
+        html, url = await self._page.content(), self._page.url
+        if urlsplit(url).scheme not in ("http", "https") or self._main_response is None:
+            raise build_forbidden_error()
+        return _DocumentSnapshot(self._main_response, url, html)
+
+    async def _expand_list(self, deadline: float) -> tuple[_DocumentSnapshot, bool]:
+        """The document after its button for more was pressed as long as that brought new links, and if it goes on.
+
+        A button that leads to another document was none; the list is then as it was before.
+        """
+        while True:
+            view = await self._take_snapshot()
+            most = _MAX_ROUNDS if asyncio.get_running_loop().time() < deadline else 0
+            answer = await self._evaluate(SHOW_MORE, {"most": most}, if_moving="")
+            if answer != PRESSED:
+                return view, answer == HAS_MORE
+            await self._wait_until_quiet(_QUIET_S, deadline)
+            if self._main_response is not view.response:
+                return view, False
+
+    async def _wait_until_quiet(self, quiet_s: float, deadline: float) -> None:
+        """Waits until the page asks for nothing and changes nothing for `quiet_s`, but no longer than `deadline`."""
+        self._is_quiet = False
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                while True:
+                    await self._idle.wait()
+                    try:
+                        await self._world.evaluate(WAIT_UNTIL_QUIET, {"quietMs": quiet_s * 1000, "most": _MAX_ROUNDS})
+                    except PlaywrightError:
+                        # The page moved on, as script redirects and cookie walls do: the next one is waited for.
+                        if self._is_gone:
+                            raise
+                        await self._page.wait_for_load_state("domcontentloaded")
+                        continue
+                    if not self._pending:
+                        self._is_quiet = True
+                        return
+
+    async def _has_scripts(self) -> bool:
+        return await self._evaluate(HAS_SCRIPTS, if_moving=True) is True
+
+    async def _is_nearly_empty(self) -> bool:
+        if self._main_response is None or self._main_response.status != 200:
+            return await self._has_scripts()
+        return await self._evaluate(IS_NEARLY_EMPTY, if_moving=True) is True
+
+    async def _evaluate(self, script: str, arguments: dict[str, float] | None = None, *, if_moving: object) -> object:
+        """The page's answer, or `if_moving` where it was leaving for the next one and could give none."""
+        try:
+            return await self._world.evaluate(script, arguments)
+        except PlaywrightError:
+            if self._is_gone:
+                raise
+            return if_moving
+
+    @property
+    def _is_gone(self) -> bool:
+        return self.is_dead or self._page.is_closed()
+
+    def _check_size(self) -> None:
+        length = self._main_response.headers.get("content-length", "") if self._main_response else ""
+        if length.isdigit() and int(length) > self._max_bytes:
+            raise build_too_large_error(self._max_bytes)
+
+    def _reset(self) -> None:
+        self._is_quiet = False
+        self._main_response = None
+        self._redirect_url = ""
+        self._interrupted.clear()
+        self._failure_text = ""
+        self.failed_url = None
+        self._received_bytes.clear()
+        self._pending.clear()
+        self._idle.set()
+
+    def _on_request(self, request: Request) -> None:
+        if self._is_main(request):
+            self.failed_url, self._failure_text = None, ""
+        if request.resource_type not in _UNAWAITED_RESOURCE_TYPES:
+            self._pending.add(request)
+            self._idle.clear()
+        if request.redirected_from is not None:
+            self._on_end(request.redirected_from)
+
+    def _on_end(self, request: Request) -> None:
+        self._pending.discard(request)
+        if not self._pending:
+            self._idle.set()
+
+    def _on_failure(self, request: Request) -> None:
+        if self._is_main(request):
+            self.failed_url = request.url
+            self._failure_text = request.failure or ""
+            if (
+                self._main_response is not None
+                and self._main_response.request == request
+                and self._failure_text != _NAVIGATION_ABORTED
+            ):
+                self._interrupted.set()
+        self._on_end(request)
+
+    def _on_response(self, response: Answer) -> None:
+        if self._is_main(response.request):
+            self._main_response = response
+            self._pending &= {response.request}  # what was asked for before belongs to the page that is left
+
+    def _is_main(self, request: Request) -> bool:
+        return request.is_navigation_request() and request.frame == self._page.main_frame
+
+    def _on_request_sent(self, event: dict[str, Any]) -> None:
+        if event.get("type") == "Document" and event.get("frameId") == self._world.frame_id:
+            self._navigation_id, self._redirect_url = event["requestId"], event["request"]["url"]
+
+    def _on_headers(self, event: dict[str, Any]) -> None:
+        """The driver tells of a redirect only when the browser follows it; the protocol tells of each."""
+        if event["requestId"] == self._navigation_id and 300 <= event.get("statusCode", 0) < 400:
+            headers = {name.lower(): value for name, value in event["headers"].items()}
+            self._redirect_url = headers.get("location", "").strip()
+
+    def _on_navigated(self, frame: Frame) -> None:
+        if frame == self._page.main_frame:
+            self._world.reset()
+
+    def _on_crash(self, _page: Page) -> None:
+        self.is_dead = True
+
+    def _on_data(self, event: dict[str, Any]) -> None:
+        name, length = event["requestId"], event["dataLength"]
+        self._received_bytes[name] += length
+        is_much = self._received_bytes[name] > self._max_bytes
+        if (is_much or self._received_bytes.total() > _MAX_TOTAL_FACTOR * self._max_bytes) and not self.is_over_limit:
+            self.is_over_limit = True
+            self._close_task = asyncio.ensure_future(close_quietly(self.close))
+
+
+async def close_quietly(close: Callable[[], Awaitable[None]]) -> None:
+    """Closes what may be dead already; a corpse that does not answer is left behind."""
+    with contextlib.suppress(PlaywrightError, TimeoutError):
+        async with asyncio.timeout(_CLOSE_TIMEOUT_S):
+            await close()
+
+
+async def _close_popup(popup: Page) -> None:
+    await close_quietly(popup.close)
+
+
+def _list_hops(request: Request) -> tuple[str, ...]:
+    urls = [request.url]
+    while request.redirected_from is not None:
+        request = request.redirected_from
+        urls.append(request.url)
+    return tuple(reversed(urls))

@@ -1,0 +1,347 @@
+"""The browser's way out: a forward proxy on loopback that connects only to where the guard allows.
+
+What a page asks for cannot all be seen from outside the browser: redirect hops, preconnects, sockets and beacons pass
+by the interception that its driver offers. So the browser is given no other way than this proxy, which asks the guard
+for each connection and connects to the very address that was checked.
+"""
+
+import asyncio
+import base64
+import contextlib
+import hmac
+import re
+import secrets
+import ssl
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Coroutine
+from urllib.parse import unquote, urlsplit
+
+import h11
+from python_socks import ProxyConnectionError, ProxyError, ProxyTimeoutError
+from python_socks.async_.asyncio.v2 import Proxy
+
+from monitor.errors import SettingsError
+from monitor.fetch.guard import Address, Guard
+from monitor.fetch.result import FetchError, build_fetch_error
+from monitor.page import PageErrorCode
+
+_LOOPBACK = "127.0.0.1"
+
+_USER = "monitor"
+
+_CONNECT_TIMEOUT_S = 10.0
+
+_MAX_HEAD_BYTES = 65_536
+
+_CHUNK_BYTES = 65_536
+
+_MAX_FAILURES = 256
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+_HOP_BY_HOP_HEADERS = frozenset(
+    {b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"te", b"upgrade", b"host"}
+)
+
+
+class GuardedProxy:
+    """Serves one process: it listens on a free port of loopback and lets in who knows a password made for it.
+
+    Speaks CONNECT and plain HTTP with whole urls. Where `upstream` is given, connections go through that proxy, and
+    the guard's word is about names and literal addresses, because names are resolved there.
+
+    A refused request gets no answer of ours, which would look like one of the site: its connection ends, and
+    `failure_of` tells why.
+    """
+
+    def __init__(
+        self, *, guard: Guard, upstream: "UpstreamProxy | None" = None, connect_timeout_s: float = _CONNECT_TIMEOUT_S
+    ) -> None:
+        self.username = _USER
+        self.password = secrets.token_urlsafe(24)
+        self._guard = guard
+        self._upstream = upstream
+        self._connect_timeout_s = connect_timeout_s
+        pair = base64.b64encode(f"{self.username}:{self.password}".encode())
+        self._credentials = b"Basic " + pair
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._failures: OrderedDict[tuple[str, int], FetchError] = OrderedDict()
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without the password; only after `start`."""
+        if self._server is None:
+            raise RuntimeError("the proxy is not started")
+        return f"http://{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._accept, _LOOPBACK, 0)
+
+    async def close(self) -> None:
+        """Stops to listen and ends all connections."""
+        if self._server is not None:
+            self._server.close()
+            for task in list(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._server.wait_closed()
+            self._server = None
+
+    def find_failure(self, url: str) -> FetchError | None:
+        """Why the last connection for this url's host and port was not made, where it was not."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 80)
+        except ValueError:
+            return None
+        return self._failures.get(((parts.hostname or "").rstrip("."), port))
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        browser = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD_BYTES)
+        with contextlib.suppress(OSError, h11.ProtocolError, FetchError, UnicodeDecodeError):
+            async with _closing(writer):
+                request = await _read_event(browser, reader)
+                if not isinstance(request, h11.Request):
+                    return
+                given = dict(request.headers).get(b"proxy-authorization", b"")
+                if not hmac.compare_digest(given, self._credentials):
+                    await _write(writer, _AUTH_REQUIRED_RESPONSE)
+                elif request.method == b"CONNECT":
+                    await self._tunnel(request, browser, reader, writer)
+                else:
+                    await self._forward(request, browser, reader, writer)
+
+    async def _tunnel(
+        self,
+        request: h11.Request,
+        browser: h11.Connection,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        authority = request.target.decode()
+        if re.search(r"[/?#@\\]", authority):
+            return
+        host, port = _split_authority(f"//{authority}", default_port=443)
+        try:
+            streams = await self._connect(host, port, is_tunnel=True)
+        except FetchError:
+            await _write(writer, b"HTTP/1.1 502 Not Connected\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            raise
+        async with _closing(streams[1]):
+            await _write(writer, b"HTTP/1.1 200 Connected\r\n\r\n")
+            await _write(streams[1], browser.trailing_data[0])
+            await _run_until_first_ends(_copy(reader, streams[1]), _copy(streams[0], writer))
+
+    async def _forward(
+        self,
+        request: h11.Request,
+        browser: h11.Connection,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """One request of plain HTTP. Its connection serves no second one: that would need checks of its own."""
+        url = request.target.decode()
+        if not url.lower().startswith("http://"):
+            return
+        host, port = _split_authority(url, default_port=80)
+        streams = await self._connect(host, port, is_tunnel=False)
+        async with _closing(streams[1]):
+            site = h11.Connection(h11.CLIENT)
+            head = self._build_request_head(request, url)
+            await _write(streams[1], site.send(head))
+            await _run_until_first_ends(
+                _relay_request_body(browser, reader, site, streams[1]), _relay_response(streams[0], writer)
+            )
+
+    def _build_request_head(self, request: h11.Request, url: str) -> h11.Request:
+        parts = urlsplit(url)
+        path = (parts.path or "/") + (f"?{parts.query}" if "?" in url else "")
+        forwards = self._upstream is not None and self._upstream.forwards_plain_http
+        headers = [(b"host", parts.netloc.rpartition("@")[2].encode()), (b"connection", b"close")]
+        if self._upstream is not None and forwards:
+            headers += self._upstream.authorization_headers
+        headers += [(name, value) for name, value in request.headers if name not in _HOP_BY_HOP_HEADERS]
+        return h11.Request(method=request.method, target=url if forwards else path, headers=headers)
+
+    async def _connect(self, host: str, port: int, *, is_tunnel: bool) -> "Streams":
+        try:
+            streams = await self._open_streams(host, port, is_tunnel=is_tunnel)
+        except FetchError as failure:
+            self._failures[host, port] = failure
+            while len(self._failures) > _MAX_FAILURES:
+                self._failures.popitem(last=False)
+            raise
+        self._failures.pop((host, port), None)
+        return streams
+
+    async def _open_streams(self, host: str, port: int, *, is_tunnel: bool) -> "Streams":
+        if self._upstream is None:
+            addresses = await self._guard.resolve(host, port)
+            return await _connect_to_first(addresses, port, timeout_s=self._connect_timeout_s)
+        written = f"[{host}]" if ":" in host else host
+        await self._guard.check(f"http://{written}:{port}/", may_be_unresolved=True)
+        if is_tunnel or not self._upstream.forwards_plain_http:
+            return await self._upstream.open_tunnel(host, port, timeout_s=self._connect_timeout_s)
+        return await self._upstream.open_connection(timeout_s=self._connect_timeout_s)
+
+
+_AUTH_REQUIRED_RESPONSE = (
+    b'HTTP/1.1 407 Password Required\r\nProxy-Authenticate: Basic realm="monitor"\r\n'
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+)
+
+
+def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise build_fetch_error(PageErrorCode.INVALID_URL, "The browser asked for what is no url.") from error
+    if not host:
+        raise build_fetch_error(PageErrorCode.INVALID_URL, "The browser asked for a url without a host.")
+    return host.rstrip("."), port if port is not None else default_port
+
+
+async def _connect_to_first(addresses: list[Address], port: int, *, timeout_s: float) -> "Streams":
+    """Streams to the first of the checked addresses that answers."""
+    failure = build_fetch_error(PageErrorCode.NETWORK, "The site has no address.")
+    for address in addresses:
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await asyncio.open_connection(str(address), port)
+        except TimeoutError:
+            failure = build_fetch_error(PageErrorCode.TIMEOUT, "The site did not accept a connection in time.")
+        except OSError as error:
+            failure = build_fetch_error(PageErrorCode.NETWORK, f"The connection failed: {error.strerror or error}.")
+    raise failure
+
+
+async def _read_event(browser: h11.Connection, reader: asyncio.StreamReader) -> object:
+    while (event := browser.next_event()) is h11.NEED_DATA:
+        browser.receive_data(await reader.read(_CHUNK_BYTES))
+    return event
+
+
+async def _relay_request_body(
+    browser: h11.Connection, reader: asyncio.StreamReader, site: h11.Connection, writer: asyncio.StreamWriter
+) -> None:
+    """Hands on what belongs to the request, then waits until the browser hangs up or sends what it should not."""
+    while isinstance(event := await _read_event(browser, reader), h11.Data | h11.EndOfMessage):
+        await _write(writer, site.send(event))
+        if isinstance(event, h11.EndOfMessage):
+            await reader.read(1)
+            return
+
+
+async def _relay_response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Hands on the answer as it comes, but for a header after its first line that says to close the connection."""
+    start = await reader.read(_CHUNK_BYTES)
+    status_line, line_end, rest = start.partition(b"\n")
+    if line_end and status_line.startswith(b"HTTP/"):
+        start = status_line + b"\nConnection: close\r\n" + rest
+    await _write(writer, start)
+    await _copy(reader, writer)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(_CHUNK_BYTES):
+        await _write(writer, data)
+
+
+async def _write(writer: asyncio.StreamWriter, data: bytes | None) -> None:
+    if data:
+        writer.write(data)
+        await writer.drain()
+
+
+async def _run_until_first_ends(*coroutines: Coroutine[None, None, None]) -> None:
+    tasks = [asyncio.ensure_future(way) for way in coroutines]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+@contextlib.asynccontextmanager
+async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+_PROXY_PORTS = {"http": 80, "https": 443}
+
+
+class UpstreamProxy:
+    """Leads connections through another proxy (http, https, socks4, socks5); `SettingsError` where the url is none.
+
+    Names are resolved there, not here. `forwards` tells that it takes plain HTTP with the whole url in the first
+    line, as HTTP proxies do: many of them allow tunnels to port 443 only.
+    """
+
+    def __init__(self, url: str, *, context: ssl.SSLContext) -> None:
+        try:
+            self._parts = urlsplit(url)
+            scheme = self._parts.scheme.lower()
+            is_secure = scheme == "https"
+            plain = url.replace("https", "http", 1) if is_secure else url.replace("socks5h", "socks5", 1)
+            self._context = context if is_secure else None
+            self._proxy = Proxy.from_url(plain, rdns=True, proxy_ssl=self._context)
+        except ValueError as error:
+            raise SettingsError(
+                f"network.proxy is not the url of a proxy ({error}); write http://host:port."
+            ) from error
+        self.forwards_plain_http = scheme in _PROXY_PORTS
+
+    @property
+    def authorization_headers(self) -> list[tuple[bytes, bytes]]:
+        """The header that carries the user and password of the setting, where it has them."""
+        if self._parts.username is None:
+            return []
+        pair = f"{unquote(self._parts.username)}:{unquote(self._parts.password or '')}"
+        return [(b"proxy-authorization", b"Basic " + base64.b64encode(pair.encode()))]
+
+    async def open_tunnel(self, host: str, port: int, *, timeout_s: float) -> Streams:
+        """A connection to host and port by way of the proxy; `FetchToolError` where it makes none."""
+        try:
+            stream = await self._proxy.connect(host, port, timeout=timeout_s)
+        except ProxyTimeoutError as error:
+            raise build_fetch_error(
+                PageErrorCode.TIMEOUT, "The proxy network.proxy did not connect in time."
+            ) from error
+        except (ProxyError, ProxyConnectionError, OSError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise build_fetch_error(
+                PageErrorCode.NETWORK, f"The proxy network.proxy did not connect ({reason})."
+            ) from error
+        return stream.reader, stream.writer
+
+    async def open_connection(self, *, timeout_s: float) -> Streams:
+        """A connection to the proxy itself, to ask it in plain HTTP; `FetchToolError` where it does not answer."""
+        parts = self._parts
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await asyncio.open_connection(
+                    parts.hostname, parts.port or _PROXY_PORTS[parts.scheme.lower()], ssl=self._context
+                )
+        except TimeoutError:
+            raise build_fetch_error(PageErrorCode.TIMEOUT, "The proxy network.proxy did not answer in time.") from None
+        except OSError as error:
+            raise build_fetch_error(
+                PageErrorCode.NETWORK, f"The proxy network.proxy does not answer ({error})."
+            ) from error

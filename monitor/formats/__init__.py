@@ -1,1 +1,0 @@
-"""A neutral document to bytes."""

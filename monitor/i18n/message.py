@@ -1,0 +1,60 @@
+"""A message to a person before it is words: a code with arguments.
+
+Errors, reasons, alarms and events are kept, sent and logged in this form. A face (page, API, command) renders them in
+its reader's language with `monitor.i18n.catalogue.render`; nothing ever parses a rendered sentence.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+OTHER = "other"
+"""The code of words that we did not write ourselves, such as a server's own complaint: `{text}`."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A code of the catalogue, as `source.not_found`, with its arguments: JSON scalars, messages, or lists of these."""
+
+    code: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, code: str, /, **args: Any) -> Self:
+        return cls(code, args)
+
+    @classmethod
+    def other(cls, text: str) -> Self:
+        return cls(OTHER, {"text": text})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"code", "args"}`, with messages among the arguments in the same form."""
+        return {"code": self.code, "args": {name: _dump(value) for name, value in self.args.items()}}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Read what `to_json` wrote; an object without a code is kept as other text."""
+        code = value.get("code")
+        if not isinstance(code, str):
+            return cls(OTHER, {"text": str(dict(value))})
+        return cls(code, {name: _load(arg) for name, arg in dict(value.get("args") or {}).items()})
+
+    def __str__(self) -> str:
+        inner = " ".join(f"{name}={value!s}" for name, value in self.args.items())
+        return f"{self.code} {inner}".rstrip()
+
+
+def _dump(value: Any) -> Any:
+    if isinstance(value, Message):
+        return value.to_json()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_dump(entry) for entry in value]
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _load(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Message.from_json(value)
+    if isinstance(value, list):
+        return [_load(entry) for entry in value]
+    return value

@@ -1,0 +1,92 @@
+"""A page, as the service sees it: contracts, section 3."""
+
+import datetime as dt
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from monitor.vocabulary import DateSource
+
+
+class PageErrorCode(StrEnum):
+    """Why a page could not be seen. `FORBIDDEN` means refused by us."""
+
+    INVALID_URL = "InvalidUrl"
+    NOT_FOUND = "NotFound"
+    TIMEOUT = "Timeout"
+    NETWORK = "NetworkError"
+    BAD_GATEWAY = "BadGateway"
+    TOO_LARGE = "TooLarge"
+    UNSUPPORTED_TYPE = "UnsupportedType"
+    PARSE = "ParseError"
+    FORBIDDEN = "Forbidden"
+    WEB_BLOCKED = "WebBlocked"
+
+
+class PageError(BaseModel):
+    """The reason that a page is empty; `detail_code` says which kind of block it was."""
+
+    code: PageErrorCode
+    detail_code: str | None = None
+    message: str
+
+
+class Link(BaseModel):
+    """An anchor of the page, its url absolute."""
+
+    text: str
+    url: str
+
+
+class Attachment(BaseModel):
+    """A document that hangs on a page; `type` is its lower-case extension without the dot."""
+
+    title: str
+    url: str
+    type: str
+
+
+class Candidate(BaseModel):
+    """A link on a list page that could be an item; `record` is what was kept of that page, if anything."""
+
+    title: str
+    url: str
+    date: dt.date | None = None
+    date_source: DateSource = DateSource.UNKNOWN
+    is_repost: bool = False
+    attachments: list[Attachment] = Field(default_factory=list)
+    record: str | None = Field(default=None, exclude_if=lambda record: record is None)
+
+
+class Page(BaseModel):
+    """One page. Urls are absolute http(s) without fragments and tracking parameters; candidates stand in page order.
+
+    `lines` are all that the page shows, main text or not; `site` is what names the site on it, as it stands there.
+    `is_cut_short`: the list goes on in this very page, by a button or by scrolling, further than it was asked for.
+    `record` is the id under which a run kept what it saw.
+    """
+
+    url: str
+    final_url: str
+    status: int | None = None
+    content_type: str | None = None
+    encoding: str | None = None
+    rendered: bool = False
+    title: str = ""
+    published_on: dt.date | None = None
+    date_source: DateSource = DateSource.UNKNOWN
+    language: str | None = None
+    text: str = ""
+    lines: list[str] = Field(default_factory=list, exclude=True, repr=False)
+    site: str = Field(default="", exclude=True, repr=False)
+    links: list[Link] = Field(default_factory=list)
+    candidates: list[Candidate] = Field(default_factory=list)
+    next_page: str | None = None
+    is_cut_short: bool = False
+    attachments: list[Attachment] = Field(default_factory=list)
+    issuer: str | None = None
+    document_number: str | None = None
+    fetched_at: dt.datetime
+    sha256: str | None = None
+    record: str | None = Field(default=None, exclude=True)
+    error: PageError | None = None

@@ -1,1 +1,0 @@
-"""The four agents of a research, each behind one `run(query, context, options, on_token)`."""

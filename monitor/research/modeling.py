@@ -1,0 +1,474 @@
+"""The model of the topic, made of the notes."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from pydantic import BaseModel, Field, JsonValue
+
+from monitor.errors import UsageError
+from monitor.exports.document import measure_text_width
+from monitor.extract.sentences import is_prose
+from monitor.llm.answers import parse_object
+from monitor.llm.chat import Message
+from monitor.llm.prompts import flatten_untrusted_text
+from monitor.research.findings import join_sentences, list_quotes
+from monitor.research.node import UNUSABLE_ANSWER_FAILURE, Node, NodeResult
+from monitor.research.prompts import build_blueprint_messages, build_retry_message
+from monitor.research.quotes import MIN_WORD_OVERLAP
+from monitor.research.shapes import Driver, Metric, ModelBlueprint, NoteEvidence, Relationship, ResearchNote, Scenario
+from monitor.research.state import SearchEntry
+from monitor.urls import get_host
+from monitor.verify.citations import DOCUMENT_NUMBER, find_missing_particulars, fold_letters, parse_cited_sentences
+from monitor.verify.instructions import is_prompt_injection
+from monitor.verify.prose import compute_overlap, extract_words, is_chinese
+from monitor.vocabulary import Phase
+
+MODEL_TYPES = ("causal_graph", "driver_tree", "system_dynamics", "scenario_model")
+
+MAX_DRIVERS = 12
+
+_MAX_SCENARIOS, _MAX_POINTS, _MAX_MODEL_METRICS, _MAX_RELATIONSHIPS = 4, 6, 12, 24
+
+_MAX_NAME_CHARS, _MAX_TEXT_CHARS = 60, 400
+
+_SCENARIO_CONFIDENCE_FACTOR = 0.5
+
+_TYPE = re.compile(r"[^\W\d_][^\W\d_ -]{0,19}")
+
+_NUMBER = re.compile(r"\s*([-+]?\d[\d,]*(?:\.\d+)?)\s*(.{0,20})")
+
+
+@dataclass
+class BlueprintParser:
+    """An answer as it is held against the notes; `refused` counts what was not let through, by its kind."""
+
+    notes: Sequence[ResearchNote]
+    query: str
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def parse(self, answer: Mapping[str, JsonValue]) -> ModelBlueprint:
+        """The blueprint; without drivers where none of the answer rests on a note, and then it is nothing else."""
+        drivers = list(self._parse_drivers(_list_objects(answer.get("coreDrivers"))))[:MAX_DRIVERS]
+        if not drivers:
+            return ModelBlueprint()
+        model_type = answer.get("modelType")
+        return ModelBlueprint(
+            model_type=model_type if isinstance(model_type, str) and model_type in MODEL_TYPES else MODEL_TYPES[0],
+            core_drivers=drivers,
+            relationships=list(self._parse_relationships(_list_objects(answer.get("relationships")), drivers))[
+                :_MAX_RELATIONSHIPS
+            ],
+            scenarios=list(self._parse_scenarios(_list_objects(answer.get("scenarios")), drivers))[:_MAX_SCENARIOS],
+            metrics=list(self._parse_metrics(_list_objects(answer.get("metrics"))))[:_MAX_MODEL_METRICS],
+        )
+
+    def _parse_drivers(self, entries: Sequence[Mapping[str, JsonValue]]) -> Iterator[Driver]:
+        names: set[str] = set()
+        for one in entries:
+            refs = self._parse_refs(one.get("evidenceRefs"))
+            name = _clean_text(one.get("name"), _MAX_NAME_CHARS)
+            quotes = [quote for ref in refs for quote in list_quotes(self.notes[ref])]
+            if not name or name.casefold() in names or not refs:
+                continue
+            if not self._is_grounded(name, quotes):
+                self.refused["figures"] += 1
+                continue
+            names.add(name.casefold())
+            description = self._parse_description(one.get("description"), quotes) or extract_first_sentence(
+                self.notes[refs[0]]
+            )
+            yield Driver(name=name, description=description, evidence_refs=refs)
+
+    def _parse_refs(self, value: JsonValue) -> list[int]:
+        """The indexes of notes that there are, each once; the others are counted, and so is having none at all."""
+        listed = value if isinstance(value, list) else [] if value is None else [value]
+        refs = list(
+            dict.fromkeys(
+                ref for one in listed if (ref := _parse_index(one)) is not None and 0 <= ref < len(self.notes)
+            )
+        )
+        self.refused["refs"] += sum(
+            (ref := _parse_index(one)) is None or not 0 <= ref < len(self.notes) for one in listed
+        )
+        self.refused["refs"] += not listed
+        return refs
+
+    def _parse_description(self, value: JsonValue, quotes: Sequence[str]) -> str:
+        """The sentences of a description that may stand."""
+        sentences = [sentence.text for sentence in parse_cited_sentences(_clean_text(value, _MAX_TEXT_CHARS), 0)]
+        kept = [one for one in sentences if self._is_grounded(one, quotes)]
+        self.refused["figures"] += len(sentences) - len(kept)
+        return join_sentences(kept)
+
+    def _is_grounded(self, text: str, quotes: Sequence[str]) -> bool:
+        """Whether the quotes, or the question, have every particular of a text that is no order and no address."""
+        is_sound = is_prose(text) and not is_prompt_injection(text)
+        return is_sound and not find_missing_particulars(text, [*quotes, self.query])
+
+    def _parse_relationships(
+        self, entries: Sequence[Mapping[str, JsonValue]], drivers: Sequence[Driver]
+    ) -> Iterator[Relationship]:
+        by_name = {driver.name.casefold(): driver for driver in drivers}
+        pairs: set[tuple[str, str]] = set()
+        for one in entries:
+            start, end = (by_name.get(_clean_text(one.get(key), _MAX_NAME_CHARS).casefold()) for key in ("from", "to"))
+            if start is None or end is None or start is end or (start.name, end.name) in pairs:
+                self.refused["relationships"] += 1
+                continue
+            pairs.add((start.name, end.name))
+            yield build_relationship(start, end, self.notes, _parse_type(one.get("type")))
+
+    def _parse_scenarios(
+        self, entries: Sequence[Mapping[str, JsonValue]], drivers: Sequence[Driver]
+    ) -> Iterator[Scenario]:
+        quotes = [quote for note in self.notes for quote in list_quotes(note)]
+        refs = [ref for driver in drivers for ref in driver.evidence_refs]
+        confidence = round(_SCENARIO_CONFIDENCE_FACTOR * compute_mean_confidence(refs, self.notes), 2)
+        for one in entries:
+            name = _clean_text(one.get("name"), _MAX_NAME_CHARS)
+            assumptions, outcomes = (self._parse_points(one.get(key), quotes) for key in ("assumptions", "outcomes"))
+            if name and self._is_grounded(name, quotes) and (assumptions or outcomes):
+                yield Scenario(name=name, assumptions=assumptions, outcomes=outcomes, confidence=confidence)
+            else:
+                self.refused["scenarios"] += 1
+
+    def _parse_points(self, value: JsonValue, quotes: Sequence[str]) -> list[str]:
+        points = [
+            text
+            for one in (value if isinstance(value, list) else [value])
+            if (text := _clean_text(one, _MAX_TEXT_CHARS))
+        ]
+        kept = [point for point in points if self._is_grounded(point, quotes)]
+        self.refused["scenarios"] += len(points) - len(kept)
+        return list(dict.fromkeys(kept))[:_MAX_POINTS]
+
+    def _parse_metrics(self, entries: Sequence[Mapping[str, JsonValue]]) -> Iterator[Metric]:
+        seen: set[tuple[float, str]] = set()
+        for one in entries:
+            name = _clean_text(one.get("name"), _MAX_NAME_CHARS)
+            found = next(
+                (metric for figure in _parse_figures(one) if (metric := self._find_metric(name, *figure))), None
+            )
+            if found is None:
+                self.refused["metrics"] += 1
+            elif (found.estimate, found.unit) not in seen:
+                seen.add((found.estimate, found.unit))
+                yield found
+
+    def _find_metric(self, name: str, number: Decimal, unit: str) -> Metric | None:
+        """The metric, where a quote has the figure and is about what the name says; else None."""
+        written = f"{number:f}{unit}"
+        for evidence in (one for note in self.notes for one in note.evidence):
+            if not find_missing_particulars(written, [evidence.quote]) and self._is_named_by_evidence(name, evidence):
+                return Metric(name=name, estimate=float(number), unit=unit, confidence=evidence.confidence)
+        return None
+
+    def _is_named_by_evidence(self, name: str, evidence: NoteEvidence) -> bool:
+        if not name or not self._is_grounded(name, [evidence.quote]):
+            return False
+        is_translated = is_chinese(name) != is_chinese(evidence.quote)
+        return is_translated or compute_overlap(extract_words(name), extract_words(evidence.quote)) >= MIN_WORD_OVERLAP
+
+
+def build_relationship(start: Driver, end: Driver, notes: Sequence[ResearchNote], kind: str) -> Relationship:
+    """A relationship, as sure as the less sure one of its ends."""
+    confidence = min(
+        compute_mean_confidence(start.evidence_refs, notes), compute_mean_confidence(end.evidence_refs, notes)
+    )
+    return Relationship.model_validate({"from": start.name, "to": end.name, "type": kind, "confidence": confidence})
+
+
+def extract_first_sentence(note: ResearchNote) -> str:
+    return next((sentence.text for sentence in parse_cited_sentences(note.summary, 0)), note.summary)
+
+
+def compute_mean_confidence(refs: Sequence[int], notes: Sequence[ResearchNote]) -> float:
+    """The mean confidence of some notes, each the mean of its quotes'; two decimals."""
+    means = [sum(one.confidence for one in notes[ref].evidence) / (len(notes[ref].evidence) or 1) for ref in refs]
+    return round(sum(means) / (len(means) or 1), 2)
+
+
+def _list_objects(value: JsonValue) -> list[dict[str, JsonValue]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _clean_text(value: JsonValue, max_chars: int) -> str:
+    text = flatten_untrusted_text(value) if isinstance(value, str) else ""
+    return text if len(text) <= max_chars else ""
+
+
+def _parse_index(value: JsonValue) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*\[?(\d{1,4})\]?\s*", value)
+        return int(match[1]) if match else None
+    return int(value) if isinstance(value, int | float) and float(value).is_integer() else None
+
+
+def _parse_type(value: JsonValue) -> str:
+    text = _clean_text(value, _MAX_NAME_CHARS)
+    return text if _TYPE.fullmatch(text) else "influence"
+
+
+def _parse_figures(entry: Mapping[str, JsonValue]) -> Iterator[tuple[Decimal, str]]:
+    """A metric's figure as it is meant: a number and a unit; of a share of 0.24 in % also 24."""
+    estimate, unit = entry.get("estimate"), _clean_text(entry.get("unit"), _MAX_NAME_CHARS)
+    if isinstance(estimate, bool) or not isinstance(estimate, int | float | str):
+        return
+    match = _NUMBER.fullmatch(str(estimate) if not isinstance(estimate, float) else f"{Decimal(str(estimate)):f}")
+    if match is None:
+        return
+    number, unit = Decimal(match[1].replace(",", "")), unit or match[2].strip()
+    whole = number.to_integral_value()
+    yield (whole if number == whole else number), unit
+    if unit in ("%", "％") and abs(number) < 1:
+        yield (number * 100).normalize(), unit
+
+
+REFERS_TO = "refers_to"
+"""The type of a relationship: the text of the one names the other."""
+
+_MAX_DRIVERS = 8
+
+_MAX_REFS = 5
+
+_MAX_NAME_LETTERS = 60
+
+_MAX_METRICS = 6
+
+_MAX_METRIC_NAME_CHARS = 40
+
+_MIN_CLAUSE_CHARS = 4
+
+_MIN_NAME_CHARS = 6  # a shorter name stands in many texts by accident
+
+_HEAD_CHARS = 200
+
+_MAX_NUMBER_LINE_CHARS = 24
+
+_NUMERALS = re.compile(r"[\d.,〇零一二两三四五六七八九十百千万亿]+$")
+
+_PARENTHESIS = re.compile(r"[（(][^（）()]*[）)]")
+
+_YEARS = re.compile(r"(?:19|20)\d\d年?(?:度|底|末|初)?(?:\d{1,2}月(?:份|\d{1,2}日)?)?")
+
+_TITLE_MARKS = re.compile(r"《([^《》]{4,})》")
+
+_SITE_SUFFIX = re.compile(r"\s*[-_|–—｜]\s*[^-_|–—｜]{2,20}$")
+
+_FIGURE = re.compile(
+    r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?"
+    r"(?P<unit>%|个百分点|[万亿]?(?:元|美元|欧元|千瓦时|千瓦|吨|平方公里|公里|户|家|人|台|辆|座|项)|[GMTk]Wh?\b|"
+    r"(?:million|billion|trillion)(?:\s(?:euros?|dollars?|tonnes?|yuan))?|per ?cent\b|tonnes?\b|euros?\b|dollars?\b)"
+)
+
+_CLAUSE_END = re.compile(r"[，,；;。！？!?：:、（(]\s*")
+
+_DATE = re.compile(r"(?:19|20)\d\d年?|\d{1,2}[月日]")
+
+_MAX_DATE_CHARS = 14
+
+_TRAILING_LINK_WORDS = re.compile(
+    r"(?:(?:分别|已|将|约|近|超过?|突破|达到?|共计?|合计|累计|为|是|至|到|了|不低于|不少于|同比|环比|比上年)+|"
+    r"\b(?:of|to|by|at|is|was|were|are|about|nearly|over|around|some|reached|rose|fell|totalled|the|a|an|than|more|up)\b"
+    r"|\s)+$",
+    re.IGNORECASE,
+)
+
+
+def build_blueprint_by_rule(
+    notes: Sequence[ResearchNote], query: str, pages: Mapping[str, SearchEntry]
+) -> ModelBlueprint:
+    """A driver for each of the surest documents, an arrow where the text of one names another.
+
+    `pages` are the results by url. A text names another document by its title or by the number that stands at its head.
+    Metrics are figures with a unit, named by the words before them in their sentence where these are about the question
+    or the topic. Scenarios are not for rules.
+    """
+    by_url: dict[str, list[int]] = {}
+    for place, note in enumerate(notes):
+        by_url.setdefault(note.source_url, []).append(place)
+    surest = sorted(by_url, key=lambda url: -compute_mean_confidence(by_url[url], notes))[:_MAX_DRIVERS]
+    drivers: dict[str, Driver] = {}
+    for url in surest:
+        driver = _build_driver(by_url[url][:_MAX_REFS], notes, pages.get(url), {one.name for one in drivers.values()})
+        drivers[url] = driver
+    return ModelBlueprint(
+        model_type=MODEL_TYPES[0],
+        core_drivers=list(drivers.values()),
+        relationships=list(_find_relationships(drivers, notes, pages)),
+        metrics=list(_find_metrics(notes, query))[:_MAX_METRICS],
+    )
+
+
+def _build_driver(
+    refs: Sequence[int], notes: Sequence[ResearchNote], page: SearchEntry | None, taken: set[str]
+) -> Driver:
+    """A document: its name, and the first sentence of its notes."""
+    quotes = [quote for ref in refs for quote in list_quotes(notes[ref])]
+    said = next(
+        (sentence.text for sentence in parse_cited_sentences(notes[refs[0]].summary, 0)), notes[refs[0]].summary
+    )
+    host = get_host(notes[refs[0]].source_url)
+    name = _build_driver_name(page.title if page else "", quotes) or host
+    name = f"{name} ({host})" if name in taken else name
+    while name in taken:
+        name += "′"
+    return Driver(name=name, description=said, evidence_refs=list(refs))
+
+
+def _build_driver_name(title: str, quotes: Sequence[str]) -> str:
+    """What a document is called: the name in 《》 of its title, else its title without the site's.
+
+    What has a figure that is not in the quotes is told without its year, or up to the figure.
+    """
+    titled = _TITLE_MARKS.search(title)
+    own = _SITE_SUFFIX.sub("", title)
+    for one in (titled[1] if titled else "", own, _PARENTHESIS.sub("", own), _YEARS.sub("", _PARENTHESIS.sub("", own))):
+        name = _shorten_name(re.sub(r"[《》“”]", "", flatten_untrusted_text(one)))
+        if not name or not is_prose(name) or is_prompt_injection(name):
+            continue
+        if not find_missing_particulars(name, quotes or [""]):
+            return name
+    begun = _shorten_name(re.sub(r"[《》“”]", "", flatten_untrusted_text(_YEARS.sub("", own))))
+    return _cut_before_figure(begun, quotes) if is_prose(begun) and not is_prompt_injection(begun) else ""
+
+
+def _cut_before_figure(name: str, quotes: Sequence[str]) -> str:
+    """The beginning of a name up to a figure that is not in the quotes; '' where it is too short."""
+    for end in range(len(name) - 1, _MIN_NAME_CHARS - 1, -1):
+        if not find_missing_particulars(name[:end], quotes or [""]):
+            begun = _NUMERALS.sub("", name[:end]).rstrip()
+            return f"{begun}…" if len(begun) >= _MIN_NAME_CHARS else ""
+    return ""
+
+
+def _shorten_name(name: str) -> str:
+    """A name as wide as it may be; a Latin one ends with a whole word."""
+    if measure_text_width(name) <= _MAX_NAME_LETTERS:
+        return name
+    while measure_text_width(name) >= _MAX_NAME_LETTERS:
+        name = name[:-1]
+    return f"{name[: name.rfind(' ')] if ' ' in name else name}…"
+
+
+def _find_relationships(
+    drivers: Mapping[str, Driver], notes: Sequence[ResearchNote], pages: Mapping[str, SearchEntry]
+) -> Iterator[Relationship]:
+    letters = {url: fold_letters(pages[url].content) for url in drivers if url in pages}
+    for url, text in letters.items():
+        for other in letters:
+            if other != url and any(name in text for name in _list_document_names(pages[other])):
+                yield build_relationship(drivers[url], drivers[other], notes, REFERS_TO)
+
+
+def _list_document_names(page: SearchEntry) -> Iterator[str]:
+    """What other texts may call a document, its letters alone: its title's name, the number on a line of its head."""
+    titled = _TITLE_MARKS.search(page.title)
+    name = fold_letters(titled[1] if titled else _SITE_SUFFIX.sub("", page.title))
+    if len(name) >= _MIN_NAME_CHARS:
+        yield name
+    for line in (page.title, *page.content[:_HEAD_CHARS].splitlines()):
+        found = DOCUMENT_NUMBER.search(line)
+        if found is not None and found[1] and (line is page.title or len(line.strip()) <= _MAX_NUMBER_LINE_CHARS):
+            yield fold_letters(found[0])
+
+
+def _find_metrics(notes: Sequence[ResearchNote], query: str) -> Iterator[Metric]:
+    seen: set[str] = set()  # figures, and names
+    for note in notes:
+        about = extract_words(f"{query}\n{note.topic}")
+        for evidence in note.evidence:
+            for match in _FIGURE.finditer(evidence.quote):
+                name = _build_metric_name(evidence.quote[: match.start()])
+                is_read = not find_missing_particulars(match[0], [evidence.quote])
+                if extract_words(name) & about and is_read and not {match[0], name} & seen:
+                    seen |= {match[0], name}
+                    yield _build_metric(name, match, evidence)
+
+
+def _build_metric(name: str, match: re.Match[str], evidence: NoteEvidence) -> Metric:
+    estimate = float(match["number"].replace(",", ""))
+    return Metric(name=name, estimate=estimate, unit=match["unit"], confidence=evidence.confidence)
+
+
+def _build_metric_name(before: str) -> str:
+    """The words of the last clause before a figure, with a short one before it that says when.
+
+    Empty where they are too few or too many, or hold another figure than a date.
+    """
+    *others, clause = _CLAUSE_END.split(before)
+    clause = _TRAILING_LINK_WORDS.sub("", clause).strip()
+    when = others[-1].strip() if others else ""
+    is_dated = bool(_DATE.search(when)) and len(when) <= _MAX_DATE_CHARS
+    name = f"{when}{', ' if when.isascii() else '，'}{clause}" if is_dated else clause
+    if re.search(r"\d", _DATE.sub("", name)) or len(clause) < _MIN_CLAUSE_CHARS:
+        return ""
+    return name if len(name) <= _MAX_METRIC_NAME_CHARS else ""
+
+
+_MAX_ATTEMPTS = 2
+
+_MAX_ECHOED_CHARS = 2000
+
+
+class ModelingNodeInput(BaseModel):
+    """What the model is made of; `pages` are the results of the search by url, for the rule."""
+
+    question: str
+    notes: list[ResearchNote]
+    pages: dict[str, SearchEntry] = Field(default_factory=dict)
+
+
+class ModelingResult(NodeResult):
+    """The blueprint, and what of the answers was refused, by its kind."""
+
+    blueprint: ModelBlueprint
+    refused: dict[str, int] = Field(default_factory=dict)
+
+
+class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
+    """Makes the blueprint: by the model, asked once more where nothing of its answer can be used; else by rule."""
+
+    async def run(self, given: ModelingNodeInput) -> ModelingResult:
+        self.validate_input(given)
+        parts = self.deps
+        messages = build_blueprint_messages(given.question, given.notes, parts.language, prompts=parts.prompts)
+        tokens, failure = 0, ""
+        refused: Counter[str] = Counter()
+        for _ in range(_MAX_ATTEMPTS):
+            answer = await self.ask_model(messages, phase=Phase.MODELING, place="blueprint")
+            tokens += answer.tokens
+            failure = answer.failure
+            if failure:
+                break
+            modelled = self.process_output(answer.text, given)
+            refused.update(modelled.refused if modelled else {})
+            if modelled is not None and modelled.blueprint.core_drivers:
+                return modelled.model_copy(update={"tokens": tokens, "refused": dict(refused)})
+            failure = UNUSABLE_ANSWER_FAILURE
+            messages = [
+                *messages,
+                Message(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS]),
+                build_retry_message(parts.language),
+            ]
+        blueprint = build_blueprint_by_rule(given.notes, given.question, given.pages)
+        return ModelingResult(blueprint=blueprint, refused=dict(refused), tokens=tokens, fallback=failure)
+
+    def validate_input(self, given: ModelingNodeInput) -> None:
+        """There is a note at least."""
+        if not given.notes:
+            raise UsageError("There are no notes to make a model of.")
+
+    def process_output(self, answer: str, given: ModelingNodeInput) -> ModelingResult | None:
+        """What of an answer rests on the notes: without drivers where none does; None where it is no object."""
+        document = parse_object(answer)
+        if document is None:
+            return None
+        reading = BlueprintParser(given.notes, given.question)
+        blueprint = reading.parse(document)
+        return ModelingResult(blueprint=blueprint, refused=dict(+reading.refused))

@@ -1,0 +1,339 @@
+"""What to search for, and with which tool: the first time for a paragraph, and again for what it still lacks."""
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import BaseModel, Field, JsonValue
+
+from monitor.errors import UsageError
+from monitor.llm.answers import parse_object
+from monitor.llm.prompts import flatten_untrusted_text
+from monitor.research.dependencies import ResearchDependencies
+from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode
+from monitor.research.prompts import DeepSearchPromptBuilder
+from monitor.research.state import SearchRound, State
+from monitor.research.structure import extract_topic, is_planned_by_rule, truncate_at_word
+from monitor.research.tools import BASIC, TOOLS, NewsTool
+from monitor.search.bundles.scoring import compute_overlap
+from monitor.vocabulary import Phase
+
+MAX_SUBJECTS = 4
+
+_MIN_SUBJECT_CHARS, _MAX_SUBJECT_CHARS = 2, 30
+
+_URL_IN_TEXT = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
+
+_QUOTED_NAME = re.compile(r"《([^《》]{2,60})》|“([^“”]{2,60})”|\"([^\"]{2,60})\"")
+
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+
+_SEPARATORS = re.compile(
+    r"[\s，。；：、,.;:!?！？（）()/·—-]+|以及|对于|关于|对|在|的|了|"
+    r"请问|如何|怎么样|怎样|怎么|有哪些|是什么|什么|哪些|多少|为何|为什么|是否|以来|实施|衔接"
+)
+
+_CONJUNCTION = re.compile(r"(?<=[\u4e00-\u9fffA-Za-z0-9]{2})[和与及或](?=[\u4e00-\u9fffA-Za-z0-9]{2})")
+
+_GENERIC_WORDS = (
+    r"分析|研究|介绍|梳理|总结|说明|了解|我国|中国|国内外|全球|近年来|近年|近期|目前|当前|现在|今年|去年|明年|未来|最新|最近|主要|相关|有关|"
+    r"重大|整体|总体|具体|政策|规定|法规|情况|进展|动态|现状|趋势|走向|前景|展望|发展|变化|影响|问题|挑战|机遇|特点|原因|措施|动向|方向|"
+    r"配套|进一步|(?:20|19)\d\d年?(?:上半年|下半年|度)?|[一二三四]季度"
+)
+
+_GENERIC_PREFIX = re.compile(rf"^(?:{_GENERIC_WORDS})+")
+
+_GENERIC_SUFFIX = re.compile(rf"(?:{_GENERIC_WORDS})+$")
+
+_STOP_WORDS = re.compile(
+    r"(?:"
+    r"a|about|an|analyse|analyze|and|are|as|at|be|been|by|can|could|current|describe|"
+    r"developing|development|developments|did|do|does|effect|effects|explain|for|from|give|"
+    r"going|had|has|have|heading|how|impact|in|into|is|it|its|latest|me|most|new|now|of|"
+    r"on|or|outlook|overview|please|policies|policy|recent|report|research|rules|say|says|"
+    r"should|situation|so|state|status|summarise|summarize|tell|than|that|the|their|there|"
+    r"these|they|this|to|today|trend|trends|update|updates|was|what|when|where|whether|"
+    r"which|who|why|will|with|would|year|years"
+    r")",
+    re.IGNORECASE,
+)
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9'&-]*|\d+|[^\sA-Za-z0-9]")
+
+
+def extract_subjects(question: str) -> list[str]:
+    """The subjects of a question, at most four, names in quotation marks first; the question where there are none.
+
+    Words that only ask, that say when, or that nearly every page has (政策, 现状, latest) are no subjects.
+    """
+    flat = _URL_IN_TEXT.sub(" ", flatten_untrusted_text(question))
+    named = ["".join(groups) for groups in _QUOTED_NAME.findall(flat)]
+    rest = _QUOTED_NAME.sub(" ", flat)
+    found = [*named, *(_extract_chinese(rest) if _HAN.search(rest) else _extract_english(rest))]
+    unlike: list[str] = []
+    for one in found:
+        if _MIN_SUBJECT_CHARS <= len(one) <= _MAX_SUBJECT_CHARS and not any(
+            one in other or other in one for other in unlike
+        ):
+            unlike.append(one)
+    return unlike[:MAX_SUBJECTS] or [flat.strip(" ？?。.！!")]
+
+
+def build_subject_queries(question: str, order: int, aspect: str) -> list[str]:
+    """What is searched for in turn for the paragraph of that place: all subjects, one alone, one with its aspect.
+
+    Paragraphs begin with different subjects, so that together they search for each.
+    """
+    subjects = extract_subjects(question)
+    turned = [*subjects[order % len(subjects) :], *subjects[: order % len(subjects)]]
+    queries = [" ".join(subjects), *turned, *(f"{one} {aspect}" for one in turned)]
+    return list(dict.fromkeys(queries))
+
+
+def _extract_chinese(text: str) -> list[str]:
+    pieces = [piece for part in _SEPARATORS.split(text) for piece in _CONJUNCTION.split(part)]
+    return [bare for piece in pieces if (bare := _GENERIC_SUFFIX.sub("", _GENERIC_PREFIX.sub("", piece)))]
+
+
+def _extract_english(text: str) -> list[str]:
+    """The longest stretches of words that say something."""
+    stretches: list[list[str]] = [[]]
+    for word in _WORD.findall(text):
+        if _STOP_WORDS.fullmatch(word) or not word[0].isalnum() or word.isdigit():
+            stretches.append([])
+        else:
+            stretches[-1].append(word)
+    return [" ".join(stretch) for stretch in stretches if stretch]
+
+
+MAX_QUERY_CHARS = 160
+
+_MAX_RULE_QUERY_CHARS = 100
+
+_MAX_REASONING_CHARS = 300
+
+_MIN_COVERAGE = 0.6
+
+_MAX_PHRASES = 3
+
+_URL = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
+
+_SEARCH_OPERATOR = re.compile(
+    r"(?<![^\s(（])-?(?:site|inurl|intitle|intext|inanchor|allin\w+|filetype|ext|related|cache|link|before|after)"
+    r"[:：]\s?\S*",
+    re.IGNORECASE,
+)
+
+_PHRASE_SEPARATOR = re.compile(
+    r"[\s，。；：、,.;:!?！？（）()《》“”\"'—\-]+|以及|和|与|及|的|\band\b|\bor\b|\bthe\b|\bof\b|\bby\b"
+)
+
+_TASK_WORDS = re.compile(
+    r"^(?:梳理|说明|分析|查明|了解|介绍|给出|列出|比较|总结|评估|可以|可|需要|有关|相关|哪些|主要)+"
+    r"|(?:核对|查证)的?$|^(?:数字|数据|日期|文件|事实|出处|来源|情况|内容)$"
+    r"|\b(?:describe|explain|find|out|which|with|that|can|be|checked|what|is|are|figures?|dates?|documents?|facts?|"
+    r"sources?|its?|in|on|for|to|a|an)\b",
+    re.IGNORECASE,
+)
+
+_QUERY_SUFFIXES = {
+    "zh": ("最新进展", "数据 统计", "政策 解读", "案例"),
+    "en": ("latest", "statistics", "analysis", "cases"),
+}
+
+
+class SearchNodeInput(BaseModel):
+    """What a search is wanted for: the paragraph with its place, its text so far, what was found and searched for.
+
+    `found` are titles and texts of the results; `latest_summary` is None before the first search.
+    """
+
+    question: str
+    title: str
+    content: str
+    order: int = 0
+    latest_summary: str | None = None
+    found: list[str] = Field(default_factory=list)
+    rounds: list[SearchRound] = Field(default_factory=list)
+
+
+class SearchChoice(NodeResult):
+    """A search that was chosen. `slips` are what was not as it should be in the answer, and was put right."""
+
+    search_query: str
+    search_tool: str = BASIC
+    reasoning: str = ""
+    start_date: str | None = None
+    end_date: str | None = None
+    corrections: list[str] = Field(default_factory=list)
+
+
+class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
+    name: str
+
+    def __init__(self, deps: ResearchDependencies, tools: Mapping[str, NewsTool] = TOOLS) -> None:
+        super().__init__(deps)
+        self._tools = tools
+
+    async def run(self, given: SearchNodeInput) -> SearchChoice:
+        self.validate_input(given)
+        parts = self.deps
+        wording = DeepSearchPromptBuilder(parts.language, parts.prompts, parts.clock.now().date())
+        told = {name: tool.descriptions[parts.language] for name, tool in self._tools.items()}
+        messages = wording.build_search_messages(
+            given.question,
+            given.title,
+            given.content,
+            told,
+            state=given.latest_summary,
+            previous_queries=[one.search_query for one in given.rounds],
+        )
+        answer = await self.ask_model(messages, phase=Phase.SEARCH, place=f"{given.title}: {self.name}")
+        choice = self.process_output(answer.text, given) if not answer.failure else None
+        if choice is None:
+            choice = SearchChoice(
+                search_query=self.build_query_by_rule(given), fallback=answer.failure or UNUSABLE_ANSWER_FAILURE
+            )
+        choice.tokens = answer.tokens
+        return choice
+
+    def validate_input(self, given: SearchNodeInput) -> None:
+        """A paragraph has a title, and says what it is to find out."""
+        if not given.title.strip() or not given.content.strip():
+            raise UsageError("A paragraph needs a title and a content to be searched for.")
+
+    def process_output(self, answer: str, given: SearchNodeInput) -> SearchChoice | None:
+        """The search that an answer means, with what is wrong in it put right."""
+        document = parse_object(answer)
+        if document is None or not {"search_query", "search_tool"} & document.keys():
+            return None
+        slips: list[str] = []
+        tool, start, end = self._parse_tool(document, slips)
+        query = clean_query(_convert_to_text(document.get("search_query")))
+        if not query:
+            slips.append("no query that can be searched for")
+        elif any(_build_search_key(one) == (query, tool, start, end) for one in given.rounds):
+            slips.append("the same search was made before")
+            query = ""
+        reasoning = " ".join(_URL.sub("", flatten_untrusted_text(_convert_to_text(document.get("reasoning")))).split())
+        return SearchChoice(
+            search_query=query or self.build_query_by_rule(given),
+            search_tool=tool,
+            start_date=start,
+            end_date=end,
+            reasoning=reasoning[:_MAX_REASONING_CHARS],
+            corrections=slips,
+        )
+
+    def mutate_state(self, out: SearchChoice, state: State, order: int) -> State:
+        """The state with the search as a further round of its paragraph."""
+        research = state.paragraphs[order].research
+        number = len(research.rounds)
+        told = [f"{self.name}: {out.fallback}"] if out.fallback else []
+        told += [f"{self.name}, put right: {slip}" for slip in out.corrections]
+        research.rounds.append(
+            SearchRound(
+                number=number,
+                query_id=f"p{order + 1}-q{number + 1}",
+                search_query=out.search_query,
+                search_tool=out.search_tool,
+                reasoning=out.reasoning,
+                start_date=out.start_date,
+                end_date=out.end_date,
+                fallbacks=told,
+            )
+        )
+        research.tokens += out.tokens
+        state.updated_at = self.deps.clock.now()
+        return state
+
+    def build_query_by_rule(self, given: SearchNodeInput) -> str:
+        """The first query by rule that was not asked yet: paragraph and question, then what no result covers yet."""
+        asked = {one.search_query for one in given.rounds}
+        queries = list(_build_queries_by_rule(given, self.deps.language))
+        return next((query for query in queries if query not in asked), queries[0])
+
+    def _parse_tool(
+        self, document: Mapping[str, JsonValue], corrections: list[str]
+    ) -> tuple[str, str | None, str | None]:
+        """Tool and dates; the basic tool where the one that is named is not there or lacks its dates."""
+        name = _convert_to_text(document.get("search_tool")).strip()
+        if name not in self._tools:
+            corrections.append("there is no such tool")
+            return BASIC, None, None
+        if not self._tools[name].wants_dates:
+            return name, None, None
+        try:
+            start, end = (
+                dt.date.fromisoformat(_convert_to_text(document.get(key)).strip()) for key in ("start_date", "end_date")
+            )
+        except ValueError:
+            corrections.append(f"{name} without two dates")
+            return BASIC, None, None
+        if start > end or start > self.deps.clock.now().date():
+            corrections.append(f"{name} with dates in no order")
+            return BASIC, None, None
+        return name, start.isoformat(), end.isoformat()
+
+
+class FirstSearchNode(_SearchNode):
+    """Chooses the first search of a paragraph; by rule, its title and the words of the question."""
+
+    name = "first_search"
+
+
+class ReflectionNode(_SearchNode):
+    """Chooses a search for what a paragraph still lacks; by rule, the words of its plan that no result covers yet."""
+
+    name = "reflection"
+
+    def validate_input(self, given: SearchNodeInput) -> None:
+        """The text so far has to be given too, be it empty."""
+        super().validate_input(given)
+        if given.latest_summary is None:
+            raise UsageError("A reflection needs the latest summary of its paragraph.")
+
+    def build_query_by_rule(self, given: SearchNodeInput) -> str:
+        """A query that was not asked yet, of what the results do not cover first."""
+        if is_planned_by_rule(given.title):
+            return super().build_query_by_rule(given)
+        asked = {one.search_query for one in given.rounds}
+        topic, found = extract_topic(given.question), "\n".join(given.found)
+        lacking = [phrase for phrase in _list_phrases(given) if (compute_overlap(phrase, found) or 0.0) < _MIN_COVERAGE]
+        together = truncate_at_word(" ".join([topic, *lacking[:_MAX_PHRASES]]), _MAX_RULE_QUERY_CHARS)
+        single = [truncate_at_word(f"{topic} {one}", _MAX_RULE_QUERY_CHARS) for one in lacking]
+        queries = ([together] if lacking else []) + single
+        return next((query for query in queries if query not in asked), super().build_query_by_rule(given))
+
+
+def clean_query(text: str) -> str:
+    """A query in plain words: no web addresses, no operators; empty where nothing is left, or far too much."""
+    query = " ".join(_SEARCH_OPERATOR.sub(" ", _URL.sub(" ", flatten_untrusted_text(text))).split())
+    is_sayable = any(char.isalnum() for char in query) and len(query) <= MAX_QUERY_CHARS
+    return query if is_sayable else ""
+
+
+def _build_queries_by_rule(given: SearchNodeInput, language: str) -> Iterator[str]:
+    if is_planned_by_rule(given.title):
+        # Its title is an aspect that hardly a page names: what is asked about is searched for, subject by subject.
+        yield from build_subject_queries(given.question, given.order, given.title)
+        return
+    topic = extract_topic(given.question)
+    is_in_title = (compute_overlap(topic, given.title) or 0.0) >= _MIN_COVERAGE
+    yield truncate_at_word(given.title if is_in_title else f"{given.title} {topic}", _MAX_RULE_QUERY_CHARS)
+    yield from (truncate_at_word(f"{topic} {further}", _MAX_RULE_QUERY_CHARS) for further in _QUERY_SUFFIXES[language])
+
+
+def _list_phrases(given: SearchNodeInput) -> Sequence[str]:
+    """What the plan of a paragraph names, phrase by phrase; not what it asks for, nor what the question names."""
+    named = (_TASK_WORDS.sub("", part).strip() for part in _PHRASE_SEPARATOR.split(f"{given.title} {given.content}"))
+    phrases = dict.fromkeys(one for one in named if len(one) > 1)
+    return [phrase for phrase in phrases if (compute_overlap(phrase, given.question) or 0.0) < _MIN_COVERAGE]
+
+
+def _build_search_key(search_round: SearchRound) -> tuple[str, str, str | None, str | None]:
+    return search_round.search_query, search_round.search_tool, search_round.start_date, search_round.end_date
+
+
+def _convert_to_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""

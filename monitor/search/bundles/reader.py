@@ -1,0 +1,371 @@
+"""Reading the bundles of a task, one result after another, so that a kill at any moment loses none.
+
+The order: queries in natural order (`q2` before `q10`), within each the best score first, each source once. A bundle
+that arrives when the reader is past its place is read after all that is in order. What is damaged is reported and
+passed over, and read as well once it was replaced.
+"""
+
+import datetime as dt
+import fcntl
+import json
+import os
+import sys
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import BaseModel, Field, ValidationError
+
+from monitor.errors import WorkFailed
+from monitor.logs import get_logger
+from monitor.search.bundles.bundle import (
+    BUNDLE_SCHEMA,
+    BundleDamaged,
+    BundleFolder,
+    Count,
+    FileSignature,
+    Instant,
+    ItemStatus,
+    SearchResultBundle,
+    SearchResultItem,
+    build_file_name,
+    build_natural_key,
+    flush_folder,
+    make_folder,
+    parse_document,
+    serialize_document,
+    write_atomically,
+)
+
+CURSOR_SCHEMA = "urn:monitor:search-read-cursor:1"
+"""The name of a cursor's schema; the number at its end is its version."""
+
+
+class SearchReadCursor(BaseModel):
+    """The place that a reader has reached: the result that it consumed last, and how many it consumed in all."""
+
+    task_id: str = Field(min_length=1)
+    last_query_id: str = Field(min_length=1)
+    last_source_id: str = Field(min_length=1)
+    consumed_count: Count
+    updated_at: Instant
+
+
+def read_cursor(path: Path) -> SearchReadCursor | None:
+    """The cursor in a file, or None where there is no file; `WorkFailed` where it is damaged."""
+    try:
+        return SearchReadCursor.model_validate(parse_document(path.read_bytes(), CURSOR_SCHEMA))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WorkFailed(f"The cursor {path} cannot be read: {error.strerror or error}.") from error
+    except ValidationError:
+        raise WorkFailed(f"The cursor {path} is not as its schema says.") from None
+    except ValueError as error:
+        raise WorkFailed(f"The cursor {path} is damaged: {error}.") from None
+
+
+def write_cursor(path: Path, cursor: SearchReadCursor) -> None:
+    """Keep a cursor, whole whatever happens; `WorkFailed` where it could not be written."""
+    write_atomically(path, serialize_document(cursor, CURSOR_SCHEMA))
+
+
+class ConsumptionJournal:
+    """The sources that one reader consumed, each with its query: a JSON array a line, in the order of reading.
+
+    A cursor says where its reader is, not what was missing on the way there. The journal does: it is what a reader
+    believes when it begins again. One process at a time has it open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._queries: dict[str, str] = {}
+        try:
+            make_folder(path.parent)
+            self._file = path.open("a+b", buffering=0)
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._length = self._load()
+                self._file.truncate(self._length)
+                flush_folder(path.parent)
+            except BaseException:
+                self._file.close()
+                raise
+        except BlockingIOError:
+            raise WorkFailed(f"Another process is reading under the cursor {path.stem}.") from None
+        except OSError as error:
+            raise WorkFailed(f"The journal {path} cannot be used: {error.strerror or error}.") from error
+
+    def __contains__(self, source_id: str) -> bool:
+        return source_id in self._queries
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    @property
+    def last_consumed(self) -> tuple[str, str] | None:
+        """Query and source of what was consumed last, if anything was."""
+        return next(((query_id, source_id) for source_id, query_id in reversed(self._queries.items())), None)
+
+    @property
+    def query_ids(self) -> Collection[str]:
+        """The queries that something was consumed of."""
+        return set(self._queries.values())
+
+    @property
+    def written_at(self) -> dt.datetime:
+        """When the last line was written, as far as the disk knows."""
+        return dt.datetime.fromtimestamp(os.fstat(self._file.fileno()).st_mtime, dt.UTC)
+
+    def add(self, *consumed: tuple[str, str]) -> None:
+        """Take down the query and the source of what was consumed; it lasts when this returns.
+
+        `WorkFailed` where it cannot be written: then none of it is taken down.
+        """
+        lines = "".join(f"{json.dumps(pair)}\n" for pair in consumed).encode()
+        try:
+            rest = lines
+            while rest:
+                rest = rest[os.write(self._file.fileno(), rest) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            # Half a line would spoil the next one.
+            self._file.truncate(self._length)
+            raise WorkFailed(f"The journal {self._path} cannot be written: {error.strerror or error}.") from error
+        self._length += len(lines)
+        for query_id, source_id in consumed:
+            self._queries.setdefault(source_id, query_id)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _load(self) -> int:
+        """Reads what is there, and gives its length without a last line that was cut off by its writer's end."""
+        content = self._path.read_bytes()
+        length = content.rfind(b"\n") + 1
+        for line in content[:length].splitlines():
+            try:
+                query_id, source_id = json.loads(line)
+            except (ValueError, TypeError):
+                continue  # a line that the disk lost: its source is handed on once more
+            self._queries.setdefault(str(source_id), str(query_id))
+        return length
+
+
+_log = get_logger("retrieval")
+
+
+@dataclass(frozen=True, slots=True)
+class BundleResult:
+    """A result that is handed on, and the query that found it."""
+
+    query_id: str
+    item: SearchResultItem
+
+
+class ReaderWarningKind(StrEnum):
+    """What a reader met: a bundle that came when its place was passed, one that cannot be read, a broken cursor."""
+
+    LATE = "late"
+    DAMAGED = "damaged"
+    CURSOR = "cursor"
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderWarning:
+    """What did not go as it should and stopped nothing; `query_id` is empty where it is about no bundle."""
+
+    kind: ReaderWarningKind
+    query_id: str
+    reason: str
+
+
+class BundleReader:
+    """Hands on the results of a task's bundles under a cursor of its own.
+
+        while (reading := reader.next()) is not None:
+            ...                                   # use reading.item
+            reader.consumed(reading, at=now)
+
+    `next` gives the first result that is not yet marked as consumed, so that a reader that was killed in between
+    gives the one in hand once more and no other. When it gives None, nothing is left *now*: `missing` names the
+    queries whose bundles are not there yet, and asked again it goes on with what has arrived: the final pass. Only
+    results of status `ok` are handed on; failed ones are logged.
+
+    `query_ids` are the queries that this reader is about; None stands for all of the task.
+    """
+
+    def __init__(
+        self, folder: BundleFolder, *, task_id: str, cursor: str, query_ids: Collection[str] | None = None
+    ) -> None:
+        self.warnings: list[ReaderWarning] = []
+        self._folder = folder
+        self._task_id = task_id
+        self._query_ids = None if query_ids is None else frozenset(query_ids)
+        self._cursor_path = folder.get_cursor_folder(task_id) / build_file_name(cursor)
+        self._journal = ConsumptionJournal(self._cursor_path.with_suffix(".journal"))
+        self._signatures: dict[str, FileSignature] = {}
+        self._read_query_ids: set[str] = set()
+        self._pending: deque[BundleResult] = deque()
+        try:
+            self._reconcile()
+        except BaseException:
+            self.close()
+            raise
+
+    def peek(self) -> BundleResult | None:
+        """The next result to consume, the same until it is marked; None where none is left now."""
+        while True:
+            while self._pending and self._pending[0].item.source_id in self._journal:
+                self._pending.popleft()
+            if self._pending:
+                return self._pending[0]
+            if not self._load_next_bundle():
+                return None
+
+    def mark_consumed(self, result: BundleResult, *, at: dt.datetime) -> None:
+        """Mark a result as consumed; it lasts when this returns. `WorkFailed` where that cannot be written.
+
+        The cursor is written first: a reader that was killed before the journal followed finds it one ahead.
+        """
+        source_id = result.item.source_id
+        if source_id not in self._journal:
+            self._write_cursor(result.query_id, source_id, count=len(self._journal) + 1, at=at)
+            self._journal.add((result.query_id, source_id))
+
+    def list_remaining(self) -> list[BundleResult]:
+        """All that is left to consume now, in the order of `next`, for those who mark it together."""
+        while self._load_next_bundle():
+            pass
+        left: dict[str, BundleResult] = {}
+        for reading in self._pending:
+            if reading.item.source_id not in self._journal:
+                left.setdefault(reading.item.source_id, reading)
+        return list(left.values())
+
+    def mark_all_consumed(self, results: Sequence[BundleResult], *, at: dt.datetime) -> None:
+        """Mark results as consumed in one go; it lasts when this returns. `WorkFailed` where that cannot be written.
+
+        The journal is written first: a cursor that is behind it by any number is brought up when a reader begins.
+        """
+        new = [
+            (reading.query_id, reading.item.source_id)
+            for reading in results
+            if reading.item.source_id not in self._journal
+        ]
+        if new:
+            self._journal.add(*new)
+            self._write_cursor(*new[-1], count=len(self._journal), at=at)
+
+    @property
+    def missing_query_ids(self) -> list[str]:
+        """The queries of this reader of which no bundle could be read yet, in natural order."""
+        return sorted((self._query_ids or frozenset()) - self._read_query_ids, key=build_natural_key)
+
+    def close(self) -> None:
+        """Let another process read under this cursor."""
+        self._journal.close()
+
+    def _load_next_bundle(self) -> bool:
+        """Takes the next bundle in hand that has something left to consume; False where there is none."""
+        present = self._list_own_bundles()
+        unread = [query_id for query_id in present if self._signatures.get(query_id) != present[query_id]]
+        place = max(map(build_natural_key, self._journal.query_ids), default=())
+        passed = [query_id for query_id in unread if build_natural_key(query_id) < place]
+        for query_id in [*unread[len(passed) :], *passed]:
+            self._signatures[query_id] = present[query_id]
+            left = self._load_unread(query_id)
+            self._pending.extend(left)
+            if left:
+                if query_id in passed:
+                    self._add_warning(ReaderWarningKind.LATE, query_id, "the bundle arrived after its place was passed")
+                return True
+        return False
+
+    def _load_unread(self, query_id: str) -> list[BundleResult]:
+        """What is left to consume of a query, its failed results logged; nothing where its bundle is damaged."""
+        try:
+            bundle = self._folder.read(self._task_id, query_id)
+        except BundleDamaged as damage:
+            self._add_warning(ReaderWarningKind.DAMAGED, query_id, str(damage))
+            return []
+        self._read_query_ids.add(query_id)
+        for item in bundle.results:
+            if item.status is ItemStatus.FAILED:
+                _log.warning("result failed", task=self._task_id, query=query_id, url=item.url, error=item.error_code)
+        return [reading for reading in _list_results(bundle) if reading.item.source_id not in self._journal]
+
+    def _reconcile(self) -> None:
+        """Bring cursor and journal to the same place, whichever of the two is behind, lost or damaged.
+
+        A cursor that is one ahead was written by a reader that was killed before it came to the journal.
+        """
+        try:
+            cursor = read_cursor(self._cursor_path)
+        except WorkFailed as damage:
+            self._add_warning(ReaderWarningKind.CURSOR, "", str(damage))
+            cursor = None
+        if cursor and cursor.last_source_id not in self._journal:
+            if cursor.consumed_count == len(self._journal) + 1:
+                self._journal.add((cursor.last_query_id, cursor.last_source_id))
+            else:
+                self._rebuild_journal(cursor)
+        last = self._journal.last_consumed
+        if last and (cursor is None or (cursor.last_query_id, cursor.last_source_id) != last):
+            self._write_cursor(*last, count=len(self._journal), at=self._journal.written_at)
+
+    def _rebuild_journal(self, cursor: SearchReadCursor) -> None:
+        """A cursor without its journal: all that stands before its place, and the place itself, was consumed."""
+        self._add_warning(
+            ReaderWarningKind.CURSOR, "", "the journal is lost: what stands before the cursor's place is passed over"
+        )
+        place = build_natural_key(cursor.last_query_id)
+        for query_id in [query_id for query_id in self._list_own_bundles() if build_natural_key(query_id) <= place]:
+            readings = self._load_unread(query_id)
+            if query_id == cursor.last_query_id:
+                sources = [reading.item.source_id for reading in readings]
+                end = sources.index(cursor.last_source_id) + 1 if cursor.last_source_id in sources else 0
+                readings = readings[:end]
+            self._journal.add(*((query_id, reading.item.source_id) for reading in readings))
+
+    def _list_own_bundles(self) -> dict[str, FileSignature]:
+        """The queries of this reader whose bundles are there, in natural order."""
+        present = self._folder.list_bundles(self._task_id)
+        mine = present.keys() if self._query_ids is None else self._query_ids
+        return {query_id: signature for query_id, signature in present.items() if query_id in mine}
+
+    def _write_cursor(self, query_id: str, source_id: str, *, count: int, at: dt.datetime) -> None:
+        cursor = SearchReadCursor(
+            task_id=self._task_id, last_query_id=query_id, last_source_id=source_id, consumed_count=count, updated_at=at
+        )
+        write_cursor(self._cursor_path, cursor)
+
+    def _add_warning(self, kind: ReaderWarningKind, query_id: str, reason: str) -> None:
+        self.warnings.append(ReaderWarning(kind, query_id, reason))
+        _log.warning("bundles not as they should be", task=self._task_id, kind=kind, query=query_id, reason=reason)
+
+
+def _list_results(bundle: SearchResultBundle) -> list[BundleResult]:
+    """The results of a bundle that are handed on, in their order."""
+    return [BundleResult(bundle.query_id, item) for item in bundle.list_by_score() if item.status is ItemStatus.OK]
+
+
+SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
+    "bundle": (SearchResultBundle, BUNDLE_SCHEMA),
+    "cursor": (SearchReadCursor, CURSOR_SCHEMA),
+}
+"""What is published: the documents, each with the name that its files carry under `$schema`."""
+
+
+def render_schema(name: str) -> str:
+    """What the files of one kind look like in this version, as docs/schemas keeps it."""
+    document, urn = SCHEMAS[name]
+    schema = document.model_json_schema(mode="serialization")
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": urn}
+    return json.dumps({**head, **schema}, ensure_ascii=False, indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render_schema(sys.argv[1]))

@@ -1,0 +1,416 @@
+"""The use cases around health: what is out of the ordinary after a run, and how every source fares."""
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, Field
+
+from monitor.causes import Cause
+from monitor.clock import Clock
+from monitor.db.database import Store
+from monitor.db.tables.collection import Fallback, Run, RunSection, Source, SourceSection
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
+from monitor.errors import NotFound, UsageError, WorkFailed
+from monitor.services.health import HostBlock, count_blocks_by_host
+from monitor.services.runtime import CronParser, Notifier
+from monitor.services.sources.service import get_timezone
+from monitor.services.usage import list_days_until
+from monitor.urls import url_key
+from monitor.vocabulary import Phase, RunStatus, SectionEnd
+
+MIN_GAPS = 5
+
+LEARNING_WINDOW_DAYS = 400
+
+MIN_SILENCE_DAYS = 10
+
+_USUAL_GAP_QUANTILE = 0.9
+
+_USUAL_GAP_FACTOR = 3.0
+
+_MAX_GAP_FACTOR = 1.25
+
+
+class Cadence(BaseModel):
+    """What was learned: days between two arrivals, and so many days without one that silence is an alarm."""
+
+    usual_days: float
+    silent_after_days: int
+    last_on: dt.date
+
+    def count_silent_days(self, today: dt.date) -> int:
+        """The days since something last came."""
+        return (today - self.last_on).days
+
+
+def learn_cadence(arrivals: Sequence[dt.date]) -> Cadence | None:
+    """The cadence behind the days on which something came; None while there are fewer than six to learn from.
+
+    Silence begins to be out of the ordinary at three times the gap that nine in ten stay within, which for arrivals
+    at random is passed once in a thousand gaps; never before the longest silence of the past year and a quarter more,
+    and never within ten days, for a holiday week is no news.
+    """
+    days = sorted(set(arrivals))
+    if not days:
+        return None
+    days = [day for day in days if (days[-1] - day).days <= LEARNING_WINDOW_DAYS]
+    gaps = sorted((later - earlier).days for earlier, later in pairwise(days))
+    if len(gaps) < MIN_GAPS:
+        return None
+    usual_most = gaps[math.ceil(_USUAL_GAP_QUANTILE * len(gaps)) - 1]
+    limit = max(MIN_SILENCE_DAYS, _USUAL_GAP_FACTOR * usual_most, _MAX_GAP_FACTOR * gaps[-1])
+    return Cadence(usual_days=median(gaps), silent_after_days=math.ceil(limit), last_on=days[-1])
+
+
+MIN_FAILURES = 3
+"""So many failures in a row are an alarm."""
+
+MAX_EARLIER_READINGS = 30
+"""So many earlier readings of a section are looked at."""
+
+_MIN_LIST_LENGTH = 8
+
+_SHRUNK_LIST_RATIO = 0.25
+
+_MIN_USUAL_DATED_RATIO = 0.7
+
+_MAX_CURRENT_DATED_RATIO = 0.3
+
+_BLOCKED_PREFIX = "WebBlocked/"
+
+_MIN_BLOCKED_PAGES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class SectionHistory:
+    """A section of the run that ended, its earlier readings, newest first, and what is remembered of it."""
+
+    row: RunSection
+    earlier: Sequence[RunSection]
+    memory: SourceSection | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlarmEvaluation:
+    """The alarms that are due, and for each scope that could be judged, the kinds that were.
+
+    A scope is a section's key, or the empty string for the whole source.
+    """
+
+    due: list[AlarmFinding]
+    evaluated: dict[str, frozenset[AlarmKind]]
+
+
+def evaluate_alarms(
+    source: Source, run: Run, sections: Sequence[SectionHistory], fallbacks: Sequence[Fallback], *, today: dt.date
+) -> AlarmEvaluation:
+    """What is out of the ordinary after `run`, the last one of its source; `today` is the day where the source is."""
+    due = [
+        finding for finding in (_check_blocked(fallbacks), _check_source_failing(source, run)) if finding is not None
+    ]
+    has_read = any(state.row.ended not in (None, SectionEnd.ERROR) for state in sections)
+    judged = {"": frozenset({AlarmKind.FAILING, *([AlarmKind.BLOCKED] if has_read else [])})}
+    for state in sections:
+        findings, kinds = _evaluate_section(state, today, is_source_down=run.status is RunStatus.FAILED)
+        due += findings
+        judged[url_key(state.row.url)] = kinds
+    return AlarmEvaluation(due=due, evaluated=judged)
+
+
+def _evaluate_section(
+    state: SectionHistory, today: dt.date, *, is_source_down: bool
+) -> tuple[list[AlarmFinding], frozenset[AlarmKind]]:
+    row = state.row
+    kinds: set[AlarmKind] = set()
+    found: list[AlarmFinding | None] = []
+    if row.listed is not None:
+        kinds |= {AlarmKind.STRUCTURE, AlarmKind.DATES_LOST}
+        found += [_check_structure(state), _check_dates_lost(state)]
+    if row.ended not in (None, SectionEnd.ERROR):
+        kinds |= {AlarmKind.SILENCE, AlarmKind.GAP, AlarmKind.FAILING}
+        found += [_check_silence(state, today), _check_gap(state)]
+    elif not is_source_down and not any(found):
+        found.append(_check_section_failing(state))
+    return [one for one in found if one is not None], frozenset(kinds)
+
+
+def _check_structure(state: SectionHistory) -> AlarmFinding | None:
+    """The list is gone, or has fallen to a quarter of what it was."""
+    usual = median([row.listed for row in state.earlier if row.listed] or [0])
+    now = state.row.listed or 0
+    if usual and now == 0:
+        return _build_section_finding(state, AlarmKind.STRUCTURE, Cause.LIST_GONE.render(f"{usual:g}"))
+    if usual >= _MIN_LIST_LENGTH and now <= usual * _SHRUNK_LIST_RATIO:
+        return _build_section_finding(state, AlarmKind.STRUCTURE, Cause.LIST_FELL.render(f"{usual:g}", now))
+    return None
+
+
+def _check_dates_lost(state: SectionHistory) -> AlarmFinding | None:
+    """Candidates stand on the list as before, but without the dates that they had."""
+    shares = [row.listed_dated / row.listed for row in state.earlier if row.listed]
+    now = state.row.listed or 0
+    if (
+        not now
+        or median(shares or [0.0]) < _MIN_USUAL_DATED_RATIO
+        or state.row.listed_dated / now > _MAX_CURRENT_DATED_RATIO
+    ):
+        return None
+    return _build_section_finding(state, AlarmKind.DATES_LOST, Cause.DATES_LOST.render(state.row.listed_dated, now))
+
+
+def _check_silence(state: SectionHistory, today: dt.date) -> AlarmFinding | None:
+    arrivals = state.memory.arrivals if state.memory is not None else []
+    cadence = learn_cadence([dt.date.fromisoformat(day) for day in arrivals])
+    if cadence is None or cadence.count_silent_days(today) <= cadence.silent_after_days:
+        return None
+    return _build_section_finding(
+        state, AlarmKind.SILENCE, Cause.SILENT.render(cadence.last_on, f"{cadence.usual_days:g}")
+    )
+
+
+def _check_gap(state: SectionHistory) -> AlarmFinding | None:
+    if not state.row.is_gap:
+        return None
+    return _build_section_finding(state, AlarmKind.GAP, Cause.GAP.render(state.row.pages, state.row.ended))
+
+
+def _check_section_failing(state: SectionHistory) -> AlarmFinding | None:
+    failures = 0
+    for row in (state.row, *state.earlier):
+        if row.ended is not SectionEnd.ERROR:
+            break
+        failures += 1
+    if failures < MIN_FAILURES:
+        return None
+    return _build_section_finding(state, AlarmKind.FAILING, Cause.NOT_READ.render(failures, state.row.error))
+
+
+def _check_blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
+    """The site turns us away from a list, or from several articles; one article elsewhere is no block."""
+    blocked = [fallback for fallback in fallbacks if fallback.reason.startswith(_BLOCKED_PREFIX)]
+    if not any(one.phase is not Phase.SUMMARISE for one in blocked) and len(blocked) < _MIN_BLOCKED_PAGES:
+        return None
+    count, first = len(blocked), blocked[0].reason
+    message = Cause.BLOCKED_PAGES.render(count, first) if count > 1 else Cause.BLOCKED_PAGE.render(first)
+    return AlarmFinding(kind=AlarmKind.BLOCKED, message=message)
+
+
+def _check_source_failing(source: Source, run: Run) -> AlarmFinding | None:
+    if source.consecutive_failures < MIN_FAILURES:
+        return None
+    reason = run.error or source.last_error or "no reason"
+    message = Cause.FAILING.render(source.consecutive_failures, reason)
+    return AlarmFinding(kind=AlarmKind.FAILING, message=message)
+
+
+def _build_section_finding(state: SectionHistory, kind: AlarmKind, message: str) -> AlarmFinding:
+    return AlarmFinding(kind=kind, message=message, section=state.row.name, section_key=url_key(state.row.url))
+
+
+MAX_BACKOFF = dt.timedelta(hours=20)
+"""Shorter than a day, so that a source that is planned daily is tried every day."""
+
+_INITIAL_BACKOFF = dt.timedelta(hours=1)
+
+
+def get_backoff_end(source: Source) -> dt.datetime | None:
+    """Until when planned runs of a source are passed over; None for one that is not failing.
+
+    One failure may be chance. From the second one on the rest doubles from an hour to twenty; the first run that
+    succeeds ends it, and a person may run the source at any time.
+    """
+    if source.consecutive_failures < 2 or source.last_run_at is None:
+        return None
+    rest = _INITIAL_BACKOFF * int(2 ** min(source.consecutive_failures - 2, 10))
+    return source.last_run_at + min(rest, MAX_BACKOFF)
+
+
+_MAX_ALARMS = 1000
+
+_COUNT_TTL = dt.timedelta(seconds=15)
+
+
+class SectionHealth(BaseModel):
+    """How a section fares; the days are None until its cadence is learned.
+
+    `arrivals` are the latest days on which something new came, oldest first, at most 60.
+    """
+
+    name: str
+    url: str
+    last_new_on: dt.date | None
+    usual_days: float | None = None
+    silent_after_days: int | None = None
+    last_complete_on: dt.date | None
+    is_unfinished: bool
+    arrivals: list[dt.date] = Field(default_factory=list)
+
+
+class SourceHealth(BaseModel):
+    """How a source fares. `next_run_at` is None for one without a schedule, and for a disabled one."""
+
+    id: int
+    source: str
+    enabled: bool
+    last_run_at: dt.datetime | None
+    last_success_at: dt.datetime | None
+    last_new_item_at: dt.datetime | None
+    consecutive_failures: int
+    last_error: str | None
+    resting_until: dt.datetime | None = None
+    next_run_at: dt.datetime | None = None
+    sections: list[SectionHealth] = Field(default_factory=list)
+
+
+class HealthReport(BaseModel):
+    """How everything fares: the sources, and the alarms, newest first."""
+
+    sources: list[SourceHealth]
+    alarms: list[AlarmView]
+
+
+class AlarmService:
+    """Raises, clears and shows alarms, and hands each new one to the notifier."""
+
+    def __init__(self, *, store: Store, clock: Clock, timezone: str, notifier: Notifier, schedules: CronParser) -> None:
+        self._store = store
+        self._schedules = schedules
+        self._clock = clock
+        self._timezone = timezone
+        self._notifier = notifier
+        self._cached_count: tuple[dt.datetime, int] | None = None
+
+    async def update_alarms(self, run_id: str) -> None:
+        """Bring the alarms of a run's source to what that run shows; to be called when the run has ended.
+
+        Doing it again changes nothing. A run that was cancelled or whose source is gone shows nothing.
+        """
+        run = await self._store.runs.get(run_id)
+        source = await self._store.sources.get_by_id(run.source_id) if run and run.source_id is not None else None
+        if run is not None and source is not None and run.status.is_final and run.status is not RunStatus.CANCELLED:
+            now = self._clock.now()
+            today = now.astimezone(ZoneInfo(get_timezone(source, self._timezone))).date()
+            fallbacks = await self._store.runs.list_fallbacks(run_id)
+            verdict = evaluate_alarms(
+                source, run, await self._load_section_histories(source, run_id), fallbacks, today=today
+            )
+            await self._store.alarms.reconcile(
+                source.id or 0, run_id=run_id, findings=verdict.due, judged_kinds=verdict.evaluated, at=now
+            )
+        await self._notify_new_alarms()
+
+    async def count_open_alarms(self) -> int:
+        """How many alarms are open; every page shows it, so what was counted serves for 15 seconds."""
+        now = self._clock.now()
+        if self._cached_count is None or not dt.timedelta() <= now - self._cached_count[0] < _COUNT_TTL:
+            self._cached_count = (now, await self._store.alarms.count_open())
+        return self._cached_count[1]
+
+    async def get_report(self, names: Sequence[str] = (), *, include_cleared: bool = False) -> HealthReport:
+        """How all sources fare, or those of these names, with their open alarms, or with those of the past too.
+
+        `UsageError` for a name that no source has.
+        """
+        sources = await self._store.sources.list()
+        for name in names:
+            if all(source.name != name for source in sources):
+                raise UsageError(f"There is no source {name!r}: `monitor sources list` shows all.")
+        chosen = [source for source in sources if not names or source.name in names]
+        alarms = await self._store.alarms.list(only_open=not include_cleared, limit=_MAX_ALARMS)
+        return HealthReport(
+            sources=await self._load_source_health(chosen),
+            alarms=[alarm for alarm in alarms if not names or alarm.source in names],
+        )
+
+    async def list_source_health(self, *, skip: int, limit: int) -> tuple[int, list[SourceHealth]]:
+        """How many sources there are, and how some of them fare: those in trouble first, the disabled ones last."""
+        sources = await self._store.sources.list()
+        alarmed = {alarm.source for alarm in await self._store.alarms.list(only_open=True, limit=_MAX_ALARMS)}
+
+        def place(source: Source) -> tuple[bool, bool, str]:
+            is_troubled = source.consecutive_failures > 0 or source.name in alarmed
+            return not source.enabled, not is_troubled, source.name
+
+        return len(sources), await self._load_source_health(sorted(sources, key=place)[skip : skip + limit])
+
+    async def get_source_health(self, source_id: int) -> SourceHealth:
+        """How one source fares; `NotFound` where there is none of that number."""
+        source = await self._store.sources.get_by_id(source_id)
+        if source is None:
+            raise NotFound(f"There is no source {source_id}.")
+        return (await self._load_source_health([source]))[0]
+
+    async def list_alarms(
+        self, *, is_open: bool | None = None, source_id: int | None = None, before_id: int | None = None, limit: int
+    ) -> list[AlarmView]:
+        """The alarms raised before another one, newest first: open ones, past ones, or both."""
+        return await self._store.alarms.list_page(
+            is_open=is_open, source_id=source_id, before_id=before_id, limit=limit
+        )
+
+    async def list_blocks(self, days: int, *, source_id: int | None = None) -> list[HostBlock]:
+        """What sites kept from us on so many days, today included, by day, host and kind of block."""
+        zone = ZoneInfo(self._timezone)
+        since = list_days_until(self._clock.now(), zone, days)[0].begin
+        return count_blocks_by_host(await self._store.dashboard.list_blocks(since, source_id=source_id), zone)
+
+    async def _load_section_histories(self, source: Source, run_id: str) -> list[SectionHistory]:
+        memories = {memory.url: memory for memory in await self._store.sections.list_for_source(source.id or 0)}
+        earlier = await self._store.sections.load_earlier_readings(source.id or 0, run_id, limit=MAX_EARLIER_READINGS)
+        return [
+            SectionHistory(row=row, earlier=earlier.get(row.url, []), memory=memories.get(row.url))
+            for row in await self._store.runs.list_sections(run_id)
+        ]
+
+    async def _load_source_health(self, sources: Sequence[Source]) -> list[SourceHealth]:
+        sections = await self._store.sections.load_for_sources([source.id or 0 for source in sources])
+        return [self._build_source_health(source, sections.get(source.id or 0, [])) for source in sources]
+
+    def _build_source_health(self, source: Source, sections: Sequence[SourceSection]) -> SourceHealth:
+        told = {name: getattr(source, name) for name in SourceHealth.model_fields if name in Source.model_fields}
+        told.pop("sections")
+        now, rest = self._clock.now(), get_backoff_end(source)
+        is_resting = rest is not None and rest > now
+        return SourceHealth(
+            source=source.name,
+            resting_until=rest if is_resting else None,
+            next_run_at=self._compute_next_run(source, rest if rest is not None and is_resting else now),
+            sections=[_build_section_health(section) for section in sections],
+            **told,
+        )
+
+    def _compute_next_run(self, source: Source, after: dt.datetime) -> dt.datetime | None:
+        if source.schedule is None or not source.enabled:
+            return None
+        return self._schedules.next_after(source.schedule, get_timezone(source, self._timezone), after)
+
+    async def _notify_new_alarms(self) -> None:
+        """Hand on what nobody was told of; what cannot be handed on stays for the next time."""
+        notes = await self._store.alarms.list_unnotified()
+        if not notes:
+            return
+        try:
+            await self._notifier.notify(notes)
+        except WorkFailed:
+            return
+        await self._store.alarms.mark_notified([note.id for note in notes], self._clock.now())
+
+
+def _build_section_health(section: SourceSection) -> SectionHealth:
+    days = [dt.date.fromisoformat(day) for day in section.arrivals]
+    cadence = learn_cadence(days)
+    return SectionHealth(
+        name=section.name,
+        url=section.url,
+        last_new_on=max(days, default=None),
+        usual_days=cadence.usual_days if cadence else None,
+        silent_after_days=cadence.silent_after_days if cadence else None,
+        last_complete_on=section.last_complete_on,
+        is_unfinished=section.is_unfinished,
+        arrivals=sorted(days),
+    )

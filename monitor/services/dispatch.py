@@ -1,0 +1,233 @@
+"""Deliveries on their way: waiting for sources, composed once, sent until they arrive or are given up."""
+
+import datetime as dt
+import traceback
+from collections.abc import Awaitable, Callable
+
+from pydantic import ValidationError
+
+from monitor.briefing.compose import Briefing
+from monitor.briefing.deliver import decide_retry, is_quiet
+from monitor.briefing.notification import (
+    MEDIA_TYPES,
+    build_alarm_notification,
+    build_attachment_name,
+    build_briefing_notification,
+    build_test_notification,
+)
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.config.targets import TargetSettings
+from monitor.db.database import Store
+from monitor.db.tables.collection import Source
+from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryOutcome, DeliveryStatus
+from monitor.errors import DatabaseGone, MonitorError, NotDelivered, NotFound, UsageError
+from monitor.logs import get_logger
+from monitor.notify.notification import Channel, Notification, NotificationAttachment
+from monitor.services.briefings import BriefingQuery, BriefingService
+from monitor.services.runtime import CronParser
+from monitor.steps import StepRunner
+from monitor.vocabulary import ItemType
+
+BriefingWriter = Callable[[Briefing, str], Awaitable[bytes]]
+"""A briefing in a format."""
+
+_log = get_logger("deliveries")
+
+
+class DeliveryDispatcher:
+    """Carries out deliveries. `new_channel` gives the way to a target, `write` a briefing's documents."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        settings: Settings,
+        clock: Clock,
+        schedules: CronParser,
+        briefings: BriefingService,
+        write: BriefingWriter,
+        new_channel: Callable[[TargetSettings], Channel],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._schedules = schedules
+        self._briefings = briefings
+        self._write = write
+        self._new_channel = new_channel
+        self._settings = settings
+
+    @property
+    def _targets_by_name(self) -> dict[str, TargetSettings]:
+        return {target.name: target for target in self._settings.deliver.targets}
+
+    @property
+    def targets(self) -> list[TargetSettings]:
+        """All targets, in the order of the configuration."""
+        return list(self._targets_by_name.values())
+
+    def get_target(self, name: str) -> TargetSettings:
+        """The target of that name; `UsageError` where the configuration has none."""
+        targets = self._targets_by_name
+        target = targets.get(name)
+        if target is None:
+            known = ", ".join(targets) or "none"
+            raise NotFound(f"There is no target {name!r} in deliver.targets; there are {known}.")
+        return target
+
+    async def release_due(self) -> None:
+        """Let those deliveries go that wait no longer: their sources are done, or their deadline is past."""
+        now = self._clock.now()
+        for delivery in await self._store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
+            is_late = delivery.deadline_at is None or delivery.deadline_at <= now
+            if is_late or not await self._list_unfinished_sources(delivery):
+                await self._store.deliveries.release(delivery.id, at=now)
+
+    async def attempt_delivery(self, delivery_id: str, attempt: int, steps: StepRunner) -> DeliveryStatus | None:
+        """Make the try that follows `attempt` others; one that is on record already is not made again."""
+        delivery = await self._store.deliveries.get(delivery_id)
+        if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
+            return delivery.status if delivery else None
+        outcome = await self._compose_and_send(delivery, steps)
+        if await self._store.deliveries.record_attempt(delivery_id, attempt, outcome):
+            _log.info(
+                "delivery",
+                id=delivery.id,
+                target=delivery.target,
+                status=str(outcome.status),
+                attempt=attempt + 1,
+                error=outcome.last_error,
+            )
+        return outcome.status
+
+    async def _compose_and_send(self, delivery: Delivery, steps: StepRunner) -> DeliveryOutcome:
+        """Compose it where that is not done, and send it: two steps, so that what was sent is not sent again."""
+        try:
+            target = self.get_target(delivery.target)
+            is_for_sending = await steps.run("compose", bool, lambda: self._compose(delivery, target))
+        except DatabaseGone:
+            raise
+        except MonitorError as error:
+            return decide_retry(delivery, error, self._clock.now())
+        if not is_for_sending:
+            return DeliveryOutcome(status=DeliveryStatus.QUIET)
+        return await steps.run("send", DeliveryOutcome, lambda: self._send(delivery, target))
+
+    async def _compose(self, delivery: Delivery, target: TargetSettings) -> bool:
+        """Have the briefing on record; False where there is nothing to tell and the target wants nothing then."""
+        if delivery.kind not in (DeliveryKind.PLANNED, DeliveryKind.TYPED):
+            return True
+        record = await self._store.deliveries.get_briefing(delivery.id)
+        if record is None:
+            unfinished = await self._list_unfinished_sources(delivery)
+            briefing = await self._briefings.compose(await self._build_query(delivery, target))
+            record = BriefingRecord(
+                delivery_id=delivery.id,
+                composed_at=self._clock.now(),
+                briefing=briefing.model_dump(mode="json"),
+                unfinished=unfinished,
+            )
+            await self._store.deliveries.save_briefing(record)
+        kept = parse_briefing_record(record)
+        is_nothing = kept is not None and is_quiet(kept, record.unfinished) and target.quiet == "none"
+        return delivery.kind is DeliveryKind.TYPED or not is_nothing
+
+    async def _build_query(self, delivery: Delivery, target: TargetSettings) -> BriefingQuery:
+        """Which briefing is wanted: a planned one begins where the last one that did not fail was composed.
+
+        Where all failed, it reaches back to the first of them.
+        """
+        previous, days = None, target.days
+        if delivery.kind is DeliveryKind.PLANNED:
+            record = await self._store.deliveries.get_last_briefing(target.name)
+            previous = parse_briefing_record(record)
+            since = record.composed_at.date() if record else await self._store.deliveries.get_first_day(target.name)
+            days += (delivery.day - since).days if delivery.day and since else 0
+        return BriefingQuery(
+            day=delivery.day,
+            days=days,
+            previous=previous,
+            top=target.top,
+            sources=target.sources,
+            tags=target.tags,
+            types=[ItemType(word) for word in target.types],
+            keywords=target.keywords,
+            language=target.language,
+        )
+
+    async def _send(self, delivery: Delivery, target: TargetSettings) -> DeliveryOutcome:
+        try:
+            letter = await self._build_notification(delivery, target)
+            await self._new_channel(target).send(letter, accepted=delivery.accepted)
+        except DatabaseGone:
+            raise
+        except MonitorError as error:
+            return decide_retry(delivery, error, self._clock.now())
+        except Exception as error:  # noqa: BLE001 -- a library's own complaint must not cost the other tries
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{where.name}:{where.lineno}"
+            _log.error("unexpected error", id=delivery.id, error=type(error).__name__, at=place)
+            return decide_retry(delivery, wrap_unexpected_error(error), self._clock.now())
+        return DeliveryOutcome(status=DeliveryStatus.SENT, sent_at=self._clock.now())
+
+    async def _build_notification(self, delivery: Delivery, target: TargetSettings) -> Notification:
+        if delivery.kind is DeliveryKind.TEST:
+            return build_test_notification(delivery, target.language, delivery.planned_at)
+        if delivery.kind is DeliveryKind.ALARM:
+            notes = await self._store.alarms.list_notified_at(delivery.planned_at)
+            if not notes:
+                raise UsageError("The alarms were forgotten before they could be told.")
+            return build_alarm_notification(delivery, notes, target.language)
+        record = await self._store.deliveries.get_briefing(delivery.id)
+        briefing = parse_briefing_record(record)
+        if record is None or briefing is None:
+            raise UsageError("The briefing of this delivery is gone, or was written by another version.")
+        enclosures = [
+            NotificationAttachment(
+                build_attachment_name(briefing, name), MEDIA_TYPES[name], await self._write(briefing, name)
+            )
+            for name in target.formats
+        ]
+        return build_briefing_notification(delivery, briefing, unfinished=record.unfinished, enclosures=enclosures)
+
+    async def _list_unfinished_sources(self, delivery: Delivery) -> list[str]:
+        """The sources that a planned briefing waits for: planned by its time, and not done or not even begun."""
+        if delivery.kind is not DeliveryKind.PLANNED:
+            return []
+        target, planned_at = self._targets_by_name.get(delivery.target), delivery.planned_at
+        meant = [
+            source
+            for source in await self._store.sources.list(only_enabled=True)
+            if target and _is_target_source(source, target)
+        ]
+        open_runs = {run.source_id for run in await self._store.runs.list_open() if run.planned_at <= planned_at}
+        not_begun = {
+            source_id
+            for source_id, schedule in (await self._store.schedules.load_all()).items()
+            if _is_due_by(
+                self._schedules.next_after(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at
+            )
+        }
+        return [one.name for one in meant if one.id in open_runs | not_begun]
+
+
+def parse_briefing_record(record: BriefingRecord | None) -> Briefing | None:
+    """The briefing of a record; None where there is none, or where an older version wrote it in another shape."""
+    try:
+        return Briefing.model_validate(record.briefing) if record is not None else None
+    except ValidationError:
+        return None
+
+
+def wrap_unexpected_error(error: Exception) -> MonitorError:
+    """An error that nobody foresaw, as one that may pass; its words may hold anything and stay in the log."""
+    return NotDelivered(f"An unexpected {type(error).__name__}; the log tells more.", may_retry=True)
+
+
+def _is_target_source(source: Source, target: TargetSettings) -> bool:
+    is_named = source.name in target.sources if target.sources else True
+    return is_named and (not target.tags or bool(set(target.tags) & set(source.tags)))
+
+
+def _is_due_by(instant: dt.datetime | None, end: dt.datetime) -> bool:
+    return instant is not None and instant <= end

@@ -1,0 +1,231 @@
+"""Kept pages, read again as text with a passage in it: for whoever wants to see for himself, person or program."""
+
+import asyncio
+import datetime as dt
+import tempfile
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from monitor.db.database import Store
+from monitor.db.tables.collection import Item
+from monitor.db.tables.evidence import Claim, ClaimKind, EvidenceRecord
+from monitor.errors import NotFound, RecordLost, WorkFailed
+from monitor.evidence.passages import HighlightedText, extract_all_text, highlight_passage, highlight_text
+from monitor.evidence.records import EvidenceArchive
+from monitor.extract.attachments import detect_extension
+from monitor.extract.documents import DocumentReader
+from monitor.fetch.result import FetchResult
+from monitor.vocabulary import FetchMode
+
+_DOCUMENT_TYPES = ("pdf", "docx", "xlsx")
+
+
+class SnapshotView(BaseModel):
+    """A kept page as text. `start` and `end` are where the passage stands in it; None where it does not, or none is.
+
+    `problem` says why there is no text: the record is gone, or is not any more what was kept. `is_source`: the text is
+    a piece of the page's markup, for the passage stands in nothing that people see. `is_cut`: there is more of it.
+    """
+
+    title: str
+    passage: str = ""
+    record: str
+    url: str
+    final_url: str
+    way: FetchMode
+    status: int | None
+    fetched_at: dt.datetime
+    sha256: str | None
+    text: str = ""
+    start: int | None = None
+    end: int | None = None
+    is_source: bool = False
+    is_cut: bool = False
+    problem: str = ""
+
+
+class SnapshotReader:
+    """Reads what records hold; `documents` reads what is no web page."""
+
+    def __init__(self, *, store: Store, records: EvidenceArchive, documents: DocumentReader) -> None:
+        self._store = store
+        self._records = records
+        self._documents = documents
+
+    async def load_view(self, record: EvidenceRecord, *, title: str, passage: str = "") -> SnapshotView:
+        """The page of a record, with a passage in it."""
+        told = SnapshotView(
+            title=title,
+            passage=passage,
+            record=record.id,
+            **record.model_dump(include={"url", "final_url", "way", "status", "fetched_at", "sha256"}),
+        )
+        try:
+            found = await self._find_passage(record, passage, title)
+        except (RecordLost, WorkFailed) as error:
+            return told.model_copy(update={"problem": str(error)})
+        return told.model_copy(
+            update={
+                "text": found.text,
+                "start": found.start,
+                "end": found.end,
+                "is_source": found.is_source,
+                "is_cut": found.is_cut,
+            }
+        )
+
+    async def load_text(self, record_id: str) -> str | None:
+        """All that the page of a record says; None where it is gone, or is not any more what was kept."""
+        record = await self._store.evidence.get_record(record_id)
+        if record is None:
+            return None
+        try:
+            sighting = await self._records.load(record)
+            kind = _detect_file_type(sighting)
+            if kind in _DOCUMENT_TYPES:
+                return await self._read_document(sighting, kind)
+            return "" if sighting.body is None else await asyncio.to_thread(extract_all_text, sighting)
+        except (RecordLost, WorkFailed):
+            return None
+
+    async def _find_passage(self, record: EvidenceRecord, passage: str, title: str) -> HighlightedText:
+        sighting = await self._records.load(record)
+        if sighting.body is None:
+            return HighlightedText("")
+        kind = _detect_file_type(sighting)
+        if kind in _DOCUMENT_TYPES:
+            return await asyncio.to_thread(
+                highlight_text, await self._read_document(sighting, kind), passage, near=title
+            )
+        return await asyncio.to_thread(highlight_passage, sighting, passage, near=title)
+
+    async def _read_document(self, sighting: FetchResult, kind: str) -> str:
+        with tempfile.TemporaryDirectory(prefix="monitor-saved-") as folder:
+            path = Path(folder) / f"document.{kind}"
+            await asyncio.to_thread(path.write_bytes, sighting.body or b"")
+            return await self._documents.read(path)
+
+
+def _detect_file_type(sighting: FetchResult) -> str:
+    if sighting.body is None:
+        return ""
+    return detect_extension(sighting.body, url=sighting.final_url, content_type=sighting.content_type)
+
+
+class ItemSnapshotView(SnapshotView):
+    """A saved page of an item as text, with the claim that rests on the passage in it."""
+
+    item_id: int
+    claim_number: int | None = None
+    kind: ClaimKind | None = None
+    claim: str = ""
+
+
+class SnapshotService:
+    def __init__(self, *, store: Store, pages: SnapshotReader) -> None:
+        self._store = store
+        self._pages = pages
+
+    async def get_item_snapshot(self, item_id: int, claim_number: int | None = None) -> ItemSnapshotView:
+        """The saved page behind a claim of an item, counted from 1 in the order of its evidence.
+
+        Without a number it is the item's own page. `NotFound` where there is no such item or claim, or nothing was
+        kept.
+        """
+        item = await self._store.items.get(item_id)
+        if item is None:
+            raise NotFound(f"There is no item {item_id}.")
+        claim = await self._load_claim(item_id, claim_number)
+        record = await self._store.evidence.get_record(_get_record_id(item, claim))
+        if record is None:
+            raise NotFound(f"Of the item {item_id} no page was kept, or not any more.")
+        asked = claim if claim_number is not None else None
+        page = await self._pages.load_view(record, title=item.title, passage=asked.passage if asked else "")
+        told = {"kind": asked.kind, "claim": asked.claim} if asked else {}
+        return ItemSnapshotView(item_id=item_id, claim_number=claim_number, **told, **page.model_dump())
+
+    async def _load_claim(self, item_id: int, number: int | None) -> Claim | None:
+        claims = await self._store.evidence.list_claims(item_id)
+        if number is None:
+            return next((claim for claim in claims if claim.kind is ClaimKind.PAGE), None)
+        if not 1 <= number <= len(claims):
+            raise NotFound(f"The item {item_id} has no claim {number}; its evidence counts {len(claims)}.")
+        return claims[number - 1]
+
+
+def _get_record_id(item: Item, claim: Claim | None) -> str:
+    """The record of the claim; without one the last that the item names, which is its own page."""
+    return claim.record_id if claim is not None else next(reversed(item.evidence), "")
+
+
+class EvidenceRecordSchema(BaseModel):
+    """A record as it leaves the program; `problem` says why it proves nothing any more, empty for a whole one.
+
+    `way` is `drawn` for a page that a browser drew; `file` is its WARC file.
+    """
+
+    id: str
+    run_id: str
+    url: str
+    final_url: str
+    status: int | None
+    way: FetchMode
+    fetched_at: dt.datetime
+    sha256: str | None
+    file: str | None
+    problem: str = ""
+
+
+class ClaimSchema(BaseModel):
+    """Something that an item says, and where that stands: the words of a record; empty words mean the whole page."""
+
+    kind: ClaimKind
+    claim: str
+    passage: str
+    record: str
+
+
+class ItemProof(BaseModel):
+    """What an item rests on: its claims, and the records that they name."""
+
+    item_id: int
+    title: str
+    url: str
+    claims: list[ClaimSchema]
+    records: list[EvidenceRecordSchema]
+
+
+class ProofService:
+    def __init__(self, *, store: Store, records: EvidenceArchive) -> None:
+        self._store = store
+        self._records = records
+
+    async def get_proof(self, item_id: int) -> ItemProof:
+        """The claims of an item with their records, each read again; `NotFound` where there is no such item."""
+        item = await self._store.items.get(item_id)
+        if item is None:
+            raise NotFound(f"There is no item {item_id}; `monitor items list` shows the latest.")
+        claims = await self._store.evidence.list_claims(item_id)
+        named = dict.fromkeys([*item.evidence, *(one.record_id for one in claims)])
+        rows = [row for record_id in named if (row := await self._store.evidence.get_record(record_id)) is not None]
+        return ItemProof(
+            item_id=item_id,
+            title=item.title,
+            url=item.url,
+            claims=[_build_claim_schema(claim) for claim in claims],
+            records=[await self._build_record_schema(row) for row in rows],
+        )
+
+    async def _build_record_schema(self, row: EvidenceRecord) -> EvidenceRecordSchema:
+        problem = ""
+        try:
+            await self._records.load(row)
+        except RecordLost as error:
+            problem = str(error)
+        values = row.model_dump(include=set(EvidenceRecordSchema.model_fields))
+        return EvidenceRecordSchema(**values, file=self._records.get_display_path(row), problem=problem)
+
+
+def _build_claim_schema(claim: Claim) -> ClaimSchema:
+    return ClaimSchema(kind=claim.kind, claim=claim.claim, passage=claim.passage, record=claim.record_id)

@@ -1,0 +1,390 @@
+"""The use cases of looking at items: a page of the list, one item with all that is known of it, its kin."""
+
+import asyncio
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel, Field
+
+from monitor.briefing.compose import ItemReference
+from monitor.briefing.item import ItemSchema, build_item_schema
+from monitor.db.database import Store
+from monitor.db.fulltext import FullTextScope
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.collection import Item
+from monitor.db.tables.evidence import ChangeKind, PageEdit, Revision
+from monitor.db.tables.people import RankFeedbackEntry
+from monitor.db.terms import TextQuery
+from monitor.dedupe.clusters import DocumentCluster, cluster_items
+from monitor.errors import NotFound, UsageError
+from monitor.evidence.differences import describe_change
+from monitor.ranking.feedback import compute_lifts
+from monitor.search.backends.archive import ArchiveSearch, build_snippet
+from monitor.services.briefings import check_sources
+from monitor.services.marks import HiddenItemSchema, ItemNoteSchema, RankFeedbackSchema
+from monitor.vocabulary import ItemType, RankDirection
+
+
+class ItemQuery(BaseModel):
+    """Which items a person wants to see; days are of publication, both included.
+
+    All words of `text` stand in the title, the summary or the text, what is in quotes word for word. `site`, for what
+    has a text to look for, is a host whose items, and those of hosts beneath it, are meant. `section` stands in the
+    section's name; `starred_by` is a person; hidden items are left out unless `is_hidden` is None (both) or True.
+    `first_seen_since` is an instant.
+    """
+
+    sources: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    types: Sequence[ItemType] = ()
+    since: dt.date | None = None
+    until: dt.date | None = None
+    text: str = ""
+    site: str | None = None
+    section: str | None = None
+    document_number: str | None = None
+    language: str | None = None
+    late: bool | None = None
+    starred_by: str | None = None
+    is_hidden: bool | None = False
+    first_seen_since: dt.datetime | None = None
+
+
+class ItemMatchSchema(ItemSchema):
+    """An item that a search found, with its score, 0 to 1, and what stands around the words that were searched for."""
+
+    score: float
+    snippet: str
+
+
+class RevisionSchema(BaseModel):
+    """A change of an item's page as it leaves the program; `said` is its one sentence."""
+
+    seen_at: dt.datetime
+    kind: ChangeKind
+    said: str
+    reason: str
+    edits: list[PageEdit]
+    more_edits: int
+
+
+class FullItemSchema(ItemSchema):
+    """An item with the text of its page as it was last seen, as far as it is kept, and its revisions, newest first."""
+
+    run_id: str
+    text: str | None = None
+    revisions: list[RevisionSchema] = Field(default_factory=list)
+
+
+class ArchiveService:
+    def __init__(self, *, store: Store, search: ArchiveSearch) -> None:
+        self._store = store
+        self._search = search
+
+    async def list_items(self, item_query: ItemQuery, limit: int | None = 50) -> list[ItemSchema]:
+        """The items that are meant, newest first; `UsageError` for a source that never was, or days reversed."""
+        scope = await build_scope(item_query, self._store)
+        if not item_query.text.strip():
+            items = await self._store.items.list(scope.items, limit=limit)
+        else:
+            matches = await self._store.fulltext.find(parse_text_query(item_query.text), scope, limit=limit)
+            items = [match.item for match in matches]
+        return [build_item_schema(item) for item in items]
+
+    async def get_item(self, item_id: int, *, language: str = "en") -> FullItemSchema:
+        """One item with the text of its page and its revisions, these told in a language; `NotFound` for no item."""
+        item = await self._store.items.get(item_id)
+        if item is None:
+            raise NotFound(f"There is no item {item_id}; `monitor items list` shows the latest.")
+        text = await self._store.items.get_text(item_id)
+        revisions = [
+            _build_revision_schema(revision, language)
+            for revision in await self._store.revisions.list_for_item(item_id)
+        ]
+        return FullItemSchema(
+            **build_item_schema(item).model_dump(), run_id=item.run_id, text=text, revisions=revisions
+        )
+
+    async def search(self, item_query: ItemQuery, limit: int = 50) -> list[ItemMatchSchema]:
+        """The items in which the text that is looked for stands, the best first."""
+        parse_text_query(item_query.text)
+        found = await self._search.search(item_query.text, await build_scope(item_query, self._store), limit=limit)
+        return [
+            ItemMatchSchema(**build_item_schema(one.item).model_dump(), score=one.score, snippet=one.snippet)
+            for one in found
+        ]
+
+
+async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
+    """The items that are meant, as the store is asked for them; `UsageError` as `Archive.items` says."""
+    if item_query.since is not None and item_query.until is not None and item_query.since > item_query.until:
+        raise UsageError(
+            f"The range of dates is the wrong way round: {item_query.since} is after {item_query.until}; "
+            "put the earlier one first."
+        )
+    await check_sources(item_query.sources, store)
+    return FullTextScope(
+        items=ItemFilter.model_validate(item_query.model_dump(exclude={"text", "site"})), site=item_query.site
+    )
+
+
+def parse_text_query(text: str) -> TextQuery:
+    """What a person typed to search for; `UsageError` where no word is in it."""
+    query = TextQuery.parse(text)
+    if not query.clauses:
+        raise UsageError("There is nothing to search for: give a word that stands in a title, summary or text.")
+    return query
+
+
+def _build_revision_schema(revision: Revision, language: str) -> RevisionSchema:
+    change = revision.change
+    return RevisionSchema(
+        seen_at=revision.seen_at,
+        kind=revision.kind,
+        said=describe_change(change, language),
+        reason=revision.reason,
+        edits=change.edits,
+        more_edits=revision.more_edits,
+    )
+
+
+MAX_COUNT = 1000
+
+_MAX_SNIPPET_CHARS = 200
+
+_MAX_RELATED_CANDIDATES = 20
+
+_MAX_TITLE_CHARS = 160
+
+_MIN_TITLE_CHARS = 6
+
+_CITED_TITLE_PATTERN = re.compile(r"《([^《》]{6,120})》")
+
+_QUOTATION_MARKS = re.compile('["“”„‟＂]')
+
+ItemKey = tuple[dt.date, int]
+"""Where a list goes on: the day and the number of the last item."""
+
+
+class ListedItem(ItemSchema):
+    """An item in a list. `snippet` is what stands around the words that were searched for, else the summary's start.
+
+    `moved`: feedback changed its place when its run was ranked.
+    """
+
+    snippet: str = ""
+    moved: RankDirection | None = None
+    starred: bool = False
+    hidden: bool = False
+    notes: int = 0
+
+
+class ItemPage(BaseModel):
+    """A piece of a list, newest first. `total` is counted up to 1,000, None where counting would take too long.
+
+    `after` is where the list goes on, None where it ends.
+    """
+
+    items: list[ListedItem]
+    total: int | None = None
+    after: ItemKey | None = None
+
+
+class ItemDetail(FullItemSchema):
+    """One item with what people say of it, and the items that are the same document or explain it.
+
+    `feedback` is what was said of its own rank, `like_feedback` the newest word of each person on items like it, which
+    counts where there is none of its own; `lift` is where that moves it in the next ranking, None for nowhere.
+    """
+
+    moved: RankDirection | None = None
+    starred: bool = False
+    hidden: HiddenItemSchema | None = None
+    notes: list[ItemNoteSchema] = Field(default_factory=list)
+    feedback: list[RankFeedbackSchema] = Field(default_factory=list)
+    like_feedback: list[RankFeedbackSchema] = Field(default_factory=list)
+    lift: RankDirection | None = None
+    copies: list[ItemReference] = Field(default_factory=list)
+    interpretations: list[ItemReference] = Field(default_factory=list)
+    explains: list[ItemReference] = Field(default_factory=list)
+
+
+class ItemFilterOptions(BaseModel):
+    """The sources of items by name, the tags of sources, and the languages of items, to choose from."""
+
+    sources: list[str]
+    tags: list[str]
+    languages: list[str]
+
+
+class RelatedItems(BaseModel):
+    """Other places of an item's document, what explains it, and what it explains."""
+
+    copies: list[ItemReference] = Field(default_factory=list)
+    interpretations: list[ItemReference] = Field(default_factory=list)
+    explains: list[ItemReference] = Field(default_factory=list)
+
+
+class ItemService:
+    def __init__(self, *, store: Store, archive: ArchiveService) -> None:
+        self._store = store
+        self._archive = archive
+
+    async def list_page(
+        self,
+        item_query: ItemQuery,
+        person: str,
+        *,
+        limit: int = 50,
+        after: ItemKey | None = None,
+        count_total: bool = True,
+    ) -> ItemPage:
+        """The items that are meant, newest first, from `after` on; the texts of their pages are not loaded.
+
+        `UsageError` for a source that never was, days reversed, or a text without a word.
+        """
+        scope = await build_scope(item_query, self._store)
+        query = parse_text_query(item_query.text) if item_query.text.strip() else None
+        total = await self._count_items(scope, query) if count_total and after is None else None
+        onward = FullTextScope(items=scope.items.model_copy(update={"after": after}), site=scope.site)
+        if query is None:
+            items = await self._store.items.list(onward.items, limit=limit + 1)
+            snippets = {item.id: _truncate_summary(item.summary) for item in items}
+        else:
+            matches = await self._store.fulltext.find(query, onward, limit=limit + 1)
+            items = [match.item for match in matches]
+            snippets = {match.item.id: build_snippet(match.body, query) for match in matches}
+        shown = items[:limit]
+        last = shown[-1] if len(items) > limit else None
+        return ItemPage(
+            items=await self._build_listed_items(shown, snippets, person),
+            total=total,
+            after=None if last is None else (last.day, last.id or 0),
+        )
+
+    async def get_item(self, item_id: int, person: str, *, language: str = "en") -> ItemDetail:
+        """One item, whole; its changes are told in the language. `NotFound` where there is none of that number."""
+        whole = await self._archive.get_item(item_id, language=language)
+        item = await self._load_item(item_id)
+        marks = self._store.marks
+        wishes = await marks.list_feedback([item])
+        own, like = _split_feedback(item, wishes)
+        hidden = (await marks.load_hidden([item_id])).get(item_id)
+        lift = compute_lifts([item], wishes)[0]
+        return ItemDetail(
+            **whole.model_dump(),
+            moved=item.moved,
+            starred=item_id in await marks.list_starred(person, [item_id]),
+            hidden=None if hidden is None else HiddenItemSchema.model_validate(hidden, from_attributes=True),
+            notes=[
+                ItemNoteSchema.model_validate(note, from_attributes=True) for note in await marks.list_notes(item_id)
+            ],
+            feedback=own,
+            like_feedback=like,
+            lift=None if not lift else RankDirection.HIGHER if lift > 0 else RankDirection.LOWER,
+            **(await self._find_related(item)).model_dump(),
+        )
+
+    async def get_filter_options(self) -> ItemFilterOptions:
+        """What the filters of a list offer."""
+        items = self._store.items
+        return ItemFilterOptions(
+            sources=sorted(await items.list_values("source")),
+            tags=sorted(await self._store.sources.list_tags()),
+            languages=sorted({_get_primary_language(word) for word in await items.list_values("language")}),
+        )
+
+    async def _load_item(self, item_id: int) -> Item:
+        item = await self._store.items.get(item_id)
+        if item is None:
+            raise NotFound(f"There is no item {item_id}.")
+        return item
+
+    async def _count_items(self, scope: FullTextScope, query: TextQuery | None) -> int | None:
+        if query is not None:
+            return await self._store.fulltext.count(query, scope, cap=MAX_COUNT)
+        return await self._store.items.count(scope.items, cap=MAX_COUNT)
+
+    async def _build_listed_items(
+        self, items: Sequence[Item], snippets: dict[int | None, str], person: str
+    ) -> list[ListedItem]:
+        ids = [item.id or 0 for item in items]
+        marks = await self._store.marks.load_marks(person, ids)
+        return [
+            ListedItem(
+                **build_item_schema(item).model_dump(),
+                snippet=snippets.get(item.id, ""),
+                moved=item.moved,
+                starred=item.id in marks.starred,
+                hidden=item.id in marks.hidden,
+                notes=marks.notes.get(item.id or 0, 0),
+            )
+            for item in items
+        ]
+
+    async def _find_related(self, item: Item) -> RelatedItems:
+        """The items near to this one that grouping, as briefings do it, says are its kin.
+
+        Near are those with its document number, and those with its title, or one that it names, in theirs: the newest
+        20 of each. The same document under another title and number is found by a briefing only.
+        """
+        near: dict[int | None, Item] = {item.id: item}
+        if item.document_number:
+            numbered = ItemFilter(document_number=item.document_number, is_hidden=None)
+            near |= {one.id: one for one in await self._store.items.list(numbered, limit=_MAX_RELATED_CANDIDATES)}
+        scope = FullTextScope(items=ItemFilter(is_hidden=None))
+        for query in _list_title_queries(item.title):
+            matches = await self._store.fulltext.find(query, scope, limit=_MAX_RELATED_CANDIDATES, is_in_title=True)
+            near |= {match.item.id: match.item for match in matches}
+        if len(near) == 1:
+            return RelatedItems()
+        texts = await self._store.items.load_texts([number for number in near if number is not None])
+        groups = await asyncio.to_thread(cluster_items, list(near.values()), texts)
+        return next((kin for one in groups if (kin := _find_related_in(one, item)) is not None), RelatedItems())
+
+
+def _list_title_queries(title: str) -> Iterator[TextQuery]:
+    for words in (title, *_CITED_TITLE_PATTERN.findall(title)):
+        plain = _QUOTATION_MARKS.sub(" ", words)[:_MAX_TITLE_CHARS].strip()
+        query = TextQuery.parse(f'"{plain}"')
+        if len(plain) >= _MIN_TITLE_CHARS and query.clauses:
+            yield query
+
+
+def _find_related_in(found: DocumentCluster, item: Item, above: DocumentCluster | None = None) -> RelatedItems | None:
+    """The kin of an item in a group or in what explains it; None where it is not there."""
+    if any(one.id == item.id for one in found.items):
+        return RelatedItems(
+            copies=_build_places(one for one in found.items if one.id != item.id),
+            interpretations=_build_places(one for reading in found.interpretations for one in reading.items),
+            explains=[] if above is None else _build_places(above.items[:1]),
+        )
+    kins = (_find_related_in(reading, item, found) for reading in found.interpretations)
+    return next((kin for kin in kins if kin is not None), None)
+
+
+def _build_places(items: Iterator[Item] | Sequence[Item]) -> list[ItemReference]:
+    return [ItemReference.model_validate(item, from_attributes=True) for item in items]
+
+
+def _split_feedback(
+    item: Item, entries: Sequence[RankFeedbackEntry]
+) -> tuple[list[RankFeedbackSchema], list[RankFeedbackSchema]]:
+    """What was said of the item, and the newest word of each person on those that are like it."""
+    own = [_build_feedback_schema(wish) for wish in entries if wish.item_id == item.id]
+    alike = [one for one in entries if one.item_id != item.id and compute_lifts([item], [one])[0]]
+    return own, [_build_feedback_schema(one) for one in {one.person: one for one in alike}.values()]
+
+
+def _build_feedback_schema(entry: RankFeedbackEntry) -> RankFeedbackSchema:
+    return RankFeedbackSchema(item=entry.item_id, person=entry.person, wish=entry.wish, at=entry.at)
+
+
+def _truncate_summary(summary: str) -> str:
+    plain = " ".join(summary.split())
+    return plain if len(plain) <= _MAX_SNIPPET_CHARS else f"{plain[:_MAX_SNIPPET_CHARS]}…"
+
+
+def _get_primary_language(language: str) -> str:
+    return language.partition("-")[0].lower()

@@ -1,0 +1,125 @@
+"""What a run is given so that it can be proved and replayed, and what it sets out with."""
+
+import datetime as dt
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from monitor.clock import Clock
+from monitor.config.model import Settings, SweepSettings
+from monitor.db.database import Store
+from monitor.db.queries.sections import SourceMemory
+from monitor.db.tables.collection import Run, Source
+from monitor.db.tables.people import RankFeedbackEntry
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.replay import RecordingModel
+from monitor.fetch.result import Recorder
+from monitor.llm.chat import ChatModel
+from monitor.llm.prompts import PromptSet
+from monitor.pages.loader import PageLoader
+from monitor.sweep.ledger import DateWindow
+from monitor.verify.grounding import EvidenceLinker
+
+PageLoaderFactory = Callable[[Recorder | None], PageLoader]
+
+PromptsLoader = Callable[[], Awaitable[PromptSet]]
+
+ChatModelFactory = Callable[[str, Store], Awaitable[ChatModel | None]]
+
+
+class RunStart(BaseModel):
+    """What holds for a run from its first moment on, however often it is interrupted."""
+
+    today: dt.date
+    window: DateWindow
+
+
+class RunManifest(RunStart):
+    """All that decides what a run does beside what it sees and what the model says.
+
+    `memory` is what was known of the source, `can_draw` whether there was a browser,
+    `prompts` the wordings in place of ours. `wishes` is what
+    people had said of ranks when it made its own; that comes later than the rest.
+    """
+
+    at: dt.datetime
+    is_baseline: bool
+    source: dict[str, Any]
+    memory: SourceMemory
+    limits: SweepSettings
+    render: Literal["auto", "always", "never"]
+    max_bytes: int
+    timezone: str
+    has_model: bool
+    can_draw: bool
+    prompts: dict[str, str] = Field(default_factory=dict)
+    wishes: list[RankFeedbackEntry] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunDependencies:
+    """What one run works with; `linker` is None for a trial, which records nothing."""
+
+    loader: PageLoader
+    model: ChatModel | None
+    linker: EvidenceLinker | None
+    prompts: PromptSet
+
+
+class RunDependencyFactory:
+    """Equips runs: what they see and what the model says is kept before they act on it."""
+
+    def __init__(
+        self,
+        *,
+        records: EvidenceArchive,
+        settings: Settings,
+        clock: Clock,
+        new_loader: PageLoaderFactory,
+        new_model: ChatModelFactory,
+        new_prompts: PromptsLoader,
+    ) -> None:
+        self._records = records
+        self._settings = settings
+        self._clock = clock
+        self._new_loader = new_loader
+        self._new_model = new_model
+        self._new_prompts = new_prompts
+
+    async def build(self, run: Run, store: Store, *, is_trial: bool) -> RunDependencies:
+        """What the run works with from now on, be it begun or gone on with."""
+        model, prompts = await self._new_model(run.id, store), await self._new_prompts()
+        if is_trial:
+            return RunDependencies(loader=self._new_loader(None), model=model, linker=None, prompts=prompts)
+        attempt = await store.evidence.get_next_attempt(run.id)
+        recorder = self._records.create_recorder(run.id, attempt=attempt)
+        if model is not None:
+            model = RecordingModel(
+                model, run_id=run.id, attempt=attempt, save_answer=store.evidence.add_answer, clock=self._clock
+            )
+        linker = EvidenceLinker(recorder.load_by_id)
+        return RunDependencies(loader=self._new_loader(recorder), model=model, linker=linker, prompts=prompts)
+
+    async def save_manifest(
+        self, run: Run, source: Source, store: Store, deps: RunDependencies, start: RunStart
+    ) -> None:
+        """Keep what the run sets out with, before it has changed anything of it."""
+        settings = self._settings
+        outset = RunManifest(
+            today=start.today,
+            window=start.window,
+            at=self._clock.now(),
+            is_baseline=source.last_success_at is None,
+            source=source.model_dump(mode="json"),
+            memory=await store.export_source_memory(source.id or 0),
+            limits=settings.sweep,
+            render=settings.pages.render,
+            max_bytes=settings.pages.max_bytes,
+            timezone=settings.timezone,
+            has_model=deps.model is not None,
+            can_draw=deps.loader.can_render(),
+            prompts=dict(deps.prompts.overrides),
+        )
+        await store.evidence.save_manifest(run.id, outset.model_dump(mode="json"))

@@ -1,0 +1,298 @@
+"""The use case of replaying a run: all of it again from what was recorded, with no network and no model."""
+
+import asyncio
+import datetime as dt
+import json
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, Field
+
+from monitor.briefing.item import build_item_schema
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.maintenance import ReplayItemStore, create_backup, restore_row_order
+from monitor.db.queries.items import copy_marks
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.evidence import EvidenceRecord
+from monitor.errors import RecordLost, UsageError
+from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.replay import ReplayModel, ReplayTransport
+from monitor.extract.documents import DocumentReader
+from monitor.fetch.result import Transport
+from monitor.llm.prompts import PromptSet
+from monitor.pages.loader import PageLoader
+from monitor.services.briefings import BriefingQuery, BriefingService
+from monitor.services.recording import RunManifest
+from monitor.services.run_report import FullRunReport, load_full_run_report
+from monitor.services.search import SavedSearch
+from monitor.sweep.pipeline import SweepDependencies, run_sweep
+from monitor.verify.grounding import EvidenceLinker
+from monitor.vocabulary import Disposition, RunStatus
+
+T = TypeVar("T")
+
+ReplayLoaderFactory = Callable[[RunManifest, Transport, Clock], PageLoader]
+
+DocumentReaderFactory = Callable[[RunManifest], DocumentReader]
+
+_LAST_STEP = "end"
+
+# What a later look at an item's page brings up to date, so that the run is no longer alone in having written it.
+_REVISED_FIELDS = frozenset({"attachments", "date_conflict", "text"})
+
+
+class ReplayDifference(BaseModel):
+    """Something that the replay made another of than the run did."""
+
+    what: str
+    recorded: Any = None
+    replayed: Any = None
+
+
+class ReplayResult(BaseModel):
+    """What came of a replay.
+
+    `records` and `answers` count what was recorded, `shown` the records that the replay asked for: a run that was
+    interrupted has asked for some things twice. `is_briefing_identical` is None where the day's briefing of the source
+    rests on other runs too.
+    """
+
+    run_id: str
+    source: str
+    is_identical: bool
+    is_briefing_identical: bool | None
+    differences: list[ReplayDifference] = Field(default_factory=list)
+    records: int
+    shown: int
+    answers: int
+    replayed: FullRunReport
+
+
+class ReplayService:
+    """Replays runs, each in a database of its own."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        storage: FileStorage,
+        settings: Settings,
+        new_loader: ReplayLoaderFactory,
+        new_reader: DocumentReaderFactory,
+        saved_search: SavedSearch,
+    ) -> None:
+        self._saved_search = saved_search
+        self._store = store
+        self._storage = storage
+        self._settings = settings
+        self._new_loader = new_loader
+        self._new_reader = new_reader
+
+    async def replay(self, run_id: str, *, database: Path | None = None) -> ReplayResult:
+        """Do a run again from its records, and compare; `database` is a new file in which the replay stays.
+
+        `RecordLost` where a record is missing or was altered, or the replay asks for something that was not recorded.
+        `UsageError` where there is no such run, or nothing of it was recorded.
+        """
+        _check_database_is_new(database)
+        run, outset = await self._load_recorded_run(run_id)
+        rows = await self._store.evidence.list_records(run_id)
+        await self._check_records(rows)
+        with tempfile.TemporaryDirectory(prefix="monitor-replay-") as folder:
+            url = f"sqlite:///{Path(folder) / 'replay.db'}"
+            async with Store.open(url) as store:
+                await store.check()
+                sites = await self._replay_run(run, outset, rows, store, Path(folder))
+                replayed = await self._compare(run, rows, sites, store)
+                if database is not None:
+                    await asyncio.to_thread(create_backup, url, database)
+            return replayed
+
+    async def _load_recorded_run(self, run_id: str) -> tuple[Run, RunManifest]:
+        run = await self._store.runs.get(run_id)
+        if run is None:
+            raise UsageError(
+                f"There is no run {run_id!r}, or it was forgotten with its records when it was older than "
+                "`retention_days`; `monitor runs list` names those that are there."
+            )
+        if not run.status.is_final:
+            raise UsageError(f"The run {run_id} has not ended: it is {run.status}.")
+        if run.status is RunStatus.CANCELLED:
+            raise UsageError(f"The run {run_id} was cancelled: only what came to its end can be compared.")
+        facts = await self._store.evidence.get_manifest(run_id)
+        if facts is None:
+            raise UsageError(f"Nothing is recorded of the run {run_id}: it is older than the records, or never began.")
+        return run, RunManifest.model_validate(facts)
+
+    async def _check_records(self, rows: Sequence[EvidenceRecord]) -> None:
+        """See that every record is whole before anything rests on it."""
+        records = EvidenceArchive(store=self._store, storage=self._storage)
+        files = {row.stored_at: row for row in rows}.values()
+        lost: list[RecordLost] = []
+        for row in files:
+            try:
+                await records.load(row)
+            except RecordLost as error:
+                lost.append(error)
+        if lost:
+            raise RecordLost(
+                f"The run cannot be replayed: {len(lost)} of its {len(files)} files of records are gone or damaged. "
+                f"The first: {lost[0]}"
+            )
+
+    async def _replay_run(
+        self, run: Run, manifest: RunManifest, rows: Sequence[EvidenceRecord], store: Store, folder: Path
+    ) -> ReplayTransport:
+        source = Source.model_validate(manifest.source)
+        fresh = run.model_copy(
+            update={"status": RunStatus.RUNNING, "ended_at": None, "error": None, "is_baseline": manifest.is_baseline}
+        )
+        await self._store.import_source_memory(source, manifest.memory, fresh, at=manifest.at, to=store)
+        store.items = ReplayItemStore(store.sessions, await self._store.items.list_for_run(run.id))
+        clock = _ReplayClock(run)
+        records = EvidenceArchive(store=store, storage=self._storage)
+        sites = ReplayTransport(records, rows, can_render=manifest.can_draw)
+        answers = await self._store.evidence.list_answers(run.id)
+        parts = SweepDependencies(
+            store=store,
+            loader=self._new_loader(manifest, sites, clock),
+            documents=self._new_reader(manifest),
+            steps=_ReplaySteps(clock),
+            clock=clock,
+            model=ReplayModel(answers) if manifest.has_model else None,
+            # What later looks at earlier items brought is not of this run alone.
+            limits=manifest.limits.model_copy(update={"revisit_days": []}),
+            folder=folder,
+            linker=EvidenceLinker(records.load_by_id),
+            query_runner=self._saved_search.for_recorded_run(run.id, self._store),
+            feedback=manifest.wishes,
+            prompts=PromptSet(manifest.prompts),
+        )
+        await run_sweep(fresh, source, window=manifest.window, today=manifest.today, deps=parts)
+        await restore_row_order(run.id, origin=self._store.sessions, target=store.sessions)
+        await copy_marks(self._store.sessions, store.sessions)
+        return sites
+
+    async def _compare(
+        self, run: Run, rows: Sequence[EvidenceRecord], sites: ReplayTransport, store: Store
+    ) -> ReplayResult:
+        replayed_run = await store.runs.get(run.id) or run
+        replayed = await load_full_run_report(replayed_run, store)
+        is_one_go = all(row.attempt == 1 for row in rows)
+        recorded = await load_full_run_report(run, self._store)
+        differences = _diff_values(
+            _dump_run(recorded, is_uninterrupted=is_one_go), _dump_run(replayed, is_uninterrupted=is_one_go)
+        )
+        recorded_items = {item.id or 0: item for item in await self._store.items.list_for_run(run.id)}
+        replayed_items = {item.id or 0: item for item in await store.items.list_for_run(run.id)}
+        for item_id in sorted(recorded_items.keys() | replayed_items.keys()):
+            here, there = recorded_items.get(item_id), replayed_items.get(item_id)
+            before = {} if here is None else await _dump_item(here, self._store)
+            after = {} if there is None else await _dump_item(there, store)
+            if any(revision.run_id != run.id for revision in await self._store.revisions.list_for_item(item_id)):
+                before, after = ({k: v for k, v in one.items() if k not in _REVISED_FIELDS} for one in (before, after))
+            differences += [
+                difference.model_copy(update={"what": f"item {item_id}: {difference.what}"})
+                for difference in _diff_values(before, after)
+            ]
+        return ReplayResult(
+            run_id=run.id,
+            source=run.source,
+            is_identical=not differences,
+            differences=differences,
+            is_briefing_identical=await self._is_briefing_identical(run, store),
+            records=len(rows),
+            shown=len(sites.used_record_ids),
+            answers=len(await self._store.evidence.list_answers(run.id)),
+            replayed=replayed,
+        )
+
+    async def _is_briefing_identical(self, run: Run, store: Store) -> bool | None:
+        """Whether the briefing of the source for the run's day, written by rule, is the same to the byte."""
+        zone = ZoneInfo(self._settings.timezone)
+        day = run.planned_at.astimezone(zone).date()
+        of_source = await self._store.runs.list(source=run.source, limit=None)
+        if run.ended_at is None or sum(one.planned_at.astimezone(zone).date() == day for one in of_source) != 1:
+            return None
+        if of_source[0].id != run.id:
+            return None
+        wanted = BriefingQuery(day=day, sources=[run.source])
+        clock = _ReplayClock(run)
+        clock.advance_to_end()
+        one, other = [
+            (await BriefingService(store=each, clock=clock, settings=self._settings).compose(wanted)).model_dump_json()
+            for each in (self._store, store)
+        ]
+        return one == other
+
+
+class _ReplayClock:
+    """The clock as the run read it: when it started, and when it ended (`ports.Clock`)."""
+
+    def __init__(self, run: Run) -> None:
+        self._now = run.started_at or run.planned_at
+        self._end = run.ended_at or self._now
+
+    def now(self) -> dt.datetime:
+        return self._now
+
+    def advance_to_end(self) -> None:
+        """From now on it is the end of the run."""
+        self._now = self._end
+
+
+class _ReplaySteps:
+    """Does every step once (`ports.Steps`), the last one at the end of the run."""
+
+    def __init__(self, clock: _ReplayClock) -> None:
+        self._clock = clock
+
+    async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
+        del result
+        if name == _LAST_STEP:
+            self._clock.advance_to_end()
+        return await step()
+
+
+def _check_database_is_new(database: Path | None) -> None:
+    if database is not None and database.exists():
+        raise UsageError(f"There is a file {database} already: choose another name.")
+
+
+def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:
+    """A run as far as it follows from its records: its items apart, without what its model calls cost.
+
+    A section that was gone on with after an interruption ended otherwise than one that is read in one go.
+    """
+    told = run.model_dump(mode="json", exclude={"items", "usage", "alarms"})
+    sections = {f"section {one['name']} ({number})": one for number, one in enumerate(told.pop("sections"), start=1)}
+    for section in sections.values() if not is_uninterrupted else ():
+        del section["ended"]
+    candidates = {f"candidate {one['url']} in {one['section']}": one for one in told.pop("candidates")}
+    for candidate in candidates.values():
+        if candidate["disposition"] == Disposition.SAVED:
+            del candidate["reason"]  # who saved it: that stands in the item, and here not after an interruption
+    return told | sections | candidates
+
+
+async def _dump_item(item: Item, store: Store) -> dict[str, Any]:
+    claims = [
+        json.dumps([claim.kind, claim.claim, claim.record_id, claim.passage], ensure_ascii=False)
+        for claim in await store.evidence.list_claims(item.id or 0)
+    ]
+    text = await store.items.get_text(item.id or 0)
+    return build_item_schema(item).model_dump(mode="json") | {"claims": sorted(claims), "text": text}
+
+
+def _diff_values(recorded: dict[str, Any], replayed: dict[str, Any]) -> list[ReplayDifference]:
+    names = dict.fromkeys([*recorded, *replayed])
+    return [
+        ReplayDifference(what=name, recorded=recorded.get(name), replayed=replayed.get(name))
+        for name in names
+        if recorded.get(name) != replayed.get(name)
+    ]

@@ -1,0 +1,231 @@
+"""What one research is equipped with: its model, its searches, its pages, all within what was asked and is set."""
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.tables.research import Research
+from monitor.errors import WorkFailed
+from monitor.evidence.records import EvidenceArchive
+from monitor.extract.documents import DocumentReader
+from monitor.llm.chat import ChatModel
+from monitor.page import Page, PageErrorCode
+from monitor.pages.loader import PageLoader
+from monitor.research.dependencies import ResearchDependencies
+from monitor.research.shapes import ResearchOptions, SearchConfig, StepType
+from monitor.research.state import ParagraphState, State
+from monitor.search.bundles.bundle import BundleFolder
+from monitor.search.bundles.scoring import ResultScorer
+from monitor.services.evidence import SnapshotReader
+from monitor.services.recording import PageLoaderFactory, PromptsLoader
+from monitor.services.search import SearchService
+from monitor.urls import clean_url, url_key
+from monitor.vocabulary import Render
+
+
+class ResearchPageLoader:
+    """Loads the pages of one research (`ports.PageLoader`). `loader` keeps what it sees.
+
+    Paragraphs that are at work at once find the same pages: who asks for one that is under way gets that one.
+    """
+
+    def __init__(self, *, store: Store, loader: PageLoader, documents: DocumentReader) -> None:
+        self._store = store
+        self._loader = loader
+        self._documents = documents
+        self._in_flight: dict[tuple[str, Render], asyncio.Future[Page | None]] = {}
+
+    async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
+        """The page at `url`; one that is a document has its text too. What went wrong outside is its `error`."""
+        asked = (clean_url(url) or url, render)
+        while (other := self._in_flight.get(asked)) is not None:
+            await asyncio.wait({other})
+            if (page := other.result()) is not None:
+                return page
+        mine = self._in_flight[asked] = asyncio.get_running_loop().create_future()
+        page = None
+        try:
+            page = await self._load_page(url, render)
+        finally:  # broken off, it gave nothing: those who waited try for themselves
+            del self._in_flight[asked]
+            mine.set_result(page)
+        return page
+
+    async def _load_page(self, url: str, render: Render) -> Page:
+        saved = await self._find_saved_page(url)
+        if saved is not None:
+            return saved
+        page = await self._loader.load(url, render=render)
+        if page.error is not None and page.error.code is PageErrorCode.UNSUPPORTED_TYPE:
+            return await self._load_document(page)
+        return page
+
+    async def download(self, url: str, folder: Path) -> Path:
+        """The document at `url`, from its site."""
+        return await self._loader.download(url, folder)
+
+    def can_render(self) -> bool:
+        """Whether there is a browser to draw with."""
+        return self._loader.can_render()
+
+    def notes(self) -> Mapping[str, str]:
+        """What is to be said about getting there, by url."""
+        return self._loader.notes()
+
+    async def _find_saved_page(self, url: str) -> Page | None:
+        """The page of an item as it was kept; None where none was, or no text of it."""
+        address = clean_url(url)
+        item = await self._store.items.find_by_key(url_key(address)) if address else None
+        text = await self._store.items.get_text(item.id or 0) if item else None
+        if address is None or item is None or not text:
+            return None
+        record = await self._store.evidence.get_record(next(reversed(item.evidence), ""))
+        is_kept = record is not None and record.stored_at is not None
+        return Page(
+            url=address,
+            final_url=record.final_url if record and is_kept else item.url,
+            title=item.title,
+            text=text,
+            published_on=item.date or item.page_date,
+            date_source=item.date_source,
+            language=item.language,
+            issuer=item.issuer,
+            document_number=item.document_number,
+            fetched_at=record.fetched_at if record else item.first_seen,
+            sha256=record.sha256 if record else None,
+            record=record.id if record and is_kept else None,
+        )
+
+    async def _load_document(self, page: Page) -> Page:
+        with tempfile.TemporaryDirectory(prefix="monitor-research-") as folder:
+            try:
+                path = await self._loader.download(page.url, Path(folder))
+                text = await self._documents.read(path)
+            except WorkFailed:
+                return page
+        return page.model_copy(update={"text": text, "error": None})
+
+
+class StoreNotebook:
+    """Keeps a research in its rows (`research.parts.Notebook`): the plan, each paragraph by itself, what steps gave."""
+
+    def __init__(self, store: Store, task_id: str) -> None:
+        self._research = store.research
+        self._task_id = task_id
+
+    async def load_state(self) -> State | None:
+        kept, paragraphs = await self._research.load_notebook(self._task_id)
+        return None if kept is None else State.model_validate({**kept, "paragraphs": paragraphs})
+
+    async def save_plan(self, state: State) -> None:
+        kept, paragraphs = dump_state(state)
+        await self._research.save_plan(self._task_id, kept, paragraphs)
+
+    async def save_paragraph(self, paragraph: ParagraphState) -> None:
+        """Put a paragraph in the place of the one that was kept."""
+        data = paragraph.model_dump(mode="json")
+        await self._research.save_paragraph(self._task_id, paragraph.order, data)
+
+    async def load_output(self, step: StepType) -> dict[str, Any] | None:
+        return await self._research.load_output(self._task_id, str(step))
+
+    async def save_output(self, step: StepType, output: dict[str, Any]) -> None:
+        await self._research.save_output(self._task_id, str(step), output)
+
+    async def load_latest_remark(self) -> str:
+        return await self._research.load_latest_remark(self._task_id)
+
+
+def dump_state(state: State) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A state as its rows hold it: the plan, and its paragraphs."""
+    kept = state.model_dump(mode="json")
+    return {name: value for name, value in kept.items() if name != "paragraphs"}, kept["paragraphs"]
+
+
+_HAN_CHAR = re.compile(r"[\u3400-\u9fff]")
+
+_LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchModel:
+    """A model whose calls are booked under a research, and what they took so far."""
+
+    model: ChatModel
+    tokens: Callable[[], int]
+
+
+ResearchModelFactory = Callable[[str, ResearchOptions], Awaitable[ResearchModel | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResearchDependencyFactory:
+    store: Store
+    settings: Settings
+    clock: Clock
+    records: EvidenceArchive
+    documents: DocumentReader
+    bundles: BundleFolder
+    snapshot_reader: SnapshotReader
+    search_service: SearchService
+    new_model: ResearchModelFactory
+    new_loader: PageLoaderFactory
+    new_scoring: Callable[[], ResultScorer]
+    new_prompts: PromptsLoader
+
+    async def build(self, research: Research, cancel_event: asyncio.Event) -> ResearchDependencies:
+        """What the research works with from now on, be it begun or gone on with."""
+        options, config = ResearchOptions.model_validate(research.options), SearchConfig.model_validate(research.config)
+        asked = await self.new_model(research.id, options)
+        gathering = self.search_service.build_research_search(config.engines)
+        attempt = await self.store.evidence.get_next_research_attempt(research.id)
+        recorder = self.records.create_recorder(research_id=research.id, attempt=attempt)
+        return ResearchDependencies(
+            task_id=research.id,
+            query=research.query,
+            language=research.language,
+            config=config,
+            options=options,
+            model=asked.model if asked else None,
+            count_tokens=asked.tokens if asked else _count_no_tokens,
+            search=gathering.search,
+            search_warnings=tuple(gathering.warnings),
+            pages=ResearchPageLoader(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
+            notebook=StoreNotebook(self.store, research.id),
+            bundles=self.bundles,
+            scoring=self.new_scoring(),
+            clock=self.clock,
+            limits=self.settings.research,
+            prompts=await self.new_prompts(),
+            cancel_event=cancel_event,
+            kept_text=_cache_reads(self.snapshot_reader.load_text),
+            is_plan_approved=research.is_plan_approved,
+        )
+
+
+def detect_language(query: str) -> str:
+    """The language in which a question is asked, and answered: zh or en."""
+    return "zh" if len(_HAN_CHAR.findall(query)) > len(_LATIN_WORD.findall(query)) else "en"
+
+
+def _cache_reads(read: Callable[[str], Awaitable[str | None]]) -> Callable[[str], Awaitable[str | None]]:
+    """The same for one research, which holds its notes and then its report against the same kept pages."""
+    texts: dict[str, str | None] = {}
+
+    async def text(record: str) -> str | None:
+        if record not in texts:
+            texts[record] = await read(record)
+        return texts[record]
+
+    return text
+
+
+def _count_no_tokens() -> int:
+    return 0

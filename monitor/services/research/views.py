@@ -1,0 +1,272 @@
+"""A research as people and programs look at it."""
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import Field
+
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.queries.research import ResearchKey, ResearchRow
+from monitor.db.reading import RunUsage
+from monitor.db.sessions import sanitize_text
+from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
+from monitor.errors import Conflict, NotFound
+from monitor.exports.document import Document
+from monitor.research.document import build_report_document
+from monitor.research.findings import NoteBasis
+from monitor.research.shapes import (
+    CamelCaseSchema,
+    ModelBlueprint,
+    Plan,
+    ReportScore,
+    ResearchNote,
+    ResearchOptions,
+    ResearchReport,
+    SearchAgentResult,
+    SearchConfig,
+    StepMetadata,
+    StepType,
+)
+from monitor.research.state import SearchEntry, State
+from monitor.services.evidence import SnapshotReader, SnapshotView
+from monitor.services.research.dependencies import StoreNotebook
+from monitor.vocabulary import FetchMode
+
+
+class StepUsage(CamelCaseSchema):
+    """What the model calls of a step came to; `cost` is None where no price is set."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+
+class ResearchUsage(StepUsage):
+    """The same of all steps, and of each."""
+
+    by_phase: dict[str, StepUsage] = Field(default_factory=dict)
+
+
+class ResearchSummary(CamelCaseSchema):
+    """A research as the history shows it."""
+
+    task_id: str
+    query: str
+    status: ResearchStatus
+    language: str
+    asked_by: str
+    created_at: dt.datetime
+    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    progress: float
+    score: ReportScore | None
+    error: str | None
+
+
+class ResearchView(CamelCaseSchema):
+    """A research with all that it has so far; `bases` say for each note where it is from."""
+
+    task_id: str
+    query: str
+    status: ResearchStatus
+    language: str
+    asked_by: str
+    is_cancel_requested: bool
+    config: SearchConfig
+    options: ResearchOptions
+    created_at: dt.datetime
+    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    progress: float
+    plan: Plan | None
+    notes: list[ResearchNote]
+    bases: list[NoteBasis] = Field(exclude=True)
+    blueprint: ModelBlueprint | None
+    report: ResearchReport | None
+    score: ReportScore | None
+    usage: ResearchUsage
+    error: str | None
+    warnings: list[str]
+
+
+def build_summary(row: ResearchRow) -> ResearchSummary:
+    named = {name: getattr(row, name) for name in ResearchSummary.model_fields if name in row._fields}
+    score = None if row.score is None else ReportScore.model_validate(row.score)
+    return ResearchSummary(**named | {"score": score}, task_id=row.id)
+
+
+def build_view(research: Research, latest: ResearchEvent | None, usage: RunUsage) -> ResearchView:
+    """A research as its row and what its steps gave tell it."""
+    outputs = research.outputs
+    plan = _parse_result(Plan, outputs, StepType.PLAN)
+    found = _parse_result(SearchAgentResult, outputs, StepType.DEEP_SEARCH)
+    blueprint = _parse_result(ModelBlueprint, outputs, StepType.MODELING)
+    report = _parse_result(ResearchReport, outputs, StepType.REPORTING)
+    score = outputs.get(StepType.REPORTING, {}).get("score")
+    documents = (one.metadata for one in (plan, found, blueprint, report) if one is not None)
+    same = set(ResearchView.model_fields) & set(Research.model_fields) - {"config", "options"}
+    return ResearchView(
+        **research.model_dump(include=same),
+        task_id=research.id,
+        config=SearchConfig.model_validate(research.config),
+        options=ResearchOptions.model_validate(research.options),
+        progress=float(latest.data["progress"]) if latest else 0.0,
+        plan=plan,
+        notes=found.notes if found else [],
+        bases=parse_note_bases(outputs),
+        blueprint=blueprint,
+        report=report,
+        score=None if score is None else ReportScore.model_validate(score),
+        usage=_build_usage(usage),
+        warnings=_collect_warnings(documents),
+    )
+
+
+def parse_note_bases(outputs: Mapping[str, Any]) -> list[NoteBasis]:
+    return [NoteBasis.model_validate(output) for output in outputs.get(StepType.DEEP_SEARCH, {}).get("bases", [])]
+
+
+def _parse_result(kind: Any, outputs: Mapping[str, Any], step: StepType) -> Any:
+    kept = outputs.get(step)
+    return None if kept is None else kind.model_validate(kept["result"])
+
+
+def _collect_warnings(documents: Any) -> list[str]:
+    said: list[str] = []
+    for metadata in documents:
+        assert isinstance(metadata, StepMetadata)  # noqa: S101 -- for the type checker
+        said += metadata.warnings
+    return list(dict.fromkeys(said))
+
+
+def _build_usage(usage: RunUsage) -> ResearchUsage:
+    names = set(StepUsage.model_fields)
+    by_phase = {name: StepUsage(**one.model_dump(include=names)) for name, one in usage.by_phase.items()}
+    return ResearchUsage(**usage.model_dump(include=names), by_phase=by_phase)
+
+
+CitationUrl = Callable[[int], str | None]
+"""Where the reader of a report is led by a citation of the note at an index, from 0; None: to the source itself."""
+
+
+class NoteSnapshotView(SnapshotView):
+    """The page behind a note with one of its quotes; `claim` is what the note says by it.
+
+    Where the page itself is not kept any more, `record` is empty and the text is what of it was read.
+    """
+
+    task_id: str
+    note_index: int
+    quote: int
+    claim: str
+
+
+class ResearchReader:
+    def __init__(self, *, store: Store, pages: SnapshotReader, settings: Settings) -> None:
+        self._store = store
+        self._pages = pages
+        self._settings = settings
+
+    async def load_research(self, task_id: str) -> Research:
+        """The research of that id as it is on record; `NotFound` where there is none."""
+        research = await self._store.research.get(sanitize_text(task_id))
+        if research is None:
+            raise NotFound(f"There is no research {task_id!r}; `/research` and `GET /api/research` list them.")
+        return research
+
+    async def get(self, task_id: str) -> ResearchView:
+        """A research with all that it has so far."""
+        research = await self.load_research(task_id)
+        latest = await self._store.research_events.latest(research.id)
+        return build_view(research, latest, await self._store.usage.load_run_usage(research.id))
+
+    async def load_state(self, task_id: str) -> State | None:
+        """The plan with its paragraphs as they stand; None before there is one."""
+        return await StoreNotebook(self._store, (await self.load_research(task_id)).id).load_state()
+
+    async def list_remarks(self, task_id: str) -> list[ResearchRemark]:
+        """What people said while it ran."""
+        return await self._store.research.list_remarks((await self.load_research(task_id)).id)
+
+    async def get_note_snapshot(self, task_id: str, note_index: int, quote: int = 0) -> NoteSnapshotView:
+        """The kept page behind a note, with the quote of that number, from 0, marked in it."""
+        research = await self.load_research(task_id)
+        found = build_view(research, None, RunUsage())
+        if not 0 <= note_index < len(found.notes):
+            raise NotFound(f"The research {task_id} has no note {note_index}; it has {len(found.notes)}.")
+        note, basis = found.notes[note_index], found.bases[note_index]
+        if not 0 <= quote < max(len(note.evidence), 1):
+            raise NotFound(f"The note {note_index} has no quote {quote}; it has {len(note.evidence)}.")
+        passage = note.evidence[quote].quote if note.evidence else ""
+        record = await self._store.evidence.get_record(basis.record) if basis.record else None
+        page = await self._pages.load_view(record, title=basis.title, passage=passage) if record else None
+        if page is None or page.problem:
+            page = await self._find_read_text(research.id, note, basis, passage) or page
+        if page is None:
+            raise NotFound(f"Of the page {note.source_url} nothing is kept any more.")
+        return NoteSnapshotView(
+            **page.model_dump(), task_id=research.id, note_index=note_index, quote=quote, claim=note.summary
+        )
+
+    async def build_document(self, task_id: str, *, citation_url: CitationUrl | None = None) -> Document:
+        """The report as a document; `Conflict` while there is none.
+
+        Where the service has an address that others reach, its citations lead to the kept pages there.
+        """
+        research = await self.load_research(task_id)
+        view = build_view(research, None, RunUsage())
+        if view.report is None:
+            raise Conflict(f"The research {task_id} has no report yet: it is {view.status}.")
+        return build_report_document(
+            view.report,
+            query=view.query,
+            notes=view.notes,
+            bases=view.bases,
+            score=view.score,
+            blueprint=view.blueprint,
+            language=view.language,
+            citation_url=citation_url or self._build_citation_url(research.id),
+            written_at=view.ended_at,
+        )
+
+    async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
+        """The history, newest first, of those whose question holds the text; `after` the last row that was shown."""
+        rows = await self._store.research.list_rows(after=after, text=text, limit=limit)
+        return [build_summary(row) for row in rows]
+
+    def _build_citation_url(self, task_id: str) -> CitationUrl:
+        home = self._settings.web.public_url
+        return lambda index: f"{home.rstrip('/')}/research/{task_id}/notes/{index}" if home else None
+
+    async def _find_read_text(
+        self, task_id: str, note: ResearchNote, basis: NoteBasis, passage: str
+    ) -> SnapshotView | None:
+        """What of a page was read, from the paragraphs that took it up."""
+        state = await StoreNotebook(self._store, task_id).load_state()
+        entries = (
+            [entry for paragraph in state.paragraphs for entry in paragraph.research.search_history] if state else []
+        )
+        entry = next((one for one in entries if one.url == note.source_url and passage in one.content), None)
+        return None if entry is None else _build_entry_view(entry, basis, passage)
+
+
+def _build_entry_view(entry: SearchEntry, basis: NoteBasis, passage: str) -> SnapshotView:
+    start = entry.content.find(passage) if passage else -1
+    return SnapshotView(
+        title=basis.title,
+        passage=passage,
+        record="",
+        url=entry.url,
+        final_url=entry.url,
+        way=FetchMode.HTTP,
+        status=None,
+        fetched_at=entry.timestamp.astimezone(dt.UTC),
+        sha256=None,
+        text=entry.content,
+        is_cut=True,
+        start=start if start >= 0 else None,
+        end=start + len(passage) if start >= 0 else None,
+    )

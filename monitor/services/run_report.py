@@ -1,0 +1,221 @@
+"""A run told whole: what `monitor sweep --json` and `monitor runs show` say (contracts, section 2)."""
+
+import datetime as dt
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from pydantic import BaseModel, Field
+
+from monitor.briefing.item import FallbackSchema, ItemSchema, build_item_schema
+from monitor.db.database import Store
+from monitor.db.reading import Coverage, RunUsage
+from monitor.db.sessions import split_batches
+from monitor.db.tables.collection import Item, Run, RunSection
+from monitor.db.tables.delivery import AlarmView
+from monitor.db.tables.research import RunEvent
+from monitor.vocabulary import SWEEP_PHASES, DateSource, Disposition, Phase, RunStatus, SavedBy, SectionEnd
+
+
+class RunSectionSchema(BaseModel):
+    """A section as a run read it."""
+
+    name: str
+    url: str
+    found_by: SavedBy
+    ended: SectionEnd | None
+    pages: int
+    candidates: int
+    refused_saves: int
+    corrected_dates: int
+
+
+class RunLedgerEntrySchema(BaseModel):
+    """One row of a run's ledger: a candidate of a list page and what became of it."""
+
+    section: str
+    title: str
+    url: str
+    date: dt.date | None
+    date_source: DateSource
+    disposition: Disposition
+    reason: str
+    page_url: str
+
+
+class RunSummary(BaseModel):
+    """A run in a list: how it ended, what fell back, what became of the candidates, what was spent."""
+
+    run_id: str
+    source: str
+    status: RunStatus
+    error: str | None = None
+    is_baseline: bool
+    since: dt.date | None
+    until: dt.date | None
+    planned_at: dt.datetime
+    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    fallbacks: list[FallbackSchema] = Field(default_factory=list)
+    coverage: Coverage
+    usage: RunUsage
+    alarms: list[AlarmView] = Field(default_factory=list)
+
+    @property
+    def state(self) -> str:
+        """The status as people read it: `degraded: budget` where a spent budget left the rest to the rules."""
+        is_budget = any(fallback.reason.startswith("budget: ") for fallback in self.fallbacks)
+        return f"{self.status}: budget" if is_budget and self.status is RunStatus.DEGRADED else str(self.status)
+
+
+class RunReport(RunSummary):
+    """One run with what was read and kept."""
+
+    sections: list[RunSectionSchema] = Field(default_factory=list)
+    items: list[ItemSchema] = Field(default_factory=list)
+
+    @property
+    def retry_phase(self) -> Phase | None:
+        """The phase with which a retry begins; None where nothing went wrong."""
+        if self.status is RunStatus.SUCCEEDED:
+            return None
+        if self.status is RunStatus.DEGRADED:
+            return min((fallback.phase for fallback in self.fallbacks), key=list(Phase).index, default=None)
+        if not self.sections:
+            return Phase.NAVIGATE
+        if any(section.ended in (None, SectionEnd.ERROR) for section in self.sections):
+            return Phase.CRAWL
+        return Phase.SUMMARISE
+
+
+class FullRunReport(RunReport):
+    """A run with its ledger, in which every candidate of its list pages can be found."""
+
+    candidates: list[RunLedgerEntrySchema] = Field(default_factory=list)
+
+
+async def load_full_run_report(run: Run, store: Store) -> FullRunReport:
+    """A run's report with its ledger."""
+    report = await load_run_report(run, store)
+    names = {section.ordinal: section.name for section in await store.runs.list_sections(run.id)}
+    candidates = [
+        RunLedgerEntrySchema(
+            section=names.get(row.section, ""),
+            **row.model_dump(include=set(RunLedgerEntrySchema.model_fields) - {"section"}),
+        )
+        for row in await store.runs.load_ledger(run.id)
+    ]
+    return FullRunReport(**dict(report), candidates=candidates)
+
+
+async def load_run_report(run: Run, store: Store) -> RunReport:
+    """Gather a run's report from the store."""
+    (summary,) = await _load_batch_summaries([run], store)
+    return RunReport(
+        **dict(summary),
+        sections=[
+            RunSectionSchema.model_validate(row, from_attributes=True) for row in await store.runs.list_sections(run.id)
+        ],
+        items=[build_item_schema(item) for item in await store.items.list_for_run(run.id)],
+    )
+
+
+async def load_run_summaries(runs: Sequence[Run], store: Store) -> list[RunSummary]:
+    """What lists tell of these runs, in their order; the questions are as many for one as for hundreds of them."""
+    return [one for batch in split_batches(runs) for one in await _load_batch_summaries(batch, store)]
+
+
+async def _load_batch_summaries(runs: Sequence[Run], store: Store) -> list[RunSummary]:
+    details = await store.history.load_details([run.id for run in runs])
+    alarms = await store.alarms.list_for_runs([run.id for run in runs])
+    return [
+        RunSummary(
+            run_id=run.id,
+            **run.model_dump(include=set(RunSummary.model_fields)),
+            fallbacks=[
+                FallbackSchema(phase=row.phase, where=row.where, reason=row.reason) for row in details[run.id].fallbacks
+            ],
+            coverage=details[run.id].coverage,
+            usage=details[run.id].usage,
+            alarms=[alarm for alarm in alarms if alarm.run_id == run.id],
+        )
+        for run in runs
+    ]
+
+
+REVISIT_PHASE = "revisit"
+
+_PHASE_ORDER = [*map(str, SWEEP_PHASES), REVISIT_PHASE]
+
+_FINAL_PHASES = {str(Phase.RANK), REVISIT_PHASE}
+"""A run that came so far went through all of its phases: often nothing is due to be looked at again."""
+
+
+class PhaseState(StrEnum):
+    WAITING = "waiting"
+    NOW = "now"
+    DONE = "done"
+    STOPPED = "stopped"
+    NOT_REACHED = "not_reached"
+
+
+_UNSTARTED_STATES = (PhaseState.WAITING, PhaseState.NOT_REACHED)
+
+
+class PhaseView(NamedTuple):
+    """A phase of a run; `done` of `total` sections or items, where that is known."""
+
+    phase: str
+    state: PhaseState
+    done: int | None = None
+    total: int | None = None
+
+
+def build_phase_views(
+    run: Run, *, last: RunEvent | None, sections: Sequence[RunSection], items: Sequence[Item]
+) -> list[PhaseView]:
+    """The phases in their order; `last` is the latest event of a phase, None where the run told of none."""
+    at = _PHASE_ORDER.index(_detect_phase(run, last, sections))
+    views = [
+        PhaseView(phase, _get_phase_state(run, place, at), *_count_progress(phase, sections, items))
+        for place, phase in enumerate(_PHASE_ORDER)
+    ]
+    views = [view._replace(done=None, total=None) if view.state in _UNSTARTED_STATES else view for view in views]
+    if run.status is RunStatus.RUNNING and last is not None:
+        views[at] = views[at]._replace(done=last.data.get("done", 0), total=last.data.get("total"))
+    return views
+
+
+def _detect_phase(run: Run, last: RunEvent | None, sections: Sequence[RunSection]) -> str:
+    if last is not None and last.data.get("phase") in _PHASE_ORDER:
+        return str(last.data["phase"])
+    if not sections:
+        return Phase.NAVIGATE
+    if any(section.ended is None for section in sections):
+        return Phase.CRAWL
+    return Phase.SUMMARISE if run.status is RunStatus.RUNNING else REVISIT_PHASE
+
+
+def _get_phase_state(run: Run, place: int, at: int) -> PhaseState:
+    if run.status is RunStatus.QUEUED:
+        return PhaseState.WAITING
+    if place < at:
+        return PhaseState.DONE
+    if run.status is RunStatus.RUNNING:
+        return PhaseState.NOW if place == at else PhaseState.WAITING
+    if run.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) or _PHASE_ORDER[at] in _FINAL_PHASES:
+        return PhaseState.DONE
+    return PhaseState.STOPPED if place == at else PhaseState.NOT_REACHED
+
+
+def _count_progress(phase: str, sections: Sequence[RunSection], items: Sequence[Item]) -> tuple[int | None, int | None]:
+    match phase:
+        case Phase.NAVIGATE:
+            return len(sections), len(sections)
+        case Phase.CRAWL:
+            return sum(section.ended is not None for section in sections), len(sections)
+        case Phase.SUMMARISE:
+            return sum(bool(item.summary) for item in items), len(items)
+        case Phase.RANK:
+            return sum(one.rank is not None for one in items), len(items)
+    return None, None

@@ -1,0 +1,284 @@
+"""Lists of sources in and out: YAML as in config.yaml, OPML for feed readers, CSV for spreadsheets."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import yaml
+from lxml import etree
+
+from monitor.db.tables.collection import Source
+from monitor.errors import UsageError
+from monitor.exports.document import normalize_line
+from monitor.services.sources.form import SourceForm, dump_form_values
+from monitor.urls import get_host
+from monitor.vocabulary import SourceKind
+
+LIST_FIELDS = ("focus_areas", "sections", "keywords_include", "keywords_exclude", "tags")
+
+_NUMBER_FIELDS = ("window_days", "max_items")
+
+_BOOLEAN_FIELDS = ("allow_other_hosts", "enabled")
+
+_BOOLEAN_WORDS = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "是": True,
+    "false": False,
+    "no": False,
+    "0": False,
+    "否": False,
+}
+
+_FIELDS = list(SourceForm.model_fields)
+
+# A cell that begins so is a formula to some spreadsheet; an apostrophe before it makes it a text.
+_FORMULA_PATTERN = re.compile(r"[=+\-@|%＝＋－＠\t\r]|'['=+\-@|%＝＋－＠\t\r]")
+
+_ESCAPED_FORMULA_PATTERN = re.compile(r"'['=+\-@|%＝＋－＠\t\r]")
+
+_DELIMITERS = ",;\t"
+
+
+def to_csv(sources: list[Source]) -> str:
+    """One line a source; what is at its default is left empty."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, _FIELDS, lineterminator="\r\n")
+    writer.writeheader()
+    for source in sources:
+        writer.writerow({field: _format_cell(field, value) for field, value in dump_form_values(source).items()})
+    return text.getvalue()
+
+
+def parse_csv(label: str, content: bytes) -> list[dict[str, Any]]:
+    """What the lines say, not yet checked; UTF-8, or GB 18030 as spreadsheets in China write it.
+
+    A source without a name is called after its host. `UsageError` where there is no line of fields' names.
+    """
+    text = _decode(label, content)
+    head = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=lambda one: sum(_normalize_column(name) in _FIELDS for name in head.split(one)))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        lines = [line for line in reader if any(cell.strip() for cell in line)]
+    except csv.Error as error:
+        raise UsageError(f"{label} is no CSV: {error}, near line {reader.line_num}.") from None
+    names = [_normalize_column(name) for name in lines[0]] if lines else []
+    if "url" not in names and "name" not in names:
+        raise UsageError(
+            f"{label} has no line of names at its head: write {','.join(_FIELDS[:4])},… above the sources."
+        )
+    rows = [dict(zip(names, line, strict=False)) for line in lines[1:]]
+    return [_parse_row(row) for row in rows]
+
+
+def _decode(label: str, content: bytes) -> str:
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            return content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise UsageError(f"{label} is neither UTF-8 nor GB 18030: save it as “CSV UTF-8”.")
+
+
+def _normalize_column(name: str) -> str:
+    return name.strip().strip('"').lower()
+
+
+def _parse_row(row: dict[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for field, cell in row.items():
+        text = cell[1:] if _ESCAPED_FORMULA_PATTERN.match(cell) else cell
+        if field and text:
+            values[field] = _parse_value(field, text)
+    if not values.get("name") and values.get("url"):
+        values["name"] = get_host(values["url"]).removeprefix("www.") or values["url"]
+    return values
+
+
+def _parse_value(field: str, text: str) -> Any:
+    if field in LIST_FIELDS:
+        return _parse_list(field, text)
+    if field in _NUMBER_FIELDS and text.strip().isdecimal():
+        return int(text)
+    return _BOOLEAN_WORDS.get(text.strip().lower(), text) if field in _BOOLEAN_FIELDS else text
+
+
+def _format_cell(field: str, value: Any) -> str:
+    if isinstance(value, list):
+        entries = [format_section(one) if field == "sections" else one for one in value]
+        text = "; ".join(re.sub(r"([\\;])", r"\\\1", entry) for entry in entries)
+    else:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"'{text}" if _FORMULA_PATTERN.match(text) else text
+
+
+def _parse_list(field: str, text: str) -> list[Any]:
+    entries = [
+        re.sub(r"\\(.)", r"\1", entry, flags=re.DOTALL).strip()
+        for entry in re.findall(r"(?:[^\\;]|\\.|\\$)+", text, flags=re.DOTALL)
+    ]
+    entries = [entry for entry in entries if entry]
+    return [parse_section(entry) for entry in entries] if field == "sections" else entries
+
+
+def format_section(section: dict[str, str]) -> str:
+    """A pinned section on one line: its name, then its url, which holds no space."""
+    return f"{section['name']} {section['url']}"
+
+
+def parse_section(line: str) -> dict[str, str]:
+    """The section on a line; a line without a name gets its url as one."""
+    name, _, url = line.strip().rpartition(" ")
+    return {"name": name.strip() or url, "url": url}
+
+
+MAX_IMPORT_BYTES = 2 * 1024 * 1024
+
+MAX_IMPORT_SOURCES = 5000
+
+_OPML_ATTRIBUTE = "monitorSource"
+
+_INVALID_XML_CHARS = re.compile(r"[\ud800-\udfff\ufffe\uffff]")  # JSON itself escapes control characters
+
+
+class SourceListFormat(StrEnum):
+    """How a list of sources is written down."""
+
+    YAML = "yaml"
+    OPML = "opml"
+    CSV = "csv"
+
+
+def format_sources(sources: list[Source], list_format: SourceListFormat) -> str:
+    """The sources as a text of that form."""
+    writers: dict[SourceListFormat, Callable[[list[Source]], str]] = {
+        SourceListFormat.YAML: to_yaml,
+        SourceListFormat.OPML: to_opml,
+        SourceListFormat.CSV: to_csv,
+    }
+    return writers[list_format](sources)
+
+
+def to_yaml(sources: list[Source]) -> str:
+    """The sources as config.yaml writes them."""
+    document = {"sources": [dump_form_values(source) for source in sources]}
+    return yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Puts a text with a line break of Unicode's own between double quotes, where it is escaped and not folded."""
+
+    def represent_str(self, text: str) -> yaml.ScalarNode:
+        style = '"' if re.search("[\x85\u2028\u2029]", text) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+
+def to_opml(sources: list[Source]) -> str:
+    """The sources as OPML 2.0; what OPML has no word for stands whole in an attribute of ours."""
+    root = etree.Element("opml", version="2.0")
+    etree.SubElement(etree.SubElement(root, "head"), "title").text = "Monitor sources"
+    body = etree.SubElement(root, "body")
+    for source in sources:
+        address = _build_opml_address(source)
+        own = _INVALID_XML_CHARS.sub(_escape_char, json.dumps(dump_form_values(source), ensure_ascii=False))
+        etree.SubElement(body, "outline", {"text": normalize_line(source.name), **address, _OPML_ATTRIBUTE: own})
+    text: bytes = etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
+    return text.decode()
+
+
+def _build_opml_address(source: Source) -> dict[str, str]:
+    """What a feed reader understands; a standing search has no address."""
+    if source.kind is SourceKind.QUERY:
+        return {}
+    return (
+        {"type": "rss", "xmlUrl": source.url} if source.kind is SourceKind.FEED else {"type": "link", "url": source.url}
+    )
+
+
+def _escape_char(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def read_source_file(path: Path) -> list[dict[str, Any]]:
+    """What a file of sources says, not yet checked; its name says which form it has.
+
+    `UsageError` where the file cannot be read as that.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}; name a YAML, OPML or CSV file.") from None
+    return parse_rows(content, detect_format(path.name), label=str(path))
+
+
+def detect_format(name: str) -> SourceListFormat:
+    """The form that a file of this name has: YAML unless its ending says OPML or CSV."""
+    endings = {".opml": SourceListFormat.OPML, ".xml": SourceListFormat.OPML, ".csv": SourceListFormat.CSV}
+    return endings.get(Path(name).suffix.lower(), SourceListFormat.YAML)
+
+
+def parse_rows(content: bytes, list_format: SourceListFormat, *, label: str) -> list[dict[str, Any]]:
+    """What a list of sources says, not yet checked; `where` is what complaints call it.
+
+    `UsageError` for what is not of that form, or too much: 2 MB and 5,000 sources are the most.
+    """
+    if len(content) > MAX_IMPORT_BYTES:
+        raise UsageError(f"{label} is larger than {MAX_IMPORT_BYTES // 1024**2} MB: split it.")
+    readers: dict[SourceListFormat, Callable[[str, bytes], list[dict[str, Any]]]] = {
+        SourceListFormat.YAML: _parse_yaml,
+        SourceListFormat.OPML: _parse_opml,
+        SourceListFormat.CSV: parse_csv,
+    }
+    rows = readers[list_format](label, content)
+    if len(rows) > MAX_IMPORT_SOURCES:
+        raise UsageError(f"{label} holds {len(rows)} sources: bring in at most {MAX_IMPORT_SOURCES:,} at once.")
+    return rows
+
+
+def _parse_yaml(label: str, content: bytes) -> list[dict[str, Any]]:
+    try:
+        document = yaml.safe_load(content.decode("utf-8-sig"))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise UsageError(
+            f"{label} is no YAML in UTF-8: write the sources as `sources: [{{name: …, url: …}}]`."
+        ) from None
+    rows = document.get("sources") if isinstance(document, dict) else document
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(f"{label} holds no list of sources: write them as `sources: [{{name: …, url: …}}]`.")
+    return [{str(key): value for key, value in row.items()} for row in rows]
+
+
+def _parse_opml(label: str, content: bytes) -> list[dict[str, Any]]:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise UsageError(f"{label} is no OPML: {error.msg}.") from None
+    rows = [_parse_outline(outline) for outline in root.iter("outline")]
+    return [row for row in rows if row]
+
+
+def _parse_outline(outline: Any) -> dict[str, Any]:
+    own = outline.get(_OPML_ATTRIBUTE)
+    if own:
+        try:
+            values = json.loads(own)
+        except (ValueError, RecursionError):
+            values = None
+        if isinstance(values, dict):
+            return values
+    feed, page = outline.get("xmlUrl"), outline.get("url") or outline.get("htmlUrl")
+    name = outline.get("title") or outline.get("text")
+    if feed:
+        return {"name": name or feed, "url": feed, "kind": "feed"}
+    return {"name": name or page, "url": page} if page else {}

@@ -1,0 +1,222 @@
+"""A source as people write it down: in config.yaml, on the command line, in an import; checked, then stored."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from monitor.config.group import forbid_unknown_keys
+from monitor.db.sessions import sanitize_text
+from monitor.db.tables.collection import Source
+from monitor.db.terms import MAX_QUERY_CHARS, TextQuery
+from monitor.errors import UsageError
+from monitor.exports.document import normalize_line
+from monitor.services.runtime import CronParser
+from monitor.sweep.query import list_queries
+from monitor.urls import clean_url
+from monitor.vocabulary import Render, SourceKind
+
+_MAX_NAME_CHARS = 80
+
+
+def _normalize_name(text: str) -> str:
+    name = normalize_line(text)
+    if not name:
+        raise ValueError("it has no letter that can be seen; write a name")
+    return name
+
+
+SourceName = Annotated[str, AfterValidator(_normalize_name)]
+
+OneLineText = Annotated[str, AfterValidator(normalize_line)]
+
+FocusArea = Annotated[str, AfterValidator(normalize_line), Field(max_length=2000)]
+
+Keyword = Annotated[str, AfterValidator(normalize_line), Field(max_length=200)]
+
+Tag = Annotated[str, AfterValidator(normalize_line), Field(max_length=100)]
+
+StorableText = Annotated[str, AfterValidator(sanitize_text)]
+
+
+class SectionForm(BaseModel):
+    """A section that the administrator pinned."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: SourceName = Field(max_length=200)
+    url: str = Field(max_length=2000)
+
+    @field_validator("url")
+    @classmethod
+    def _normalize_url(cls, url: str) -> str:
+        return _normalize_http_url(url)
+
+
+StrictInteger = Annotated[int, Field(strict=True)]
+
+StrictBoolean = Annotated[bool, Field(strict=True)]
+
+
+class SourceFields(BaseModel):
+    """Every field of a source that a person may set; None = the setting of the service."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: SourceName = Field(default="", max_length=200)
+    url: StorableText = Field(default="", max_length=2000)
+    kind: SourceKind = SourceKind.SITE
+    focus_areas: list[FocusArea] = Field(default_factory=list, max_length=200)
+    rules: StorableText = Field(default="", max_length=2000)
+    sections: list[SectionForm] = Field(default_factory=list, max_length=200)
+    schedule: OneLineText | None = Field(default=None, max_length=200)
+    timezone: OneLineText | None = Field(default=None, max_length=64)
+    window_days: StrictInteger | None = Field(default=None, ge=1, le=3650)
+    max_items: StrictInteger | None = Field(default=None, ge=1, le=1000)
+    render: Render | None = None
+    keywords_include: list[Keyword] = Field(default_factory=list, max_length=200)
+    keywords_exclude: list[Keyword] = Field(default_factory=list, max_length=200)
+    allow_other_hosts: StrictBoolean = True
+    tags: list[Tag] = Field(default_factory=list, max_length=200)
+    language: OneLineText | None = Field(default=None, max_length=40)
+    summary_language: OneLineText = Field(default="zh", max_length=40)
+    enabled: StrictBoolean = True
+
+    @field_validator("focus_areas", "keywords_include", "keywords_exclude", "tags")
+    @classmethod
+    def _drop_duplicates(cls, words: list[str]) -> list[str]:
+        return list(dict.fromkeys(word for word in words if word))
+
+    @field_validator("language", "schedule", "timezone")
+    @classmethod
+    def _empty_to_none(cls, text: str | None) -> str | None:
+        return text or None
+
+    @field_validator("summary_language")
+    @classmethod
+    def _default_language(cls, language: str) -> str:
+        return language or "zh"
+
+    @field_validator("timezone")
+    @classmethod
+    def _validate_timezone(cls, timezone: str | None) -> str | None:
+        if timezone is not None:
+            check_timezone(timezone)
+        return timezone
+
+
+class SourceForm(SourceFields):
+    """A source as a person writes it down.
+
+    Of kind `query`, the url is the query itself, or the site on which the focus areas are searched for, or nothing.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "国家能源局",
+                    "url": "https://www.nea.gov.cn/",
+                    "focus_areas": ["政策", "通知"],
+                    "schedule": "0 7 * * 1-5",
+                    "tags": ["能源"],
+                },
+            ]
+        }
+    )
+
+    name: SourceName = Field(max_length=200)
+
+    @model_validator(mode="after")
+    def _validate_address(self) -> Self:
+        if self.kind is not SourceKind.QUERY or "://" in self.url:
+            self.url = _normalize_http_url(self.url)
+        if self.kind is SourceKind.QUERY:
+            _check_queries(list_queries(self.url, self.focus_areas))
+        return self
+
+
+def check_timezone(name: str) -> ZoneInfo:
+    """The time zone of that name; `ValueError` says what a name looks like."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"{name!r} is no time zone; write one as Asia/Shanghai or Europe/Berlin") from None
+
+
+class WrongSource(UsageError):
+    """A source that cannot be kept as it was written; `complaints` has one sentence for each field that is wrong."""
+
+    def __init__(self, complaints: Mapping[str, str], message: str) -> None:
+        super().__init__(message)
+        self.complaints = dict(complaints)
+
+
+def build_source(values: Mapping[str, Any], *, now: dt.datetime, timezone: str, schedules: CronParser) -> Source:
+    """A source from what a person wrote, or `UsageError` with the one thing that is wrong and how to mend it.
+
+    `timezone` is the service's, for a schedule whose source names none.
+    """
+    form = validate_form(values, timezone=timezone, schedules=schedules)
+    return Source(**form.model_dump(mode="python"), created_at=now)
+
+
+def validate_form(values: Mapping[str, Any], *, timezone: str, schedules: CronParser) -> SourceForm:
+    """The form filled in and checked as a whole."""
+    name = _find_name(values)
+    forbid_unknown_keys(dict(values), SourceForm, f"the source {name!r}")
+    try:
+        form = SourceForm.model_validate(dict(values))
+    except ValidationError as error:
+        complaints: dict[str, str] = {}
+        for one in error.errors():
+            field = ".".join(str(part) for part in one["loc"]) or "url"
+            message = one["msg"].removeprefix("Value error, ")
+            complaints.setdefault(field, f"{message[:1].lower()}{message[1:]}")
+        field, sentence = next(iter(complaints.items()))
+        raise WrongSource(complaints, f"The source {name!r} has a wrong {field}: {sentence}.") from None
+    if form.schedule is not None:
+        try:
+            schedules.check(form.schedule, form.timezone or timezone)
+        except UsageError as error:
+            raise WrongSource({"schedule": str(error)}, str(error)) from None
+    return form
+
+
+def diff_sources(before: Source, after: Source) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields in which two states of a source differ, as they were and as they are."""
+    was, now = (source.model_dump(mode="json", include=set(SourceForm.model_fields)) for source in (before, after))
+    changed = [field for field in SourceForm.model_fields if was[field] != now[field]]
+    return {field: was[field] for field in changed}, {field: now[field] for field in changed}
+
+
+def _find_name(values: Mapping[str, Any]) -> str:
+    """What to call a source that may be wrong in every respect."""
+    named = (values.get(field) for field in ("name", "url"))
+    return next((normalize_line(text[:_MAX_NAME_CHARS]) for text in named if isinstance(text, str) and text), "?")
+
+
+def dump_form_values(source: Source) -> dict[str, Any]:
+    """What a person would write to get this source: its fields that differ from their defaults."""
+    values = SourceForm.model_validate(source.model_dump(include=set(SourceForm.model_fields))).model_dump(mode="json")
+    defaults = SourceForm(name="-", url="http://a.invalid/").model_dump(mode="json")
+    return {key: value for key, value in values.items() if key in ("name", "url") or value != defaults[key]}
+
+
+def _check_queries(queries: Sequence[str]) -> None:
+    if not queries:
+        raise ValueError("there is nothing to search for; write the query as its url, or several as focus_areas")
+    for query in queries:
+        if len(query) > MAX_QUERY_CHARS:
+            raise ValueError(f"a query has {len(query)} characters; write at most {MAX_QUERY_CHARS}")
+        if not TextQuery.parse(query).clauses:
+            raise ValueError(f"there is no word to search for in {query!r}")
+
+
+def _normalize_http_url(url: str) -> str:
+    cleaned = clean_url(url)
+    if cleaned is None:
+        raise ValueError(f"{url!r} is no web address; write it in full, as https://www.example.gov/")
+    return cleaned

@@ -1,0 +1,424 @@
+"""The use cases around runs: sweep sources now, try one without keeping anything, look at what ran."""
+
+import asyncio
+import datetime as dt
+import re
+import secrets
+import tempfile
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, Field
+
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.tables.collection import Run, Source
+from monitor.errors import NotFound, UsageError
+from monitor.extract.documents import DocumentReader
+from monitor.logs import bind_log_context, get_logger
+from monitor.page import Candidate, Page
+from monitor.services.alarms import AlarmService
+from monitor.services.cancellation import CancellationWatcher, wait_for_run
+from monitor.services.recording import RunDependencies, RunDependencyFactory, RunStart
+from monitor.services.run_report import FullRunReport, RunReport, load_full_run_report, load_run_report
+from monitor.services.runtime import WorkerRegistry
+from monitor.services.search import SavedSearch
+from monitor.services.sources.service import get_timezone
+from monitor.steps import StepRunner
+from monitor.sweep.ledger import build_window
+from monitor.sweep.pipeline import SweepDependencies, run_sweep
+from monitor.sweep.progress import ProgressCallback
+from monitor.vocabulary import Disposition, Render, RunStatus, SourceKind
+
+_TITLE_SEPARATOR = re.compile(r"\s*[|｜_—–·»>]\s*|\s+-+\s+|(?<=[\u3000-\u9fff])-+|-+(?=[\u3000-\u9fff])")
+
+_NAME_AFFIXES = re.compile(r"^(欢迎(访问|光临|来到)|welcome to )|(门户)?(网站)?(首页)?$", re.IGNORECASE)
+
+_GENERIC_NAME = re.compile(
+    r"(网站|门户|官网)?(首页|主页)|home( ?page)?|welcome|index|start(seite)?|accueil|rss|atom|欢迎您?", re.IGNORECASE
+)
+
+_MAX_NAME_CHARS = 60
+
+
+class TrialCandidate(BaseModel):
+    """A candidate of a dry run and what would become of it."""
+
+    candidate: Candidate
+    disposition: Disposition
+    reason: str = ""
+
+
+class TrialSection(BaseModel):
+    """A section of a dry run."""
+
+    name: str
+    url: str
+    ended: str | None
+    candidates: list[TrialCandidate] = Field(default_factory=list)
+
+
+class TrialResult(BaseModel):
+    """What a sweep would find and save; `kind` is what the source was tried as, `title` what the site calls itself."""
+
+    source: str
+    kind: SourceKind
+    title: str = ""
+    status: RunStatus
+    error: str | None = None
+    would_save: int = 0
+    sections: list[TrialSection] = Field(default_factory=list)
+    fallbacks: list[dict[str, str]] = Field(default_factory=list)
+
+
+async def load_trial_result(report: RunReport, store: Store, *, source: Source, home: Page | None) -> TrialResult:
+    """What the run of a trial found, in the words of a trial."""
+    rows: dict[int, list[TrialCandidate]] = {}
+    for row in await store.runs.load_ledger(report.run_id):
+        candidate = Candidate(title=row.title, url=row.url, date=row.date, date_source=row.date_source)
+        tried = TrialCandidate(candidate=candidate, disposition=row.disposition, reason=row.reason)
+        rows.setdefault(row.section, []).append(tried)
+    return TrialResult(
+        source=report.source,
+        kind=source.kind,
+        title=extract_site_name(home.site or home.title) if home is not None else "",
+        status=report.status,
+        error=report.error,
+        would_save=report.coverage.saved,
+        sections=[
+            TrialSection(name=section.name, url=section.url, ended=section.ended, candidates=rows.get(ordinal, []))
+            for ordinal, section in enumerate(report.sections)
+        ],
+        fallbacks=[fallback.model_dump(mode="json") for fallback in report.fallbacks],
+    )
+
+
+def is_feed_page(page: Page) -> bool:
+    """Whether a page is a feed or a sitemap: entries, and nothing that a page of HTML shows."""
+    return page.error is None and bool(page.candidates) and not page.lines
+
+
+def extract_site_name(title: str) -> str:
+    """What a site is called, from what names it on its home page: the first part that says more than "home"."""
+    parts = [part.strip() for part in _TITLE_SEPARATOR.split(title)]
+    name = next((part for part in parts if part and not _GENERIC_NAME.fullmatch(part)), "")
+    return (_NAME_AFFIXES.sub("", name).strip() or name)[:_MAX_NAME_CHARS]
+
+
+WORKER_KIND = "worker"
+"""The kind of process that takes runs out of the queue."""
+
+_log = get_logger("sweeps")
+
+
+class SweepService:
+    """Runs sources.
+
+    `recording` equips each run with its page loader and model, `standing` with its searches; `steps` are those of a run
+    that is carried out here and now.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        settings: Settings,
+        clock: Clock,
+        documents: DocumentReader,
+        steps: StepRunner,
+        presence: WorkerRegistry,
+        alarm_service: AlarmService,
+        dependency_factory: RunDependencyFactory,
+        saved_search: SavedSearch,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._documents = documents
+        self._steps = steps
+        self._presence = presence
+        self._alarm_service = alarm_service
+        self._dependency_factory = dependency_factory
+        self._saved_search = saved_search
+        self._cancellation = CancellationWatcher(store.runs.list_cancel_requested)
+
+    async def sweep(
+        self,
+        source: Source,
+        *,
+        since: dt.date | None = None,
+        until: dt.date | None = None,
+        on_progress: ProgressCallback | None = None,
+        cancel_event: asyncio.Event | None = None,
+    ) -> RunReport:
+        """Run a source now and wait for its end; where a service runs, it is handed the work."""
+        build_window(today=self._clock.now().date(), days=1, since=since, until=until)  # refuses what is no range
+        await self.fail_orphaned()
+        if await self.has_worker():
+            run = await self._create_run(self._store, source, since, until)
+            return await self._wait_for_service(run.id, on_progress, cancel_event)
+        async with self._presence.register("sweep") as executor:
+            run = await self._create_run(self._store, source, since, until, executor=executor)
+            return await self._execute_in_process(self._store, run, on_progress, cancel_event)
+
+    async def retry(
+        self, run_id: str, *, on_progress: ProgressCallback | None = None, cancel_event: asyncio.Event | None = None
+    ) -> RunReport:
+        """Do an ended run again, from the phase in which it failed, fell back or was cancelled.
+
+        Where no service runs, or nothing failed, its source is run anew over the same dates.
+        """
+        report, source = await self._request_retry(run_id)
+        if source is None:
+            return await self._wait_for_service(run_id, on_progress, cancel_event)
+        return await self.sweep(
+            source, since=report.since, until=report.until, on_progress=on_progress, cancel_event=cancel_event
+        )
+
+    async def enqueue_retry(self, run_id: str) -> str:
+        """As `retry`, but have the service do it and wait for nothing; answers the id of the run that does it."""
+        report, source = await self._request_retry(run_id)
+        return run_id if source is None else await self.enqueue(source, since=report.since, until=report.until)
+
+    async def _request_retry(self, run_id: str) -> tuple[RunReport, Source | None]:
+        """An ended run, which the service now does again; or its source, which is to be run anew."""
+        run = await self._load_run(run_id)
+        report = await load_run_report(run, self._store)
+        if not report.status.is_final:
+            raise UsageError(f"The run {run_id} has not ended: it is {report.status}.")
+        phase = report.retry_phase
+        if phase is not None and await self.has_worker() and await self._store.runs.request_retry(run_id, phase):
+            return report, None
+        source = await self._store.sources.get(report.source)
+        if source is None:
+            raise UsageError(f"The source {report.source!r} of this run was removed.")
+        return report, source
+
+    async def execute(
+        self,
+        run_id: str,
+        *,
+        executor: str,
+        steps: StepRunner,
+        since: dt.date | None = None,
+        until: dt.date | None = None,
+        on_progress: ProgressCallback | None = None,
+        cancel_event: asyncio.Event | None = None,
+    ) -> RunStatus:
+        """Carry out a run on record, or go on with it where the steps say that it was; answers how it ended.
+
+        `since` and `until` are the days that a person asked for. A run that has ended already is left alone.
+        """
+        run = await self._store.runs.claim(run_id, executor=executor, at=self._clock.now())
+        if run is None:
+            ended = await self._store.runs.get(run_id)
+            return ended.status if ended else RunStatus.CANCELLED
+        source = await self._store.sources.get_by_id(run.source_id or 0)
+        if source is None:
+            reason = "The source was removed before its run began."
+            await self._store.runs.abandon(run_id, reason=reason, at=self._clock.now(), executor=executor)
+            return RunStatus.FAILED
+        return await self._execute_run(self._store, run, source, since, until, steps, on_progress, cancel_event)
+
+    async def enqueue(self, source: Source, *, since: dt.date | None = None, until: dt.date | None = None) -> str:
+        """Put a run of a source into the queue; answers its id, or that of one that waits or is under way already.
+
+        `UsageError` where no worker is at work.
+        """
+        build_window(today=self._clock.now().date(), days=1, since=since, until=until)  # refuses what is no range
+        if not await self.has_worker():
+            raise UsageError("No worker is at work: start `monitor serve`, or `monitor worker` beside this process.")
+        for run in await self._store.runs.list_open():
+            if run.source_id == source.id:
+                return run.id
+        return (await self._create_run(self._store, source, since, until)).id
+
+    async def run_trial(
+        self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
+    ) -> TrialResult:
+        """A dry run in a database of its own that is thrown away; a stored source takes what it remembers with it.
+
+        `finds_kind`: a site whose address turns out to be a feed is tried as one.
+        """
+        with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
+            async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
+                await store.check()
+                copy = await self._store.copy_source(source, store)
+                run = await self._create_run(store, copy, None, None, executor="try")
+                gear = await self._dependency_factory.build(run, store, is_trial=True)
+                home = None
+                if source.kind is not SourceKind.QUERY and not source.sections:
+                    # The run finds the page remembered: it is asked for once.
+                    home = await gear.loader.load(source.url, render=source.render or Render.AUTO)
+                if detect_kind and home is not None and is_feed_page(home):
+                    copy = await store.sources.update(copy.name, kind=SourceKind.FEED)
+                report = await self._execute_in_process(store, run, on_progress, None, trial=gear)
+                return await load_trial_result(report, store, source=copy, home=home)
+
+    async def get_latest_report(self, source: str) -> RunReport | None:
+        """The latest run of the source of that name."""
+        runs = await self._store.runs.list(source=source, limit=1)
+        return await load_run_report(runs[0], self._store) if runs else None
+
+    async def get_report(self, run_id: str) -> FullRunReport:
+        """One run told whole, with its ledger."""
+        await self.fail_orphaned()
+        return await load_full_run_report(await self._load_run(run_id), self._store)
+
+    async def cancel(self, run_id: str) -> RunStatus:
+        """Ask a run to stop; a queued one is cancelled at once. `UsageError` where there is none, or it has ended."""
+        run = await self._load_run(run_id)
+        if not await self._store.runs.request_cancel(run_id, at=self._clock.now()):
+            raise UsageError(f"The run {run_id} has ended already: {run.status}.")
+        after = await self._store.runs.get(run_id)
+        return (after or run).status
+
+    async def has_worker(self) -> bool:
+        """Whether a service is there that takes runs out of the queue."""
+        return WORKER_KIND in (await self._presence.list_alive()).values()
+
+    async def fail_orphaned(self) -> None:
+        """End as failed what a process began outside of the queue and did not live to end."""
+        lost = [one for one in await self._store.runs.list_open() if one.executor and one.enqueued_at is None]
+        lost = [one for one in lost if one.status is RunStatus.RUNNING]
+        alive = await self._presence.list_alive() if lost else {}
+        for run in lost:
+            if run.executor not in alive:
+                reason = f"The process that ran it ended without a word; `monitor runs retry {run.id}` does it again."
+                await self._store.runs.abandon(run.id, reason=reason, at=self._clock.now(), executor=run.executor)
+
+    async def _load_run(self, run_id: str) -> Run:
+        run = await self._store.runs.get(run_id)
+        if run is None:
+            raise NotFound(f"There is no run {run_id!r}; `monitor runs list` names them.")
+        return run
+
+    async def _create_run(
+        self, store: Store, source: Source, since: dt.date | None, until: dt.date | None, *, executor: str | None = None
+    ) -> Run:
+        """A run on record that a person asked for: queued, or in the hands of this process."""
+        now = self._clock.now()
+        run = Run(
+            id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
+            source_id=source.id,
+            source=source.name,
+            planned_at=now,
+            since=since,
+            until=until,
+            executor=executor,
+            started_at=now if executor else None,
+            status=RunStatus.RUNNING if executor else RunStatus.QUEUED,
+        )
+        await store.runs.create(run)
+        return run
+
+    async def _execute_in_process(
+        self,
+        store: Store,
+        run: Run,
+        on_progress: ProgressCallback | None,
+        cancel_event: asyncio.Event | None,
+        *,
+        trial: RunDependencies | None = None,
+    ) -> RunReport:
+        source = await store.sources.get_by_id(run.source_id or 0)
+        if source is not None:
+            try:
+                await self._execute_run(
+                    store,
+                    run,
+                    source,
+                    run.since,
+                    run.until,
+                    self._steps,
+                    on_progress,
+                    cancel_event,
+                    trial=trial,
+                )
+            except asyncio.CancelledError:
+                await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self._clock.now())
+                raise
+        return await load_run_report(await store.runs.get(run.id) or run, store)
+
+    async def _execute_run(
+        self,
+        store: Store,
+        run: Run,
+        source: Source,
+        since: dt.date | None,
+        until: dt.date | None,
+        steps: StepRunner,
+        on_progress: ProgressCallback | None,
+        cancel_event: asyncio.Event | None,
+        *,
+        trial: RunDependencies | None = None,
+    ) -> RunStatus:
+        is_trial = trial is not None
+        gear = trial or await self._dependency_factory.build(run, store, is_trial=False)
+
+        async def begin() -> RunStart:
+            started_at = run.started_at or self._clock.now()
+            today = started_at.astimezone(ZoneInfo(get_timezone(source, self._settings.timezone))).date()
+            days = source.window_days or self._settings.sweep.window_days
+            window = build_window(today=today, days=days, since=since, until=until)
+            is_baseline = source.last_success_at is None
+            await store.runs.update(run.id, since=window.since, until=window.until, is_baseline=is_baseline)
+            start = RunStart(today=today, window=window)
+            if not is_trial:
+                await self._dependency_factory.save_manifest(run, source, store, gear, start)
+            return start
+
+        event = cancel_event or asyncio.Event()
+        _log.info("run begins", run=run.id, source=source.name)
+        with (
+            bind_log_context(run=run.id, source=source.name),
+            tempfile.TemporaryDirectory(prefix="monitor-run-") as folder,
+        ):
+            parts = SweepDependencies(
+                store=store,
+                loader=gear.loader,
+                documents=self._documents,
+                steps=steps,
+                clock=self._clock,
+                model=gear.model,
+                linker=gear.linker,
+                limits=self._settings.sweep,
+                folder=Path(folder),
+                prompts=gear.prompts,
+                query_runner=self._saved_search.for_run(run.id, is_trial=is_trial),
+                on_progress=on_progress,
+                cancel_event=event,
+                is_trial=is_trial,
+            )
+            try:
+                start = await steps.run("begin", RunStart, begin)
+                work = run_sweep(run, source, window=start.window, today=start.today, deps=parts)
+                status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
+            except Exception as error:
+                # Whatever ended it, the run does not stay `running`; what it kept stays kept.
+                now, reason = self._clock.now(), str(error) or None
+                await store.runs.end(run.id, source.id, status=RunStatus.FAILED, at=now, error=reason)
+                if not is_trial:
+                    await self._alarm_service.update_alarms(run.id)
+                raise
+        if status is None:
+            status = RunStatus.CANCELLED
+            await store.runs.end(run.id, source.id, status=status, at=self._clock.now())
+        if not is_trial:
+            await self._alarm_service.update_alarms(run.id)
+        _log.info("run ended", run=run.id, source=source.name, status=str(status))
+        return status
+
+    async def _wait_for_service(
+        self, run_id: str, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None
+    ) -> RunReport:
+        await wait_for_run(
+            run_id,
+            store=self._store,
+            clock=self._clock,
+            has_worker=self.has_worker,
+            on_progress=on_progress,
+            cancel_event=cancel_event,
+        )
+        return await self.get_report(run_id)

@@ -1,0 +1,331 @@
+"""The first look of a day: what is new and what matters most of it, what ran, and what somebody should see to."""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, Field
+
+from monitor.briefing.item import ItemSchema, build_item_schema
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.queries.dashboard import LastRun, QueueStatus, TierCount, UnreadPlace, WatchedSource
+from monitor.db.queries.usage import Day
+from monitor.db.tables.collection import Item
+from monitor.db.tables.delivery import AlarmKind, AlarmView, Delivery, DeliveryStatus
+from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
+from monitor.services.runtime import WorkerRegistry
+from monitor.services.sweeps import WORKER_KIND
+from monitor.services.usage import list_days_until
+from monitor.vocabulary import RunStatus
+
+MAX_SHOWN_ITEMS = 30
+"""So many items stand on the page."""
+
+HISTORY_DAYS = 30
+"""The days whose numbers of new items are told, for comparison."""
+
+_MAX_LOADED_ITEMS = 3 * MAX_SHOWN_ITEMS
+
+_VISIT_GAP = dt.timedelta(hours=2)
+"""After so long without a look a new sitting begins."""
+
+_VISIT_UPDATE_INTERVAL = dt.timedelta(minutes=5)
+
+_MAX_LOOKBACK = dt.timedelta(days=7)
+
+_DELIVERY_WINDOW = dt.timedelta(days=7)
+
+_BUDGET_WARN_RATIO = 0.8
+
+_EXPLAINING_ALARMS = (AlarmKind.FAILING, AlarmKind.BLOCKED)
+"""Alarms that say why a source was not read, so that its places need not be told one by one."""
+
+_MAX_ALARMS = 200
+
+_MAX_PLACES = 500
+
+_MAX_DELIVERIES = 20
+
+
+class AttentionKind(StrEnum):
+    NO_WORKER = "no_worker"
+    DISK_LOW = "disk_low"
+    BUDGET_SPENT = "budget_spent"
+    BUDGET_LOW = "budget_low"
+    ALARM = "alarm"
+    FAILING = "failing"
+    DELIVERY = "delivery"
+    UNREAD = "unread"
+
+
+class AttentionEntry(BaseModel):
+    """One thing that somebody should see to; what does not belong to its matter is empty.
+
+    `count` is the runs that wait, the percent of the budget, the failures in a row, or the places that were not read;
+    `message` the sentence on record.
+    """
+
+    matter: AttentionKind
+    source: str = ""
+    source_id: int | None = None
+    section: str = ""
+    alarm: AlarmKind | None = None
+    run_id: str | None = None
+    target: str = ""
+    count: int = 0
+    message: str = ""
+    at: dt.datetime | None = None
+
+
+class NewItem(ItemSchema):
+    """A new item. `is_fresh`: it came since the last sitting; `others` are further sources with the same title."""
+
+    is_fresh: bool = False
+    starred: bool = False
+    others: list[str] = Field(default_factory=list)
+
+
+class RunTotals(BaseModel):
+    """How the day's runs went, each source by its last one; `waiting` and `running` are the runs of this moment.
+
+    `unread` are the sections and list pages that were not read, `baselines` the sources that ran for the first time:
+    what they brought is not all newly published.
+    """
+
+    sources: int
+    read: int
+    partly: int
+    failed: int
+    unread: int
+    waiting: int
+    running: int
+    waits_since: dt.datetime | None
+    baselines: list[str]
+
+
+class TodaySummary(BaseModel):
+    """The first look. `since` is the beginning of the day, or the last sitting where that was before it.
+
+    `new` and `tiers` count all items first seen since then, `items` are the most important of them; `new_by_day` counts
+    those of the last 30 days, today the last.
+    """
+
+    day: dt.date = Field(examples=["2026-11-22"])
+    since: dt.datetime = Field(examples=["2026-11-21T16:00:00Z"])
+    last_visit_at: dt.datetime | None = Field(examples=["2026-11-20T09:12:00Z"])
+    new: int = Field(examples=[18])
+    tiers: list[TierCount]
+    items: list[NewItem]
+    new_by_day: list[int] = Field(examples=[[12, 0, 9, 18]])
+    ran: RunTotals
+    attention: list[AttentionEntry]
+    sources: int
+    enabled: int
+    has_run: bool
+
+    @property
+    def is_well(self) -> bool:
+        """Whether something ran, and nothing is to be seen to."""
+        return self.ran.sources > 0 and not self.attention
+
+
+class TodayService:
+    """Tells what the day brought, in few queries, however much is watched."""
+
+    def __init__(self, *, store: Store, settings: Settings, clock: Clock, presence: WorkerRegistry) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._presence = presence
+
+    async def get_summary(self, person: str, *, record_visit: bool = False) -> TodaySummary:
+        """The day as a person finds it. `is_kept`: they look themselves, and the next look begins where this one is."""
+        now = self._clock.now()
+        days = list_days_until(now, ZoneInfo(self._settings.timezone), HISTORY_DAYS)
+        today = days[-1]
+        last = await self._get_last_visit(person, now, record_visit=record_visit)
+        since = today.begin if last is None else min(today.begin, max(last, today.begin - _MAX_LOOKBACK))
+        outlook = self._store.dashboard
+        tiers = await outlook.count_by_tier(since, fresh_since=last or since)
+        found = await outlook.list_top_items(since, _MAX_LOADED_ITEMS)
+        sources, runs, pulse = (
+            await outlook.list_sources(),
+            await outlook.list_last_runs(today.begin),
+            await outlook.load_queue_status(today.begin),
+        )
+        unread, places = await outlook.list_unread(today.begin, _MAX_PLACES)
+        return TodaySummary(
+            day=today.date,
+            since=since,
+            last_visit_at=last,
+            new=sum(tier.count for tier in tiers),
+            tiers=tiers,
+            items=await self._build_new_items(found, person, last),
+            new_by_day=await outlook.count_new_by_day(days),
+            ran=_count_runs(runs, pulse, unread),
+            attention=await self._list_attention(today, sources, pulse, places),
+            sources=len(sources),
+            enabled=sum(source.is_enabled for source in sources),
+            has_run=any(one.has_run for one in sources),
+        )
+
+    async def _get_last_visit(self, person: str, now: dt.datetime, *, record_visit: bool) -> dt.datetime | None:
+        """When the sitting before this one ended; None for a first one, and for a program."""
+        known = await self._store.dashboard.get_last_visit(person)
+        if known is None:
+            return None
+        looked_at, before = known
+        if looked_at is not None and now - looked_at > _VISIT_GAP:
+            before = looked_at
+        if record_visit and (looked_at is None or now - looked_at > _VISIT_UPDATE_INTERVAL):
+            await self._store.dashboard.save_visit(person, now, before)
+        return before
+
+    async def _build_new_items(self, found: Sequence[Item], person: str, last: dt.datetime | None) -> list[NewItem]:
+        folded = merge_same_titles(found)[:MAX_SHOWN_ITEMS]
+        starred = await self._store.marks.list_starred(person, [item.id or 0 for item, _ in folded])
+        return [
+            NewItem(
+                **dict(build_item_schema(item)),
+                others=others,
+                starred=item.id in starred,
+                is_fresh=last is not None and item.first_seen >= last,
+            )
+            for item, others in folded
+        ]
+
+    async def _list_attention(
+        self,
+        today: Day,
+        sources: Sequence[WatchedSource],
+        pulse: QueueStatus,
+        places: Sequence[UnreadPlace],
+    ) -> list[AttentionEntry]:
+        alarms = await self._store.alarms.list_page(is_open=True, limit=_MAX_ALARMS)
+        failed = await self._store.deliveries.list(status=[DeliveryStatus.FAILED], limit=_MAX_DELIVERIES)
+        is_served = WORKER_KIND in (await self._presence.list_alive()).values()
+        matters = [] if is_served else _check_worker(sources, pulse)
+        matters += _check_disk(get_free_bytes(self._settings.data_dir))
+        matters += _check_budget(pulse.tokens, self._settings.llm.daily_token_budget)
+        matters += _list_alarm_entries(alarms, sources)
+        matters += _list_failing_entries(sources, alarms)
+        matters += [_build_delivery_entry(one) for one in failed if one.planned_at >= today.begin - _DELIVERY_WINDOW]
+        told = {
+            matter.source
+            for matter in matters
+            if matter.matter is AttentionKind.FAILING or matter.alarm in _EXPLAINING_ALARMS
+        }
+        return matters + _list_unread_entries(places, sources, told)
+
+
+def merge_same_titles(items: Iterable[Item]) -> list[tuple[Item, list[str]]]:
+    """The items, those of several sources with the same title once: the first, with the names of the other sources."""
+    folded: dict[str, tuple[Item, list[str]]] = {}
+    for item in items:
+        key = "".join(item.title.split()).casefold() or str(item.id)
+        first, others = folded.setdefault(key, (item, []))
+        if first is not item and item.source != first.source and item.source not in others:
+            others.append(item.source)
+    return list(folded.values())
+
+
+def _count_runs(runs: Sequence[LastRun], pulse: QueueStatus, unread: int) -> RunTotals:
+    def ended(status: RunStatus) -> int:
+        return sum(run.status is status for run in runs)
+
+    return RunTotals(
+        sources=len(runs),
+        read=ended(RunStatus.SUCCEEDED),
+        partly=ended(RunStatus.DEGRADED),
+        failed=ended(RunStatus.FAILED),
+        unread=unread,
+        waiting=pulse.queued,
+        running=pulse.running,
+        waits_since=pulse.oldest_queued_at,
+        baselines=[run.source for run in runs if run.is_baseline],
+    )
+
+
+def _check_worker(sources: Sequence[WatchedSource], pulse: QueueStatus) -> list[AttentionEntry]:
+    is_needed = pulse.queued or any(source.is_enabled and source.is_planned for source in sources)
+    return [AttentionEntry(matter=AttentionKind.NO_WORKER, count=pulse.queued)] if is_needed else []
+
+
+def _check_disk(free: int) -> list[AttentionEntry]:
+    return [AttentionEntry(matter=AttentionKind.DISK_LOW, count=free // 1_000_000)] if free < DISK_WARN_BYTES else []
+
+
+def _check_budget(tokens: int, budget: int | None) -> list[AttentionEntry]:
+    if not budget or tokens < _BUDGET_WARN_RATIO * budget:
+        return []
+    matter = AttentionKind.BUDGET_SPENT if tokens >= budget else AttentionKind.BUDGET_LOW
+    return [AttentionEntry(matter=matter, count=min(100, 100 * tokens // budget))]
+
+
+def _list_alarm_entries(alarms: Sequence[AlarmView], sources: Sequence[WatchedSource]) -> list[AttentionEntry]:
+    ids = {source.name: source.id for source in sources}
+    return [
+        AttentionEntry(
+            matter=AttentionKind.ALARM,
+            source=alarm.source,
+            source_id=ids.get(alarm.source),
+            section=alarm.section,
+            alarm=alarm.kind,
+            run_id=alarm.run_id,
+            message=alarm.message,
+            at=alarm.raised_at,
+        )
+        for alarm in alarms
+    ]
+
+
+def _list_failing_entries(sources: Sequence[WatchedSource], alarms: Sequence[AlarmView]) -> list[AttentionEntry]:
+    """The sources whose last run failed, as far as no alarm says so already."""
+    said = {alarm.source for alarm in alarms if alarm.kind is AlarmKind.FAILING and not alarm.section}
+    return [
+        AttentionEntry(
+            matter=AttentionKind.FAILING,
+            source=source.name,
+            source_id=source.id,
+            count=source.consecutive_failures,
+            message=source.last_error or "",
+        )
+        for source in sources
+        if source.is_enabled and source.consecutive_failures > 0 and source.name not in said
+    ]
+
+
+def _build_delivery_entry(delivery: Delivery) -> AttentionEntry:
+    return AttentionEntry(
+        matter=AttentionKind.DELIVERY,
+        target=delivery.target,
+        message=delivery.last_error or "",
+        at=delivery.planned_at,
+        count=delivery.attempts,
+    )
+
+
+def _list_unread_entries(
+    places: Sequence[UnreadPlace], sources: Sequence[WatchedSource], reported_sources: set[str]
+) -> list[AttentionEntry]:
+    """What was not read, source by source, but for those that are told of as failing."""
+    ids = {source.name: source.id for source in sources}
+    by_source: dict[str, list[UnreadPlace]] = {}
+    for place in places:
+        if place.source not in reported_sources:
+            by_source.setdefault(place.source, []).append(place)
+    return [
+        AttentionEntry(
+            matter=AttentionKind.UNREAD,
+            source=name,
+            source_id=ids.get(name),
+            section=some[0].section,
+            run_id=some[0].run_id,
+            count=len(some),
+            message=some[0].reason,
+        )
+        for name, some in by_source.items()
+    ]

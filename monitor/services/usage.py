@@ -1,0 +1,218 @@
+"""What the model and the search services cost: tokens, requests and money by day."""
+
+import asyncio
+import datetime as dt
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, Field
+
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.config.stored import mask_passwords
+from monitor.db.database import Store
+from monitor.db.engines import DatabaseAddress
+from monitor.db.queries.retention import PruneResult
+from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
+from monitor.evidence.records import EvidenceArchive
+from monitor.search.bundles.bundle import BundleFolder
+from monitor.services.health import get_free_bytes
+
+
+class CostLedger(BaseModel):
+    """The ledger of some days, newest first, and its sum; `cost` is None where nothing had a price."""
+
+    since: dt.date
+    until: dt.date
+    costs: list[DailySpending]
+    searches: list[DailySearchUsage]
+    calls: int = Field(examples=[1200])
+    tokens: int = Field(examples=[4_383_732])
+    cost: float | None = Field(examples=[18.0])
+
+
+class CostChart(BaseModel):
+    """What some days came to: by day and phase, by model, by source, and the searches by day and backend."""
+
+    days: list[dt.date]
+    phases: list[DailyPhaseSpending]
+    models: list[NamedSpending]
+    sources: list[NamedSpending]
+    searches: list[DailySearchUsage]
+
+    @property
+    def cost(self) -> float | None:
+        """The money in all; None where nothing had a price."""
+        return sum_costs([*(phase.cost for phase in self.phases), *(search.cost for search in self.searches)])
+
+    def sum_cost_on(self, day: dt.date) -> float | None:
+        rows: list[DailyPhaseSpending | DailySearchUsage] = [*self.phases, *self.searches]
+        return sum_costs(row.cost for row in rows if row.day == day)
+
+
+class CostService:
+    """Tells what the model and the search services cost."""
+
+    def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._zone = ZoneInfo(timezone)
+
+    async def get_ledger(self, days: int) -> CostLedger:
+        """What was spent on so many days, today included."""
+        span = self._list_days(days)
+        newest_first = span[::-1]
+        rows = await self._store.usage.load_daily(newest_first)
+        searches = await self._store.searches.load_daily_usage(newest_first)
+        return CostLedger(
+            since=span[0].date,
+            until=span[-1].date,
+            costs=rows,
+            searches=searches,
+            calls=sum(row.calls for row in rows),
+            cost=sum_costs([*(row.cost for row in rows), *(search.cost for search in searches)]),
+            tokens=sum(row.tokens for row in rows),
+        )
+
+    async def get_chart(self, days: int) -> CostChart:
+        """What was spent on so many days, today included, in as many rows as charts have room for."""
+        span = self._list_days(days)
+        begin, end = span[0].begin, span[-1].end
+        return CostChart(
+            days=[day.date for day in span],
+            phases=await self._store.usage.load_daily_by_phase(span),
+            models=await self._store.usage.load_by_model(begin, end),
+            sources=await self._store.usage.load_by_source(begin, end),
+            searches=await self._store.searches.load_daily_usage(span),
+        )
+
+    async def count_tokens_today(self) -> int:
+        """The tokens of all calls since midnight: what the daily budget is held against."""
+        return await self._store.usage.count_tokens_since(self._list_days(1)[0].begin)
+
+    def get_today(self) -> dt.date:
+        """The day that it is for the service."""
+        return self.list_dates(1)[0]
+
+    def list_dates(self, count: int) -> list[dt.date]:
+        """So many days, today the last of them."""
+        return [day.date for day in self._list_days(count)]
+
+    def _list_days(self, count: int) -> list[Day]:
+        return list_days_until(self._clock.now(), self._zone, count)
+
+
+def list_days_until(now: dt.datetime, zone: ZoneInfo, count: int) -> list[Day]:
+    """So many days of a zone, that of `now` the last."""
+
+    def midnight(day: dt.date) -> dt.datetime:
+        return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
+
+    today = now.astimezone(zone).date()
+    dates = [today - dt.timedelta(days=back) for back in reversed(range(count))]
+    return [Day(date, midnight(date), midnight(date + dt.timedelta(days=1))) for date in dates]
+
+
+def sum_costs(costs: Iterable[float | None]) -> float | None:
+    """The money in all; None where there is no price among them."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+_MAX_COUNTING_S = 2.0
+
+
+class FolderSize(BaseModel):
+    """A folder of the data folder with all that is in it."""
+
+    name: str
+    files: int
+    size_bytes: int
+
+
+class StorageSchema(BaseModel):
+    """Where things lie and how much there is; `is_whole` is False where counting was given up, as too much was there.
+
+    `database_bytes` is the size of a SQLite file, None for another database; `evidence` a place elsewhere, None where
+    records lie in the data folder.
+    """
+
+    database: str
+    database_bytes: int | None
+    data_dir: str
+    evidence: str | None
+    folders: list[FolderSize]
+    is_whole: bool
+    free_bytes: int
+    retention_days: int
+
+
+class StorageService:
+    def __init__(self, *, settings: Settings) -> None:
+        self._settings = settings
+
+    async def measure(self) -> StorageSchema:
+        """The sizes as they are now; counting ends after two seconds."""
+        settings = self._settings
+        address = DatabaseAddress.parse(settings.database_url)
+        file = address.file
+        folders, is_whole = await asyncio.to_thread(_measure_folders, settings.data_dir)
+        return StorageSchema(
+            database=address.redacted_url,
+            database_bytes=file.stat().st_size if file is not None and file.exists() else None,
+            data_dir=str(settings.data_dir),
+            evidence=mask_passwords(settings.storage_url),
+            folders=folders,
+            is_whole=is_whole,
+            free_bytes=get_free_bytes(settings.data_dir),
+            retention_days=settings.work.retention_days,
+        )
+
+
+def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
+    until = time.monotonic() + _MAX_COUNTING_S
+    found, is_whole = [], True
+    for folder in sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []:
+        files = size = 0
+        for place, _, names in os.walk(folder):
+            for name in names:
+                try:
+                    size += (Path(place) / name).stat().st_size
+                    files += 1
+                except OSError:
+                    continue  # it went while we were counting
+            if time.monotonic() > until:
+                is_whole = False
+                break
+        found.append(FolderSize(name=folder.name, files=files, size_bytes=size))
+    return found, is_whole
+
+
+EVENT_RETENTION_DAYS = 14
+"""So long is kept what runs told while they were watched; what they brought, and why, is kept with the run."""
+
+
+class RetentionService:
+    """Forgets texts, records and bundles after their time: `work.retention_days`; events of runs after 14 days."""
+
+    def __init__(
+        self, *, store: Store, records: EvidenceArchive, bundles: BundleFolder, clock: Clock, settings: Settings
+    ) -> None:
+        self._store = store
+        self._records = records
+        self._bundles = bundles
+        self._clock = clock
+        self._settings = settings
+
+    async def prune(self, days: int | None = None) -> PruneResult:
+        """Forget what is older than so many days, by default those of the configuration."""
+        kept = dt.timedelta(days=days if days is not None else self._settings.work.retention_days)
+        before = self._clock.now() - kept
+        await self._store.retention.prune_events(self._clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
+        pruned = await self._store.retention.prune(before)
+        files = await self._records.remove_unused(before.date())
+        files += await asyncio.to_thread(self._bundles.remove_before, before)
+        return pruned.model_copy(update={"files": files})

@@ -1,0 +1,265 @@
+"""Whether a summary rests on the page: every number and date in it must stand in the page's text."""
+
+import asyncio
+import datetime as dt
+import re
+from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from monitor.dates.partial import WrittenDate, with_carried_years
+from monitor.db.reading import LedgerEntry
+from monitor.db.tables.collection import Item
+from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate
+from monitor.errors import RecordLost
+from monitor.evidence.passages import MAX_PASSAGE_CHARS, PassageFinder, find_nearest_sentence
+from monitor.extract.sentences import split_sentences
+from monitor.fetch.result import FetchResult
+from monitor.logs import get_logger
+from monitor.page import Attachment, Candidate
+from monitor.verify.figures import NO_UNIT, PERCENT, FiguresAndDates, NumericFigure, are_compatible, parse_figures
+from monitor.vocabulary import DateSource, Disposition
+
+_DECREASE_WORDS = (
+    *("降", "减", "跌", "负", "回落", "下滑", "收窄", "亏"),
+    *("fell", "fall", "declin", "decreas", "drop", "down", "lower", "reduc", "cut", "minus", "loss"),
+)
+
+
+_SENTENCE = re.compile(r"[^。\n]+。?")
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """A number or date as a summary writes it, and the sentence of the page that bears it; None where none does."""
+
+    written: str
+    passage: str | None
+
+
+def find_ungrounded_numbers(summary: str, text: str) -> list[str]:
+    """The numbers and dates of a summary that its page does not have, as the summary writes them; [] when it is sound.
+
+    Compared are values, not spellings: width, thousands separators, percent signs and words, 万 and 亿, million and
+    billion, Chinese numerals and units of one kind are folded (contracts, section 4). A number counts only as a whole
+    token with a unit that agrees: 30 does not rest on 2030 or 1.30, 5% not on 5万, 3元 not on 3美元. A date may say
+    less than the page's, never more; the year may come from the last date before it. A minus needs a minus or a word
+    of falling on the other side.
+    """
+    return NumberIndex(text).find_ungrounded(summary)
+
+
+def ground_numbers(summary: str, text: str) -> list[Grounding]:
+    """Every number and date of a summary with the sentence of its page that bears it, by the rules above."""
+    return NumberIndex(text).ground(summary)
+
+
+class NumberIndex:
+    """A text read once for its numbers and dates, so that many sentences can be held against it."""
+
+    def __init__(self, text: str) -> None:
+        self._pieces = _SENTENCE.findall(text)
+        findings = [parse_figures(piece, is_page=True) for piece in self._pieces]
+        self._dates = list(_iter_dates_with_sentences(findings))
+        self._by_value = _index_by_value(findings)
+        self._has_percent = "%" in text or "％" in text
+        self._mentions_decrease = _mentions_decrease(text)
+
+    def find_ungrounded(self, summary: str) -> list[str]:
+        return list(dict.fromkeys(one.written for one in self.ground(summary) if one.passage is None))
+
+    def ground(self, summary: str) -> list[Grounding]:
+        claimed = _parse_claims(summary)
+        is_falling = _mentions_decrease(summary)
+        dates = ((date.written, self._find_date_sentence(date)) for date in claimed.dates)
+        figures = (
+            (figure.written, self._find_figure_sentence(figure, is_falling=is_falling)) for figure in claimed.figures
+        )
+        return [
+            Grounding(written, None if piece is None else self._pieces[piece].strip())
+            for written, piece in (*dates, *figures)
+        ]
+
+    def _find_date_sentence(self, date: WrittenDate) -> int | None:
+        return next((index for other, index in self._dates if date.rests_on(other)), None)
+
+    def _find_figure_sentence(self, figure: NumericFigure, *, is_falling: bool) -> int | None:
+        for value, kind in figure.readings:
+            for other, other_kind, index in self._by_value.get(value, ()):
+                is_same_kind = are_compatible(kind, other_kind) or (
+                    self._has_percent and _is_percent_column(kind, other, other_kind)
+                )
+                is_same_sign = figure.is_negative == other.is_negative or (
+                    self._mentions_decrease if figure.is_negative else is_falling
+                )
+                if is_same_kind and is_same_sign:
+                    return index
+        return None
+
+
+@lru_cache(maxsize=256)
+def _parse_claims(summary: str) -> FiguresAndDates:
+    # One sentence is held against many texts.
+    return parse_figures(summary, is_page=False)
+
+
+def _iter_dates_with_sentences(findings: Sequence[FiguresAndDates]) -> Iterator[tuple[WrittenDate, int]]:
+    """The dates of a page with the numbers of their sentences, years carried over from one to the next."""
+    flat = [(date, index) for index, finding in enumerate(findings) for date in finding.dates]
+    place = -1
+    for date in with_carried_years([date for date, _ in flat]):
+        place += place + 1 < len(flat) and date is flat[place + 1][0]
+        yield date, flat[place][1]
+
+
+def _index_by_value(findings: Sequence[FiguresAndDates]) -> dict[Fraction, list[tuple[NumericFigure, str, int]]]:
+    index: dict[Fraction, list[tuple[NumericFigure, str, int]]] = defaultdict(list)
+    for number, finding in enumerate(findings):
+        for figure in finding.figures:
+            for value, kind in figure.readings:
+                index[value].append((figure, kind, number))
+    return index
+
+
+def _is_percent_column(claimed: str, other: NumericFigure, other_kind: str) -> bool:
+    # Statistical tables print the sign once, in the head of the column; decimals make an accident unlikely.
+    return claimed == PERCENT and other_kind == NO_UNIT and other.has_decimals
+
+
+def _mentions_decrease(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in _DECREASE_WORDS)
+
+
+_LIST_DATE_SOURCES = (DateSource.LISTED, DateSource.FEED, DateSource.URL)
+
+_LIST_CLAIMS = frozenset({ClaimKind.LIST})
+
+_PAGE_CLAIMS = frozenset({ClaimKind.PAGE, ClaimKind.SUMMARY, ClaimKind.FIGURE})
+
+_MAX_OPEN_PAGES = 4
+
+
+class EvidenceLinker:
+    """Links the items of one run to its records. What cannot be linked is left out, and stops nothing.
+
+    `sighting_of` gives what a record holds, by the record's id.
+    """
+
+    def __init__(self, load_result: Callable[[str], Awaitable[FetchResult | None]]) -> None:
+        self._load_result = load_result
+        self._opened: OrderedDict[str, PassageFinder | None] = OrderedDict()
+
+    async def link_list(self, entries: Sequence[LedgerEntry]) -> ClaimUpdate:
+        """The saved candidates of a section, linked to the list pages where they stood."""
+        claims = {
+            entry.item_id: await self._build_row_claims(entry.item_id, entry.candidate, entry.candidate.record)
+            for entry in entries
+            if entry.disposition is Disposition.SAVED and entry.item_id is not None and entry.candidate.record
+        }
+        return ClaimUpdate(claims, replaced_kinds=_LIST_CLAIMS)
+
+    async def link_article(
+        self,
+        item: Item,
+        *,
+        record: str,
+        title: str,
+        text: str,
+        summary: str,
+        published_on: dt.date | None,
+        attachments: Sequence[Attachment],
+    ) -> ClaimUpdate:
+        """An item, linked to the page that it was read from: its summary by sentences, its figures and dates."""
+        on_list = next((one for one in item.evidence if one != record), record)
+        claims = [_build_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
+        days = {published_on, item.date if item.date_source is DateSource.PAGE else None} - {None}
+        passages = await self._open_passages(record) if days or attachments else None
+        if passages is not None:
+            for day in sorted(filter(None, days)):
+                passage = await asyncio.to_thread(passages.find_date, day)
+                claims.append(_build_claim(item.id, ClaimKind.DATE, day.isoformat(), record, passage))
+            claims += [
+                _build_claim(
+                    item.id, ClaimKind.ATTACHMENT, attachment.url, record, passages.find_link_text(attachment.url)
+                )
+                for attachment in attachments
+            ]
+        claims += await asyncio.to_thread(_build_summary_claims, item.id, summary, title, text, record, on_list)
+        return ClaimUpdate({item.id or 0: claims}, replaced_kinds=_PAGE_CLAIMS)
+
+    async def _build_row_claims(self, item_id: int, candidate: Candidate, record: str) -> list[Claim]:
+        passages = await self._open_passages(record)
+        date = candidate.date if candidate.date_source in (DateSource.LISTED, DateSource.FEED) else None
+        row = (
+            "" if passages is None else await asyncio.to_thread(passages.find_row, candidate.url, candidate.title, date)
+        )
+        claims = [_build_claim(item_id, ClaimKind.LIST, candidate.title, record, row)]
+        if candidate.date is not None and candidate.date_source in _LIST_DATE_SOURCES:
+            passage = "" if passages is None else await asyncio.to_thread(_find_date_passage, passages, candidate, row)
+            claims.append(_build_claim(item_id, ClaimKind.DATE, candidate.date.isoformat(), record, passage))
+        return claims + [
+            _build_claim(item_id, ClaimKind.ATTACHMENT, attachment.url, record, attachment.title)
+            for attachment in candidate.attachments
+        ]
+
+    async def _open_passages(self, record_id: str) -> PassageFinder | None:
+        """The recorded page, opened; the latest ones are kept open, for one list page bears many items."""
+        if record_id in self._opened:
+            self._opened.move_to_end(record_id)
+            return self._opened[record_id]
+        passages: PassageFinder | None = None
+        try:
+            sighting = await self._load_result(record_id)
+            if sighting is not None:
+                passages = await asyncio.to_thread(PassageFinder, sighting)
+        except RecordLost as error:
+            get_logger("evidence").warning("not linked", record=record_id, reason=str(error))
+        self._opened[record_id] = passages
+        while len(self._opened) > _MAX_OPEN_PAGES:
+            self._opened.popitem(last=False)
+        return passages
+
+
+def _find_date_passage(passages: PassageFinder, candidate: Candidate, row: str) -> str:
+    if candidate.date is None or candidate.date_source is DateSource.URL:
+        return passages.find_href(candidate.url)
+    return passages.find_row_date(candidate.url, row, candidate.date)
+
+
+def _build_summary_claims(
+    item_id: int | None, summary: str, title: str, text: str, record: str, on_list: str
+) -> list[Claim]:
+    """A claim for each sentence of the summary, and for each number and date in it."""
+    sentences = [sentence for line in summary.splitlines() for sentence in split_sentences(line)]
+    claims = [
+        _build_claim(item_id, ClaimKind.SUMMARY, one, record, find_nearest_sentence(one, text)) for one in sentences
+    ]
+    for number in ground_numbers(summary, f"{title}\n{text}"):
+        if number.passage is not None:
+            bearer = record if number.passage in text else on_list
+            claims.append(
+                _build_claim(
+                    item_id,
+                    ClaimKind.FIGURE,
+                    number.written,
+                    bearer,
+                    _cut_around_figure(number.written, number.passage),
+                )
+            )
+    return claims
+
+
+def _build_claim(item_id: int | None, kind: ClaimKind, claim: str, record: str, passage: str) -> Claim:
+    return Claim(item_id=item_id or 0, kind=kind, claim=claim, record_id=record, passage=passage)
+
+
+def _cut_around_figure(written: str, passage: str) -> str:
+    """A long passage, cut to what stands around a figure; one in which it stands in other signs stays whole."""
+    place = passage.find(written)
+    if len(passage) <= MAX_PASSAGE_CHARS or place < 0:
+        return passage
+    start = max(place - MAX_PASSAGE_CHARS // 2, 0)
+    return passage[start : start + MAX_PASSAGE_CHARS]

@@ -1,0 +1,207 @@
+"""The pages of the items: the list with its search, one item, and the saved page behind a statement."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated, NamedTuple
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup, escape
+
+from monitor.bootstrap import App
+from monitor.db.tables.evidence import ClaimKind
+from monitor.db.terms import TextQuery, fold_text
+from monitor.errors import UsageError
+from monitor.services.evidence import ClaimSchema, ItemProof
+from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
+from monitor.vocabulary import ItemType, RankDirection
+from monitor.web.api.items import ItemParameters, decode_item_cursor, encode_item_cursor, parse_item_parameters
+from monitor.web.auth import Editor, Reader
+from monitor.web.middleware import sanitize_redirect_path
+from monitor.web.ui.rendering import TemplateRenderer
+
+_TOKEN = re.compile(r"[A-Za-z]+|[0-9.,%]+|\s+|.", re.DOTALL)
+
+_MAX_COMPARED_TOKENS = 1500
+
+
+class DiffSegment(NamedTuple):
+    """A piece of a changed text: it stayed (`same`), stood there before (`gone`) or stands there now (`new`)."""
+
+    kind: str
+    text: str
+
+
+def highlight_matches(text: str, query: TextQuery | None) -> Markup:
+    """The text as HTML, with `<mark>` around each place of what was searched for."""
+    result, done = Markup(), 0
+    for start, end in _iter_match_spans(text, query):
+        if start >= done:
+            result += escape(text[done:start]) + Markup("<mark>{}</mark>").format(text[start:end])
+            done = end
+    return result + escape(text[done:])
+
+
+def diff_words(before: str, after: str) -> list[DiffSegment]:
+    """What became of a text, piece by piece; of long ones all that was and all that is."""
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    if not old or not new or max(len(old), len(new)) > _MAX_COMPARED_TOKENS:
+        return [DiffSegment(kind, text) for kind, text in (("gone", before), ("new", after)) if text]
+    pieces: list[DiffSegment] = []
+    for op, begin, end, first, last in difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+        if op == "equal":
+            pieces.append(DiffSegment("same", "".join(old[begin:end])))
+            continue
+        pieces += [DiffSegment("gone", "".join(old[begin:end]))] if end > begin else []
+        pieces += [DiffSegment("new", "".join(new[first:last]))] if last > first else []
+    return pieces
+
+
+def _iter_match_spans(text: str, query: TextQuery | None) -> Iterator[tuple[int, int]]:
+    plain = fold_text(text)
+    found = (match.span() for clause in (query.clauses if query else ()) for match in clause.pattern.finditer(plain))
+    yield from sorted(span for span in found if span[1] > span[0])
+
+
+_FORMATS = ("csv", "xlsx", "json", "jsonl", "atom")
+
+_CLAIM_ORDER = (
+    ClaimKind.SUMMARY,
+    ClaimKind.FIGURE,
+    ClaimKind.DATE,
+    ClaimKind.ATTACHMENT,
+    ClaimKind.LIST,
+    ClaimKind.PAGE,
+)
+
+ItemId = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+def router(app: App, renderer: TemplateRenderer) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/items")
+    async def items(request: Request, visitor: Reader, cursor: str | None = None) -> HTMLResponse:
+        """The list; what cannot be searched for is said above an empty one."""
+        asked = parse_item_parameters(request)
+        page, trouble, query = ItemPage(items=[]), "", None
+        try:
+            query = parse_text_query(asked.q) if asked.q.strip() else None
+            page = await app.items.list_page(
+                asked.to_query(visitor.name), visitor.name, after=decode_item_cursor(cursor)
+            )
+        except UsageError as error:
+            trouble = str(error)
+        narrowing = _list_active_filters(asked)
+        following = {**narrowing, "cursor": encode_item_cursor(page.after)}
+        return renderer.render_page(
+            request,
+            visitor,
+            "items/list.html",
+            section="items",
+            asked=asked,
+            page=page,
+            trouble=trouble,
+            marked=partial(highlight_matches, query=query),
+            choices=await app.items.get_filter_options(),
+            types=list(ItemType),
+            formats=_FORMATS,
+            most=MAX_COUNT,
+            is_first=cursor is None,
+            filters=urlencode(narrowing, doseq=True),
+            next_url=f"/items?{urlencode(following, doseq=True)}" if page.after else None,
+        )
+
+    @routes.get("/items/{item_id}")
+    async def item(request: Request, visitor: Reader, item_id: ItemId) -> HTMLResponse:
+        """One item with all that is known of it."""
+        detail = await app.items.get_item(item_id, visitor.name, language=visitor.language)
+        proof = await app.proofs.get_proof(item_id)
+        mine = next((one.wish for one in detail.feedback if one.person == visitor.name), None)
+        return renderer.render_page(
+            request,
+            visitor,
+            "items/item.html",
+            section="items",
+            item=detail,
+            proof=proof,
+            mine=mine,
+            problems={record.id: record.problem for record in proof.records},
+            compared=diff_words,
+            claims=_sort_claims(proof),
+        )
+
+    @routes.get("/items/{item_id}/saved")
+    async def saved(
+        request: Request,
+        visitor: Reader,
+        item_id: ItemId,
+        claim: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    ) -> HTMLResponse:
+        """The saved page as plain text, with the passage of the claim marked."""
+        page = await app.snapshots.get_item_snapshot(item_id, claim)
+        return renderer.render_page(request, visitor, "items/saved.html", section="items", page=page)
+
+    _add_mark_routes(routes, app, renderer)
+    return routes
+
+
+def _add_mark_routes(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+    @routes.post("/items/{item_id}/star")
+    async def star(
+        visitor: Reader, item_id: ItemId, starred: Annotated[bool, Form()], back: Annotated[str, Form()] = ""
+    ) -> RedirectResponse:
+        """Give or take the visitor's star, and go back to where that was done."""
+        if starred:
+            await app.marks.star(visitor.name, item_id)
+        else:
+            await app.marks.unstar(visitor.name, item_id)
+        return look.redirect(sanitize_redirect_path(back) if back else f"/items/{item_id}")
+
+    @routes.post("/items/{item_id}/notes")
+    async def note(visitor: Reader, item_id: ItemId, text: Annotated[str, Form()] = "") -> RedirectResponse:
+        await app.marks.add_note(visitor.name, item_id, text)
+        return look.redirect(f"/items/{item_id}#notes", notice="note_added")
+
+    @routes.post("/items/{item_id}/notes/{note_id}/remove")
+    async def remove_note(
+        visitor: Reader, item_id: ItemId, note_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
+    ) -> RedirectResponse:
+        await app.marks.remove_note(visitor.name, item_id, note_id)
+        return look.redirect(f"/items/{item_id}#notes", notice="note_removed")
+
+    @routes.post("/items/{item_id}/feedback")
+    async def feedback(visitor: Reader, item_id: ItemId, wish: Annotated[str, Form()] = "") -> RedirectResponse:
+        """Say where the item should have stood; anything but higher and lower takes that back."""
+        if wish in tuple(RankDirection):
+            await app.marks.set_feedback(visitor.name, item_id, RankDirection(wish))
+            return look.redirect(f"/items/{item_id}", notice="feedback_kept")
+        await app.marks.remove_feedback(visitor.name, item_id)
+        return look.redirect(f"/items/{item_id}", notice="feedback_taken_back")
+
+    @routes.post("/items/{item_id}/hide")
+    async def hide(visitor: Editor, item_id: ItemId, reason: Annotated[str, Form()] = "") -> RedirectResponse:
+        """Leave the item out from now on."""
+        await app.marks.hide(visitor.name, item_id, reason)
+        return look.redirect(f"/items/{item_id}", notice="item_hidden")
+
+    @routes.post("/items/{item_id}/show")
+    async def show(visitor: Editor, item_id: ItemId) -> RedirectResponse:
+        await app.marks.unhide(visitor.name, item_id)
+        return look.redirect(f"/items/{item_id}", notice="item_shown")
+
+
+def _sort_claims(proof: ItemProof) -> list[tuple[int, ClaimSchema]]:
+    """The claims with their numbers, in the order in which people ask for them."""
+    return sorted(enumerate(proof.claims, start=1), key=lambda claim: _CLAIM_ORDER.index(claim[1].kind))
+
+
+def _list_active_filters(asked: ItemParameters) -> dict[str, object]:
+    """The parameters that narrow, as they stand in an address."""
+    plain = asked.model_dump(mode="json")
+    usual = ItemParameters().model_dump(mode="json")
+    told = {name: value for name, value in plain.items() if value != usual[name]}
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in told.items()}

@@ -1,0 +1,209 @@
+"""How pages are made: templates, their language, and what they are sent with."""
+
+import datetime as dt
+import hashlib
+import re
+from functools import cached_property
+from http import HTTPStatus
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+import jinja2
+from babel.dates import format_timedelta
+from babel.numbers import format_decimal
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+
+from monitor import __version__
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.web.middleware import get_app_path, get_url_prefix
+from monitor.web.ui.language import LANGUAGES, get_label, negotiate_language, translate, translate_plural
+
+if TYPE_CHECKING:
+    from monitor.web.auth import Principal
+
+NOTICES: dict[str, str] = {
+    "run_again": "The run is in the queue again.",
+    "run_over": "The run had ended already.",
+    "run_stopping": "The run was asked to stop; it does so within five seconds.",
+    "saved": "Saved.",
+    "file_holds": "Back to the value of the file or the default.",
+    "target_saved": "The target is saved: a test shows whether it arrives.",
+    "target_removed": "The target is removed.",
+    "ours_again": "Our wording holds again.",
+    "signed_out": "You are signed out.",
+    "password_changed": "The password is changed; your other sessions have ended.",
+    "session_ended": "The session has ended.",
+    "sessions_ended": "All your other sessions have ended.",
+    "token_revoked": "The token is good for nothing any more.",
+    "shut_out": "Shut out: all sessions have ended.",
+    "let_in": "Let in again: the password is the one from before.",
+    "source_added": "The source is being watched.",
+    "source_removed": "The source was removed; its items and runs stay in the archive.",
+    "sources_changed": "The sources were changed.",
+    "sources_unchanged": "There was nothing to change.",
+    "sources_imported": "The sources were added.",
+    "trial_stopped": "The trial was stopped.",
+    "note_added": "The note was added.",
+    "note_removed": "The note was removed.",
+    "feedback_kept": "Thank you: the next ranking honours it.",
+    "feedback_taken_back": "Your feedback was taken back.",
+    "item_hidden": "The item is hidden.",
+    "item_shown": "The item is shown again.",
+    "research_plan_over": "The plan is being carried out already.",
+    "research_over": "The research had ended already.",
+    "research_stopping": "The research was asked to stop; it does so within a few seconds.",
+    "remark_kept": "The remark is kept: the next summary takes it into account.",
+    "briefing_saved": "The briefing is saved. It can be edited, exported and sent now.",
+    "briefing_edited": "The edit is saved.",
+    "briefing_archived": "The briefing is archived.",
+    "briefing_unarchived": "The briefing is out of the archive.",
+    "delivery_sent": "It was sent.",
+    "delivery_queued": "It is on its way; the list of deliveries says when it has arrived.",
+    "delivery_failed": "It was not sent; the list of deliveries says why.",
+    "test_sent": "The test was sent. It has arrived when the receiver shows it.",
+    "test_failed": "The test was not sent; the target says why.",
+}
+
+NOTICE_COOKIE = "monitor_notice"
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+# What turns the direction of writing would turn our own words behind it too; the others no HTML file can hold.
+_INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class TemplateRenderer:
+    """Makes pages in either language; `prefix` is the path under which a proxy shows the service."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self.prefix = get_url_prefix(settings.web.public_url)
+        self.is_secure = (settings.web.public_url or "").startswith("https:")
+        self._clock = clock
+        self._zone = ZoneInfo(settings.timezone)
+        self._environments = {language: self._build_environment(language) for language in LANGUAGES}
+
+    def render_page(
+        self,
+        request: Request,
+        principal: "Principal | None",
+        template: str,
+        *,
+        section: str = "",
+        status: int = HTTPStatus.OK,
+        **context: Any,
+    ) -> HTMLResponse:
+        """A page; `section` is the entry of the navigation that it belongs to."""
+        language = principal.language if principal else negotiate_language(request, None)
+        notice = NOTICES.get(request.cookies.get(NOTICE_COOKIE, ""))
+        body = (
+            self._environments[language]
+            .get_template(template)
+            .render(
+                visitor=principal,
+                section=section,
+                path=get_app_path(request),
+                query=str(request.url.query),
+                attention=getattr(request.state, "attention", 0),
+                notice=translate(language, notice) if notice else "",
+                **context,
+            )
+        )
+        page = HTMLResponse(_INVISIBLE_CHARS.sub("", body), status)
+        page.headers["Content-Language"] = "zh-CN" if language == "zh" else "en"
+        if notice:
+            page.delete_cookie(NOTICE_COOKIE, path=self.prefix or "/")
+        return page
+
+    def redirect(self, path: str, *, notice: str | None = None) -> RedirectResponse:
+        """To a page of ours after something was done; `notice` is a key of `notices.py`."""
+        answer = RedirectResponse(self.href(path), status_code=HTTPStatus.SEE_OTHER)
+        if notice is not None:
+            if notice not in NOTICES:
+                raise KeyError(notice)
+            answer.set_cookie(
+                NOTICE_COOKIE,
+                notice,
+                max_age=60,
+                path=self.prefix or "/",
+                secure=self.is_secure,
+                httponly=True,
+                samesite="lax",
+            )
+        return answer
+
+    def href(self, path: str) -> str:
+        """A path of ours as browsers reach it; an asset with the mark of its content, so that it can be kept."""
+        if path.startswith("/static/"):
+            return f"{self.prefix}{path}?v={self._asset_hashes.get(path.removeprefix('/static/'), __version__)}"
+        return f"{self.prefix}{path}"
+
+    def translate(self, principal: "Principal | None", english: str) -> str:
+        """A sentence in the visitor's language."""
+        return translate(principal.language if principal else LANGUAGES[0], english)
+
+    @cached_property
+    def _asset_hashes(self) -> dict[str, str]:
+        assets = [path for path in files("monitor.web.ui").joinpath("static").iterdir() if path.is_file()]
+        return {asset.name: hashlib.sha256(asset.read_bytes()).hexdigest()[:12] for asset in assets}
+
+    def _build_environment(self, language: str) -> jinja2.Environment:
+        environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("monitor.web.ui"),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=["jinja2.ext.i18n"],
+        )
+        environment.install_gettext_callables(  # type: ignore[attr-defined]
+            lambda english: translate(language, english),
+            lambda singular, plural, number: translate_plural(language, singular, plural, number),
+            newstyle=True,
+        )
+        environment.globals.update(
+            href=self.href,
+            language=language,
+            monitor_version=__version__,
+            now=self._clock.now,
+            word=lambda kind, value: get_label(language, kind, value),
+        )
+        environment.filters.update(
+            day=_format_day,
+            instant=self._format_instant,
+            ago=lambda instant: self._format_relative_time(language, instant),
+            number=lambda value: format_decimal(value, locale=language),
+            host=_parse_host,
+        )
+        return environment
+
+    def _format_instant(self, instant: dt.datetime | None) -> Markup:
+        if instant is None:
+            return Markup("–")
+        shown = instant.astimezone(self._zone).strftime("%Y-%m-%d %H:%M")
+        return Markup('<time datetime="{}">{}</time>').format(instant.isoformat(), shown)
+
+    def _format_relative_time(self, language: str, instant: dt.datetime | None) -> Markup:
+        if instant is None:
+            return Markup("–")
+        told = format_timedelta(instant - self._clock.now(), add_direction=True, locale=language)
+        exact = instant.astimezone(self._zone).strftime("%Y-%m-%d %H:%M")
+        return Markup('<time datetime="{}" title="{}">{}</time>').format(instant.isoformat(), exact, told)
+
+
+def _format_day(day: dt.date | None) -> Markup:
+    return Markup("–") if day is None else Markup('<time datetime="{0}">{0}</time>').format(day.isoformat())
+
+
+def _parse_host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,319 @@
+"""How far a research came, step by step and paragraph by paragraph, as its page tells it."""
+
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from markupsafe import Markup
+from starlette.datastructures import FormData
+
+from monitor.bootstrap import App
+from monitor.briefing.words import get_briefing_messages
+from monitor.db.tables.research import Research, ResearchStatus
+from monitor.exports.document import Block
+from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
+from monitor.research.document import parse_report_blocks
+from monitor.research.findings import NoteBasis
+from monitor.research.node import NO_MODEL_FAILURE
+from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote, ResearchReport, StepType
+from monitor.research.state import ParagraphState, SearchRound, State
+from monitor.services.research.views import ResearchView
+from monitor.services.run_report import PhaseState
+from monitor.web.ui.language import get_label, get_labels, translate
+
+
+def _(english: str) -> str:
+    """Marks a sentence for the catalogue."""
+    return english
+
+
+_NODE = re.compile(r"(?:structure|first_search|reflection|first_summary|reflection_summary)(?:, put right)?: ")
+
+_REASONS: tuple[tuple[str, str], ...] = (
+    (r"the answer cannot be used", _("the model's answer cannot be used")),
+    (r"no sentence of the answer rests on the results", _("no sentence of the model's answer rests on the results")),
+    (r"no query that can be searched for", _("the model named no words to search for")),
+    (r"the same search was made before", _("the model wanted a search that was made already")),
+    (r"there is no such tool|no tool that there is", _("the model chose a tool that there is not")),
+    (r"\w+ without two dates", _("the model chose a search by date without two dates")),
+    (r"\w+ with dates (?:in no|out of) order", _("the model gave dates out of order")),
+    (r"bundles: late: .*", _("some results came late and were read last")),
+    (r"by rule: (.*)", _("Written by rule, of sentences taken from the sources: {}.")),
+    (r"(.*): nothing was found", _("Nothing was found for “{}”.")),
+)
+
+_LOST = re.compile(r"pages: (\d+) could not be read: (\w+)")
+
+_SEARCH = re.compile(r"search: (\w+): (.*)", re.DOTALL)
+
+
+def format_reasons(reasons: Iterable[str], language: str) -> list[str]:
+    """Each reason once, in its order; that there is no model is none: the page says so above."""
+    said = (
+        _format_reason(_NODE.sub("", reason), language) for reason in reasons if not reason.endswith(NO_MODEL_FAILURE)
+    )
+    return list(dict.fromkeys(said))
+
+
+def _format_reason(reason: str, language: str) -> str:
+    if lost := _LOST.fullmatch(reason):
+        pages = translate(language, _("pages that could not be read: {} ({})"))
+        return pages.format(lost[1], get_label(language, "page_error", lost[2]))
+    if failed := _SEARCH.fullmatch(reason):
+        return translate(language, _("the search service failed: {} ({})")).format(failed[2], failed[1])
+    for pattern, sentence in _REASONS:
+        if found := re.fullmatch(pattern, reason, re.DOTALL):
+            return translate(language, sentence).format(*found.groups())
+    return get_briefing_messages(language).translate(reason)
+
+
+_ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
+
+
+@dataclass(frozen=True)
+class PlanForm:
+    """A plan as it is typed; `do` is what was pressed, `focus` the paragraph that it was about, counted from 0."""
+
+    title: str
+    paragraphs: list[PlanParagraph]
+    do: str = ""
+    focus: int | None = None
+
+    @classmethod
+    def parse(cls, form: FormData) -> Self:
+        """What was typed; paragraphs in the order in which they stand on the page."""
+        titles, contents = (_list_texts(form, name) for name in ("paragraph_title", "paragraph_content"))
+        paragraphs = [
+            PlanParagraph(title=title, content=content) for title, content in zip(titles, contents, strict=False)
+        ]
+        return cls(str(form.get("title", "")).strip(), paragraphs, str(form.get("do", "")))
+
+
+def rearrange_plan(form: PlanForm, *, max_paragraphs: int) -> PlanForm:
+    """The plan after what was pressed: a paragraph moved, removed, or an empty one added; at most so many."""
+    paragraphs = list(form.paragraphs)
+    if form.do == "add" and len(paragraphs) < max_paragraphs:
+        return replace(form, paragraphs=[*paragraphs, PlanParagraph(title="", content="")], focus=len(paragraphs))
+    match = _ACTION_PATTERN.fullmatch(form.do)
+    if match is None or int(match[2]) >= len(paragraphs):
+        return form
+    at = int(match[2])
+    if match[1] == "remove":
+        del paragraphs[at]
+        return replace(form, paragraphs=paragraphs, focus=min(at, len(paragraphs) - 1))
+    to = min(max(at + (1 if match[1] == "down" else -1), 0), len(paragraphs) - 1)
+    paragraphs.insert(to, paragraphs.pop(at))
+    return replace(form, paragraphs=paragraphs, focus=to)
+
+
+def _list_texts(form: FormData, name: str) -> list[str]:
+    return [str(one).replace("\r\n", "\n").strip() for one in form.getlist(name)]
+
+
+SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
+"""The headings of a report's sources: on the page they stand beside it."""
+
+_BY_RULE = "by rule: "
+
+_VOCABULARIES = {
+    "tools": "research_tool",
+    "steps": "research_step",
+    "states": "phase_state",
+}
+"""The words that the script needs for what a research tells."""
+
+
+@dataclass(frozen=True)
+class StepView:
+    """A step; `done` of `total` counts paragraphs. `is_by_rule`: a rule did the model's work, for these `reasons`."""
+
+    step: StepType
+    state: PhaseState
+    done: int | None = None
+    total: int | None = None
+    seconds: float | None = None
+    is_by_rule: bool = False
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SearchView:
+    """One search of a paragraph, and how many results of it were taken up; None while it is under way."""
+
+    round: SearchRound
+    results: int | None
+
+
+@dataclass(frozen=True)
+class ParagraphView:
+    """A paragraph with its searches; `node` is what is being done for it."""
+
+    paragraph: ParagraphState
+    node: str
+    searches: list[SearchView]
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """A page that a report cites, with the numbers under which it does and the places of their notes."""
+
+    title: str
+    url: str
+    published_on: dt.date | None
+    cited: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """A report as its page draws it."""
+
+    title: str
+    blocks: list[Block]
+    sources: list[SourceView]
+
+
+def build_step_views(row: Research, state: State | None) -> list[StepView]:
+    """The steps in their order, each with how it stands."""
+    order = list(StepType)
+    at = next((place for place, step in enumerate(order) if str(step) not in row.outputs), len(order))
+    views = []
+    for place, step in enumerate(order):
+        told = row.outputs.get(str(step), {}).get("told", {})
+        done, total = None, None
+        if step is StepType.DEEP_SEARCH and state is not None and place <= at:
+            done, total = sum(paragraph.is_complete for paragraph in state.paragraphs), len(state.paragraphs)
+        views.append(
+            StepView(
+                step,
+                _get_step_state(row.status, place, at),
+                done,
+                total,
+                seconds=told.get("durationMs", 0) / 1000 or None,
+                is_by_rule=bool(told.get("isFallback")),
+                reasons=tuple(str(told.get("reason", "")).split("; ")),
+            )
+        )
+    return views
+
+
+def _get_step_state(status: ResearchStatus, place: int, at: int) -> PhaseState:
+    if place < at:
+        return PhaseState.DONE
+    if status.is_final:
+        return PhaseState.STOPPED if place == at else PhaseState.NOT_REACHED
+    return PhaseState.NOW if place == at and status is ResearchStatus.RUNNING else PhaseState.WAITING
+
+
+def build_paragraph_views(row: Research, state: State | None) -> list[ParagraphView]:
+    """What is done for each paragraph."""
+    return [_build_paragraph_view(row, paragraph) for paragraph in (state.paragraphs if state else [])]
+
+
+def _build_paragraph_view(row: Research, one: ParagraphState) -> ParagraphView:
+    taken = Counter(entry.query_id for entry in one.research.search_history)
+    searches = [SearchView(its, taken[its.query_id] if its.is_searched else None) for its in one.research.rounds]
+    return ParagraphView(one, _get_current_node(row.status, one), searches)
+
+
+def _get_current_node(status: ResearchStatus, one: ParagraphState) -> str:
+    """What is done for a paragraph now, as the messages of the stream call it."""
+    if one.research.is_completed:
+        return "done"
+    if status.is_final:
+        return "stopped"
+    if not one.research.rounds:
+        return "waiting"
+    last = one.research.rounds[-1]
+    if last.is_summarised:
+        return "reflection"
+    if last.is_searched:
+        return "reflection_summary" if last.number else "first_summary"
+    return "reading"
+
+
+async def load_research_context(app: App, task_id: str, language: str, *, notes_url: str) -> dict[str, Any]:
+    """What the page of a research shows of it; `NotFound` where there is none of that id."""
+    view = await app.research.get(task_id)
+    row = await app.research.load_research(task_id)
+    state = await app.research.load_state(task_id)
+    is_searching = not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs
+    return {
+        "view": view,
+        "steps": build_step_views(row, state),
+        "paragraphs": build_paragraph_views(row, state),
+        "is_searching": is_searching,
+        "plan_form": build_plan_form(state),
+        "topics": group_notes_by_topic(view.notes),
+        "report": build_report_view(view, notes_url),
+        "graph": render_graph(view.blueprint, view.language, translate(language, "Model of the topic")),
+        "relation": translate_relationship_type,
+        "remarks": await app.research.list_remarks(task_id),
+        "warnings": list_warnings(view),
+        "why": lambda reasons: format_reasons(reasons, language),
+        "words": {name: dict(get_labels(language, kind)) for name, kind in _VOCABULARIES.items()}
+        | {"end": SOURCE_HEADINGS},
+    }
+
+
+def list_warnings(view: ResearchView) -> list[str]:
+    """What is to be said of the whole: what went wrong within a paragraph stands beside its searches."""
+    topics = [paragraph.title for paragraph in view.plan.metadata.paragraphs] if view.plan else []
+    within = tuple(f"{title}: " for title in topics)
+    told = [
+        warning
+        for warning in view.warnings
+        if not warning.startswith(within) or warning.endswith(": nothing was found")
+    ]
+    by_rule = [one.removeprefix(_BY_RULE) for one in told if one.startswith(_BY_RULE)]
+    whole = [one for one in told if not one.startswith(_BY_RULE)]
+    # Where all of it was written so, the report says it itself.
+    return [*whole, _BY_RULE + ", ".join(by_rule)] if 0 < len(by_rule) < len(topics) else whole
+
+
+def build_plan_form(state: State | None) -> PlanForm:
+    """The plan as it stands, to be changed."""
+    if state is None:
+        return PlanForm("", [])
+    paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
+    return PlanForm(state.report_title, paragraphs)
+
+
+def build_report_view(view: ResearchView, notes_url: str) -> ReportView | None:
+    """The report without the list of its sources, each citation a link to its note's page."""
+    if view.report is None:
+        return None
+    links = [f"{notes_url}/{source.note_index}" for source in view.report.sources]
+    lines = view.report.markdown.splitlines()
+    end = next((place for place, line in enumerate(lines) if line in SOURCE_HEADINGS), len(lines))
+    blocks = parse_report_blocks(
+        "\n".join(lines[1:end]), lambda number: links[number - 1] if 0 < number <= len(links) else None
+    )
+    return ReportView(lines[0].removeprefix("# ") if lines else "", blocks, build_source_views(view.report, view.bases))
+
+
+def build_source_views(report: ResearchReport, bases: Sequence[NoteBasis]) -> list[SourceView]:
+    """The pages that a report cites, each once, in the order of their first citation."""
+    pages: dict[str, SourceView] = {}
+    for number, source in enumerate(report.sources, start=1):
+        known = SourceView(source.title, source.url, bases[source.note_index].published_on, [])
+        pages.setdefault(source.url, known).cited.append((number, source.note_index))
+    return list(pages.values())
+
+
+def group_notes_by_topic(notes: Sequence[ResearchNote]) -> list[tuple[str, list[tuple[int, ResearchNote]]]]:
+    """The notes with their places, paragraph by paragraph."""
+    topics: dict[str, list[tuple[int, ResearchNote]]] = {}
+    for place, note in enumerate(notes):
+        topics.setdefault(note.topic, []).append((place, note))
+    return list(topics.items())
+
+
+def render_graph(blueprint: ModelBlueprint | None, language: str, title: str) -> Markup:
+    """The model of the topic as a drawing; empty where nothing hangs together."""
+    if blueprint is None or not blueprint.relationships:
+        return Markup()
+    drawing = draw_blueprint(blueprint, title=title, language=language)
+    return Markup(drawing)  # noqa: S704 -- every text in it is escaped

@@ -1,0 +1,310 @@
+"""Settings: the overview, and the pages on which model, search, limits and network are set."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from annotated_types import Ge, Gt, Le
+from fastapi import APIRouter, Request, Response
+
+from monitor.bootstrap import App
+from monitor.config.model import BACKENDS
+from monitor.config.stored import SEARCH_SERVICES, SECRET_PREFIX, get_setting_infos
+from monitor.search.registry import find_missing_setting, select_backends
+from monitor.services.settings import InvalidSettings, SecretSettingSchema, SettingSchema
+from monitor.web.api.settings import SettingsActions
+from monitor.web.auth import Admin, Principal
+from monitor.web.problems import Problem
+from monitor.web.ui.rendering import TemplateRenderer
+from monitor.web.ui.settings_fields import (
+    LIMIT_GROUPS,
+    MODEL_GROUPS,
+    NETWORK_GROUPS,
+    SEARCH_GROUPS,
+    FieldGroup,
+    SettingField,
+    build_service_fields,
+)
+
+
+def format_setting_value(field: SettingField, value: Any) -> Any:
+    """The value as it stands in its control; of `phases`, one text for each."""
+    if field.kind == "phases":
+        return {key: (value or {}).get(key, "") for key, _ in field.options}
+    if field.kind == "prices":
+        lines = (
+            (name, _format_number(price["input"]), _format_number(price["output"])) for name, price in value.items()
+        )
+        return "\n".join(f"{name} = {given} {made}" for name, given, made in lines)
+    if field.kind == "pairs":
+        return "\n".join(f"{name} = {_format_number(number)}" for name, number in value.items())
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else _format_number(value)
+
+
+def parse_settings_form(
+    fields: Iterable[SettingField], form: Mapping[str, str], known: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values by path that differ from the known ones; a control that was not sent says nothing."""
+    changed = {}
+    for field in fields:
+        if field.kind == "phases":
+            sent = {
+                key: form[f"{field.path}:{key}"].strip() for key, _ in field.options if f"{field.path}:{key}" in form
+            }
+            if not sent:
+                continue
+            value: Any = {key: model for key, model in sent.items() if model}
+        elif field.path in form:
+            value = _parse_value(field, form[field.path].replace("\r\n", "\n").strip())
+        else:
+            continue
+        if value != known.get(field.path):
+            changed[field.path] = value
+    return changed
+
+
+def build_number_attributes(field: SettingField) -> dict[str, str]:
+    """The attributes of a control for a number: the browser then says itself, in its own language, what is too much."""
+    if field.kind != "number":
+        return {}
+    attributes = {"step": "any", "inputmode": "decimal"}
+    for limit in get_setting_infos()[field.path].field.metadata:
+        match limit:
+            case Ge(ge=least) | Gt(gt=least):
+                attributes["min"] = str(least)
+            case Le(le=most):
+                attributes["max"] = str(most)
+    return attributes
+
+
+def _parse_value(one: SettingField, text: str) -> Any:
+    """What the text means; where it means nothing, the text itself, which is then refused with its reason."""
+    if one.kind == "switch":
+        return text == "true"
+    if one.path == "llm.enabled":
+        return {"true": True, "false": False}.get(text, text)
+    if one.kind in ("words", "numbers"):
+        parts = [part.strip() for part in text.replace("，", ",").replace("、", ",").split(",") if part.strip()]
+        return parts if one.kind == "words" else [_parse_number(part) for part in parts]
+    if one.kind in ("pairs", "prices"):
+        return _parse_pairs(text, of_prices=one.kind == "prices")
+    if not text:
+        return None if get_setting_infos()[one.path].default is None else ""
+    return _parse_number(text) if one.kind == "number" else text
+
+
+def _parse_pairs(text: str, *, of_prices: bool) -> Any:
+    pairs: dict[str, Any] = {}
+    for line in filter(str.strip, text.split("\n")):
+        name, equals, rest = line.partition("=")
+        numbers = [_parse_number(part) for part in rest.split()]
+        if not equals or len(numbers) != (2 if of_prices else 1):
+            return line.strip()
+        pairs[name.strip()] = dict(zip(("input", "output"), numbers, strict=True)) if of_prices else numbers[0]
+    return pairs
+
+
+def _parse_number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _format_number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+_GROUPS: Mapping[str, Sequence[FieldGroup]] = {
+    "model": MODEL_GROUPS,
+    "search": SEARCH_GROUPS,
+    "limits": LIMIT_GROUPS,
+    "network": NETWORK_GROUPS,
+}
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """A setting with its control: what stands in it, what is wrong with it, how it may be typed."""
+
+    field: SettingField
+    setting: SettingSchema
+    value: Any
+    error: str
+    attrs: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class RejectedForm:
+    """A form that was refused, and the sentences about it by path."""
+
+    form: Mapping[str, str]
+    errors: Mapping[str, str]
+
+
+_EMPTY_FORM = RejectedForm({}, {})
+
+
+def router(app: App, renderer: TemplateRenderer) -> APIRouter:
+    """`/settings` and the pages of values."""
+    routes = APIRouter(prefix="/settings")
+    work = SettingsActions(app)
+    pages = _SettingsPages(app, renderer, work)
+
+    @routes.get("")
+    async def overview(request: Request, visitor: Admin) -> Response:
+        """What is set, in plain words, and where it is changed."""
+        return await pages.render_overview(request, visitor)
+
+    @routes.post("/forget")
+    async def forget(request: Request, visitor: Admin) -> Response:
+        """Let the file hold again, and go back to the page that was asked from."""
+        form = await _read_form(request)
+        await work.reset(visitor, [form.get("path", "")])
+        page = form.get("page", "")
+        return renderer.redirect(f"/settings/{page}" if page in _GROUPS else "/settings", notice="file_holds")
+
+    for name in _GROUPS:
+        _add_page(routes, name, pages, renderer)
+
+    @routes.post("/model/test")
+    async def try_model(request: Request, visitor: Admin) -> Response:
+        """Ask the model as it is set."""
+        return pages.render(request, visitor, "model", trials=await work.try_model())
+
+    @routes.post("/search/test")
+    async def try_search(request: Request, visitor: Admin) -> Response:
+        """Ask one backend as it is set."""
+        form = await _read_form(request)
+        backend, query = form.get("backend", ""), form.get("query", "").strip()[:200]
+        if backend not in BACKENDS or not query:
+            raise Problem(400, "Choose a backend and type what to look for.")
+        found = await work.try_search(backend, query)
+        return pages.render(request, visitor, "search", tried=(backend, query, found))
+
+    return routes
+
+
+def _add_page(routes: APIRouter, name: str, pages: "_SettingsPages", look: TemplateRenderer) -> None:
+    @routes.get(f"/{name}", name=f"settings_{name}")
+    async def show(request: Request, visitor: Admin) -> Response:
+        return pages.render(request, visitor, name)
+
+    @routes.post(f"/{name}", name=f"store_{name}")
+    async def store(request: Request, visitor: Admin) -> Response:
+        """Store what was changed; what is refused comes back with a sentence beside it, and nothing is stored."""
+        form = await _read_form(request)
+        try:
+            await pages.save(visitor, name, form)
+        except InvalidSettings as refused:
+            return pages.render(request, visitor, name, sent=RejectedForm(form, refused.complaints))
+        if form.get("then") == "test":
+            return pages.render(request, visitor, name, trials=await pages.actions.try_model())
+        return look.redirect(f"/settings/{name}", notice="saved")
+
+
+class _SettingsPages:
+    def __init__(self, app: App, look: TemplateRenderer, work: SettingsActions) -> None:
+        self._app = app
+        self._look = look
+        self.actions = work
+
+    async def render_overview(self, request: Request, visitor: Principal) -> Response:
+        app = self._app
+        every = app.settings_service.list_settings()
+        prompts = await app.prompts.list_prompts()
+        return self._look.render_page(
+            request,
+            visitor,
+            "settings/overview.html",
+            section="settings",
+            settings=app.settings,
+            every=every,
+            secrets=app.settings_service.list_secrets(),
+            backends=select_backends(app.settings.search).names,
+            adjusted=[prompt for prompt in prompts if prompt.is_adjusted],
+            prompts=prompts,
+            people=len(await app.people.list_people()),
+        )
+
+    async def save(self, visitor: Principal, name: str, form: Mapping[str, str]) -> None:
+        known = {one.path: one.value for one in self._app.settings_service.list_settings()}
+        values = parse_settings_form(_list_fields(name), form, known)
+        values |= {path: text for path, text in form.items() if path.startswith(SECRET_PREFIX) and text.strip()}
+        if values:
+            await self.actions.change(visitor, values)
+
+    def render(
+        self, request: Request, visitor: Principal, name: str, *, sent: RejectedForm | None = None, **context: Any
+    ) -> Response:
+        """A page of values; one that was refused shows what was typed."""
+        given = sent or _EMPTY_FORM
+        wires = {one.path: one for one in self._app.settings_service.list_settings()}
+        groups = [(group.title, [_build_row(field, wires, given) for field in group.fields]) for group in _GROUPS[name]]
+        shown: dict[str, Any] = {
+            "groups": groups,
+            "errors": given.errors,
+            "trials": None,
+            "tried": None,
+            "secrets": self._map_secrets(name),
+            "services": self._list_services(wires, given) if name == "search" else [],
+        }
+        status = HTTPStatus.BAD_REQUEST if sent else HTTPStatus.OK
+        template = f"settings/{name}.html"
+        return self._look.render_page(
+            request, visitor, template, section="settings", status=status, **(shown | context)
+        )
+
+    def _map_secrets(self, name: str) -> dict[str, SecretSettingSchema]:
+        """The secrets of the page by who reads them, as `llm` or `search.brave`."""
+        beginning = {"model": "llm", "search": "search."}.get(name, "nothing")
+        return {
+            secret.used_by: secret
+            for secret in self._app.settings_service.list_secrets()
+            if secret.used_by.startswith(beginning)
+        }
+
+    def _list_services(
+        self, wires: Mapping[str, SettingSchema], sent: RejectedForm
+    ) -> list[tuple[str, bool, str | None, list[SettingRow]]]:
+        """Each search service: whether it is asked, what it lacks, its settings."""
+        search = self._app.settings.search
+        asked = select_backends(search).names
+        return [
+            (
+                name,
+                name in asked,
+                find_missing_setting(search, name),
+                [_build_row(one, wires, sent) for one in build_service_fields(name)],
+            )
+            for name in SEARCH_SERVICES
+        ]
+
+
+def _list_fields(name: str) -> list[SettingField]:
+    own = [field for group in _GROUPS[name] for field in group.fields]
+    return (
+        own + [one for service in SEARCH_SERVICES for one in build_service_fields(service)] if name == "search" else own
+    )
+
+
+def _build_row(one: SettingField, wires: Mapping[str, SettingSchema], sent: RejectedForm) -> SettingRow:
+    wire = wires[one.path]
+    value = format_setting_value(one, wire.value)
+    if one.kind == "phases":
+        value = {key: sent.form.get(f"{one.path}:{key}", model) for key, model in value.items()}
+    else:
+        value = sent.form.get(one.path, value)
+    return SettingRow(one, wire, value, sent.errors.get(one.path) or wire.complaint or "", build_number_attributes(one))
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """What was typed; files are passed over."""
+    return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}

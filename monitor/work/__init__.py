@@ -1,1 +1,0 @@
-"""When and where things run."""
