@@ -140,5 +140,5 @@ async def test_another_tools_name_gets_an_answer_of_the_same_shape(tool, site) -
 @pytest.mark.parametrize("part", ["input", "output"])
 def test_the_published_schema_is_that_of_the_program(part: str) -> None:
     assert (SCHEMAS / f"web-fetch-{part}.json").read_text(encoding="utf-8") == render_fetch_schema(part), (
-        f"write it anew: .venv/bin/python -m monitor.search.fetching {part} > docs/schemas/web-fetch-{part}.json"
+        f"write it anew: .venv/bin/python -m monitor.search.web_fetch {part} > docs/schemas/web-fetch-{part}.json"
     )

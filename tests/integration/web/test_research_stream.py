@@ -234,7 +234,7 @@ async def test_where_nothing_is_told_comments_keep_the_connection_and_a_long_str
             if len(reader.comments) >= 3:
                 break
     assert len(messages) == 5
-    monkeypatch.setattr(streaming, "_LONGEST_S", 0.0)
+    monkeypatch.setattr(streaming, "_MAX_STREAM_S", 0.0)
     messages += await read(client, "r", last=messages[-1].id)
     assert len(messages) == 5, "the stream was ended by the server, with nothing told"
     await tell(desk.app, "r", events[5:])

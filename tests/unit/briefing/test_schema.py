@@ -10,7 +10,7 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "docs" / "schemas" / "briefing
 
 def test_the_published_schema_is_that_of_the_program() -> None:
     assert PUBLISHED.read_text(encoding="utf-8") == build_briefing_schema(), (
-        "write it anew: .venv/bin/python -m monitor.briefing.schema > docs/schemas/briefing.json"
+        "write it anew: .venv/bin/python -m monitor.briefing.render > docs/schemas/briefing.json"
     )
 
 

@@ -69,7 +69,9 @@ def test_of_several_links_to_a_record_the_one_with_its_date_counts() -> None:
     picture = '<div class="focus"><a href="t1.html"><img src="a.jpg"></a></div>'
     listed = f'<ul><li><a href="t1.html">{TITLE}</a><span>02-03</span></li>{OTHER}</ul>'
     assert (
-        opened(f"<body>{picture}<p><a href='t1.html'>要闻：{TITLE}</a></p>{OTHER}{listed}</body>").row(URL, TITLE, DAY)
+        opened(f"<body>{picture}<p><a href='t1.html'>要闻：{TITLE}</a></p>{OTHER}{listed}</body>").find_row(
+            URL, TITLE, DAY
+        )
         == f"{TITLE} 02-03"
     )
 

@@ -18,7 +18,7 @@ AT = dt.datetime(2026, 2, 3, 8, 30, 0, 123456, tzinfo=dt.UTC)
 def written(body: bytes, **changes: Any) -> bytes:
     values = {
         "url": "http://a.example/",
-        "way": FetchMode.HTTP,
+        "mode": FetchMode.HTTP,
         "at": AT,
         "final_url": "http://a.example/文/?a=1",
         "status": 200,
@@ -53,15 +53,15 @@ def test_another_reader_sees_the_body_that_the_parsers_saw() -> None:
 def test_a_drawn_page_is_no_answer_of_a_server() -> None:
     body = b"\xef\xbb\xbfHTTP/1.1 200 OK\r\n\r\n<p>drawn</p>"
     headers = {"content-type": "text/html; charset=utf-8"}
-    _, (kind, record, read) = records(written(body, way=FetchMode.RENDERED, headers=headers))
+    _, (kind, record, read) = records(written(body, mode=FetchMode.RENDERED, headers=headers))
     assert (kind, read, record.http_headers) == ("conversion", body, None)
     assert record.rec_headers.get_header("Content-Type") == "text/html; charset=utf-8"
 
 
 @pytest.mark.parametrize("content_type", ["\n", "text/html\r\nContent-Length: 0\r\n\r\n", "text/html\ntext/html"])
 def test_a_line_end_in_a_header_starts_no_other_header(content_type: str) -> None:
-    for way in FetchMode:
-        (_, (_, record, read)) = records(written(b"<p>", way=way, headers={"content-type": content_type}))
+    for mode in FetchMode:
+        (_, (_, record, read)) = records(written(b"<p>", mode=mode, headers={"content-type": content_type}))
         assert read == b"<p>"
         assert record.rec_headers.get_header("Content-Length") != "0"
 
@@ -73,8 +73,10 @@ def test_a_line_end_in_a_header_starts_no_other_header(content_type: str) -> Non
     st.sampled_from([None, 200, 204, 404, 521, 999]),
     st.dictionaries(st.sampled_from(["content-type", "x-a", "content-length", "location"]), st.text(max_size=30)),
 )
-def test_whatever_came_is_there_again(body: bytes, way: FetchMode, status: int | None, headers: dict[str, str]) -> None:
-    assert extract_body(written(body, way=way, status=status, headers=headers)) == body
+def test_whatever_came_is_there_again(
+    body: bytes, mode: FetchMode, status: int | None, headers: dict[str, str]
+) -> None:
+    assert extract_body(written(body, mode=mode, status=status, headers=headers)) == body
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", b"\x1f\x8b\x08\x00junk", b"WARC/1.1\r\nContent-Length: x\r\n\r\n"])

@@ -26,7 +26,7 @@ SCHEMAS = Path(__file__).resolve().parents[3] / "docs" / "schemas"
 def test_the_published_schema_is_the_one_of_this_version(part: str) -> None:
     published = (SCHEMAS / f"web-search-{part}.json").read_text(encoding="utf-8")
     assert published == render_search_schema(part), (
-        f"write it anew: .venv/bin/python -m monitor.search.schema {part} > docs/schemas/web-search-{part}.json"
+        f"write it anew: .venv/bin/python -m monitor.search.tool {part} > docs/schemas/web-search-{part}.json"
     )
 
 

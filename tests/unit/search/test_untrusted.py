@@ -91,7 +91,7 @@ def test_any_document_is_read_or_refused(name: str, document: Any, status: int) 
 @settings(max_examples=60)
 @given(found=results)
 def test_what_is_hostile_in_an_answer_does_not_get_through(wire: Any, found: list[SimulatedResult]) -> None:
-    answer = wire.answer(found)
+    answer = wire.build_response(found)
     headers = {"content-type": answer.content_type}
     response = Response(url="https://a/", final_url="https://a/", status=200, headers=headers, body=answer.body)
     with suppress(SearchFailed):

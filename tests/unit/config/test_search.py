@@ -35,31 +35,34 @@ def test_the_shared_variables_fill_the_settings(loaded: Any) -> None:
         BOCHA_TIMEOUT_MS="3000",
         BOCHA_TOP_K_DEFAULT="8",
     )
-    assert settings.names == ["searxng"]
-    assert settings.of("searxng").base_url == "http://127.0.0.1:8888"
-    assert (settings.of("bocha").base_url, settings.of("bocha").max_results) == ("https://bocha.example", 8)
-    assert [settings.timeout_s(name) for name in ("searxng", "bocha", "brave")] == [2.5, 3.0, 4.0]
+    assert settings.backend_names == ["searxng"]
+    assert settings.get_backend("searxng").base_url == "http://127.0.0.1:8888"
+    assert (settings.get_backend("bocha").base_url, settings.get_backend("bocha").max_results) == (
+        "https://bocha.example",
+        8,
+    )
+    assert [settings.get_timeout_s(name) for name in ("searxng", "bocha", "brave")] == [2.5, 3.0, 4.0]
 
 
 def test_our_own_variables_come_before_the_shared_ones_and_those_before_the_file(loaded: Any) -> None:
     file = "search: {backend: brave, backends: {searxng: {base_url: 'http://file:1', daily_quota: 5}}}"
-    assert loaded(file).names == ["brave"]
+    assert loaded(file).backend_names == ["brave"]
     settings = loaded(file, WEB_SEARCH_BACKEND="ddg_html", SEARXNG_BASE_URL="http://shared:1")
-    assert (settings.names, settings.of("searxng").base_url) == (["ddg_html"], "http://shared:1")
-    assert settings.of("searxng").daily_quota == 5
+    assert (settings.backend_names, settings.get_backend("searxng").base_url) == (["ddg_html"], "http://shared:1")
+    assert settings.get_backend("searxng").daily_quota == 5
     ours = {"MONITOR_SEARCH__BACKEND": "tavily", "MONITOR_SEARCH__BACKENDS__SEARXNG__BASE_URL": "http://ours:1"}
     settings = loaded(file, **ours)
-    assert (settings.names, settings.of("searxng").base_url) == (["tavily"], "http://ours:1")
+    assert (settings.backend_names, settings.get_backend("searxng").base_url) == (["tavily"], "http://ours:1")
 
 
 def test_an_empty_variable_says_nothing(loaded: Any) -> None:
-    assert loaded("search: {backend: brave}", WEB_SEARCH_BACKEND=" ").names == ["brave"]
+    assert loaded("search: {backend: brave}", WEB_SEARCH_BACKEND=" ").backend_names == ["brave"]
 
 
 def test_a_list_may_be_written_in_every_way(loaded: Any) -> None:
-    assert loaded("search: {backend: [brave, tavily]}").names == ["brave", "tavily"]
-    assert loaded(MONITOR_SEARCH__BACKEND='["bocha", "archive"]').names == ["bocha", "archive"]
-    assert loaded(MONITOR_SEARCH__BACKEND="bocha,archive").names == ["bocha", "archive"]
+    assert loaded("search: {backend: [brave, tavily]}").backend_names == ["brave", "tavily"]
+    assert loaded(MONITOR_SEARCH__BACKEND='["bocha", "archive"]').backend_names == ["bocha", "archive"]
+    assert loaded(MONITOR_SEARCH__BACKEND="bocha,archive").backend_names == ["bocha", "archive"]
 
 
 @pytest.mark.parametrize(

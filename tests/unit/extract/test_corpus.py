@@ -21,6 +21,7 @@ from monitor.urls import get_registrable_domain
 
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
 DATED_LISTS = ("ge-163roll", "ge-dfa66", "ge-hrfund", "kyz-gz", "kyz-mee", "kyz-nea", "kyz-tangshan")
+TUNED_ROWS = 272  # the rows of the manifest that 0.1.0 was tuned on; those after them are scored, not held to a bar
 FETCHED_AT = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 
 
@@ -81,8 +82,8 @@ def scores_by_half() -> dict[str, dict[str, float]]:
     spec.loader.exec_module(score)
     results: dict[str, list] = {"first": [], "second": []}
     with (CORPUS / "manifest.csv").open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["kind"] == "list"]
-    for row in rows:
+        tuned_on = list(csv.DictReader(file))[:TUNED_ROWS]
+    for row in (row for row in tuned_on if row["kind"] == "list"):
         gold = json.loads((CORPUS / row["gold"]).read_text(encoding="utf-8"))
         seen_there = list_seen((CORPUS / row["page"]).read_bytes(), gold.get("base_url") or row["url"])
         half = "first" if zlib.crc32(get_registrable_domain(row["url"]).encode()) % 2 else "second"

@@ -40,7 +40,7 @@ def schema(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_published_schema_is_that_of_the_program(name: str) -> None:
     assert (DOCS / f"{name}.json").read_text(encoding="utf-8") == render_schema(name), (
-        f"write it anew: .venv/bin/python -m monitor.retrieval.schema {name} > docs/schemas/{name}.json"
+        f"write it anew: .venv/bin/python -m monitor.search.bundles.reader {name} > docs/schemas/{name}.json"
     )
 
 

@@ -116,7 +116,7 @@ def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, object]) 
 
 def test_only_the_relation_of_the_weights_matters() -> None:
     facts = {"rank": 2, "title": "光伏", "text": "", "url": "https://a.gov.cn/", "published_on": None, "today": TODAY}
-    assert scoring(6, 2, 2).score_result("光伏", **facts) == scoring().scores("光伏", **facts)
+    assert scoring(6, 2, 2).score_result("光伏", **facts) == scoring().score_result("光伏", **facts)
     assert scoring(0, 0, 5).score_result("光伏", **facts).final == 1.0
     assert scoring(0, 0, 5e-324).score_result("光伏", **facts).final == 1.0
 

@@ -1,7 +1,7 @@
 import pytest
-from monitor.research.prompts import DEEP_SEARCH_PROMPTS as PROMPTS
 
 from monitor.llm.prompts import DEFAULT_PROMPTS
+from monitor.research.prompts import DEEP_SEARCH_PROMPTS as PROMPTS
 from monitor.research.prompts import escape_page_lines, fence_lines
 
 
