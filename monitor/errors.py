@@ -69,12 +69,7 @@ class NotDelivered(WorkFailed):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        may_retry: bool = False,
-        retry_after_s: float | None = None,
-        accepted: Sequence[str] = (),
+        self, message: str, *, may_retry: bool = False, retry_after_s: float | None = None, accepted: Sequence[str] = ()
     ) -> None:
         super().__init__(message)
         self.may_retry = may_retry

@@ -93,8 +93,4 @@ def _build_processors(*, for_people: bool) -> list[Processor]:
     ]
     if for_people:
         return [*common, structlog.dev.ConsoleRenderer(colors=False)]
-    return [
-        *common,
-        structlog.processors.format_exc_info,
-        structlog.processors.JSONRenderer(ensure_ascii=False),
-    ]
+    return [*common, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]

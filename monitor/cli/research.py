@@ -41,8 +41,7 @@ def research(
     context: typer.Context,
     query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The question.")] = None,
     resume: Annotated[
-        str | None,
-        typer.Option("--resume", metavar="TASK_ID", help="Go on with one that failed or was cancelled."),
+        str | None, typer.Option("--resume", metavar="TASK_ID", help="Go on with one that failed or was cancelled.")
     ] = None,
     events: Annotated[
         bool, typer.Option("--events", help="Print what it tells while it goes, a JSON object a line.")

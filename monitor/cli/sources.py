@@ -231,8 +231,7 @@ def disable(context: typer.Context, name: Name) -> None:
 
 @app.command("import")
 def import_file(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")],
+    context: typer.Context, file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")]
 ) -> None:
     """Add the sources of a file: all of them, or none where one is wrong."""
     terminal = get_terminal(context)

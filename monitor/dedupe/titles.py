@@ -351,11 +351,7 @@ def _strip_decorations(plain: str, published: tuple[int, int, int] | None, site_
     if (
         found
         and published
-        and _numbers_of_day(next(filter(None, found.groups())))
-        in (
-            sorted(published),
-            sorted(published[1:]),
-        )
+        and _numbers_of_day(next(filter(None, found.groups()))) in (sorted(published), sorted(published[1:]))
     ):
         plain = plain[: found.start()] + plain[found.end() :]
     return _DECORATION.sub("", plain).strip()

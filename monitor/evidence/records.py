@@ -160,10 +160,7 @@ def build_warc(result: FetchResult, *, sha256: str) -> bytes:
     written = io.BytesIO()
     writer = WARCWriter(written, gzip=False, warc_version="1.1")
     body = result.body or b""
-    warc_headers = {
-        "WARC-Date": f"{result.at:%Y-%m-%dT%H:%M:%S.%fZ}",
-        "WARC-Payload-Digest": f"sha256:{sha256}",
-    }
+    warc_headers = {"WARC-Date": f"{result.at:%Y-%m-%dT%H:%M:%S.%fZ}", "WARC-Payload-Digest": f"sha256:{sha256}"}
     content_type, http_headers = "application/http; msgtype=response", None
     if result.mode is FetchMode.RENDERED:
         content_type = _join_header_lines(result.content_type or "").strip() or "text/html; charset=utf-8"

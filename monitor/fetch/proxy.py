@@ -118,11 +118,7 @@ class GuardedProxy:
                     await self._forward(request, browser, reader, writer)
 
     async def _tunnel(
-        self,
-        request: h11.Request,
-        browser: h11.Connection,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        self, request: h11.Request, browser: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         authority = request.target.decode()
         if re.search(r"[/?#@\\]", authority):
@@ -139,11 +135,7 @@ class GuardedProxy:
             await _run_until_first_ends(_copy(reader, streams[1]), _copy(streams[0], writer))
 
     async def _forward(
-        self,
-        request: h11.Request,
-        browser: h11.Connection,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        self, request: h11.Request, browser: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """One request of plain HTTP. Its connection serves no second one: that would need checks of its own."""
         url = request.target.decode()

@@ -160,13 +160,7 @@ class LeaseHolder:
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        holder: str,
-        store: Store,
-        clock: Clock,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, name: str, *, holder: str, store: Store, clock: Clock, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._name = name
         self._holder = holder

@@ -166,10 +166,7 @@ TYPE_RULES = (
         r"|executive order|"
         r"consultation|proposal|communication)\b",
     ),
-    _compile_rule(
-        ItemType.MEETING,
-        r"会议|论坛|\b(?:meeting|conference|summit|forum|hearing|session)\b",
-    ),
+    _compile_rule(ItemType.MEETING, r"会议|论坛|\b(?:meeting|conference|summit|forum|hearing|session)\b"),
     _compile_rule(
         ItemType.NEWS,
         r"新闻|要闻|动态|动向|会见|调研|来访|慰问|信息快报|报道|时讯|\b(?:news|press releases?|speech|statement"

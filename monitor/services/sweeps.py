@@ -326,15 +326,7 @@ class SweepService:
         if source is not None:
             try:
                 await self._execute_run(
-                    store,
-                    run,
-                    source,
-                    run.since,
-                    run.until,
-                    self._steps,
-                    on_progress,
-                    cancel_event,
-                    trial=trial,
+                    store, run, source, run.since, run.until, self._steps, on_progress, cancel_event, trial=trial
                 )
             except asyncio.CancelledError:
                 await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self._clock.now())

@@ -198,11 +198,7 @@ class TodayService:
         ]
 
     async def _list_attention(
-        self,
-        today: Day,
-        sources: Sequence[WatchedSource],
-        pulse: QueueStatus,
-        places: Sequence[UnreadPlace],
+        self, today: Day, sources: Sequence[WatchedSource], pulse: QueueStatus, places: Sequence[UnreadPlace]
     ) -> list[AttentionEntry]:
         alarms = await self._store.alarms.list_page(is_open=True, limit=_MAX_ALARMS)
         failed = await self._store.deliveries.list(status=[DeliveryStatus.FAILED], limit=_MAX_DELIVERIES)

@@ -124,11 +124,7 @@ FAULTS = {
     ),
     "a quote of another page": ("notes/0/evidence/0/source", PLAN, "does not stand in"),
     "no quote at all": ("notes/0/evidence/0/quote", " ", "does not stand in"),
-    "a figure beside the wrong citation": (
-        "report/markdown",
-        lambda old: old.replace("38.2%[1]", "38.2%[2]"),
-        "38.2%",
-    ),
+    "a figure beside the wrong citation": ("report/markdown", lambda old: old.replace("38.2%[1]", "38.2%[2]"), "38.2%"),
     "a share that is a number": ("report/markdown", lambda old: old.replace("816小时[1]", "816%[1]"), "816%"),
     "a part of a number": ("report/markdown", lambda old: old.replace("1.36亿千瓦，", "36亿千瓦，"), "36亿"),
     "a magnitude": ("report/markdown", lambda old: old.replace("1.36亿千瓦，", "1.36万千瓦，"), "1.36万"),

@@ -176,11 +176,7 @@ async def _delete_unseen(session: AsyncSession, run_id: str, reading: SectionRea
 
 def _build_run_section(run_id: str, wanted: SectionPlan) -> RunSection:
     return RunSection(
-        run_id=run_id,
-        ordinal=wanted.ordinal,
-        name=sanitize_text(wanted.name),
-        url=wanted.url,
-        found_by=wanted.found_by,
+        run_id=run_id, ordinal=wanted.ordinal, name=sanitize_text(wanted.name), url=wanted.url, found_by=wanted.found_by
     )
 
 

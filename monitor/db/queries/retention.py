@@ -95,11 +95,7 @@ class RetentionStore:
             )
 
     async def _delete_in_batches(
-        self,
-        table: type[SQLModel],
-        key: Mapped[Any],
-        *which: ColumnElement[bool],
-        batch: int = BATCH_SIZE,
+        self, table: type[SQLModel], key: Mapped[Any], *which: ColumnElement[bool], batch: int = BATCH_SIZE
     ) -> int:
         count = 0
         while True:

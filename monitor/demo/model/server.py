@@ -277,11 +277,7 @@ class ScriptedModel:
             "created": 0,
             "model": request.get("model"),
             "choices": [
-                {
-                    "index": 0,
-                    "message": _build_message(reply, number),
-                    "finish_reason": self._get_finish_reason(reply),
-                }
+                {"index": 0, "message": _build_message(reply, number), "finish_reason": self._get_finish_reason(reply)}
             ],
             **({"usage": {**usage, "total_tokens": sum(usage.values())}} if self._counts_tokens else {}),
         }

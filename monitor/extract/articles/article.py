@@ -148,12 +148,7 @@ class ArticleFacts:
 
 
 def read_article(
-    page: Outline,
-    tree: LexborHTMLParser,
-    html_text: str,
-    today: dt.date,
-    *,
-    candidates: Sequence[Candidate] = (),
+    page: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date, *, candidates: Sequence[Candidate] = ()
 ) -> ArticleFacts:
     """Reads a page as an article; dates after tomorrow, seen from `today`, are no dates.
 

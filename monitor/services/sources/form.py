@@ -122,7 +122,7 @@ class SourceForm(SourceFields):
                     "focus_areas": ["政策", "通知"],
                     "schedule": "0 7 * * 1-5",
                     "tags": ["能源"],
-                },
+                }
             ]
         }
     )

@@ -103,10 +103,7 @@ def router(app: App) -> APIRouter:
         responses={200: _STREAM_RESPONSE},
     )
     async def events(
-        visitor: Reader,
-        run_id: RunId,
-        after: After = 0,
-        last_event_id: LastEventId = None,
+        visitor: Reader, run_id: RunId, after: After = 0, last_event_id: LastEventId = None
     ) -> EventStreamResponse:
         """What a run tells of itself, from its beginning or after an event, until it ends.
 

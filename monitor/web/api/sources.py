@@ -303,9 +303,7 @@ def _add_one(routes: APIRouter, app: App) -> None:
 
     @routes.patch("/{source_id:int}", summary="Change a source")
     async def change(
-        visitor: Editor,
-        source_id: SourceId,
-        changes: Annotated[SourceFields, Body(openapi_examples=_EXAMPLE_CHANGES)],
+        visitor: Editor, source_id: SourceId, changes: Annotated[SourceFields, Body(openapi_examples=_EXAMPLE_CHANGES)]
     ) -> SourceSchema:
         """The fields that are given replace those that were there; the source is checked as a whole."""
         await work.edit(visitor, source_id, changes.model_dump(mode="json", exclude_unset=True))

@@ -118,11 +118,7 @@ SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
 
 _BY_RULE = "by rule: "
 
-_VOCABULARIES = {
-    "tools": "research_tool",
-    "steps": "research_step",
-    "states": "phase_state",
-}
+_VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
 """The words that the script needs for what a research tells."""
 
 

@@ -229,11 +229,7 @@ async def _load_run_context(
     picture = await app.runs.get_detail(run_id)
     run = picture.run
     view = build_ledger_view(picture.ledger, picture.sections, wish)
-    asked = {
-        "disposition": wish.disposition,
-        "section": wish.section,
-        "q": wish.text or None,
-    }
+    asked = {"disposition": wish.disposition, "section": wish.section, "q": wish.text or None}
     narrowed = urlencode({name: value for name, value in asked.items() if value is not None})
     here = look.href(f"/runs/{run.id}")
     return {

@@ -161,10 +161,7 @@ LIMIT_GROUPS = (
                 _("Sections are read"),
                 "",
                 "choice",
-                (
-                    ("agent", _("by the model, completed by rule")),
-                    ("rule", _("always by rule")),
-                ),
+                (("agent", _("by the model, completed by rule")), ("rule", _("always by rule"))),
             ),
             _F("sweep.window_days", _("Days looked at, today included"), _("A source may have its own."), "number"),
             _F(
@@ -201,11 +198,7 @@ LIMIT_GROUPS = (
                 _("Pages are drawn in the browser"),
                 "",
                 "choice",
-                (
-                    ("auto", _("where that is needed")),
-                    ("always", _("always")),
-                    ("never", _("never")),
-                ),
+                (("auto", _("where that is needed")), ("always", _("always")), ("never", _("never"))),
             ),
             _F("pages.delay_s", _("Pause between two requests to one host, in seconds"), "", "number"),
             _F("pages.respect_robots", _("Obey robots.txt"), "", "switch"),

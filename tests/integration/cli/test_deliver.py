@@ -19,12 +19,7 @@ def configured(tmp_path: Path, site: Any, monkeypatch: pytest.MonkeyPatch) -> Ca
         url = f"http://{site.host}/hook/${{TOKEN}}"
         targets = [
             {"name": "hook", "url": url, "secret_env": "SECRET", **hook},
-            {
-                "name": "mail",
-                "url": "smtp://u:${PASSWORD}@127.0.0.1:9",
-                "sender": "m@x.org",
-                "to": ["p@x.org"],
-            },
+            {"name": "mail", "url": "smtp://u:${PASSWORD}@127.0.0.1:9", "sender": "m@x.org", "to": ["p@x.org"]},
         ]
         hosts = [site.host, "127.0.0.1:9"]
         given = {"deliver": {"targets": targets}, "network": {"allowed_private_hosts": hosts}}

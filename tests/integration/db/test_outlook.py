@@ -116,10 +116,7 @@ async def test_a_block_is_found_in_what_fell_back_and_in_what_was_not_seen_once_
     await store.runs.add_fallback("new", Phase.CRAWL, "https://cdn.example/7", reason, NOON)
     await store.runs.add_fallback("new", Phase.CRAWL, "https://example.gov/8", "Timeout: it said WebBlocked", NOON)
     told = [(block.source, block.place, block.reason) for block in await store.dashboard.list_blocks(NOON - HOUR)]
-    assert told == [
-        (source.name, "https://cdn.example/7", reason),
-        (source.name, url, "WebBlocked/http_403: refused"),
-    ]
+    assert told == [(source.name, "https://cdn.example/7", reason), (source.name, url, "WebBlocked/http_403: refused")]
     assert len(await store.dashboard.list_blocks(NOON - 72 * HOUR, source_id=source.id)) == 3
     assert await store.dashboard.list_blocks(NOON - 72 * HOUR, source_id=999) == []
 

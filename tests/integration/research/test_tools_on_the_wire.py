@@ -22,12 +22,7 @@ ON_THE_WIRE: dict[str, dict[str, Any]] = {
     "deep_search_news": {**PLAIN, "max_results": 20, "search_depth": "advanced", "include_answer": True},
     "search_news_last_24_hours": {**PLAIN, "max_results": 10, "time_range": "day"},
     "search_news_last_week": {**PLAIN, "max_results": 10, "time_range": "week"},
-    "search_images_for_news": {
-        **PLAIN,
-        "max_results": 5,
-        "include_images": True,
-        "include_image_descriptions": True,
-    },
+    "search_images_for_news": {**PLAIN, "max_results": 5, "include_images": True, "include_image_descriptions": True},
     "search_news_by_date": {**PLAIN, "max_results": 15, "start_date": "2026-01-01", "end_date": "2026-12-31"},
 }
 

@@ -148,9 +148,7 @@ async def test_items_are_chosen_by_type_and_by_words_of_title_summary_or_text(st
     assert "silent" not in {gap.kind for gap in nothing.gaps}
 
 
-async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothing_twice(
-    store: Store,
-) -> None:
+async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothing_twice(store: Store) -> None:
     clock = At(NOW)
     desk = BriefingService(store=store, clock=clock, settings=Settings())
     source = await _source(store, "a")

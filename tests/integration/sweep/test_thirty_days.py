@@ -27,10 +27,7 @@ POSTED = {
 }
 MONTHLY = {12: [300]}
 # From a day on a section looks otherwise: no list that could be read, a list without its dates, as it was.
-LAYOUTS = {
-    "news": {6: "none", 8: "plain", 13: "undated", 20: "plain"},
-    "policy": {24: "none", 26: "plain"},
-}
+LAYOUTS = {"news": {6: "none", 8: "plain", 13: "undated", 20: "plain"}, "policy": {24: "none", 26: "plain"}}
 
 
 @dataclass

@@ -85,12 +85,7 @@ def test_a_quick_look_tells_what_is_not_there() -> None:
 
 def test_words_are_parted_by_spaces_and_signs_and_quotes_keep_them_together() -> None:
     query = TextQuery.parse("光伏，储能 “碳 市场” gas-fired")
-    assert [clause.terms for clause in query.clauses] == [
-        ("碳市", "市场"),
-        ("光伏",),
-        ("储能",),
-        (":gas:fired",),
-    ]
+    assert [clause.terms for clause in query.clauses] == [("碳市", "市场"), ("光伏",), ("储能",), (":gas:fired",)]
     assert query.needed == 4
 
 
@@ -110,14 +105,7 @@ def test_a_word_is_seen_whole_and_characters_across_a_line_end() -> None:
 
 def test_a_loosened_query_leaves_out_what_joins_words() -> None:
     loose = TextQuery.parse("what is the 光伏补贴的最新政策是什么").loosen()
-    assert ["".join(clause.terms) for clause in loose.clauses] == [
-        "光伏",
-        "伏补",
-        "补贴",
-        "最新",
-        "新政",
-        "政策",
-    ]
+    assert ["".join(clause.terms) for clause in loose.clauses] == ["光伏", "伏补", "补贴", "最新", "新政", "政策"]
     assert loose.needed == 2
 
 

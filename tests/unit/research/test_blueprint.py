@@ -94,10 +94,7 @@ def test_relationships_lead_from_one_driver_to_another_as_sure_as_the_less_sure_
     assert [
         (relationship.from_, relationship.to, relationship.type, relationship.confidence)
         for relationship in blueprint.relationships
-    ] == [
-        ("机制", "规模", "enable", 0.7),
-        ("规模", "机制", "influence", 0.7),
-    ]
+    ] == [("机制", "规模", "enable", 0.7), ("规模", "机制", "influence", 0.7)]
     assert refused == {"relationships": 3}
 
 

@@ -294,7 +294,7 @@ async def test_the_model_of_the_topic_is_told_with_its_notes_and_scenarios_are_m
                 assumptions=["装机保持45%的增速"],
                 outcomes=["投资达到999亿元", "成本下降"],
                 confidence=0.4,
-            ),
+            )
         ],
         metrics=[
             Metric(name="新型储能项目投资", estimate=860, unit="亿元", confidence=0.5),

@@ -49,8 +49,7 @@ def test_the_title_counts_more_than_the_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("age_days", "freshness"),
-    [(0, 1.0), (30, 0.5), (60, 0.25), (-1, 1.0), (-2, 0.5), (None, 0.5), (700_000, 0.0)],
+    ("age_days", "freshness"), [(0, 1.0), (30, 0.5), (60, 0.25), (-1, 1.0), (-2, 0.5), (None, 0.5), (700_000, 0.0)]
 )
 def test_freshness_halves_and_a_date_that_cannot_be_is_none(age_days: int | None, freshness: float) -> None:
     published = None if age_days is None else TODAY - dt.timedelta(days=age_days)
@@ -97,8 +96,7 @@ def test_the_administrators_lines_come_first_and_the_longest_domain_decides() ->
 
 
 @pytest.mark.parametrize(
-    "weights",
-    [{"relevance": 0, "freshness": 0, "authority": 0}, {"relevance": -1}, {"freshness": float("inf")}],
+    "weights", [{"relevance": 0, "freshness": 0, "authority": 0}, {"relevance": -1}, {"freshness": float("inf")}]
 )
 def test_weights_that_weigh_nothing_are_refused(weights: dict[str, float]) -> None:
     with pytest.raises(ValidationError):

@@ -32,10 +32,7 @@ def make_item(rank: int, source_id: str, score: float, status: ItemStatus = Item
 
 
 def make_bundle(
-    query_id: str,
-    results: Iterable[tuple[str, float] | tuple[str, float, ItemStatus]],
-    *,
-    task_id: str = TASK,
+    query_id: str, results: Iterable[tuple[str, float] | tuple[str, float, ItemStatus]], *, task_id: str = TASK
 ) -> SearchResultBundle:
     items = [make_item(rank, *result) for rank, result in enumerate(results, start=1)]
     return SearchResultBundle(

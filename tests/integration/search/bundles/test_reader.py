@@ -220,10 +220,7 @@ SPOILED: dict[str, tuple[Spoil, list[str]]] = {
         lambda _, journal: journal.write_bytes(b"".join(journal.read_bytes().splitlines(True)[:-1])),
         ["c", "d"],
     ),
-    "the journal's last line cut off": (
-        lambda _, journal: journal.write_bytes(journal.read_bytes()[:-5]),
-        ["c", "d"],
-    ),
+    "the journal's last line cut off": (lambda _, journal: journal.write_bytes(journal.read_bytes()[:-5]), ["c", "d"]),
     "the journal lost": (lambda _, journal: journal.unlink(), ["c", "d"]),
     "the cursor lost": (lambda cursor, _: cursor.unlink(), ["c", "d"]),
     "the cursor damaged": (lambda cursor, _: cursor.write_bytes(b'{"task_id"'), ["c", "d"]),
