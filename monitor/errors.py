@@ -9,22 +9,39 @@ MonitorError
 │       └── DatabaseGone      it was there and may come back: wait, and begin again
 ├── WorkFailed            the work was well asked for and could not be done     exit code 1
 │   ├── BrowserMissing      no Chromium on this machine
-│   └── NotDelivered        a channel did not take a letter: try again, or not
+│   └── NotDelivered        a channel did not take a notification: try again, or not
 ├── ModelFailed           a model call gave no answer: fall back to the rule
 │   └── ModelUnavailable    do not ask again in this run (circuit open, budget spent, key refused)
 ├── RecordLost            what was kept as evidence is not there, or is not what was kept
 └── RunCancelled          somebody asked the run to stop
 
-Every message is one sentence that says what is wrong and how to mend it; it is shown to people as it stands.
+Each carries a message: a code of the catalogue with its arguments. A face renders it in its reader's language; `str()`
+gives the English sentence, for tracebacks and logs.
 """
 
 from collections.abc import Sequence
+from typing import Any
+
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 
 
 class MonitorError(Exception):
-    """Root of all errors that this program raises on purpose."""
+    """Root of all errors that this program raises on purpose: `UsageError("source.not_found", name=name)`."""
 
     exit_code = 1
+
+    def __init__(self, code: str | Message, /, **args: Any) -> None:
+        if isinstance(code, Message):
+            self.message = code
+        elif " " in code:  # a sentence, not yet in the catalogue
+            self.message = Message.other(code)
+        else:
+            self.message = Message(code, args)
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return render(self.message, "en")
 
 
 class UsageError(MonitorError):
@@ -62,16 +79,23 @@ class BrowserMissing(WorkFailed):
 
 
 class NotDelivered(WorkFailed):
-    """A letter did not arrive, or not with everybody.
+    """A notification did not arrive, or not with everybody.
 
-    `may_retry`: another try may succeed, after `parse_retry_after` where the receiver said so. `accepted` are those of
+    `may_retry`: another try may succeed, after `retry_after_s` where the receiver said so. `accepted` are those of
     several addresses that have it.
     """
 
     def __init__(
-        self, message: str, *, may_retry: bool = False, retry_after_s: float | None = None, accepted: Sequence[str] = ()
+        self,
+        code: str | Message,
+        /,
+        *,
+        may_retry: bool = False,
+        retry_after_s: float | None = None,
+        accepted: Sequence[str] = (),
+        **args: Any,
     ) -> None:
-        super().__init__(message)
+        super().__init__(code, **args)
         self.may_retry = may_retry
         self.retry_after_s = retry_after_s
         self.accepted = list(accepted)
@@ -80,8 +104,8 @@ class NotDelivered(WorkFailed):
 class ModelFailed(MonitorError):
     """A model call ended without an answer; `outcome` is the word kept in the usage ledger."""
 
-    def __init__(self, message: str, *, outcome: str = "error") -> None:
-        super().__init__(message)
+    def __init__(self, code: str | Message, /, *, outcome: str = "error", **args: Any) -> None:
+        super().__init__(code, **args)
         self.outcome = outcome
 
 
