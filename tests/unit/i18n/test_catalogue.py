@@ -1,0 +1,44 @@
+"""The catalogue says every message in both languages, and never more than its template."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from monitor.i18n.catalogue import get_system_language, load_catalogue, render
+from monitor.i18n.message import Message
+
+CODE = re.compile(r"[a-z][a-z0-9_]*\.[a-z0-9_.]+")
+
+
+def placeholders(text: str) -> set[str]:
+    return set(re.findall(r"\{(\w+)[^}]*\}", text))
+
+
+def test_every_code_has_words_with_the_same_arguments_in_both_languages() -> None:
+    english, chinese = load_catalogue("en"), load_catalogue("zh")
+    codes = {code for code in {*english, *chinese} if CODE.fullmatch(code)}
+    assert {code for code in codes if code not in english or code not in chinese} == set()
+    differing = {code for code in codes if placeholders(english[code][0]) != placeholders(chinese[code][0])}
+    assert differing == set()
+
+
+def test_an_argument_that_looks_like_a_template_stays_text() -> None:
+    assert render(Message.other("{0.__class__}"), "en") == "{0.__class__}"
+
+
+def test_a_code_without_words_is_shown_with_its_arguments() -> None:
+    assert render(Message.of("no.such_code", name="x"), "zh") == "no.such_code name=x"
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+        ({}, "en"),
+        ({"LANG": "de_DE"}, "en"),
+    ],
+)
+def test_the_command_line_speaks_the_language_of_the_locale(environment: Mapping[str, str], language: str) -> None:
+    assert get_system_language(environment) == language
