@@ -5,6 +5,8 @@ import datetime as dt
 from pydantic import BaseModel, Field
 
 from monitor.db.tables.collection import Item
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.page import Attachment
 from monitor.vocabulary import DateSource, ItemType, Phase, SavedBy, SummaryBy
 
@@ -38,12 +40,12 @@ class ItemSchema(BaseModel):
     date_conflict: dt.date | None = None
 
 
-class FallbackSchema(BaseModel):
+class FallbackSchema(MessageModel):
     """Something of a run that fell back, was cut short or failed."""
 
     phase: Phase
     where: str
-    reason: str
+    reason: Message
 
 
 def build_item_schema(item: Item) -> ItemSchema:

@@ -93,7 +93,11 @@ def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list
     """A point for each gap; many fallbacks of one source for one reason are one point with their number."""
     alike: dict[tuple[object, ...], list[Gap]] = {}
     for gap in gaps:
-        what = _get_reason_kind(gap.reason) if gap.kind == "degraded" else (gap.place, gap.reason, gap.count, gap.url)
+        what = (
+            _get_reason_kind(words.translate(gap.reason))
+            if gap.kind == "degraded"
+            else (gap.place, gap.reason, gap.count, gap.url)
+        )
         alike.setdefault((gap.source, gap.kind, gap.phase, what), []).append(gap)
     points: list[list[Span]] = []
     for same in alike.values():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal, parse_day
+from monitor.i18n.catalogue import render
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -86,7 +87,9 @@ def _run_action(
         terminal.write_line(f"{found.id} was sent to {found.target}.")
     if not is_sent:
         again = f"; it is tried again at {found.next_try_at:%Y-%m-%d %H:%MZ}" if found.next_try_at else ""
-        raise WorkFailed(f"{found.id} was not sent to {found.target}: {(found.last_error or '').rstrip('.')}{again}.")
+        raise WorkFailed(
+            f"{found.id} was not sent to {found.target}: {render(found.last_error, 'en').rstrip('.') if found.last_error else ''}{again}."
+        )
 
 
 async def _run_and_audit(

@@ -14,6 +14,7 @@ import typer
 
 from monitor.cli.progress import show_progress
 from monitor.cli.terminal import Terminal, get_terminal, write_file
+from monitor.i18n.catalogue import render
 from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def demo(
     terminal.write_line(f"The same as a page: {path}")
     failed = [report for report in reports if report.status is RunStatus.FAILED]
     for report in failed:
-        terminal.write_status(f"monitor: {report.source}: {report.error or 'the run failed'}")
+        terminal.write_status(
+            f"monitor: {report.source}: {render(report.error, 'en') if report.error else 'the run failed'}"
+        )
     if failed:
         raise typer.Exit(1)
     terminal.write_line("\n" + _NEXT_STEPS.format(activate=_format_activation_hint()))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
+from monitor.i18n.catalogue import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ def _print_source(terminal: Terminal, source: "SourceHealth") -> None:
     rest = f"; rests until {source.resting_until:%Y-%m-%d %H:%MZ}" if source.resting_until else ""
     terminal.write_line(f"\n{source.source}{state}: {source.consecutive_failures} failures in a row{rest}")
     if source.last_error:
-        terminal.write_line(f"  last error: {source.last_error}")
+        terminal.write_line(f"  last error: {render(source.last_error, 'en')}")
     rows = [
         (
             section.name,

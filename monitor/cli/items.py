@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, check_output, get_terminal, parse_day, write_output
+from monitor.i18n.catalogue import render
 from monitor.services.evidence import ItemProof
 from monitor.vocabulary import ItemType
 
@@ -85,7 +86,7 @@ def show(
 
 def _print_revision(terminal: Terminal, revision: "RevisionSchema") -> None:
     """A change: the sentence that says it, then each place as it was and as it is."""
-    because = f" ({revision.reason})" if revision.reason else ""
+    because = f" ({render(revision.reason, 'en')})" if revision.reason else ""
     terminal.write_line(f"\nrevision         {revision.seen_at:%Y-%m-%d %H:%M} UTC: {revision.said}{because}")
     for edit in revision.edits:
         place = edit.article or str(edit.part)

@@ -13,6 +13,8 @@ import typer
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.errors import UsageError
 from monitor.extract.parse import parse_page
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.urls import clean_url
 
@@ -45,8 +47,7 @@ def page(
     elif seen.error is None:
         _print_page(terminal, seen)
     if seen.error is not None:
-        code = f"{seen.error.code}/{seen.error.detail_code}" if seen.error.detail_code else seen.error.code
-        terminal.write_status(f"monitor: {seen.url}: {code}: {seen.error.message}")
+        terminal.write_status(f"monitor: {seen.url}: {render(seen.error.reason, 'en')}")
         raise typer.Exit(1)
 
 
@@ -133,7 +134,9 @@ def load_saved_page(path: Path, *, url: str | None, fetched_at: dt.datetime, max
 
 def build_error_page(url: str, code: PageErrorCode, message: str, fetched_at: dt.datetime) -> Page:
     """A page that could not be seen, and why."""
-    return Page(url=url, final_url=url, fetched_at=fetched_at, error=PageError(code=code, message=message))
+    return Page(
+        url=url, final_url=url, fetched_at=fetched_at, error=PageError(code=code, message=Message.other(message))
+    )
 
 
 def process_batch(max_bytes: int) -> None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, replace_control_characters
+from monitor.i18n.catalogue import render
 from monitor.services.run_report import FullRunReport, RunReport
 from monitor.vocabulary import Disposition, EventKind, Phase
 
@@ -65,7 +66,7 @@ class _ProgressLines:
             self._phase = progress.phase
             self._terminal.write_status(f"{progress.phase} …")
         if progress.message:
-            self._terminal.write_status(f"  {progress.place}: {progress.message}")
+            self._terminal.write_status(f"  {progress.place}: {render(progress.message, 'en')}")
 
 
 class _ProgressBars:
@@ -95,7 +96,9 @@ class _ProgressBars:
         self._bars.update(self._tasks[phase], completed=done, total=total, description=place)
         if progress.message:
             self._bars.console.print(
-                replace_control_characters(f"  {progress.place}: {progress.message}"), markup=False, highlight=False
+                replace_control_characters(f"  {progress.place}: {render(progress.message, 'en')}"),
+                markup=False,
+                highlight=False,
             )
 
 
@@ -105,7 +108,7 @@ def print_run(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
     baseline = "; the first run of this source, its baseline" if report.is_baseline else ""
     terminal.write_line(f"{report.source}: {report.state} ({report.run_id}, {dates}{baseline})")
     if report.error:
-        terminal.write_line(f"  {report.error}")
+        terminal.write_line(f"  {render(report.error, 'en')}")
     if report.sections:
         terminal.write_line()
         rows = [
@@ -115,11 +118,11 @@ def print_run(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
         terminal.write_table(("section", "ended", "pages", "candidates", "found by", "url"), rows)
     _print_coverage(terminal, report)
     for fallback in report.fallbacks:
-        terminal.write_line(f"  fell back: {fallback.phase} · {fallback.where} · {fallback.reason}")
+        terminal.write_line(f"  fell back: {fallback.phase} · {fallback.where} · {render(fallback.reason, 'en')}")
     for place in report.coverage.unseen:
-        terminal.write_line(f"  not seen: {place.section} {place.url} ({place.reason})")
+        terminal.write_line(f"  not seen: {place.section} {place.url} ({render(place.reason, 'en')})")
     for alarm in report.alarms:
-        terminal.write_line(f"  alarm: {alarm.kind} · {alarm.section or report.source} · {alarm.message}")
+        terminal.write_line(f"  alarm: {alarm.kind} · {alarm.section or report.source} · {render(alarm.message, 'en')}")
     usage = report.usage
     if usage.calls:
         spent = f"{usage.calls} calls, {usage.prompt_tokens} + {usage.completion_tokens} tokens"

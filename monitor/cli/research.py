@@ -20,6 +20,7 @@ from monitor.cli.terminal import (
 )
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,7 +89,7 @@ def _print_result(
     for warning in view.warnings:
         terminal.write_status(f"monitor: {warning}")
     if view.report is None:
-        why = view.error or f"it is {view.status}"
+        why = render(view.error, "en") if view.error else f"it is {view.status}"
         terminal.write_status(f"monitor: The research {view.task_id} gave no report: {why}")
 
 

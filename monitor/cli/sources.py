@@ -22,6 +22,7 @@ from monitor.cli.terminal import (
     write_file,
 )
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
 from monitor.vocabulary import Render, SourceKind
 
 if TYPE_CHECKING:
@@ -317,6 +318,13 @@ def _build_source_json(source: "Source") -> dict[str, Any]:
     from monitor.services.sources.form import SourceForm
 
     values = source.model_dump(mode="json")
+    if error := source.last_error:
+        written = error.to_json()
+        values |= {
+            "last_error": render(error, "en"),
+            "last_error_code": written["code"],
+            "last_error_args": written["args"],
+        }
     return {name: values[name] for name in dict.fromkeys(("id", *SourceForm.model_fields, *_HEALTH_FIELDS))}
 
 
@@ -343,7 +351,9 @@ def run_trial(terminal: Terminal, url_or_name: str, values: Mapping[str, Any], *
     else:
         _print_trial(terminal, trial)
     if trial.status == "failed":
-        terminal.write_status(f"monitor: {trial.source}: {trial.error or 'no section could be read'}")
+        terminal.write_status(
+            f"monitor: {trial.source}: {render(trial.error, 'en') if trial.error else 'no section could be read'}"
+        )
         raise typer.Exit(1)
 
 
@@ -373,7 +383,7 @@ def _print_trial(terminal: Terminal, trial: "TrialResult") -> None:
             (
                 "would be saved"
                 if candidate.disposition == "saved"
-                else f"{candidate.disposition} {candidate.reason}".strip(),
+                else f"{candidate.disposition} {render(candidate.reason, 'en') if candidate.reason else ''}".strip(),
                 candidate.candidate.date,
                 candidate.candidate.date_source,
                 candidate.candidate.title,

@@ -10,6 +10,7 @@ import typer
 from monitor.cli.progress import show_progress
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal, handle_interrupts, parse_day
 from monitor.errors import UsageError, WorkFailed
+from monitor.i18n.catalogue import render
 from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
@@ -128,15 +129,15 @@ class _SweepCommand:
     def list_errors(self) -> list[str]:
         """What a person has to mend: sources that failed, and a model server that refused the key."""
         failed = [
-            f"{report.source}: {report.error or 'the run failed'}"
+            f"{report.source}: {render(report.error, 'en') if report.error else 'the run failed'}"
             for report in self.reports
             if report.status is RunStatus.FAILED
         ]
         refused = [
-            fallback.reason.removeprefix("auth: ")
+            render(fallback.reason.args["error"], "en")
             for report in self.reports
             for fallback in report.fallbacks
-            if fallback.reason.startswith("auth: ")
+            if fallback.reason.code == "cause.model_auth"
         ]
         return [*failed, *dict.fromkeys(refused)]
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
     from monitor.config.model import Settings
@@ -99,6 +101,8 @@ def write_file(path: Path, content: bytes) -> None:
 def _format_cell(value: object) -> str:
     if value is None or value == "":
         return "-"
+    if isinstance(value, Message):
+        value = render(value, "en")
     if isinstance(value, dt.datetime):
         return f"{value.astimezone(dt.UTC):%Y-%m-%d %H:%MZ}"
     return " ".join(replace_control_characters(str(value)).split())

@@ -16,6 +16,7 @@ from monitor.extract.feeds import is_feed, parse_feed
 from monitor.extract.html import Outline, build_outline
 from monitor.extract.lists.candidates import list_candidates
 from monitor.extract.lists.paging import find_next_page_in_outline
+from monitor.i18n.message import Message
 from monitor.page import Link, Page, PageError, PageErrorCode
 from monitor.vocabulary import LOAD_MORE_WORDS
 
@@ -154,8 +155,9 @@ def parse_page(
         sha256=hashlib.sha256(body).hexdigest(),
     )
     if _is_binary(body, content_type):
+        kind = Message.other(content_type) if content_type else Message("page.a_file")
         page.error = PageError(
-            code=PageErrorCode.UNSUPPORTED_TYPE, message=f"This is no page but {content_type or 'a file'}."
+            code=PageErrorCode.UNSUPPORTED_TYPE, message=Message.of("page.not_a_page", content_type=kind)
         )
         return page
     text, page.encoding = decode(body, content_type)
@@ -169,7 +171,7 @@ def parse_page(
         else:
             _fill_from_html(page, text, today)
     except (ValueError, TypeError, RuntimeError, etree.LxmlError, RecursionError) as error:
-        page.error = PageError(code=PageErrorCode.PARSE, message=f"The page cannot be parsed: {error}")
+        page.error = PageError(code=PageErrorCode.PARSE, message=Message.of("page.not_parsed", reason=str(error)))
     return page
 
 

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
+from monitor.i18n.catalogue import render
 from monitor.page import Candidate, Link, Page
 from monitor.urls import url_key
 
@@ -61,8 +62,8 @@ def render_page_text(page: Page, *, known: Collection[str] = (), max_chars: int 
 def _render_failure(page: Page, max_chars: int) -> str:
     if page.error is None:
         return ""
-    detail = f"/{page.error.detail_code}" if page.error.detail_code else ""
-    reason = f"{FAILURE_MARK}：{page.error.code}{detail}，{_escape_line(page.error.message)}"
+    said = _escape_line(render(page.error.message, "en"))
+    reason = f"{FAILURE_MARK}：{page.error.kind}，{said}"
     return _truncate(f"{reason}\n网址：{_escape_line(page.url)}", max_chars)
 
 

@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from monitor.extract.encoding import decode
 from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, Response, classify_response
+from monitor.i18n.catalogue import render
 from monitor.page import PageError, PageErrorCode
 from monitor.search.contract import (
     DateRange,
@@ -136,7 +137,7 @@ def build_parse_failure(message: str) -> SearchFailed:
 def convert_page_error(error: PageError) -> SearchFailed:
     """A request to which no answer came, or that was refused here."""
     code = _CODES.get(error.code, SearchErrorCode.PROVIDER)
-    message = error.message.replace("The site ", "The service ")
+    message = render(error.message, "en").replace("The site ", "The service ")
     return build_failure(code, message, detail_code=error.detail_code)
 
 

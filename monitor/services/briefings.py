@@ -34,6 +34,7 @@ from monitor.errors import NotFound, UsageError
 from monitor.exports.document import Document
 from monitor.exports.docx import open_template
 from monitor.exports.registry import render_document
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.ranking.feedback import compute_lifts
@@ -238,7 +239,9 @@ class BriefingService:
         for run in runs:
             for section in await self._store.runs.list_sections(run.id):
                 if section.is_gap:
-                    lists[section.url] = UnseenPlace(section=section.name, url=section.url, reason="possible gap")
+                    lists[section.url] = UnseenPlace(
+                        section=section.name, url=section.url, reason=Message("cause.possible_gap")
+                    )
         return list(lists.values())
 
 

@@ -96,7 +96,7 @@ class DeliveryDispatcher:
                 target=delivery.target,
                 status=str(outcome.status),
                 attempt=attempt + 1,
-                error=outcome.last_error,
+                error=outcome.last_error and str(outcome.last_error),
             )
         return outcome.status
 

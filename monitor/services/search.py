@@ -9,6 +9,7 @@ from monitor.clock import Clock
 from monitor.config.model import BACKENDS, Settings
 from monitor.db.database import Store
 from monitor.errors import RecordLost
+from monitor.i18n.message import Message
 from monitor.search.bundles.bundle import BundleDamaged, BundleFolder
 from monitor.search.bundles.packing import build_bundle
 from monitor.search.bundles.scoring import ResultScorer
@@ -145,7 +146,7 @@ class RunSearch:
         answer = await gathering.search.search(query, MAX_LIMIT)
         if answer.errors and not answer.items:
             first, *others = answer.errors
-            return QueryResult(notes=[*gathering.warnings, *map(_format_error, others)], error=first)
+            return QueryResult(notes=[*map(Message.other, gathering.warnings), *map(_build_note, others)], error=first)
         bundle = build_bundle(
             answer,
             task_id=self._run_id,
@@ -157,7 +158,9 @@ class RunSearch:
         )
         if self._folder is not None:
             await asyncio.to_thread(self._folder.write, bundle)
-        return QueryResult(bundle=bundle, notes=[*gathering.warnings, *map(_format_error, answer.errors)])
+        return QueryResult(
+            bundle=bundle, notes=[*map(Message.other, gathering.warnings), *map(_build_note, answer.errors)]
+        )
 
 
 class RecordedSearch:
@@ -176,7 +179,7 @@ class RecordedSearch:
             raise RecordLost(f"The search for {query.text!r} cannot be done again from its record: {damage}") from None
         return QueryResult(bundle=bundle, notes=await self._list_notes(query))
 
-    async def _list_notes(self, query: SearchQuery) -> list[str]:
+    async def _list_notes(self, query: SearchQuery) -> list[Message]:
         """What the run said about this search."""
         return [
             fallback.reason
@@ -185,5 +188,5 @@ class RecordedSearch:
         ]
 
 
-def _format_error(error: SearchError) -> str:
-    return f"{error.type}: {error.message}"
+def _build_note(error: SearchError) -> Message:
+    return Message.other(f"{error.type}: {error.message}")

@@ -15,6 +15,7 @@ from monitor.db.tables.research import Research
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive
 from monitor.extract.documents import DocumentReader
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.page import Page, PageErrorCode
 from monitor.pages.loader import PageLoader
@@ -75,7 +76,7 @@ class ResearchPageLoader:
         """Whether there is a browser to draw with."""
         return self._loader.can_render()
 
-    def notes(self) -> Mapping[str, str]:
+    def notes(self) -> Mapping[str, Message]:
         """What is to be said about getting there, by url."""
         return self._loader.notes()
 
