@@ -9,8 +9,7 @@ from html import unescape
 
 from lxml import etree
 
-from monitor.dates.calendar import real_date
-from monitor.dates.grammar import dates_in_text
+from monitor.dates import find_days, publication_day
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import collapse_whitespace
 from monitor.page import Attachment, Candidate, Page
@@ -151,9 +150,9 @@ def _parse_date_text(text: str, today: dt.date) -> dt.date | None:
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError):
-        matches = dates_in_text(text, today)
+        matches = find_days(text, today)
         return matches[0].date if matches and matches[0].has_year else None
-    return real_date(moment.year, moment.month, moment.day, today)
+    return publication_day(moment.year, moment.month, moment.day, today)
 
 
 def _list_enclosures(entry: etree._Element, base: str) -> Iterator[Attachment]:

@@ -14,7 +14,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from monitor.clock import Clock
-from monitor.dates.urls import date_in_url
+from monitor.dates import date_in_url
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
 from monitor.page import Candidate, Page, PageError, PageErrorCode

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.dates.grammar import dates_in_text
+from monitor.dates import find_days
 from monitor.extract.articles.dates import find_article_date
 from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata, list_labelled_values, read_metadata
 from monitor.extract.articles.text import extract_main_text, list_prose_weights
@@ -101,7 +101,7 @@ class _ListedDates:
         """Whether a line is hardly more than a day that no row shows."""
         if len(line) > _MAX_DATE_LINE_CHARS or is_not_posting_date(line):
             return False
-        return any(match.has_year and match.date not in self.listed for match in dates_in_text(line, self.today))
+        return any(match.has_year and match.date not in self.listed for match in find_days(line, self.today))
 
 
 def _measure_weight(text: str) -> int:

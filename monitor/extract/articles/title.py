@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
 from monitor.extract.articles.labels import PageMetadata, find_label_before
 from monitor.extract.html import Element, Outline, collapse_whitespace
 
@@ -15,9 +16,7 @@ _SEPARATORS = re.compile(
 )
 
 # What some put into the headline's element behind the headline.
-_HEADLINE_TAIL = re.compile(
-    r"\s+(?:(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}\D|(?:发布时间|发布日期|来源|作者)\s*[:：]).*$"
-)
+_HEADLINE_TAIL = re.compile(rf"\s+(?:{DATE_SIGN}|(?:发布时间|发布日期|来源|作者)\s*[:：]).*$")
 
 _HIDDEN_QUOTES, _RESTORED_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
 
@@ -234,7 +233,8 @@ def _list_headlines(page: Outline) -> list[_HeadlineCandidate]:
             kind = "named"
         if not kind:
             continue
-        text = _HEADLINE_TAIL.sub("", page.get_text(element))
+        masked = mask_dates(page.get_text(element), YEAR_FIRST)
+        text = masked.restore(_HEADLINE_TAIL.sub("", masked.text))
         if 2 <= len(text) <= 300:
             found.append(_HeadlineCandidate(text, kind, _is_aside(element), _is_home_link(page, element, url_of)))
     return found

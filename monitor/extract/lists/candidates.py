@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from selectolax.lexbor import LexborHTMLParser
 
+from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
 from monitor.extract.html import Anchor, Element, Outline, build_outline, collapse_whitespace, is_within_sentence
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.paging import is_pager_text
@@ -98,13 +99,10 @@ _GENERIC_TEXT = re.compile(
 )
 
 _DATE_TAIL = re.compile(
-    r"[\s\[(（【|·-]*(?:发布时间|发布日期|日期|时间)?[:：\s]*(?:19|"
-    r"20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】\s]*$"
+    rf"[\s\[(（【|·-]*(?:发布时间|发布日期|日期|时间)?[:：\s]*{DATE_SIGN}(?:\s*\d{{1,2}}:\d\d(?::\d\d)?)?[\])）】\s]*$"
 )
 
-_DATE_HEAD = re.compile(
-    r"^[\s\[(（【]*(?:19|20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】]*[\s|·:：]+"
-)
+_DATE_HEAD = re.compile(rf"^[\s\[(（【]*{DATE_SIGN}(?:\s*\d{{1,2}}:\d\d(?::\d\d)?)?[\])）】]*[\s|·:：]+")
 
 _BULLET = re.compile(r"^[\s·•▪■□◆◇●○>›»)]+(?=\S)")
 
@@ -128,16 +126,25 @@ def find_row_title(page: Outline, row: ListRow) -> str:
 def find_link_title(page: Outline, anchor: Anchor) -> str:
     """What one link is called: never its date, in full where its `title` attribute has more than it shows."""
     visible = (_find_heading(page, anchor.element) or anchor.text)[:_MAX_CHARS]
-    visible = collapse_whitespace(_BULLET.sub("", _DATE_HEAD.sub("", _DATE_TAIL.sub("", visible)) or visible))
+    visible = collapse_whitespace(_BULLET.sub("", _strip_date(visible, _DATE_TAIL, _DATE_HEAD) or visible))
     written = collapse_whitespace((anchor.element.attributes.get("title") or "")[:_MAX_CHARS])
     if not written:
         return visible
     stem = _ELLIPSIS.sub("", visible)
     if not visible or (stem and written.startswith(stem) and len(written) > len(stem)):
-        return collapse_whitespace(_DATE_TAIL.sub("", written)) or written
+        return collapse_whitespace(_strip_date(written, _DATE_TAIL)) or written
     if stem != visible and stem[:6] and stem[:6] in written:
-        return collapse_whitespace(_DATE_TAIL.sub("", written)) or written
+        return collapse_whitespace(_strip_date(written, _DATE_TAIL)) or written
     return visible
+
+
+def _strip_date(title: str, *places: re.Pattern[str]) -> str:
+    """A title without the date before or behind it that begins with its year; others may belong to the title."""
+    masked = mask_dates(title, YEAR_FIRST)
+    text = masked.text
+    for place in places:
+        text = place.sub("", text)
+    return masked.restore(text)
 
 
 def _find_heading(page: Outline, element: Element) -> str:
@@ -151,7 +158,11 @@ def _find_longest_text(page: Outline, row: ListRow) -> str:
     texts = [
         _BULLET.sub("", text)
         for text in texts
-        if not (_DATE_HEAD.match(text + " ") or _DATE_LABEL.match(text) or _GENERIC_TEXT.match(text))
+        if not (
+            _DATE_HEAD.match(mask_dates(text, YEAR_FIRST).text + " ")
+            or _DATE_LABEL.match(text)
+            or _GENERIC_TEXT.match(text)
+        )
     ]
     longest = max(texts, key=len, default="")
     return longest if len(longest) >= 4 else ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
+from monitor.dates import has_day
 from monitor.extract.html import Anchor, Element, Outline, is_inline, measure_text_weight
 from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow
@@ -181,15 +182,6 @@ _BREADCRUMB_TEXT = re.compile(
     re.IGNORECASE,
 )
 
-_DATE_LIKE = re.compile(
-    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}(?!\d{2})|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?!\d)|[\[(（]\d\d[-/]\d\d[\])）]|"
-    r"^\s*\d\d-\d\d\s*$|\d{1,2}月\d{1,2}日"
-    r"|\b(?:jan|feb|mar|mär|apr|may|jun|jul|aug|sep|oct|okt|nov|dec|dez|dic|ene|abr|avr|fév|déc)[a-z]*\.?\s+\d{1,2}\b|"
-    r"\b\d{1,2}\.?\s+(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]|dic|ene|abr|avr|fév|déc)"
-    r"|(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天",
-    re.IGNORECASE,
-)
-
 _ARTICLE_URL = re.compile(
     r"\d{4,}|/20\d\d|[-_]\w+[-_]\w+|\d+[^/]*\.s?html?$|\.(?:pdf|docx?|xlsx?|ofd|mp3)$|[?&]\w*id=|[?&]p=\d|"
     r"content|article|detail|view|show",
@@ -224,7 +216,7 @@ _MAX_DATE_CHARS = 40
 
 _MAX_HEADER_ELEMENTS = 40
 
-_MAYBE_DATE = re.compile(r"\d|昨天")
+_RECENTLY = re.compile(r"(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天")
 
 
 @dataclass(slots=True)
@@ -255,10 +247,7 @@ class ListScorer:
 
     def __init__(self, page: Outline) -> None:
         self.page = page
-        self._dates = [
-            0,
-            *accumulate(bool(_MAYBE_DATE.search(text) and _DATE_LIKE.search(text)) for text in page.texts),
-        ]
+        self._dates = [0, *accumulate(_is_dated(text) for text in page.texts)]
         anchored = [False] * (len(page.elements) + 1)
         linked = [False] * len(page.texts)
         for anchor in page.anchors:
@@ -425,6 +414,10 @@ class ListScorer:
 
     def _count_links(self, element: Element) -> int:
         return self._links[element.end] - self._links[element.index]
+
+
+def _is_dated(text: str) -> bool:
+    return has_day(text) or _RECENTLY.search(text) is not None
 
 
 def _strip_host(url: str) -> str:
