@@ -40,7 +40,6 @@ from monitor.dates.partial import DateOrder, PartialDate
 
 _LATEST_YEAR = 2068  # what two digits mean where nothing says which day it is; as in POSIX, 69 is 1969
 _MONTHS_IN_YEAR = 12
-
 _S, _B = r"\s{0,3}", r"\s{1,3}"
 _YEAR = r"(?P<y>(?:19|20|21)\d\d)"
 _YEAR_OR_EARLIER = r"(?P<y>(?:1[5-9]|20|21)\d\d)"  # beside a name or a sign, which make it a year

@@ -27,7 +27,6 @@ _FIRST_DAY = re.compile(r"(?<![\d.,:/-])(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?(?:[-�
 # Between two days of which the first one takes the year of the second.
 _NAMED_WITHOUT_YEAR = ("name_day", "day_name")
 _UNTIL = re.compile(r"\s?(?:[-–—~～]|to|until|bis|al?|au|до|по)\s?")
-
 # Names that only the United States hand out.
 _MONTH_FIRST = frozenset({"gov", "mil", "edu", "us"})
 # Countries of one custom: Canada and others write both ways, and .co, .io or .tv are sold to everybody.
@@ -40,7 +39,6 @@ _DAY_FIRST = frozenset(
 _DAY_FIRST_LANGUAGES = frozenset(
     {"bg", "cs", "da", "de", "el", "es", "fi", "it", "nb", "nl", "no", "pl", "pt", "ro", "ru", "sk", "tr", "uk", "vi"}
 )
-
 # Private characters that neither pages nor icon fonts use.
 _FIRST, _LAST = 0x100000, 0x10FFFD
 DATE_SIGN = f"[{chr(_FIRST)}-{chr(_LAST)}]"

@@ -50,7 +50,6 @@ _OF_TWO_MONTHS = ("srpnja", "listopada", "listopad")
 _ALSO_WORDS = frozenset({"may", "mar", "set", "out", "ago", "des"})
 _ALSO_WORDS_ALONE = frozenset({"march", "august", "augusta", "marca", "nisan"})
 _MIN_SURE_LETTERS = 5
-
 _THAI_NAMES = """
 มกราคม ม.ค. กุมภาพันธ์ ก.พ. มีนาคม มี.ค. เมษายน เม.ย. พฤษภาคม พ.ค. มิถุนายน มิ.ย.
 กรกฎาคม ก.ค. สิงหาคม ส.ค. กันยายน ก.ย. ตุลาคม ต.ค. พฤศจิกายน พ.ย. ธันวาคม ธ.ค.
@@ -59,7 +58,6 @@ _THAI_NAMES = """
 THAI_MONTHS = {name: index // 2 + 1 for index, name in enumerate(_THAI_NAMES.split())}
 _ROMAN_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 ROMAN_MONTHS = {numeral: number for number, numeral in enumerate(_ROMAN_NUMERALS, start=1)}
-
 _DIGITS = {
     ord(digit): str(value)
     for zero in "０٠۰๐०০"  # full-width, Arabic, Persian, Thai, Devanagari, Bengali

@@ -9,22 +9,14 @@ ZERO_SIGNS = "〇零○◯ＯOΟ"
 
 _DATE_DIGITS = CHINESE_DIGITS | dict.fromkeys(ZERO_SIGNS, 0) | {"正": 1, "元": 1}
 _CHINESE_TENS = str.maketrans({"廿": "二十", "卅": "三十"})
-
 DIGIT_CHARS = "一二三四五六七八九" + ZERO_SIGNS
 NUMERAL_CHARS = DIGIT_CHARS + "十廿卅百正元"
-
 _DIGITS = CHINESE_DIGITS | {"两": 2}
-
 _SMALL_SCALES = {"十": 10, "百": 100, "千": 1000}
-
 _LARGE_SCALES = {"万": 10**4, "亿": 10**8}
-
 _ARABIC = re.compile(r"\d+(?:[.,]\d+)*")
-
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
-
 _MAX_CHARS = 40  # what is longer counts nothing: a serial number, or an attack on the arithmetic
-
 _CHINESE_DECIMAL = re.compile(r"(?P<whole>[^点]+)点(?P<digits>[〇零一二三四五六七八九]+)(?P<scale>[百千万亿]*)")
 
 _ENGLISH_ONES = {

@@ -10,7 +10,6 @@ from monitor.dates.names import fold_digits, parse_month
 from monitor.dates.partial import DateMatch, DateOrder, SpanSet, WrittenDate
 
 _FIRST_DAY = dt.date(1990, 1, 1)
-
 # Days counted from the day of reading: 3天前, 2 weeks ago, yesterday, 昨天.
 _AGO = re.compile(
     r"(?<![\d.])(?P<n>\d{1,4}|\ban?|\bone)\s{0,3}(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|"

@@ -17,14 +17,11 @@ from monitor.urls import clean_url, is_same_site
 from monitor.vocabulary import DateSource
 
 _ROOT = re.compile(r"<\s*(?:\w+:)?(rss|feed|rdf|urlset|sitemapindex)\b", re.IGNORECASE)
-
 _JSON_FEED = re.compile(
     r"^\s*\{[^<]*\"version\"\s*:\s*\"https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/version", re.IGNORECASE
 )
-
 # An ampersand that begins no entity: not allowed in XML, and met in every second feed.
 _BARE_AMPERSAND = re.compile(r"&(?!#?\w{1,10};)")
-
 # HTML's names for characters, which XML does not know.
 _HTML_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]{2,10};")
 
@@ -212,7 +209,6 @@ def _parse_json_feed(text: str, base: str, today: dt.date) -> tuple[str, list[Ca
 
 
 MAX_SITEMAPS = 10
-
 _INDEX = re.compile(r"<\s*(?:\w+:)?sitemapindex\b", re.IGNORECASE)
 
 

@@ -5,13 +5,11 @@ import re
 from monitor.dates import find_dates
 
 CLOSING_MARKS = "”’」』）)\"'》】"
-
 WEB_ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
 """What no sentence that we write may hold: a page could have told the model to cite one."""
 
 # A question mark before a Latin letter or digit is one of an address, not of a sentence.
 _SENTENCE_END = re.compile(rf"[。！？!?]+[{CLOSING_MARKS}]*(?<![!?](?=[A-Za-z0-9=&/%]))|\.[{CLOSING_MARKS}]*(?=\s|$)")
-
 _ABBREVIATION = re.compile(
     r"(?:\b(?:No|Nos|Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|Co|Corp|vs|etc|cf|Art|Sec|Fig|Vol|Gov|Sen|Rep|Gen|Jan|Feb|Mar"
     r"|Apr|Jun|Jul|"

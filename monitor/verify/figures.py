@@ -22,17 +22,11 @@ from monitor.dates.numerals import (
 )
 
 NO_UNIT = ""
-
 COUNT = "count"
-
 PERCENT = "percent"
-
 POINTS = "points"
-
 YEAR = "year"
-
 MONTH = "month"
-
 DAY = "day"
 
 _UNITS: tuple[tuple[str, Fraction, str], ...] = tuple(
@@ -152,14 +146,11 @@ _IDIOMS = re.compile(
 )
 
 _ARABIC = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:[.,]\d+)*"
-
 _RUN = (
     rf"(?:{_ARABIC}|[〇零一二两三四五六七八九十]|百(?!分[点之])|千(?![瓦克米伏卡帕])|[万亿]|"
     r"点(?=[〇零一二三四五六七八九])|(?<=\d)\s(?=[百千万亿](?![瓦克米伏卡帕分]))|[多余来](?=[万亿]))+"
 )
-
 _PREFIX_SIZES = {"百": Fraction(1), "千": Fraction(1, 10), "万": Fraction(1, 100)}
-
 _NUMBER = re.compile(
     r"(?:(?P<per>[百千万])分之)?"
     r"(?P<sign>(?<![A-Za-z\d)\].%])-(?=[\d$€£¥])|负|\bminus )?"
@@ -167,17 +158,12 @@ _NUMBER = re.compile(
     rf"(?<![\d])(?<!\d\.)(?P<run>{_RUN})",
     re.IGNORECASE,
 )
-
 _ENGLISH_SCALE = re.compile(r"\s?(hundred|thousand|million|billion|trillion|bn|mn|tn)\b", re.IGNORECASE)
-
 _SHORT_SCALE = re.compile(r"([km])\b", re.IGNORECASE)
-
 _RANGE = re.compile(
     r"\s?(?:[-–—~～至到]|to\b|and\b)\s?(?:百分之)?\s?[$€£¥]?(?=[-−]?[\d〇零一二两三四五六七八九十])", re.IGNORECASE
 )
-
 _ENGLISH_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
-
 _FRACTION = re.compile(
     r"(?<![百千万])(?P<below>[二三四五六七八九十]+|(?<!\d)(?<!\d[.,])\d{1,3})分之(?P<above>[一二三四五六七八九十]+|\d{1,3})"
     r"(?![\d〇零一二三四五六七八九十百千万亿]|[.,]\d)"  # never a part of a longer number
@@ -185,18 +171,13 @@ _FRACTION = re.compile(
     r"|\b(?P<whole>one|two|three|four)[- ](?P<part>half|third|quarter|fifth|tenth)s?\b",
     re.IGNORECASE,
 )
-
 _WORD = re.compile(
     rf"(?<![\w-])(?P<first>{'|'.join(ENGLISH_WORDS)})(?:[- ](?P<ones>{'|'.join(list(ENGLISH_WORDS)[:9])}))?(?![\w])",
     re.IGNORECASE,
 )
-
 _ORDINAL_UNITS = re.compile(r"[条章款号届]|季度")
-
 _SENTENCE = re.compile(r"[^。！？；\n]+[。！？；\n]?")
-
 _FULL_WIDTH_COMMA = re.compile(r"(?<![０-９])，|，(?![０-９])")
-
 _THIN_THOUSANDS_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 
 

@@ -26,8 +26,6 @@ _DECREASE_WORDS = (
     *("降", "减", "跌", "负", "回落", "下滑", "收窄", "亏"),
     *("fell", "fall", "declin", "decreas", "drop", "down", "lower", "reduc", "cut", "minus", "loss"),
 )
-
-
 _SENTENCE = re.compile(r"[^。\n]+。?")
 
 
@@ -133,11 +131,8 @@ def _mentions_decrease(text: str) -> bool:
 
 
 _LIST_DATE_SOURCES = (DateSource.LISTED, DateSource.FEED, DateSource.URL)
-
 _LIST_CLAIMS = frozenset({ClaimKind.LIST})
-
 _PAGE_CLAIMS = frozenset({ClaimKind.PAGE, ClaimKind.SUMMARY, ClaimKind.FIGURE})
-
 _MAX_OPEN_PAGES = 4
 
 

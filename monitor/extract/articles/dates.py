@@ -25,36 +25,23 @@ _POSTED_LABEL = re.compile(
 _BYLINE = re.compile(
     r"^\s*(?:von|by|par|por|door|av|af)\s+\S.{0,60}?(?:\b(?:am|on|le|el|op|den)\b|[,|·•–-])", re.IGNORECASE
 )
-
 _WEAK_LABEL = re.compile(
     r"(?:^|[\s|【\[])(?:时间|日期|來源|来源|Date|Datum|Fecha|Stand)\s*[】\]]?\s*[:：]", re.IGNORECASE
 )
-
 _BARE_LABEL = re.compile(r"^\s*(?:Datum|Date|Fecha|Data|Дата|日期|时间|날짜)\s*[:：]?\s*$", re.IGNORECASE)
-
 _DATE_NAMES = re.compile(
     r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
     r"timestamp|shijian|tarih)\w*(?=$|[\s_-])"
 )
-
 _TIMESTAMP = re.compile(r"\d{12}(?:\d\d)?")
-
 _HAS_DIGIT = re.compile(r"\d")
-
 _BLOCKS = frozenset({"p", "div", "li", "tr", "dd"})
-
 _MAX_NEARBY_TEXTS = 14
-
 _MAX_LINE_CHARS = 120
-
 _MIN_SENTENCE_CHARS = 40
-
 _MAX_SENTENCES = 3
-
 _MAX_TEXTS_ABOVE = 5
-
 _MAX_DATE_TEXTS = 4
-
 _MIN_TITLE_CHARS = 20
 
 
@@ -314,14 +301,10 @@ _SCRIPT_DATE = re.compile(
     r"\s*:\s*\\?\"([^\"\\]{8,40})\\?\"",
     re.IGNORECASE,
 )
-
 _MAX_SCRIPT_CONTEXT_CHARS, _MIN_TITLE_WEIGHT = 3_000, 20
-
 # An instant in UTC, or a bare day: neither says what day it was where the page is read.
 _WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
-
 _DASHES = re.compile(r"\s[-–—|·»]\s")
-
 _ONE_DAY = dt.timedelta(days=1)
 
 

@@ -16,10 +16,8 @@ _ASIDE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:related|sidebar|side|comments?|footer|nav|menu|recommend\w*|hot|rank\w*|latest|popular|"
     r"widget|teaser|trending|more)(?=$|[\s_-])"
 )
-
 # The foot of the article itself, where blogs say who wrote it and when.
 _OWN_FOOTER = re.compile(r"(?:^|[\s_-])(?:post|entry|article|asset|story|content|single)[_-]?footer(?=$|[\s_-])")
-
 _HEADLINE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "div", "p", "td", "span", "strong"})
 
 _NOT_POSTED_WORDS = re.compile(
@@ -33,39 +31,26 @@ _NOT_POSTED_WORDS = re.compile(
 
 # 会议时间：, 公示期： and the like, but not what names the posting in other words.
 _OTHER_DATE_LABEL = re.compile(r"([\u4e00-\u9fff]{2,8})(?:时间|時間|日期|期限?)\s*[:：]\s*$")
-
 _POSTING_WORDS = re.compile(
     r"发布|發布|發佈|发表|發表|发文|发稿|公开|公開|公布|公告|刊|登载|录入|添加|上传|上網|上网|信息|创建|建立|编辑|提交|张贴|張貼|文章|新闻|稿件"
 )
-
 _RANGE_SEPARATOR = re.compile(r"[日号號일]?\s*(?:至|到|[-–—~～]+|to|until|bis|au|al?)\s*", re.IGNORECASE)
-
 # Up to or from that day: 2025年12月31日前取得许可证, 自2026年1月1日起施行.
 _DATE_BOUND = re.compile(r"\s?(?:[之以]?[前后後]|起|止|为止|至今|まで|까지|부터)")
-
 # The clock that many sites show over every page.
 _TODAY_LABEL = re.compile(
     r"今天是?|今日是|现在是|当前(?:时间|日期)|오늘은?|today(?: is)?|heute ist|aujourd.hui|сегодня", re.IGNORECASE
 )
-
 _CLOCK = re.compile(
     r"[日일\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE
 )
-
 _NUMBER = re.compile(r"[\d二]")
-
 _MIN_SENTENCE_CHARS = 40
-
 _MAX_WORD_CHARS = 20
-
 _MAX_SIGNATURE_CHARS = 60
-
 _MIN_TITLE_WEIGHT = 20
-
 _MAX_ROW_TEXTS = 12
-
 _ROW_TAGS = frozenset({"li", "tr", "dd"})
-
 _WEEKDAY = re.compile(
     r"星期|周[一二三四五六日]|曜日|요일|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE
 )

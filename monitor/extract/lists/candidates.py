@@ -25,16 +25,12 @@ _SIDE_HEADING = re.compile(
 )
 
 _MAX_HEADING_TEXTS = 3
-
 _COUNTER = re.compile(
     r"[共第]\s*\d{1,5}\s*[页頁条條]|(?:page|seite)\s*\d{1,4}\s*(?:of|/|von)\s*\d|全\s*\d+\s*件|(?:총|전체)\s*\d+",
     re.IGNORECASE,
 )
-
 _SIDE_ROW_TAGS = frozenset({"li", "tr", "dd", "dl", "article"})
-
 _MAX_ROW_CHARS = 300
-
 _MAX_PROSE_WEIGHT = 200
 
 
@@ -78,11 +74,8 @@ def _has_pager(page: Outline) -> bool:
 
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-
 _HAS_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\ud7a3]{2}")
-
 _MAX_CHARS = 500
-
 _ELLIPSIS = re.compile(r"\s*(?:…+|\.{2,}|⋯+|。。+)\s*$")
 
 _GENERIC_TEXT = re.compile(
@@ -101,11 +94,8 @@ _GENERIC_TEXT = re.compile(
 _DATE_TAIL = re.compile(
     rf"[\s\[(（【|·-]*(?:发布时间|发布日期|日期|时间)?[:：\s]*{DATE_SIGN}(?:\s*\d{{1,2}}:\d\d(?::\d\d)?)?[\])）】\s]*$"
 )
-
 _DATE_HEAD = re.compile(rf"^[\s\[(（【]*{DATE_SIGN}(?:\s*\d{{1,2}}:\d\d(?::\d\d)?)?[\])）】]*[\s|·:：]+")
-
 _BULLET = re.compile(r"^[\s·•▪■□◆◇●○>›»)]+(?=\S)")
-
 _DATE_LABEL = re.compile(r"^[^:：]{0,20}(?:\bdate[ds]?|日期|时间)\s*[:：]", re.IGNORECASE)
 
 
@@ -178,19 +168,12 @@ def _find_image_name(page: Outline, row: ListRow) -> str:
 
 
 _MIN_SCORE = 7.0
-
 _MIN_DATED_SCORE = 5.5
-
 _MIN_DATED_SHARE = 0.6
-
 _ROW_TAGS = frozenset({"tr", "li", "dd", "article"})
-
 _MIN_FURTHER_SCORE = 7.0
-
 _MIN_FURTHER_DATED_SHARE = 0.8
-
 _MAX_KNOWN_SHARE = 0.25
-
 _ADDRESS_PREFIXES = ("http://", "https://", "www.")
 
 

@@ -18,15 +18,10 @@ HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "
 _ANNOUNCEMENT = re.compile(
     r"as follows|handed down|posted on|released on|published on|issued on|filed on|如下|发布如下", re.IGNORECASE
 )
-
 _HAS_DIGIT = re.compile(r"\d")
-
 _MAX_PIECE_CHARS = 40
-
 _MAX_DATE_LINE_CHARS = 30
-
 _MAX_LINE_CHARS = 100
-
 SlotKey = tuple[str, ...]
 
 
@@ -227,28 +222,21 @@ _POSTED_WORDS = re.compile(
     r"publish|release|date added|uploaded",
     re.IGNORECASE,
 )
-
 _FILED_WORDS = re.compile(r"\bfiled\b|filing|\bissued?\b", re.IGNORECASE)
-
 _NOT_POSTED_WORDS = re.compile(
     r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|来信|decided|decision date|argued|effective|"
     r"deadline|expire|closing|hearing|due|"
     r"updated|modified|next|trial",
     re.IGNORECASE,
 )
-
 _ROW_TAGS = frozenset({"tr", "li", "dd", "article"})
-
 _YEAR_HEADING = re.compile(
     rf"^(?!.*(?:©|copyright|版权))\D{{0,12}}(?:(?P<y>(?:19|20)\d\d)|(?P<era>{'|'.join(ERA_START)})\s?(?P<of_era>\d{{1,4}}))"
     r"(?!年度)(?:\s?[-/.年]\s?\d{1,2}\s?月?)?(?P<rest>\D{0,40})$",
     re.IGNORECASE,
 )
-
 _MAX_HEADING_REST_CHARS = 12
-
 _YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
-
 _MAX_NEARBY_TEXTS = 12
 
 

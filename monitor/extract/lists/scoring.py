@@ -17,9 +17,7 @@ from monitor.extract.lists.rows import ListRow
 _ROW_STATE_WORDS = re.compile(
     r"\b(odd|even|first|last|active|current|cur|on|alt|alternate|new|hot|top|sticky|clearfix|cf)\b"
 )
-
 _DIGITS = re.compile(r"\d+")
-
 # A text that so many links of a group show tells nothing about any of them.
 _MIN_REPEATS = 3
 
@@ -165,9 +163,7 @@ def _normalize_class(css_class: str) -> str:
 
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
-
 _BOILERPLATE_TAGS = frozenset({"nav", "footer", "aside", "select", "menu"})
-
 _BOILERPLATE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:nav\w*|menus?|footer|foot|header|head|crumbs?|breadcrumbs?|bread|sidebar|side|related|"
     r"recommend\w*|hot|rank\w*|tags?|tagcloud|"
@@ -175,13 +171,11 @@ _BOILERPLATE_NAMES = re.compile(
     r"search-?(?:box|form|bar)|sitemap|widget\w*|"
     r"utility|subnav|submenu|dropdown|filter\w*|facets?|skip\w*|weizhi|dqwz|banner)(?=$|[\s_-])"
 )
-
 _BREADCRUMB_TEXT = re.compile(
     r"[\W_]*(?:(?:您?当前|您?的?|你的?|所在|現在)(?:所在)?(?:的)?位置|您现在|現在地|현재\s*위치|you\s+are\s+here|sie\s+(?:sind|befinden\s+sich)\s+hier|"
     r"vous\s+êtes\s+ici|está\s+(?:usted\s+)?(?:aquí|en))",
     re.IGNORECASE,
 )
-
 _ARTICLE_URL = re.compile(
     r"\d{4,}|/20\d\d|[-_]\w+[-_]\w+|\d+[^/]*\.s?html?$|\.(?:pdf|docx?|xlsx?|ofd|mp3)$|[?&]\w*id=|[?&]p=\d|"
     r"content|article|detail|view|show",
@@ -211,11 +205,8 @@ MAX_ROW_WEIGHT = 600
 """Longer records (in the weight of their text) are no rows of a list but articles."""
 
 _MAX_NEARBY_TEXTS = 6
-
 _MAX_DATE_CHARS = 40
-
 _MAX_HEADER_ELEMENTS = 40
-
 _RECENTLY = re.compile(r"(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天")
 
 
