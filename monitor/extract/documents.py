@@ -12,11 +12,8 @@ from monitor.extract.encoding import decode
 from monitor.i18n.message import Message
 
 _TEXT_SUFFIXES = (".txt", ".csv", ".md")
-
 _MARKUP_SUFFIXES = (".html", ".htm", ".shtml", ".xml")
-
 _OFFICE_SUFFIXES = (".pdf", ".docx", ".xlsx")
-
 _LEGACY_SUFFIXES = {".doc": ".docx", ".wps": ".docx", ".rtf": ".docx", ".ofd": ".pdf", ".xls": ".xlsx", ".et": ".xlsx"}
 
 

@@ -24,7 +24,6 @@ from monitor.vocabulary import LOAD_MORE_WORDS
 _DATA_STORE = re.compile(
     r"<script\b[^>]*>\s*(?P<data><datastore>.*?</datastore>)\s*</script>", re.IGNORECASE | re.DOTALL
 )
-
 _RECORD = re.compile(r"<record>\s*<!\[CDATA\[(?P<markup>.*?)\]\]>\s*</record>", re.IGNORECASE | re.DOTALL)
 
 
@@ -45,21 +44,14 @@ def _render_store(store: re.Match[str]) -> str:
 _BUTTON_SELECTORS = (
     "button, a, input[type=button], [role=button], [onclick], [class*=more i], [id*=more i], [class*=load i]"
 )
-
 _INFINITE_SCROLL_SELECTORS = (
     "[class*=infinite-scroll i], [data-infinite-scroll], [infinite-scroll], [v-infinite-scroll]"
 )
-
 _MAX_LABEL_CHARS = 40
-
 _MIN_TITLE_CHARS = 8
-
 _MIN_TITLES = 5
-
 _MIN_LINKED_SHARE = 0.4  # of the visible text
-
 _LOAD_MORE_LABEL = re.compile(rf"^[\s+>»▼▾↓·.…]*(?:{LOAD_MORE_WORDS})[\s+>»▼▾↓·.…]*$", re.IGNORECASE)
-
 _SAME_PAGE_HREF = re.compile(r"^(?:#.*|javascript:.*)?$", re.IGNORECASE)
 
 
@@ -116,14 +108,12 @@ _BINARY_SIGNATURES = (
 
 # Characters, and references to them, that are no text: a terminal obeys them, and they turn the order of what is read.
 _CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
 _CONTROL_REFERENCES = re.compile(
     # 128 to 159 are left: browsers read them as the dashes and quotes of Windows.
     r"&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01]|127|823[4-8]|829[4-7])(?!\d)"
     r"|x0*(?:[0-8bef]|1[0-9a-f]|7f|202[a-e]|206[6-9])(?![0-9a-f]));?",
     re.IGNORECASE,
 )
-
 _LOOKS_LIKE_HTML = re.compile(
     r"<\s*(?:!doctype|html|head|body|div|table|ul|p|a|title|meta|script|frameset|h1)\b", re.IGNORECASE
 )

@@ -28,7 +28,6 @@ from monitor.urls import clean_url
 from monitor.vocabulary import FetchMode, Render
 
 _MAX_SITEMAP_BYTES = 52_428_800  # what the sitemap protocol allows
-
 _MAY_REDIRECT = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 
 
@@ -108,7 +107,6 @@ def unpack_body(result: FetchResult) -> tuple[bytes, str | None]:
 
 
 _MAX_SHELL_CHARS = 200
-
 _MAX_SHELL_LINKS = 5
 
 

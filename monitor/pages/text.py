@@ -10,25 +10,15 @@ from monitor.page import Candidate, Link, Page
 from monitor.urls import url_key
 
 CANDIDATES_MARK = "可直接采集的条目"
-
 NEXT_PAGE_MARK = "下一页"
-
 FAILURE_MARK = "页面加载失败"
-
 _MARKS = (CANDIDATES_MARK, NEXT_PAGE_MARK, FAILURE_MARK)
-
 _LINE_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
-
 _SPACES = re.compile(r"\s+")
-
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-
 _GAP = "\n\n"
-
 _MAX_TITLE_CHARS = 200
-
 _MAX_LINK_TEXT_CHARS = 120
-
 _MIN_TEXT_CHARS = 40
 
 

@@ -6,13 +6,13 @@ import html
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from monitor.dates import find_compact_dates, find_dates
 from monitor.extract.encoding import decode
 from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, Response, classify_response
 from monitor.i18n.catalogue import render
@@ -252,20 +252,9 @@ def remove_nulls(value: Any) -> Any:
 
 
 def parse_published_day(text: str) -> dt.date | None:
-    """The calendar day that a service tells, as 2026-02-03, as an instant or as in mail; None where it tells none."""
-    text = text.strip()
-    try:
-        return dt.datetime.fromisoformat(text).date()
-    except ValueError:
-        pass
-    try:
-        return dt.date.fromisoformat(text[:10])
-    except ValueError:
-        pass
-    try:
-        return parsedate_to_datetime(text).date()
-    except (ValueError, TypeError, IndexError):
-        return None
+    """Return the first calendar day that a service gives, in whatever form; None where it gives none."""
+    days = (date.value.to_date() for date in (*find_dates(text), *find_compact_dates(text)))
+    return next((day for day in days if day), None)
 
 
 def extract_error_message(response: Response) -> str:

@@ -15,7 +15,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from monitor.clock import Clock
-from monitor.dates.urls import date_in_url
+from monitor.dates import date_in_url
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
 from monitor.i18n.message import Message

@@ -1,12 +1,12 @@
 """Baidu (百度), by its result pages."""
 
 import datetime as dt
-import re
 from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from monitor.dates import find_dates
 from monitor.fetch.result import Response
 from monitor.search.contract import DateRange, Recency, SearchHit, SearchQuery, SearchResults
 from monitor.search.responses import (
@@ -40,7 +40,7 @@ _CHINA_TIMEZONE = dt.timezone(dt.timedelta(hours=8))
 
 _SNIPPET_SELECTORS = ("[class*='summary-text_']", "[class*='content-right_']", ".c-abstract", "[class*='c-abstract']")
 
-_SNIPPET_DATE = re.compile(r"^(\d{4})年(\d{1,2})月(\d{1,2})日")
+_MAX_DAY_CHARS = 20
 
 _NO_RESULTS_SELECTOR = ".content_none, .nors, [class^='content-none'], [class^='content_none']"
 
@@ -137,10 +137,8 @@ def _parse_hit(block: LexborNode, base_url: str) -> SearchHit | None:
 
 def _parse_day(text: str) -> dt.date | None:
     """The day that Baidu writes before a snippet."""
-    try:
-        return dt.date(*(int(part) for part in found.groups())) if (found := _SNIPPET_DATE.match(text)) else None
-    except ValueError:
-        return None
+    first = next(iter(find_dates(text[:_MAX_DAY_CHARS])), None)
+    return first.value.to_date() if first and first.start == 0 else None
 
 
 def _format_period(time_range: Recency | DateRange, today: dt.date) -> str:

@@ -1,6 +1,5 @@
 """DuckDuckGo, by the pages that it makes for browsers without scripts."""
 
-import re
 from collections.abc import Sequence
 from urllib.parse import parse_qs, urljoin, urlsplit
 
@@ -69,8 +68,6 @@ _CHALLENGE_SELECTOR = "form#challenge-form, form[action*='anomaly.js']"
 _NO_RESULTS_SELECTOR = ".no-results, .result--no-result"
 
 _ADVERTISEMENT_CLASSES = frozenset({"result--ad", "result-sponsored"})
-
-_INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:]+")
 
 
 class DdgHtmlBackend:
@@ -152,12 +149,11 @@ def _parse_row(row: LexborNode, base_url: str) -> SearchHit | None:
     url = None if link is None else _resolve_redirect(link.attributes.get("href") or "", base_url)
     if url is None:
         return None
-    day = _INSTANT.search(find_first_text(row, ".result__extras"))
     return SearchHit(
         title=get_text(link),
         url=url,
         snippet=find_first_text(row, ".result__snippet"),
-        published_at=parse_published_day(day[0]) if day else None,
+        published_at=parse_published_day(find_first_text(row, ".result__extras")),
     )
 
 
