@@ -159,7 +159,6 @@ class ToolResult(BaseModel):
 
 
 SEARCH_TOOL_NAME = "web.search"
-
 MAX_QUERY_CHARS = 1000
 
 

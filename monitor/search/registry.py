@@ -30,9 +30,7 @@ from monitor.search.merge import BackendSearch, MergedSearch
 from monitor.search.service import BackendClient, BackendClientDependencies, DebugPageStore
 
 STUB_BACKEND = "stub"
-
 ARCHIVE_BACKEND = "archive"
-
 _BACKENDS_WITH_KEY = ("bocha", "brave", "tavily")
 
 ARCHIVE_ONLY_WARNING = (
@@ -86,7 +84,6 @@ def describe_unknown_backend(name: str) -> str:
 
 
 _FINDINGS_ADAPTER = TypeAdapter(SearchResults)
-
 _UNCACHED_FIELDS = {"trace_id", "budget_ms"}  # they name and bound a request, and change nothing in its answer
 
 

@@ -29,13 +29,9 @@ from monitor.search.contract import (
 from monitor.urls import clean_url, url_key
 
 MAX_TITLE_CHARS = 300
-
 MAX_SNIPPET_CHARS = 1000
-
 MAX_PROVIDER_CHARS = 40
-
 MAX_URL_CHARS = 2048
-
 _CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 # Characters that are not seen, or turn the writing around; halves of surrogate pairs, which no text may hold.
@@ -44,11 +40,8 @@ _INVISIBLE_CHARS = re.compile(
 )
 
 _BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|tr|td|h[1-6])\b[^<>]*>", re.IGNORECASE)
-
 _TAG = re.compile(r"<[A-Za-z/!?][^<>]*>")
-
 _UNCLOSED_TAG = re.compile(r"<+(?=[A-Za-z/!?])")
-
 _SCRIPT_URL = re.compile(r"(javascript|vbscript)\s*:", re.IGNORECASE)
 
 
@@ -98,9 +91,7 @@ def _normalize_url(url: str) -> str | None:
 
 
 _MAX_MESSAGE_CHARS = 200
-
 _AUTH_STATUSES = (401, 403)
-
 _TRANSIENT_CODES = (SearchErrorCode.TIMEOUT, SearchErrorCode.NETWORK, SearchErrorCode.BAD_GATEWAY)
 
 _CODES = {
@@ -208,7 +199,6 @@ def _build_redirect_failure(response: Response) -> SearchFailed:
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-
 _ERROR_KEYS = ("error", "detail", "code", "message", "msg")
 
 

@@ -49,7 +49,6 @@ CAPTCHA_COOLDOWN = dt.timedelta(minutes=10)
 """So long a service that asked for a captcha is left alone."""
 
 _MAX_REDIRECTS = 4
-
 ParseHits = Callable[[Response], Sequence[SearchHit]]
 
 

@@ -16,9 +16,7 @@ from monitor.search.contract import SearchErrorCode
 from monitor.vocabulary import DateSource
 
 FETCH_TOOL_NAME = "web.fetch"
-
 _TRANSIENT_CODES = (PageErrorCode.TIMEOUT, PageErrorCode.NETWORK, PageErrorCode.BAD_GATEWAY)
-
 _RATE_LIMITED = "http_429"
 
 

@@ -36,11 +36,8 @@ ItemScoreFunction = Callable[[float, dt.date, str], float]
 """The score, 0 to 1, of what fits a query so well, is of that day and stands at that url."""
 
 MAX_ARCHIVE_SNIPPET_CHARS = 200
-
 _SNIPPET_LEAD_CHARS = 40
-
 _MAX_SCORED_ITEMS = 200
-
 _K1, _B, _AVERAGE_TEXT_CHARS = 1.2, 0.75, 2000
 
 

@@ -27,23 +27,14 @@ from monitor.search.responses import (
 from monitor.search.service import BackendClient, BackendRequest
 
 DEFAULT_BASE_URL = "https://www.baidu.com"
-
 _PATH = "/s"
-
 _CAPTCHA_HOST = "wappass.baidu.com"
-
 _CAPTCHA_TITLE = "百度安全验证"
-
 _DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 365}
-
 _CHINA_TIMEZONE = dt.timezone(dt.timedelta(hours=8))
-
 _SNIPPET_SELECTORS = ("[class*='summary-text_']", "[class*='content-right_']", ".c-abstract", "[class*='c-abstract']")
-
 _SNIPPET_DATE = re.compile(r"^(\d{4})年(\d{1,2})月(\d{1,2})日")
-
 _NO_RESULTS_SELECTOR = ".content_none, .nors, [class^='content-none'], [class^='content_none']"
-
 _MISSING_URL_PREFIX = "http://nourl."
 
 

@@ -22,9 +22,7 @@ from monitor.search.responses import (
 from monitor.search.service import BackendClient, BackendRequest
 
 DEFAULT_BASE_URL = "https://api.bochaai.com"
-
 _FRESHNESS = {Recency.DAY: "oneDay", Recency.WEEK: "oneWeek", Recency.MONTH: "oneMonth", Recency.YEAR: "oneYear"}
-
 _SUCCESS_CODE = "200"
 
 

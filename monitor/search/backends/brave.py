@@ -24,14 +24,11 @@ from monitor.search.responses import (
 from monitor.search.service import BackendClient, BackendRequest
 
 DEFAULT_BASE_URL = "https://api.search.brave.com"
-
 _MAX_QUERY_CHARS = 400
-
 _FRESHNESS = {Recency.DAY: "pd", Recency.WEEK: "pw", Recency.MONTH: "pm", Recency.YEAR: "py"}
 
 # Brave's own names where they are not the language's.
 _LANGUAGES = {"zh-tw": "zh-hant", "zh-hk": "zh-hant", "zh-cn": "zh-hans", "en-gb": "en-gb", "pt-br": "pt-br"}
-
 _LANGUAGES_WITHOUT_REGION = {"zh": "zh-hans", "ja": "jp", "pt": "pt-pt"}
 
 _COUNTRIES = (

@@ -29,13 +29,9 @@ from monitor.search.responses import (
 from monitor.search.service import BackendClient, BackendRequest
 
 DEFAULT_BASE_URL = "https://html.duckduckgo.com"
-
 _PATH = "/html/"
-
 _HOST = "duckduckgo.com"
-
 _MAX_QUERY_CHARS = 499
-
 _TIME_RANGES = {Recency.DAY: "d", Recency.WEEK: "w", Recency.MONTH: "m", Recency.YEAR: "y"}
 
 # Regions that are not written as region and language, and the region of a language that is given alone.
@@ -61,15 +57,10 @@ _DEFAULT_REGIONS = {
 }
 
 _ALL_REGIONS = "wt-wt"
-
 _SAME_REGION = ("de", "fr", "it", "es", "nl", "pl", "pt", "ru", "fi", "hu", "no", "ro", "tr")
-
 _CHALLENGE_SELECTOR = "form#challenge-form, form[action*='anomaly.js']"
-
 _NO_RESULTS_SELECTOR = ".no-results, .result--no-result"
-
 _ADVERTISEMENT_CLASSES = frozenset({"result--ad", "result-sponsored"})
-
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:]+")
 
 

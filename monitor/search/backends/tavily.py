@@ -18,9 +18,7 @@ from monitor.search.responses import (
 from monitor.search.service import BackendClient, BackendRequest
 
 DEFAULT_BASE_URL = "https://api.tavily.com"
-
 _MAX_QUERY_CHARS = 400
-
 _PLAN_LIMIT_STATUSES = (432, 433)
 
 

@@ -73,19 +73,12 @@ def _build_optional_field() -> Any:
 
 
 Text = Annotated[str, AfterValidator(_replace_surrogates)]
-
 Instant = Annotated[dt.datetime, AfterValidator(_convert_to_utc)]
-
 Day = Annotated[dt.date, BeforeValidator(_strip_time)]
-
 UnitScore = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
 Count = Annotated[int, Field(ge=0)]
-
 HttpStatus = Annotated[int, Field(ge=100, le=999)]
-
 ErrorCode = Annotated[str, Field(min_length=1)]
-
 Absent = SkipJsonSchema[None]
 
 
@@ -176,16 +169,12 @@ def compute_source_id(url: str) -> str:
 
 
 SCHEMA_KEY = "$schema"
-
 BUNDLE_SCHEMA = "urn:monitor:search-result-bundle:1"
 """The name of a bundle's schema; the number at its end is its version."""
 
 _FILE_SUFFIX = ".json"
-
 _MAX_NAME_BYTES = 200
-
 _OBJECT_ADAPTER: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
-
 FileSignature = tuple[int, int, int]
 """What changes when a file is replaced: its number on the disk, its size, its time."""
 
