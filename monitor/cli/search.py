@@ -34,7 +34,7 @@ def search(
         _print_results(terminal, found)
     for error in found.errors:
         code = f"{error.type}/{error.detail_code}" if error.detail_code else error.type
-        terminal.write_status(f"monitor: {code}: {error.message}")
+        terminal.write_status(f"monitor: {code}: {render(error.message, get_system_language())}")
     if found.errors and not found.items:
         raise typer.Exit(2 if found.is_refused else 1)
 

@@ -192,9 +192,9 @@ def _check_search(settings: Settings) -> DoctorFinding:
     choice = select_backends(settings.search)
     lacks = [what for name in choice.names if (what := find_missing_setting(settings.search, name)) is not None]
     if lacks:
-        return DoctorFinding(check="search", level="fail", message=f"{'; '.join(lacks)}.")
+        return DoctorFinding(check="search", level="fail", message=" ".join(render(lack, "en") for lack in lacks))
     if choice.warnings:
-        return DoctorFinding(check="search", level="warn", message=" ".join(choice.warnings))
+        return DoctorFinding(check="search", level="warn", message=" ".join(render(warning, "en") for warning in choice.warnings))
     if list(choice.names) == [STUB_BACKEND]:
         message = "Only the stub is set, which finds nothing real: set search.backend to search the web."
         return DoctorFinding(check="search", level="warn", message=message)

@@ -139,5 +139,6 @@ def _build_page_error(error: SearchError | None) -> PageError:
     if error is None:
         return PageError(code=PageErrorCode.NETWORK, message="the search gave no answer")
     code = _ERROR_CODES.get(str(error.type), PageErrorCode.BAD_GATEWAY)
-    message = error.message if str(error.type) in _ERROR_CODES else f"{error.type}: {error.message}"
+    sentence = render(error.message, "en")
+    message = sentence if str(error.type) in _ERROR_CODES else f"{error.type}: {sentence}"
     return PageError(code=code, detail_code=error.detail_code, message=message)
