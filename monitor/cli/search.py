@@ -1,4 +1,4 @@
-"""`monitor search`: web.search."""
+"""The command `monitor search`, which prints what web.search finds."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
+from monitor.i18n.catalogue import get_system_language, render
 
 if TYPE_CHECKING:
+    from monitor.i18n.message import Message
     from monitor.search.contract import ToolResult
 
 
@@ -27,7 +29,7 @@ def search(
     terminal = get_terminal(context)
     found, warnings = asyncio.run(_run_search(terminal, query, backend, max_results))
     for warning in warnings:
-        terminal.write_status(f"monitor: {warning}")
+        terminal.write_status(f"monitor: {render(warning, get_system_language())}")
     if as_json:
         terminal.write_json(found.to_json())
     else:
@@ -52,7 +54,7 @@ def _print_results(terminal: Terminal, found: "ToolResult") -> None:
 
 async def _run_search(
     terminal: Terminal, query: str, backend: str | None, max_results: int | None
-) -> "tuple[ToolResult, list[str]]":
+) -> "tuple[ToolResult, list[Message]]":
     from monitor.bootstrap import open_app
 
     arguments: dict[str, object] = {"query": query}

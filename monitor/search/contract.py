@@ -22,7 +22,7 @@ from pydantic import (
 from monitor.errors import WorkFailed
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
-from monitor.i18n.model import LANGUAGE
+from monitor.i18n.model import LANGUAGE, reader_language
 
 MAX_RESULTS = 10
 """The largest number of results that the tool returns for one query."""
@@ -44,7 +44,7 @@ class SearchErrorCode(StrEnum):
 
 
 def _render_message(message: Message, info: SerializationInfo) -> str:
-    return render(message, (info.context or {}).get(LANGUAGE, "en"))
+    return render(message, (info.context or {}).get(LANGUAGE) or reader_language.get())
 
 
 MessageText = Annotated[

@@ -116,7 +116,9 @@ def _list_errors(page: Page) -> list[FetchToolError]:
         return []
     code, detail = page.error.code, page.error.detail_code
     retryable = code in _TRANSIENT_CODES or detail == _RATE_LIMITED
-    return [FetchToolError(type=code, detail_code=detail, message=Message.other(page.error.message), retryable=retryable)]
+    return [
+        FetchToolError(type=code, detail_code=detail, message=Message.other(page.error.message), retryable=retryable)
+    ]
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from monitor.clock import Clock
 from monitor.dates.urls import date_in_url
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
+from monitor.i18n.catalogue import render
 from monitor.page import Candidate, Page, PageError, PageErrorCode
 from monitor.pages.loader import PageLoader
 from monitor.search.bundles.bundle import SearchResultBundle, SearchResultItem
