@@ -292,7 +292,9 @@ def _build_app(container: Container) -> App:
         notifier=AlarmNotifier(store=store, settings=settings, clock=clock),
     )
     sources = SourceService(store=store, clock=clock, schedules=schedules, timezone=settings.timezone)
-    searching = SearchService(settings=settings, new_search=container.backends.build_search)
+    searching = SearchService(
+        settings=settings, new_search=container.backends.build_search, new_loader=container.loaders.for_run
+    )
     standing = SavedSearch(
         build_search=searching.build_source_search, folder=container.bundles, new_scoring=container.scoring, clock=clock
     )

@@ -1,4 +1,4 @@
-"""`monitor search`: web.search."""
+"""The command `monitor search`, which prints what web.search finds."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
+from monitor.i18n.catalogue import get_system_language, render
 
 if TYPE_CHECKING:
+    from monitor.i18n.message import Message
     from monitor.search.contract import ToolResult
 
 
@@ -27,14 +29,14 @@ def search(
     terminal = get_terminal(context)
     found, warnings = asyncio.run(_run_search(terminal, query, backend, max_results))
     for warning in warnings:
-        terminal.write_status(f"monitor: {warning}")
+        terminal.write_status(f"monitor: {render(warning, get_system_language())}")
     if as_json:
         terminal.write_json(found.to_json())
     else:
         _print_results(terminal, found)
     for error in found.errors:
         code = f"{error.type}/{error.detail_code}" if error.detail_code else error.type
-        terminal.write_status(f"monitor: {code}: {error.message}")
+        terminal.write_status(f"monitor: {code}: {render(error.message, get_system_language())}")
     if found.errors and not found.items:
         raise typer.Exit(2 if found.is_refused else 1)
 
@@ -52,7 +54,7 @@ def _print_results(terminal: Terminal, found: "ToolResult") -> None:
 
 async def _run_search(
     terminal: Terminal, query: str, backend: str | None, max_results: int | None
-) -> "tuple[ToolResult, list[str]]":
+) -> "tuple[ToolResult, list[Message]]":
     from monitor.bootstrap import open_app
 
     arguments: dict[str, object] = {"query": query}

@@ -394,4 +394,4 @@ def _print_trial(terminal: Terminal, trial: "TrialResult") -> None:
         if rows:
             terminal.write_table(("what becomes of it", "date", "from", "title", "url"), rows)
     for fallback in trial.fallbacks:
-        terminal.write_line(f"  fell back: {fallback['phase']} · {fallback['where']} · {fallback['reason']}")
+        terminal.write_line(f"  fell back: {fallback.phase} · {fallback.where} · {render(fallback.reason, 'en')}")

@@ -120,7 +120,8 @@ def _normalize_label(label: str) -> str | None:
 
 def _get_codec(name: str) -> str:
     """Return Python's codec for an encoding, the superset that is really written under its name."""
-    return webencodings.lookup(name).codec_info.name
+    encoding = webencodings.lookup(name)
+    return name if encoding is None else str(encoding.codec_info.name)
 
 
 def _is_valid(body: bytes, name: str) -> bool:

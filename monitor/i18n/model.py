@@ -1,5 +1,6 @@
 """Pydantic models that carry messages: `reason` goes out as words, `reason_code` and `reason_args` beside it."""
 
+from contextvars import ContextVar
 from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -8,7 +9,10 @@ from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 
 LANGUAGE = "language"
-"""The key of pydantic's serialisation context that says in which language the words are; English without it."""
+"""The key of pydantic's serialisation context for the language of the words; without it, `reader_language`."""
+
+reader_language: ContextVar[str] = ContextVar("reader_language", default="en")
+"""The language of the request that is being answered: FastAPI serialises answers and passes no context."""
 
 _CODE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}
 _ARGS_SCHEMA = {"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}], "default": None}
@@ -35,7 +39,7 @@ class MessageModel(BaseModel):
     @model_serializer(mode="wrap")
     def _write_messages(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo):  # type: ignore[no-untyped-def]
         data = handler(self)
-        language = (info.context or {}).get(LANGUAGE, "en")
+        language = (info.context or {}).get(LANGUAGE) or reader_language.get()
         for name in self.message_fields:
             value = getattr(self, name)
             if isinstance(value, Message) and name in data:

@@ -18,9 +18,7 @@ from monitor.verify.figures import fold_width
 from monitor.verify.instructions import is_prompt_injection
 
 MIN_DATED_NOTES = 3
-
 MAX_FACTS = 12
-
 _MAX_FACT_CHARS = 160
 
 

@@ -19,6 +19,7 @@ from monitor.db.queries.dashboard import BLOCKED_CODE, BlockedPage
 from monitor.db.queries.service import ServiceMetrics
 from monitor.errors import MonitorError
 from monitor.fetch.browser.launch import find_browser
+from monitor.i18n.catalogue import render
 from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_backends
 from monitor.services.briefings import check_template
 from monitor.services.runtime import WorkerRegistry
@@ -189,9 +190,11 @@ def _check_search(settings: Settings) -> DoctorFinding:
     choice = select_backends(settings.search)
     lacks = [what for name in choice.names if (what := find_missing_setting(settings.search, name)) is not None]
     if lacks:
-        return DoctorFinding(check="search", level="fail", message=f"{'; '.join(lacks)}.")
+        return DoctorFinding(check="search", level="fail", message=" ".join(render(lack, "en") for lack in lacks))
     if choice.warnings:
-        return DoctorFinding(check="search", level="warn", message=" ".join(choice.warnings))
+        return DoctorFinding(
+            check="search", level="warn", message=" ".join(render(warning, "en") for warning in choice.warnings)
+        )
     if list(choice.names) == [STUB_BACKEND]:
         message = "Only the stub is set, which finds nothing real: set search.backend to search the web."
         return DoctorFinding(check="search", level="warn", message=message)

@@ -145,7 +145,7 @@ def _build_page_error(error: SearchError | None) -> PageError:
     if error is None:
         return PageError(code=PageErrorCode.NETWORK, message=Message("page.no_search_answer"))
     code = _ERROR_CODES.get(str(error.type), PageErrorCode.BAD_GATEWAY)
-    message = Message.other(error.message)
+    message = error.message
     if str(error.type) not in _ERROR_CODES:
         message = Message.of("page.search_error", kind=str(error.type), error=message)
     return PageError(code=code, detail_code=error.detail_code, message=message)

@@ -275,7 +275,8 @@ class ResearchService(ResearchReader):
 
     def list_search_warnings(self, config: SearchConfig) -> Sequence[str]:
         """What is to be said of the backends that would be asked."""
-        return self._dependency_factory.search_service.build_research_search(config.engines).warnings
+        gathering = self._dependency_factory.search_service.build_research_search(config.engines)
+        return [render(warning, "en") for warning in gathering.warnings]
 
     async def enqueue(self, query: str, *, config: SearchConfig, options: ResearchOptions, by: str) -> str:
         """Put a research into the queue; answers its id. `UsageError` where no worker is at work."""
