@@ -16,17 +16,6 @@ from monitor.exports.document import Document, Paragraph, Span
 from monitor.exports.registry import render_document
 from monitor.notify.notification import Digest, Notification, NotificationAttachment
 
-MEDIA_TYPES = {
-    "md": "text/markdown",
-    "html": "text/html",
-    "json": "application/json",
-    "csv": "text/csv",
-    "atom": "application/atom+xml",
-    "pdf": "application/pdf",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
-
 _MAX_SUBJECT_CHARS = 120
 
 

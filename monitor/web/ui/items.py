@@ -15,6 +15,7 @@ from monitor.bootstrap import App
 from monitor.db.tables.evidence import ClaimKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
+from monitor.exports.registry import ITEM_FORMATS
 from monitor.services.evidence import ClaimSchema, ItemProof
 from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
 from monitor.vocabulary import ItemType, RankDirection
@@ -66,8 +67,6 @@ def _iter_match_spans(text: str, query: TextQuery | None) -> Iterator[tuple[int,
     yield from sorted(span for span in found if span[1] > span[0])
 
 
-_FORMATS = ("csv", "xlsx", "json", "jsonl", "atom")
-
 _CLAIM_ORDER = (
     ClaimKind.SUMMARY,
     ClaimKind.FIGURE,
@@ -108,7 +107,7 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
             marked=partial(highlight_matches, query=query),
             choices=await app.items.get_filter_options(),
             types=list(ItemType),
-            formats=_FORMATS,
+            formats=ITEM_FORMATS,
             most=MAX_COUNT,
             is_first=cursor is None,
             filters=urlencode(narrowing, doseq=True),
