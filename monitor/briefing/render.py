@@ -44,7 +44,7 @@ def build_briefing_feed(briefing: Briefing) -> Feed:
     if gaps := [gap for gap in briefing.gaps if gap.kind != "silent"]:
         told = "; ".join(" · ".join(span.text for span in build_gap_spans(gap, words) if span.text) for gap in gaps)
         name = f"gaps {briefing.title} {briefing.period.since} {briefing.period.until}"
-        entries.append(FeedEntry(name=name, title=words.gaps, updated=briefing.generated_at, summary=told))
+        entries.append(FeedEntry(name=name, title=words("gaps"), updated=briefing.generated_at, summary=told))
     return Feed(
         name=f"briefing {briefing.public_url or ''} {briefing.title}",
         title=briefing.title,
@@ -83,14 +83,14 @@ def build_saved_briefings_feed(
                 name=f"saved briefing {home} {one.number}",
                 updated=one.at,
                 author=one.by,
-                title=f"{one.briefing.title} {since if since == until else words.period.format(since, until)}",
+                title=f"{one.briefing.title} {since if since == until else words('period', since=since, until=until)}",
                 url=f"{home}/briefings/{one.number}" if home else None,
                 summary=" ".join([*told, *titles]),
             )
         )
     return Feed(
         name=f"saved briefings {home}",
-        title=words.overline,
+        title=words("overline"),
         language=words.locale,
         author=_FEED_AUTHOR,
         updated=max((one.at for one in briefings), default=now),
@@ -104,7 +104,7 @@ def _append_note(entry: FeedEntry, note: AnalystNote | None, words: BriefingMess
 
 
 def _format_note(note: AnalystNote | None, words: BriefingMessages) -> list[str]:
-    return [f"{words.analyst_note.format(note.by)} {note.text}"] if note else []
+    return [f"{words('analyst_note', by=note.by)} {note.text}"] if note else []
 
 
 def _build_item_entry(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo, related: Sequence[Span]) -> FeedEntry:
@@ -116,7 +116,7 @@ def _build_item_entry(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo
         published=_get_day_start(item.date, zone),
         author=item.issuer or item.source,
         summary=item.summary,
-        categories=[words.types[item.type]],
+        categories=[words.get_word("type", item.type)],
         enclosures=[Span(text=attachment.title, url=attachment.url) for attachment in item.attachments],
         related=related,
     )

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup, escape
 
 from monitor.bootstrap import App
+from monitor.briefing.item import list_item_details
+from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.evidence import ClaimKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
@@ -126,6 +129,7 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
             "items/item.html",
             section="items",
             item=detail,
+            details=list_item_details(detail, get_briefing_messages(visitor.language), ZoneInfo(app.settings.timezone)),
             proof=proof,
             mine=mine,
             problems={record.id: record.problem for record in proof.records},
