@@ -175,7 +175,7 @@ def compose_briefing(
     shown = ranking.order[:top]
     leads = [clusters[place].lead for place in shown]
     return Briefing(
-        title=get_briefing_messages(language).title,
+        title=get_briefing_messages(language)("title"),
         period=period,
         language=language,
         generated_at=generated_at,

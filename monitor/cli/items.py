@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, check_output, get_terminal, parse_day, write_output
+from monitor.exports.registry import ITEM_FORMATS, get_format
 from monitor.i18n.catalogue import render
 from monitor.services.evidence import ItemProof
 from monitor.vocabulary import ItemType
@@ -135,7 +136,7 @@ def search(
 @app.command()
 def export(
     context: typer.Context,
-    form: Annotated[str, typer.Option("--format", metavar="FMT", help="csv xlsx json jsonl atom.")] = "csv",
+    form: Annotated[str, typer.Option("--format", metavar="FMT", help=f"{' '.join(ITEM_FORMATS)}.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
     source: SourceNames = None,
     tag: Tags = None,
@@ -147,13 +148,12 @@ def export(
         str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")
     ] = "zh",
 ) -> None:
-    """Write all items that are meant: csv, json and jsonl for programs, xlsx for people, atom for readers of feeds."""
-    from monitor.briefing.render import ITEM_FORMATS, render_items
+    """Write the selected items to a file or to stdout."""
+    from monitor.briefing.render import render_items
     from monitor.clock import SystemClock
-    from monitor.exports.registry import check_format
 
     terminal = get_terminal(context)
-    check_format(form, ITEM_FORMATS)
+    get_format(form, ITEM_FORMATS)
     check_output(form, out)
     items = asyncio.run(_load_items(terminal, source or (), tag or (), kind or (), since, until, text, None))
     now = SystemClock().now().astimezone(ZoneInfo(terminal.load_settings().timezone))

@@ -20,6 +20,7 @@ from monitor.cli.terminal import (
 )
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import UsageError
+from monitor.exports.registry import list_formats
 from monitor.i18n.catalogue import render
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _EXIT_INTERRUPTED = 130
 
-_FORMATS = ("md", "html", "docx", "pdf", "json")
+_FORMATS = list_formats({"document", "data"})
 
 
 def research(
@@ -50,7 +51,7 @@ def research(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="Write the report there; its ending says as what: md html docx pdf json."
+            "--out", metavar="FILE", help=f"Write the report there; its ending says as what: {' '.join(_FORMATS)}."
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -149,9 +150,8 @@ class _ResearchCommand:
         )
 
     async def _render_report(self, app: "App", view: "ResearchView") -> bytes:
-        if self._arguments.form == "json":
-            return (json.dumps(view.to_json(), ensure_ascii=False, indent=2) + "\n").encode()
-        return await app.exports.export_document(await app.research.build_document(view.task_id), self._arguments.form)
+        document = await app.research.build_document(view.task_id)
+        return await app.exports.export({"document": lambda: document, "data": view.to_json}, self._arguments.form)
 
     def _request_stop(self) -> None:
         self.is_interrupted = True

@@ -115,24 +115,25 @@ _BOM = "\ufeff"
 
 def check_output(form: str, out: Path | None) -> None:
     """`UsageError` where the format is no text and stdout is a terminal: asked before the work is done."""
-    from monitor.exports.registry import BINARY_FORMATS
+    from monitor.exports.registry import get_format
 
-    if form in BINARY_FORMATS and out is None and sys.stdout.isatty():
+    if get_format(form).is_binary and out is None and sys.stdout.isatty():
         raise UsageError(f"A {form} is nothing that a terminal can show: name a file with --out FILE.")
 
 
 def write_output(terminal: Terminal, content: bytes, form: str, out: Path | None, count: int) -> None:
     """The content into the file, or to stdout: there without what only a spreadsheet's file needs."""
-    from monitor.exports.registry import BINARY_FORMATS
+    from monitor.exports.registry import get_format
 
+    written = get_format(form)
     if out is not None:
         write_file(out, content)
         terminal.write_status(f"{count} items were written to {out}.")
-    elif form in BINARY_FORMATS:
+    elif written.is_binary:
         sys.stdout.buffer.write(content)
     else:
         text = content.decode().removeprefix(_BOM)
-        sys.stdout.write(replace_control_characters(text) if form == "md" else text)
+        sys.stdout.write(replace_control_characters(text) if written.shape == "document" else text)
 
 
 @contextmanager

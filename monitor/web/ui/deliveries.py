@@ -23,7 +23,7 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.errors import Conflict
 from monitor.exports.document import Document, find_numeric_columns
-from monitor.exports.registry import FORMATS
+from monitor.exports.registry import BRIEFING_FORMATS
 from monitor.i18n.message import OTHER, Message
 from monitor.services.deliveries import DeliverySchema, TargetForm
 from monitor.services.settings import InvalidSettings
@@ -220,7 +220,7 @@ def target_router(app: App, renderer: TemplateRenderer) -> APIRouter:
             values=values,
             errors=errors,
             types=list(ItemType),
-            formats=list(FORMATS),
+            formats=list(BRIEFING_FORMATS),
             sources=[source.name for source in await app.store.sources.list()],
             status=HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK,
         )
