@@ -1,109 +1,542 @@
-"""The use cases, joined to their parts."""
+"""The composition root: the parts of the program, each built when it is first asked for.
+
+A command pays only for what it uses, so every builder imports what it joins.
+"""
 
 import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.clock import Clock, SystemClock
 from monitor.config.loading import get_settings_path, load_settings
-from monitor.config.model import LlmSettings, PagesSettings, Settings
-from monitor.db import maintenance as backup
-from monitor.db import migrate
+from monitor.config.model import PagesSettings, Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
-from monitor.db.maintenance import transfer_database
-from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
 from monitor.errors import DatabaseError, UsageError
-from monitor.evidence.records import EvidenceArchive, FileStorage
-from monitor.extract.documents import DocumentTextReader
-from monitor.fetch.browser.launch import find_browser
-from monitor.fetch.client import HttpClient
-from monitor.fetch.guard import Guard
-from monitor.fetch.result import Transport
-from monitor.jobs.background import AlarmNotifier
-from monitor.jobs.presence import HeartbeatRegistry, lock_database
-from monitor.jobs.schedules import ApschedulerCronParser, Blackout
-from monitor.llm.chat import ChatModel
-from monitor.llm.client import ModelClients, check_endpoint
-from monitor.llm.run_model import Budget
-from monitor.notify.registry import build_channel
-from monitor.pages.loader import Loader, LoaderPool
-from monitor.research.shapes import ResearchOptions
-from monitor.search.backends.archive import ArchiveSearch
-from monitor.search.bundles.bundle import BundleFolder
-from monitor.search.bundles.scoring import ResultScorerFactory
-from monitor.search.registry import SearchBackends
-from monitor.services.alarms import AlarmService
-from monitor.services.audit import AuditService
-from monitor.services.briefings import BriefingService, ExportService
-from monitor.services.deliveries import (
-    DeliveryService,
-    TargetEditingService,
-    TargetService,
-    check_targets,
-    check_targets_and_secrets,
-)
-from monitor.services.dispatch import DeliveryDispatcher
-from monitor.services.drafts import BriefingDraftService
-from monitor.services.events import RUN_SETTLE_DELAY_S, EventStreamService
-from monitor.services.evidence import ProofService, SnapshotReader, SnapshotService
-from monitor.services.health import Doctor, Readiness
-from monitor.services.items import ArchiveService, ItemService
-from monitor.services.marks import MarkService
-from monitor.services.people import PeopleService, TokenService
-from monitor.services.recording import RunDependencyFactory, RunManifest
-from monitor.services.replay import ReplayService
-from monitor.services.research.dependencies import ResearchDependencyFactory, ResearchModel
-from monitor.services.research.service import ResearchService
-from monitor.services.runs import RunService
-from monitor.services.search import SavedSearch, SearchService
-from monitor.services.secrets import SecretBox
-from monitor.services.settings import CHECKS, PromptService, SettingCheck, SettingsService
-from monitor.services.sources.listing import SourceListService
-from monitor.services.sources.service import SourceService
-from monitor.services.sources.trials import TrialService
-from monitor.services.sweeps import SweepService
-from monitor.services.today import TodayService
-from monitor.services.usage import CostService, RetentionService, StorageService
-from monitor.steps import InProcessSteps
-from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
-    from monitor.llm.client import ModelClient
+    from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
+    from monitor.demo.hosting import SampleSiteHost
+    from monitor.evidence.records import EvidenceArchive, FileStorage
+    from monitor.extract.documents import DocumentTextReader
+    from monitor.fetch.client import HttpClient
+    from monitor.fetch.result import Transport
+    from monitor.jobs.presence import HeartbeatRegistry
+    from monitor.jobs.schedules import ApschedulerCronParser
+    from monitor.llm.chat import ChatModel
+    from monitor.llm.client import ModelClients
+    from monitor.pages.loader import Loader, LoaderPool
+    from monitor.research.shapes import ResearchOptions
+    from monitor.search.backends.archive import ArchiveSearch
+    from monitor.search.bundles.bundle import BundleFolder
+    from monitor.search.bundles.scoring import ResultScorerFactory
+    from monitor.search.registry import SearchBackends
+    from monitor.services.alarms import AlarmService
+    from monitor.services.audit import AuditService
+    from monitor.services.briefings import BriefingService, ExportService
+    from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
+    from monitor.services.dispatch import DeliveryDispatcher
+    from monitor.services.drafts import BriefingDraftService
+    from monitor.services.events import EventStreamService
+    from monitor.services.evidence import ProofService, SnapshotReader, SnapshotService
+    from monitor.services.health import Doctor, Readiness
+    from monitor.services.items import ArchiveService, ItemService
+    from monitor.services.marks import MarkService
+    from monitor.services.people import PeopleService, TokenService
+    from monitor.services.recording import RunManifest
+    from monitor.services.replay import ReplayService
+    from monitor.services.research.dependencies import ResearchModel
+    from monitor.services.research.service import ResearchService
+    from monitor.services.runs import RunService
+    from monitor.services.search import SavedSearch, SearchService
+    from monitor.services.settings import PromptService, SettingCheck, SettingsService
+    from monitor.services.sources.listing import SourceListService
+    from monitor.services.sources.service import SourceService
+    from monitor.services.sources.trials import TrialService
+    from monitor.services.sweeps import SweepService
+    from monitor.services.today import TodayService
+    from monitor.services.usage import CostService, RetentionService, StorageService
+    from monitor.steps import StepRunner
+    from monitor.vocabulary import RunStatus
 
 
-@dataclass(frozen=True, kw_only=True)
-class Container:
-    """The parts, open; `settings` are what holds at any moment: changes reach them while the program runs."""
+class App:
+    """The use cases and the parts under them.
 
-    settings: Settings
-    clock: Clock
-    store: Store
-    schedules: ApschedulerCronParser
-    settings_service: SettingsService
-    prompts: PromptService
-    costs: CostService
-    presence: HeartbeatRegistry
-    loaders: LoaderPool
-    models: ModelClients
-    storage: FileStorage
-    records: EvidenceArchive
-    bundles: BundleFolder
-    scoring: ResultScorerFactory
-    archive_search: ArchiveSearch
-    backends: SearchBackends
+    `settings` hold at any moment: changes reach them while the program runs. `lifetime` ends before the parts are
+    closed.
+    """
 
-    async def build_run_model(self, run_id: str, run_store: Store) -> ChatModel | None:
-        """A model whose calls are booked under a run, or None where none is asked."""
-        server = self.models.get_current()
-        if server is None:
+    def __init__(
+        self, *, settings_service: "SettingsService", store: Store, stack: AsyncExitStack, lifetime: AsyncExitStack
+    ) -> None:
+        self.clock: Clock = SystemClock()
+        self.settings_service = settings_service
+        self.settings = settings_service.current
+        self.store = store
+        self.lifetime = lifetime
+        self._stack = stack
+
+    def build_all(self) -> None:
+        """Build every part now: a server pays for its imports at its start, not in the first request."""
+        for name, member in vars(type(self)).items():
+            if isinstance(member, cached_property):
+                getattr(self, name)
+
+    # What the use cases stand on.
+
+    @cached_property
+    def schedules(self) -> "ApschedulerCronParser":
+        return _build_cron_parser()
+
+    @cached_property
+    def presence(self) -> "HeartbeatRegistry":
+        from monitor.jobs.presence import HeartbeatRegistry
+
+        return HeartbeatRegistry(
+            store=self.store,
+            clock=self.clock,
+            folder=self.settings.data_dir,
+            executor_id=self.settings.work.executor_id,
+        )
+
+    @cached_property
+    def loaders(self) -> "LoaderPool":
+        from monitor.pages.loader import LoaderPool
+
+        loaders = LoaderPool(settings=self.settings, clock=self.clock, cache_folder=self.settings.data_dir / "cache")
+        self._stack.push_async_callback(loaders.close)
+        return loaders
+
+    @cached_property
+    def models(self) -> "ModelClients":
+        from monitor.llm.client import ModelClients
+
+        models = ModelClients(self.settings)
+        self._stack.push_async_callback(models.close)
+        return models
+
+    @cached_property
+    def files(self) -> "FileStorage":
+        from monitor.evidence.records import FileStorage
+
+        return FileStorage(self.settings.storage_url or str(self.settings.data_dir))
+
+    @cached_property
+    def records(self) -> "EvidenceArchive":
+        from monitor.evidence.records import EvidenceArchive
+
+        return EvidenceArchive(store=self.store, storage=self.files)
+
+    @cached_property
+    def documents(self) -> "DocumentTextReader":
+        from monitor.extract.documents import DocumentTextReader
+
+        return DocumentTextReader(max_bytes=self.settings.pages.max_bytes)
+
+    @cached_property
+    def bundles(self) -> "BundleFolder":
+        from monitor.search.bundles.bundle import BundleFolder
+
+        return BundleFolder(self.settings.data_dir / "bundles")
+
+    @cached_property
+    def scoring(self) -> "ResultScorerFactory":
+        from monitor.search.bundles.scoring import ResultScorerFactory
+
+        return ResultScorerFactory(self.settings)
+
+    @cached_property
+    def archive_search(self) -> "ArchiveSearch":
+        from monitor.search.backends.archive import ArchiveSearch
+
+        def score(relevance: float, day: dt.date, url: str) -> float:
+            today = self.clock.now().date()
+            return self.scoring().score_with_relevance(relevance, url=url, published_on=day, today=today).final
+
+        return ArchiveSearch(fulltext=self.store.fulltext, score_item=score)
+
+    @cached_property
+    def backends(self) -> "SearchBackends":
+        from monitor.search.registry import SearchBackends
+
+        backends = SearchBackends(
+            settings=self.settings,
+            searches=self.store.searches,
+            archive=self.archive_search,
+            clock=self.clock,
+            new_client=self._build_http_client,
+        )
+        self._stack.push_async_callback(backends.close)
+        return backends
+
+    def _build_http_client(self) -> "HttpClient":
+        from monitor.fetch.client import HttpClient
+
+        return HttpClient(network=self.settings.network, max_bytes=self.settings.pages.max_bytes)
+
+    def _build_steps(self) -> "StepRunner":
+        from monitor.steps import InProcessSteps
+
+        return InProcessSteps()
+
+    # Sources and what is gathered from them.
+
+    @cached_property
+    def sources(self) -> "SourceService":
+        from monitor.services.sources.service import SourceService
+
+        return SourceService(
+            store=self.store, clock=self.clock, schedules=self.schedules, timezone=self.settings.timezone
+        )
+
+    @cached_property
+    def source_list(self) -> "SourceListService":
+        from monitor.services.sources.listing import SourceListService
+
+        return SourceListService(
+            store=self.store,
+            sources=self.sources,
+            clock=self.clock,
+            schedules=self.schedules,
+            timezone=self.settings.timezone,
+        )
+
+    @cached_property
+    def trials(self) -> "TrialService":
+        from monitor.services.sources.trials import TrialService
+
+        trials = TrialService(sources=self.sources, sweeps=self.sweeps, clock=self.clock)
+        self._stack.push_async_callback(trials.close)
+        return trials
+
+    @cached_property
+    def sample(self) -> "SampleSiteHost":
+        from monitor.demo.hosting import SampleSiteHost
+
+        return SampleSiteHost(
+            settings=self.settings,
+            clock=self.clock,
+            sources=self.sources,
+            sweeps=self.sweeps,
+            presence=self.presence,
+            loaders=self.loaders,
+            lifetime=self.lifetime,
+        )
+
+    @cached_property
+    def saved_search(self) -> "SavedSearch":
+        from monitor.services.search import SavedSearch
+
+        return SavedSearch(
+            build_search=self.search.build_source_search,
+            folder=self.bundles,
+            new_scoring=self.scoring,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def sweeps(self) -> "SweepService":
+        from monitor.services.recording import RunDependencyFactory
+        from monitor.services.sweeps import SweepService
+
+        return SweepService(
+            store=self.store,
+            settings=self.settings,
+            clock=self.clock,
+            documents=self.documents,
+            steps=self._build_steps(),
+            presence=self.presence,
+            alarm_service=self.alarms,
+            dependency_factory=RunDependencyFactory(
+                records=self.records,
+                settings=self.settings,
+                clock=self.clock,
+                new_loader=self.loaders.for_run,
+                new_model=self.build_run_model,
+                new_prompts=self.prompts.load_active,
+            ),
+            saved_search=self.saved_search,
+        )
+
+    @cached_property
+    def runs(self) -> "RunService":
+        from monitor.services.runs import RunService
+
+        return RunService(store=self.store, sweeps=self.sweeps, timezone=self.settings.timezone)
+
+    @cached_property
+    def run_events(self) -> "EventStreamService[RunEvent, RunStatus]":
+        from monitor.services.events import RUN_SETTLE_DELAY_S, EventStreamService
+        from monitor.vocabulary import RunStatus
+
+        return EventStreamService(
+            source=self.store.run_events,
+            clock=self.clock,
+            removed_status=RunStatus.CANCELLED,
+            settle_delay_s=RUN_SETTLE_DELAY_S,
+            not_found_message="There is no run {!r}; `monitor runs list` names them.",
+        )
+
+    @cached_property
+    def replays(self) -> "ReplayService":
+        from monitor.extract.documents import DocumentTextReader
+        from monitor.services.replay import ReplayService
+
+        return ReplayService(
+            store=self.store,
+            storage=self.files,
+            settings=self.settings,
+            new_loader=_build_replay_loader,
+            new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
+            saved_search=self.saved_search,
+        )
+
+    @cached_property
+    def archive(self) -> "ArchiveService":
+        from monitor.services.items import ArchiveService
+
+        return ArchiveService(store=self.store, search=self.archive_search)
+
+    @cached_property
+    def items(self) -> "ItemService":
+        from monitor.services.items import ItemService
+
+        return ItemService(store=self.store, archive=self.archive)
+
+    @cached_property
+    def marks(self) -> "MarkService":
+        from monitor.services.marks import MarkService
+
+        return MarkService(store=self.store, clock=self.clock, audit=self.audit)
+
+    @cached_property
+    def snapshot_reader(self) -> "SnapshotReader":
+        from monitor.services.evidence import SnapshotReader
+
+        return SnapshotReader(store=self.store, records=self.records, documents=self.documents)
+
+    @cached_property
+    def snapshots(self) -> "SnapshotService":
+        from monitor.services.evidence import SnapshotService
+
+        return SnapshotService(store=self.store, pages=self.snapshot_reader)
+
+    @cached_property
+    def proofs(self) -> "ProofService":
+        from monitor.services.evidence import ProofService
+
+        return ProofService(store=self.store, records=self.records)
+
+    # Search and research.
+
+    @cached_property
+    def search(self) -> "SearchService":
+        from monitor.services.search import SearchService
+
+        return SearchService(
+            settings=self.settings, new_search=self.backends.build_search, new_loader=self.loaders.for_run
+        )
+
+    @cached_property
+    def research(self) -> "ResearchService":
+        from monitor.services.research.dependencies import ResearchDependencyFactory
+        from monitor.services.research.service import ResearchService
+
+        return ResearchService(
+            store=self.store,
+            clock=self.clock,
+            dependency_factory=ResearchDependencyFactory(
+                store=self.store,
+                settings=self.settings,
+                clock=self.clock,
+                records=self.records,
+                documents=self.documents,
+                bundles=self.bundles,
+                snapshot_reader=self.snapshot_reader,
+                search_service=self.search,
+                new_model=self.build_research_model,
+                new_loader=self.loaders.for_run,
+                new_scoring=self.scoring,
+                new_prompts=self.prompts.load_active,
+            ),
+            steps=self._build_steps(),
+            presence=self.presence,
+        )
+
+    @cached_property
+    def research_events(self) -> "EventStreamService[ResearchEvent, ResearchStatus]":
+        from monitor.db.tables.research import ResearchStatus
+        from monitor.services.events import EventStreamService
+
+        return EventStreamService(
+            source=self.store.research_events,
+            clock=self.clock,
+            removed_status=ResearchStatus.CANCELLED,
+            not_found_message="There is no research {!r}; `GET /api/research` names them.",
+        )
+
+    # Briefings and how they reach people.
+
+    @cached_property
+    def briefings(self) -> "BriefingService":
+        from monitor.services.briefings import BriefingService
+
+        return BriefingService(
+            store=self.store,
+            clock=self.clock,
+            settings=self.settings,
+            new_model=self.build_run_model,
+            new_prompts=self.prompts.load_active,
+        )
+
+    @cached_property
+    def drafts(self) -> "BriefingDraftService":
+        from monitor.services.drafts import BriefingDraftService
+
+        return BriefingDraftService(store=self.store, clock=self.clock, briefings=self.briefings, audit=self.audit)
+
+    @cached_property
+    def exports(self) -> "ExportService":
+        from monitor.services.briefings import ExportService
+
+        return ExportService(print_pdf=self._print_pdf, template=self.settings.briefing.template)
+
+    async def _print_pdf(self, page: bytes) -> bytes:
+        from monitor.fetch.browser.renderer import print_pdf
+
+        return await print_pdf(page, self.settings.pages.browser)
+
+    @cached_property
+    def dispatch(self) -> "DeliveryDispatcher":
+        from monitor.notify.registry import build_channel
+        from monitor.services.dispatch import DeliveryDispatcher
+
+        return DeliveryDispatcher(
+            store=self.store,
+            settings=self.settings,
+            clock=self.clock,
+            schedules=self.schedules,
+            briefings=self.briefings,
+            write=self.exports.export_briefing,
+            new_channel=lambda target: build_channel(target, self.settings.network, self.clock),
+        )
+
+    @cached_property
+    def deliveries(self) -> "DeliveryService":
+        from monitor.services.deliveries import DeliveryService
+
+        return DeliveryService(
+            store=self.store,
+            settings=self.settings,
+            clock=self.clock,
+            presence=self.presence,
+            dispatch=self.dispatch,
+            steps=self._build_steps(),
+        )
+
+    @cached_property
+    def targets(self) -> "TargetService":
+        from monitor.services.deliveries import TargetService
+
+        return TargetService(
+            settings=self.settings,
+            dispatch=self.dispatch,
+            deliveries=self.deliveries,
+            schedules=self.schedules,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def target_editing(self) -> "TargetEditingService":
+        from monitor.services.deliveries import TargetEditingService
+
+        return TargetEditingService(settings_service=self.settings_service)
+
+    # Running it: health, cost, people.
+
+    @cached_property
+    def prompts(self) -> "PromptService":
+        from monitor.services.settings import PromptService
+
+        return PromptService(store=self.store, clock=self.clock)
+
+    @cached_property
+    def alarms(self) -> "AlarmService":
+        from monitor.jobs.background import AlarmNotifier
+        from monitor.services.alarms import AlarmService
+
+        return AlarmService(
+            store=self.store,
+            clock=self.clock,
+            timezone=self.settings.timezone,
+            schedules=self.schedules,
+            notifier=AlarmNotifier(store=self.store, settings=self.settings, clock=self.clock),
+        )
+
+    @cached_property
+    def today(self) -> "TodayService":
+        from monitor.services.today import TodayService
+
+        return TodayService(store=self.store, settings=self.settings, clock=self.clock, presence=self.presence)
+
+    @cached_property
+    def readiness(self) -> "Readiness":
+        from monitor.services.health import Readiness
+
+        return Readiness(store=self.store, settings=self.settings, clock=self.clock, presence=self.presence)
+
+    @cached_property
+    def costs(self) -> "CostService":
+        from monitor.services.usage import CostService
+
+        return CostService(store=self.store, clock=self.clock, timezone=self.settings.timezone)
+
+    @cached_property
+    def storage(self) -> "StorageService":
+        from monitor.services.usage import StorageService
+
+        return StorageService(settings=self.settings)
+
+    @cached_property
+    def retention(self) -> "RetentionService":
+        from monitor.services.usage import RetentionService
+
+        return RetentionService(
+            store=self.store, records=self.records, bundles=self.bundles, clock=self.clock, settings=self.settings
+        )
+
+    @cached_property
+    def people(self) -> "PeopleService":
+        from monitor.services.people import PeopleService
+
+        return PeopleService(store=self.store, clock=self.clock)
+
+    @cached_property
+    def tokens(self) -> "TokenService":
+        from monitor.services.people import TokenService
+
+        return TokenService(store=self.store, clock=self.clock)
+
+    @cached_property
+    def audit(self) -> "AuditService":
+        from monitor.services.audit import AuditService
+
+        return AuditService(store=self.store, clock=self.clock)
+
+    # Models, as a run or a research asks them.
+
+    async def build_run_model(self, run_id: str, run_store: Store) -> "ChatModel | None":
+        """Return a model whose calls are booked under a run, or None where the model is off."""
+        client = self.models.get_current()
+        if client is None:
             return None
         used = await run_store.usage.load_run_usage(run_id)
-        return server.for_run(
+        return client.for_run(
             run_id,
             record=run_store.usage.add,
             clock=self.clock,
@@ -111,349 +544,107 @@ class Container:
             tokens_used=used.prompt_tokens + used.completion_tokens,
         )
 
-    async def build_research_model(self, task_id: str, options: ResearchOptions) -> ResearchModel | None:
-        """The same for a research, as it was asked for: other models, sampling, and a budget of its own."""
-        server = self.models.get_current() if options.enabled else None
-        if server is None:
+    async def build_research_model(self, task_id: str, options: "ResearchOptions") -> "ResearchModel | None":
+        """Return the model of a research, with the models, sampling and budget that it was asked for."""
+        from monitor.llm.run_model import Budget
+        from monitor.services.research.dependencies import ResearchModel
+
+        client = self.models.get_current() if options.enabled else None
+        if client is None:
             return None
         llm, limits = self.settings.llm, self.settings.research
-        asked = {phase: name.strip() for phase, name in options.models.items() if name.strip()}
+        models = {phase: name.strip() for phase, name in options.models.items() if name.strip()}
         sampling = options.sampling.model_dump(exclude_none=True)
         used = await self.store.usage.load_run_usage(task_id)
         tokens, name = limits.token_budget, "research.token_budget"
         if tokens is None:
             tokens, name = llm.run_token_budget, "llm.run_token_budget"
-        model = server.for_run(
+        model = client.for_run(
             task_id,
             record=self.store.usage.add,
             clock=self.clock,
             tokens_today=self.costs.count_tokens_today,
-            settings=llm.model_copy(update={"models": {**llm.models, **asked}, **sampling}),
+            settings=llm.model_copy(update={"models": {**llm.models, **models}, **sampling}),
             budget=Budget(tokens, limits.cost_budget, tokens_name=name, cost_name="research.cost_budget"),
             tokens_used=used.prompt_tokens + used.completion_tokens,
             cost_used=used.cost or 0.0,
         )
         return ResearchModel(model, lambda: model.tokens_used)
 
-    async def print_pdf(self, page: bytes) -> bytes:
-        """A PDF of an HTML page."""
-        from monitor.fetch.browser.renderer import print_pdf  # its library takes a while to import
 
-        return await print_pdf(page, self.settings.pages.browser)
+def _build_cron_parser() -> "ApschedulerCronParser":
+    from monitor.jobs.schedules import ApschedulerCronParser
 
-    def build_document_reader(self) -> DocumentTextReader:
-        """What reads documents that are no web pages."""
-        return DocumentTextReader(max_bytes=self.settings.pages.max_bytes)
+    return ApschedulerCronParser()
 
 
-async def open_container(settings: Settings, stack: AsyncExitStack) -> Container:
-    """Open them for as long as the stack stands; `DatabaseError` where the database cannot be used.
+def _build_replay_loader(manifest: "RunManifest", transport: "Transport", clock: Clock) -> "Loader":
+    """Return the page loader of a replay: it asks the records, and makes of them what the run made."""
+    from monitor.fetch.guard import Guard
+    from monitor.pages.loader import Loader
 
-    Browser and model are first asked when they are needed.
-    """
-    clock, schedules = SystemClock(), ApschedulerCronParser()
-    store = await stack.enter_async_context(Store.open(settings.database_url))
-    await store.check()
-    configuring = build_settings_service(settings, store, clock, schedules)
-    settings = await configuring.load()
-    check_endpoint(settings.llm)
-    check_targets(settings, schedules)
-    loaders = LoaderPool(settings=settings, clock=clock, cache_folder=settings.data_dir / "cache")
-    stack.push_async_callback(loaders.close)
-    models = ModelClients(settings)
-    stack.push_async_callback(models.close)
-    storage = FileStorage(settings.storage_url or str(settings.data_dir))
-    scoring = ResultScorerFactory(settings)
-    archive_search = _build_archive_search(store, scoring, clock)
-    backends = SearchBackends(
-        settings=settings,
-        searches=store.searches,
-        archive=archive_search,
-        clock=clock,
-        new_client=lambda: HttpClient(network=settings.network, max_bytes=settings.pages.max_bytes),
-    )
-    stack.push_async_callback(backends.close)
-    return Container(
-        settings=settings,
-        clock=clock,
-        store=store,
-        schedules=schedules,
-        settings_service=configuring,
-        prompts=PromptService(store=store, clock=clock),
-        costs=CostService(store=store, clock=clock, timezone=settings.timezone),
-        presence=HeartbeatRegistry(
-            store=store, clock=clock, folder=settings.data_dir, executor_id=settings.work.executor_id
-        ),
-        loaders=loaders,
-        models=models,
-        storage=storage,
-        records=EvidenceArchive(store=store, storage=storage),
-        bundles=BundleFolder(settings.data_dir / "bundles"),
-        scoring=scoring,
-        archive_search=archive_search,
-        backends=backends,
-    )
-
-
-def build_settings_service(
-    base: Settings, store: Store, clock: Clock, schedules: ApschedulerCronParser
-) -> SettingsService:
-    """The desk that lays what was stored over these settings, with the checks that only other rooms can make."""
-    checks: dict[str, SettingCheck] = {
-        **CHECKS,
-        "deliver.targets": lambda settings: check_targets(settings, schedules),
-        "work.blackout": _check_blackout,
-    }
-    return SettingsService(store=store, base=base, secret_box=SecretBox(base.data_dir), clock=clock, checks=checks)
-
-
-def _check_blackout(settings: Settings) -> None:
-    if settings.work.blackout:
-        Blackout.parse(settings.work.blackout, settings.timezone)
-
-
-def _build_archive_search(store: Store, scoring: ResultScorerFactory, clock: Clock) -> ArchiveSearch:
-    def weigh(relevance: float, day: dt.date, url: str) -> float:
-        return scoring().score_with_relevance(relevance, url=url, published_on=day, today=clock.now().date()).final
-
-    return ArchiveSearch(fulltext=store.fulltext, score_item=weigh)
-
-
-@dataclass(frozen=True, kw_only=True)
-class App:
-    """The use cases, ready to be called by console and web; `lifetime` is for what is to end when they do."""
-
-    lifetime: AsyncExitStack
-    settings: Settings
-    clock: Clock
-    store: Store
-    settings_service: SettingsService
-    prompts: PromptService
-    storage: StorageService
-    models: ModelClients
-    loaders: LoaderPool
-    presence: HeartbeatRegistry
-    sources: SourceService
-    source_list: SourceListService
-    trials: TrialService
-    sweeps: SweepService
-    runs: RunService
-    run_events: EventStreamService[RunEvent, RunStatus]
-    research: ResearchService
-    research_events: EventStreamService[ResearchEvent, ResearchStatus]
-    archive: ArchiveService
-    items: ItemService
-    marks: MarkService
-    snapshots: SnapshotService
-    search: SearchService
-    proofs: ProofService
-    replays: ReplayService
-    exports: ExportService
-    briefings: BriefingService
-    drafts: BriefingDraftService
-    dispatch: DeliveryDispatcher
-    deliveries: DeliveryService
-    targets: TargetService
-    target_editing: TargetEditingService
-    readiness: Readiness
-    today: TodayService
-    people: PeopleService
-    tokens: TokenService
-    audit: AuditService
-    alarms: AlarmService
-    costs: CostService
-    retention: RetentionService
-
-
-@asynccontextmanager
-async def open_app(settings: Settings) -> AsyncIterator[App]:
-    """The program with all its parts; sources of the configuration that are new are created.
-
-    `DatabaseError` where the database cannot be used.
-    """
-    async with AsyncExitStack() as stack:
-        parts = await open_container(settings, stack)
-        app = _build_app(parts)
-        await app.sources.seed(parts.settings.sources)
-        stack.push_async_callback(app.trials.close)
-        await stack.enter_async_context(app.lifetime)
-        yield app
-
-
-def _build_app(container: Container) -> App:
-    settings, clock, store = container.settings, container.clock, container.store
-    schedules, presence = container.schedules, container.presence
-    audit = AuditService(store=store, clock=clock)
-    health = AlarmService(
-        store=store,
-        clock=clock,
-        timezone=settings.timezone,
-        schedules=schedules,
-        notifier=AlarmNotifier(store=store, settings=settings, clock=clock),
-    )
-    sources = SourceService(store=store, clock=clock, schedules=schedules, timezone=settings.timezone)
-    searching = SearchService(
-        settings=settings, new_search=container.backends.build_search, new_loader=container.loaders.for_run
-    )
-    standing = SavedSearch(
-        build_search=searching.build_source_search, folder=container.bundles, new_scoring=container.scoring, clock=clock
-    )
-    sweeps = _build_sweep_service(container, health, standing)
-    archive = ArchiveService(store=store, search=container.archive_search)
-    briefings = BriefingService(
-        store=store,
-        clock=clock,
-        settings=settings,
-        new_model=container.build_run_model,
-        new_prompts=container.prompts.load_active,
-    )
-    kept_pages = SnapshotReader(store=store, records=container.records, documents=container.build_document_reader())
-    writing = ExportService(print_pdf=container.print_pdf, template=settings.briefing.template)
-    dispatch = DeliveryDispatcher(
-        store=store,
-        settings=settings,
-        clock=clock,
-        schedules=schedules,
-        briefings=briefings,
-        write=writing.export_briefing,
-        new_channel=lambda target: build_channel(target, settings.network, clock),
-    )
-    deliveries = DeliveryService(
-        store=store, settings=settings, clock=clock, presence=presence, dispatch=dispatch, steps=InProcessSteps()
-    )
-    return App(
-        lifetime=AsyncExitStack(),
-        settings=settings,
-        clock=clock,
-        store=store,
-        loaders=container.loaders,
-        models=container.models,
-        presence=presence,
-        settings_service=container.settings_service,
-        prompts=container.prompts,
-        costs=container.costs,
-        sources=sources,
-        sweeps=sweeps,
-        alarms=health,
-        trials=TrialService(sources=sources, sweeps=sweeps, clock=clock),
-        source_list=SourceListService(
-            store=store, sources=sources, clock=clock, schedules=schedules, timezone=settings.timezone
-        ),
-        runs=RunService(store=store, sweeps=sweeps, timezone=settings.timezone),
-        run_events=EventStreamService(
-            source=store.run_events,
-            clock=clock,
-            removed_status=RunStatus.CANCELLED,
-            settle_delay_s=RUN_SETTLE_DELAY_S,
-            not_found_message="There is no run {!r}; `monitor runs list` names them.",
-        ),
-        research=_build_research_service(container, searching, kept_pages),
-        research_events=EventStreamService(
-            source=store.research_events,
-            clock=clock,
-            removed_status=ResearchStatus.CANCELLED,
-            not_found_message="There is no research {!r}; `GET /api/research` names them.",
-        ),
-        replays=_build_replay_service(container, standing),
-        archive=archive,
-        search=searching,
-        items=ItemService(store=store, archive=archive),
-        marks=MarkService(store=store, clock=clock, audit=audit),
-        snapshots=SnapshotService(store=store, pages=kept_pages),
-        proofs=ProofService(store=store, records=container.records),
-        briefings=briefings,
-        exports=writing,
-        dispatch=dispatch,
-        deliveries=deliveries,
-        drafts=BriefingDraftService(store=store, clock=clock, briefings=briefings, audit=audit),
-        targets=TargetService(
-            settings=settings, dispatch=dispatch, deliveries=deliveries, schedules=schedules, clock=clock
-        ),
-        target_editing=TargetEditingService(settings_service=container.settings_service),
-        today=TodayService(store=store, settings=settings, clock=clock, presence=presence),
-        readiness=Readiness(store=store, settings=settings, clock=clock, presence=presence),
-        people=PeopleService(store=store, clock=clock),
-        tokens=TokenService(store=store, clock=clock),
-        audit=audit,
-        storage=StorageService(settings=settings),
-        retention=RetentionService(
-            store=store, records=container.records, bundles=container.bundles, clock=clock, settings=settings
-        ),
-    )
-
-
-def _build_sweep_service(container: Container, alarms: AlarmService, saved_search: SavedSearch) -> SweepService:
-    recording = RunDependencyFactory(
-        records=container.records,
-        settings=container.settings,
-        clock=container.clock,
-        new_loader=container.loaders.for_run,
-        new_model=container.build_run_model,
-        new_prompts=container.prompts.load_active,
-    )
-    return SweepService(
-        store=container.store,
-        settings=container.settings,
-        clock=container.clock,
-        documents=container.build_document_reader(),
-        steps=InProcessSteps(),
-        presence=container.presence,
-        alarm_service=alarms,
-        dependency_factory=recording,
-        saved_search=saved_search,
-    )
-
-
-def _build_research_service(container: Container, search: SearchService, kept_pages: SnapshotReader) -> ResearchService:
-    gear = ResearchDependencyFactory(
-        store=container.store,
-        settings=container.settings,
-        clock=container.clock,
-        records=container.records,
-        documents=container.build_document_reader(),
-        bundles=container.bundles,
-        snapshot_reader=kept_pages,
-        search_service=search,
-        new_model=container.build_research_model,
-        new_loader=container.loaders.for_run,
-        new_scoring=container.scoring,
-        new_prompts=container.prompts.load_active,
-    )
-    return ResearchService(
-        store=container.store,
-        clock=container.clock,
-        dependency_factory=gear,
-        steps=InProcessSteps(),
-        presence=container.presence,
-    )
-
-
-def _build_replay_service(container: Container, saved_search: SavedSearch) -> ReplayService:
-    return ReplayService(
-        store=container.store,
-        storage=container.storage,
-        settings=container.settings,
-        new_loader=_build_replay_loader,
-        new_reader=lambda outset: DocumentTextReader(max_bytes=outset.max_bytes),
-        saved_search=saved_search,
-    )
-
-
-def _build_replay_loader(manifest: RunManifest, transport: Transport, clock: Clock) -> Loader:
-    """The page loader of a replay: what it asks is the records, and what it makes of them is the same."""
     pages = PagesSettings(render=manifest.render, max_bytes=manifest.max_bytes)
     return Loader(pages=pages, clock=clock, guard=Guard(), transport=transport)
 
 
+def _build_settings_service(base: Settings, store: Store) -> "SettingsService":
+    from monitor.services.secrets import SecretBox
+    from monitor.services.settings import CHECKS, SettingsService
+
+    checks: dict[str, SettingCheck] = {**CHECKS, "deliver.targets": _check_targets, "work.blackout": _check_blackout}
+    return SettingsService(
+        store=store, base=base, secret_box=SecretBox(base.data_dir), clock=SystemClock(), checks=checks
+    )
+
+
+def _check_targets(settings: Settings) -> None:
+    if settings.deliver.targets:
+        from monitor.services.deliveries import check_targets
+
+        check_targets(settings, _build_cron_parser())
+
+
+def _check_blackout(settings: Settings) -> None:
+    if settings.work.blackout:
+        from monitor.jobs.schedules import Blackout
+
+        Blackout.parse(settings.work.blackout, settings.timezone)
+
+
+def _check_llm(settings: Settings) -> None:
+    if settings.llm.is_on:
+        from monitor.llm.client import check_endpoint
+
+        check_endpoint(settings.llm)
+
+
+@asynccontextmanager
+async def open_app(settings: Settings) -> AsyncIterator[App]:
+    """Open the program; sources of the configuration that are new are created.
+
+    `DatabaseError` where the database cannot be used, `SettingsError` for settings that no part could use.
+    """
+    async with AsyncExitStack() as stack, AsyncExitStack() as lifetime:
+        store = await stack.enter_async_context(Store.open(settings.database_url))
+        await store.check()
+        settings_service = _build_settings_service(settings, store)
+        settings = await settings_service.load()
+        _check_llm(settings)
+        _check_targets(settings)
+        app = App(settings_service=settings_service, store=store, stack=stack, lifetime=lifetime)
+        if settings.sources:
+            await app.sources.seed(settings.sources)
+        yield app
+
+
 @asynccontextmanager
 async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> AsyncIterator[App]:
-    """The program at work: it takes runs out of the queue, decides when sources are due, or both.
+    """Open the program at work: it takes runs out of the queue, decides when sources are due, or both.
 
     `UsageError` where a SQLite database has a service already.
     """
     from monitor.jobs.background import follow_settings, prune_daily
-    from monitor.jobs.scheduler import Scheduler
-    from monitor.jobs.worker import Worker  # its library takes a second to import
+    from monitor.jobs.presence import lock_database
 
     async with AsyncExitStack() as stack:
         database = DatabaseAddress.parse(settings.database_url).file
@@ -461,27 +652,33 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
             stack.enter_context(lock_database(database))
         app = await stack.enter_async_context(open_app(settings))
         await stack.enter_async_context(follow_settings(app.settings_service, close_unused=app.loaders.close_unused))
-        settings, store, clock, presence = app.settings, app.store, app.clock, app.presence
         if worker:
-            taking = Worker(
-                store=store,
-                settings=settings,
-                clock=clock,
+            from monitor.jobs.worker import Worker
+
+            queue_worker = Worker(
+                store=app.store,
+                settings=app.settings,
+                clock=app.clock,
                 sweeps=app.sweeps,
                 dispatch=app.dispatch,
                 research=app.research,
-                presence=presence,
+                presence=app.presence,
             )
-            await stack.enter_async_context(taking.run())
+            await stack.enter_async_context(queue_worker.run())
         if scheduler:
-            planning = Scheduler(store=store, settings=settings, clock=clock, presence=presence)
-            await stack.enter_async_context(planning.run())
+            from monitor.jobs.scheduler import Scheduler
+
+            planner = Scheduler(store=app.store, settings=app.settings, clock=app.clock, presence=app.presence)
+            await stack.enter_async_context(planner.run())
             await stack.enter_async_context(prune_daily(app.retention))
         yield app
 
 
-def build_doctor(config_path: Path | None) -> Doctor:
-    """A doctor for the configuration that `--config` names, or for the one that is found."""
+def build_doctor(config_path: Path | None) -> "Doctor":
+    """Return a doctor for the configuration that `--config` names, or for the one that is found."""
+    from monitor.fetch.browser.launch import find_browser
+    from monitor.services.deliveries import check_targets_and_secrets
+    from monitor.services.health import Doctor
 
     def load() -> tuple[Settings, str]:
         path = get_settings_path(config_path)
@@ -491,84 +688,92 @@ def build_doctor(config_path: Path | None) -> Doctor:
     async def check_database(settings: Settings) -> str:
         address = DatabaseAddress.parse(settings.database_url)
         if address.file is not None and not address.file.exists():
-            raise DatabaseError(f"The database {address.redacted_url} is not there yet: run `monitor init`.")
+            raise DatabaseError("database.missing", database=address.redacted_url)
         async with Store.open(settings.database_url) as store:
             await store.check()
         return f"{address.redacted_url} is migrated"
 
-    async def lay_over(settings: Settings) -> SettingsService:
+    async def load_stored_settings(settings: Settings) -> "SettingsService":
         async with Store.open(settings.database_url) as store:
-            desk = build_settings_service(settings, store, SystemClock(), ApschedulerCronParser())
-            await desk.load()
-        return desk
-
-    async def check_model(settings: Settings) -> str:
-        if not settings.llm.is_on:
-            return "off: every phase works by rule"
-        server = _build_model_server(settings.llm)
-        try:
-            return await server.check()
-        finally:
-            await server.close()
+            service = _build_settings_service(settings, store)
+            await service.load()
+        return service
 
     return Doctor(
         load=load,
         check_database=check_database,
-        load_stored_settings=lay_over,
+        load_stored_settings=load_stored_settings,
         find_browser=lambda settings: str(find_browser(settings.pages.browser)),
-        check_model=check_model,
-        check_targets=lambda settings: check_targets_and_secrets(settings, ApschedulerCronParser()),
+        check_model=_check_model,
+        check_targets=lambda settings: check_targets_and_secrets(settings, _build_cron_parser()),
         check_storage=_check_storage,
         clock=SystemClock(),
     )
 
 
+async def _check_model(settings: Settings) -> str:
+    from monitor.llm.client import ModelClient
+
+    if not settings.llm.is_on:
+        return "off: every phase works by rule"
+    client = ModelClient(settings.llm)
+    try:
+        return await client.check()
+    finally:
+        await client.close()
+
+
 def _check_storage(settings: Settings) -> str:
+    from monitor.evidence.records import FileStorage
+
     if settings.storage_url is None:
         return f"evidence lies under {settings.data_dir}"
     return FileStorage(settings.storage_url).check()
 
 
-def _build_model_server(settings: LlmSettings) -> "ModelClient":
-    from monitor.llm.client import ModelClient  # its library takes a second to import
-
-    return ModelClient(settings)
-
-
 def upgrade_database(settings: Settings) -> str:
-    """Create the database or bring it to this version's schema; says in a sentence what was done."""
-    shown, before = (
-        DatabaseAddress.parse(settings.database_url).redacted_url,
-        migrate.get_current_revision(settings.database_url),
-    )
+    """Create the database or bring it to this version's schema; returns in a sentence what was done."""
+    from monitor.db import migrate
+
+    url = settings.database_url
+    shown, before = DatabaseAddress.parse(url).redacted_url, migrate.get_current_revision(url)
     if before == migrate.get_head_revision():
         return f"The database {shown} has the schema of this version."
-    migrate.upgrade(settings.database_url)
+    migrate.upgrade(url)
     return f"The database {shown} was {'created' if before is None else 'brought to the schema of this version'}."
 
 
 def back_up_database(settings: Settings, file: Path) -> int:
-    """Write all that the database holds now into a new file, while others work; answers its size in bytes."""
-    return backup.create_backup(settings.database_url, file)
+    """Write all that the database holds into a new file while others work; returns its size in bytes."""
+    from monitor.db.maintenance import create_backup
+
+    return create_backup(settings.database_url, file)
 
 
 async def restore_database(settings: Settings, file: Path, *, is_replacing: bool) -> dict[str, int]:
-    """Put a backup into the database; answers how many rows, by table. `UsageError` while a process works on it."""
-    backup.verify_backup(file)
+    """Put a backup into the database; returns how many rows, by table. `UsageError` while a process works on it."""
+    from monitor.db.maintenance import restore_backup, verify_backup
+
+    verify_backup(file)
     await _check_not_in_use(settings, settings.database_url)
-    return await asyncio.to_thread(backup.restore_backup, file, settings.database_url, is_replacing=is_replacing)
+    return await asyncio.to_thread(restore_backup, file, settings.database_url, is_replacing=is_replacing)
 
 
 async def copy_database(settings: Settings, target: str, *, is_replacing: bool) -> dict[str, int]:
-    """Copy everything into another database; answers how many rows, by table. `UsageError` while one works there."""
+    """Copy everything into another database; returns how many rows, by table. `UsageError` while one works there."""
+    from monitor.db.maintenance import transfer_database
+
     await _check_not_in_use(settings, target)
     return await asyncio.to_thread(transfer_database, settings.database_url, target, is_replacing=is_replacing)
 
 
 async def _check_not_in_use(settings: Settings, url: str) -> None:
+    from monitor.db import migrate
+    from monitor.jobs.presence import HeartbeatRegistry
+
     await asyncio.to_thread(migrate.upgrade, url)
     async with Store.open(url) as store:
         presence = HeartbeatRegistry(store=store, clock=SystemClock(), folder=settings.data_dir)
-        at_work = ", ".join(sorted(await presence.list_alive()))
-    if at_work:
-        raise UsageError(f"{DatabaseAddress.parse(url).redacted_url} is in use by {at_work}: stop that first.")
+        working = sorted(await presence.list_alive())
+    if working:
+        raise UsageError("database.in_use", database=DatabaseAddress.parse(url).redacted_url, processes=working)

@@ -2,36 +2,55 @@
 
 import asyncio
 import datetime as dt
+from importlib import import_module
 from types import TracebackType
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from monitor.db import migrate
 from monitor.db.engines import DatabaseAddress, open_async_engine
-from monitor.db.fulltext import FullTextQueries
-from monitor.db.queries.alarms import AlarmStore
-from monitor.db.queries.audit import AuditStore, PromptStore, SettingsStore
-from monitor.db.queries.briefings import BriefingStore, DeliveryStore
-from monitor.db.queries.dashboard import DashboardQueries
-from monitor.db.queries.evidence import EvidenceStore, RevisionStore
-from monitor.db.queries.history import RunHistoryQueries
-from monitor.db.queries.items import ItemStore, MarkStore
-from monitor.db.queries.people import PeopleStore, TokenStore
-from monitor.db.queries.research import ResearchEventStore, ResearchStore
-from monitor.db.queries.retention import RetentionStore
-from monitor.db.queries.runs import RunEventStore, RunStore
-from monitor.db.queries.sections import (
-    SectionStore,
-    SourceMemory,
-    copy_source,
-    export_source_memory,
-    import_source_memory,
-)
-from monitor.db.queries.service import ExecutorStore, LeaseStore, MetricsQueries, ScheduleStore
-from monitor.db.queries.sources import SourceStore
-from monitor.db.queries.usage import SearchStore, UsageStore
 from monitor.db.sessions import DEFAULT_MAX_RETRY_S, SessionFactory, build_not_migrated_error, translate_errors
 from monitor.db.tables.collection import Run, Source
+
+if TYPE_CHECKING:
+    from monitor.db.fulltext import FullTextQueries
+    from monitor.db.queries.alarms import AlarmStore
+    from monitor.db.queries.audit import AuditStore, PromptStore, SettingsStore
+    from monitor.db.queries.briefings import BriefingStore, DeliveryStore
+    from monitor.db.queries.dashboard import DashboardQueries
+    from monitor.db.queries.evidence import EvidenceStore, RevisionStore
+    from monitor.db.queries.history import RunHistoryQueries
+    from monitor.db.queries.items import ItemStore, MarkStore
+    from monitor.db.queries.people import PeopleStore, TokenStore
+    from monitor.db.queries.research import ResearchEventStore, ResearchStore
+    from monitor.db.queries.retention import RetentionStore
+    from monitor.db.queries.runs import RunEventStore, RunStore
+    from monitor.db.queries.sections import SectionStore, SourceMemory
+    from monitor.db.queries.service import ExecutorStore, LeaseStore, MetricsQueries, ScheduleStore
+    from monitor.db.queries.sources import SourceStore
+    from monitor.db.queries.usage import SearchStore, UsageStore
+
+
+T = TypeVar("T")
+
+
+class _Queries(Generic[T]):
+    """The queries of one subject, built when a store is first asked for them: a command pays for the tables it uses.
+
+    `path` is that of their class below monitor.db.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._module, _, self._class_name = path.rpartition(".")
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, store: "Store", owner: type) -> T:
+        queries: T = getattr(import_module(f"monitor.db.{self._module}"), self._class_name)(store.sessions)
+        store.__dict__[self._name] = queries  # found there from now on
+        return queries
 
 
 class Store:
@@ -41,41 +60,42 @@ class Store:
     database cannot be reached or has another schema.
     """
 
+    sources: "_Queries[SourceStore]" = _Queries("queries.sources.SourceStore")
+    sections: "_Queries[SectionStore]" = _Queries("queries.sections.SectionStore")
+    runs: "_Queries[RunStore]" = _Queries("queries.runs.RunStore")
+    history: "_Queries[RunHistoryQueries]" = _Queries("queries.history.RunHistoryQueries")
+    run_events: "_Queries[RunEventStore]" = _Queries("queries.runs.RunEventStore")
+    research: "_Queries[ResearchStore]" = _Queries("queries.research.ResearchStore")
+    research_events: "_Queries[ResearchEventStore]" = _Queries("queries.research.ResearchEventStore")
+    executors: "_Queries[ExecutorStore]" = _Queries("queries.service.ExecutorStore")
+    leases: "_Queries[LeaseStore]" = _Queries("queries.service.LeaseStore")
+    schedules: "_Queries[ScheduleStore]" = _Queries("queries.service.ScheduleStore")
+    people: "_Queries[PeopleStore]" = _Queries("queries.people.PeopleStore")
+    tokens: "_Queries[TokenStore]" = _Queries("queries.people.TokenStore")
+    audit: "_Queries[AuditStore]" = _Queries("queries.audit.AuditStore")
+    metrics: "_Queries[MetricsQueries]" = _Queries("queries.service.MetricsQueries")
+    dashboard: "_Queries[DashboardQueries]" = _Queries("queries.dashboard.DashboardQueries")
+    items: "_Queries[ItemStore]" = _Queries("queries.items.ItemStore")
+    fulltext: "_Queries[FullTextQueries]" = _Queries("fulltext.FullTextQueries")
+    marks: "_Queries[MarkStore]" = _Queries("queries.items.MarkStore")
+    revisions: "_Queries[RevisionStore]" = _Queries("queries.evidence.RevisionStore")
+    alarms: "_Queries[AlarmStore]" = _Queries("queries.alarms.AlarmStore")
+    briefings: "_Queries[BriefingStore]" = _Queries("queries.briefings.BriefingStore")
+    deliveries: "_Queries[DeliveryStore]" = _Queries("queries.briefings.DeliveryStore")
+    evidence: "_Queries[EvidenceStore]" = _Queries("queries.evidence.EvidenceStore")
+    retention: "_Queries[RetentionStore]" = _Queries("queries.retention.RetentionStore")
+    usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
+    searches: "_Queries[SearchStore]" = _Queries("queries.usage.SearchStore")
+    settings: "_Queries[SettingsStore]" = _Queries("queries.audit.SettingsStore")
+    prompts: "_Queries[PromptStore]" = _Queries("queries.audit.PromptStore")
+
     def __init__(
         self, engine: AsyncEngine, address: DatabaseAddress, *, max_retry_s: float = DEFAULT_MAX_RETRY_S
     ) -> None:
         self._max_retry_s = max_retry_s
         self._engine = engine
         self._address = address
-        self.sessions = sessions = SessionFactory(engine, address)
-        self.sources = SourceStore(sessions)
-        self.sections = SectionStore(sessions)
-        self.runs = RunStore(sessions)
-        self.history = RunHistoryQueries(sessions)
-        self.run_events = RunEventStore(sessions)
-        self.research = ResearchStore(sessions)
-        self.research_events = ResearchEventStore(sessions)
-        self.executors = ExecutorStore(sessions)
-        self.leases = LeaseStore(sessions)
-        self.schedules = ScheduleStore(sessions)
-        self.people = PeopleStore(sessions)
-        self.tokens = TokenStore(sessions)
-        self.audit = AuditStore(sessions)
-        self.metrics = MetricsQueries(sessions)
-        self.dashboard = DashboardQueries(sessions)
-        self.items = ItemStore(sessions)
-        self.fulltext = FullTextQueries(sessions)
-        self.marks = MarkStore(sessions)
-        self.revisions = RevisionStore(sessions)
-        self.alarms = AlarmStore(sessions)
-        self.briefings = BriefingStore(sessions)
-        self.deliveries = DeliveryStore(sessions)
-        self.evidence = EvidenceStore(sessions)
-        self.retention = RetentionStore(sessions)
-        self.usage = UsageStore(sessions)
-        self.searches = SearchStore(sessions)
-        self.settings = SettingsStore(sessions)
-        self.prompts = PromptStore(sessions)
+        self.sessions = SessionFactory(engine, address)
 
     @classmethod
     def open(cls, url: str, *, max_retry_s: float = DEFAULT_MAX_RETRY_S) -> "Store":
@@ -103,16 +123,22 @@ class Store:
 
     async def copy_source(self, source: Source, to: "Store") -> Source:
         """Give another store what is known of a source, for a trial; answers the source as that store has it."""
+        from monitor.db.queries.sections import copy_source
+
         return await copy_source(source, self.sessions, to.sessions)
 
-    async def export_source_memory(self, source_id: int) -> SourceMemory:
+    async def export_source_memory(self, source_id: int) -> "SourceMemory":
         """What is remembered of a source now."""
+        from monitor.db.queries.sections import export_source_memory
+
         return await export_source_memory(source_id, self.sessions)
 
     async def import_source_memory(
-        self, source: Source, memory: SourceMemory, run: Run, *, at: dt.datetime, to: "Store"
+        self, source: Source, memory: "SourceMemory", run: Run, *, at: dt.datetime, to: "Store"
     ) -> None:
         """Put another store into the state in which a run found a source, for a replay."""
+        from monitor.db.queries.sections import import_source_memory
+
         await import_source_memory(source, memory, run, at=at, origin=self.sessions, target=to.sessions)
 
     async def close(self) -> None:

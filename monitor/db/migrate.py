@@ -4,18 +4,20 @@ The scripts lie in the repository's `migrations/` folder, and inside this packag
 is synchronous and runs before the work begins; two processes that migrate at once do so one after the other.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, text
 
 from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.db.sessions import build_unusable_error, translate_errors
-from monitor.errors import WorkFailed
+from monitor.errors import DatabaseError, WorkFailed
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 # Alembic keeps the migration that it is at in globals of its own: one at a time in a process.
 _ALEMBIC = Lock()
@@ -28,15 +30,33 @@ def upgrade(url: str, revision: str = "head") -> None:
     """
     address = DatabaseAddress.parse(url)
     _make_folder(address)
-    with translate_errors(address), _ALEMBIC:
+    from alembic import command
+
+    with _translate_migration_errors(address), _ALEMBIC:
         command.upgrade(_build_config(url), revision)
 
 
 def downgrade(url: str, revision: str) -> None:
     """Take the database back to a revision; `base` is the empty one. What the newer tables held is lost."""
     address = DatabaseAddress.parse(url)
-    with translate_errors(address), _ALEMBIC:
+    from alembic import command
+
+    with _translate_migration_errors(address), _ALEMBIC:
         command.downgrade(_build_config(url), revision)
+
+
+@contextmanager
+def _translate_migration_errors(address: DatabaseAddress) -> Iterator[None]:
+    from alembic.util.exc import CommandError
+
+    try:
+        with translate_errors(address):
+            yield
+    except CommandError as error:
+        raise DatabaseError(
+            f"The database {address.redacted_url} cannot be migrated ({error}): use the version of monitor that it was"
+            " last migrated with, or a newer one."
+        ) from error
 
 
 def get_current_revision(url: str) -> str | None:
@@ -50,22 +70,31 @@ def get_current_revision(url: str) -> str | None:
 
 
 def get_head_revision() -> str:
-    """The revision that this version of the program needs."""
-    found = ScriptDirectory.from_config(_build_config("")).get_current_head()
-    if found is None:
+    """Return the revision that this version of the program needs.
+
+    It is read off the scripts' names, `<revision>_<title>.py`: Alembic would import all of them.
+    """
+    revisions = _list_revisions()
+    if not revisions:
         raise WorkFailed("This installation holds no migrations: install it again.")
-    return found
+    return max(revisions)
 
 
 def is_known_revision(revision: str) -> bool:
-    """Whether this version of the program knows a revision, its own or an older one."""
-    script = ScriptDirectory.from_config(_build_config(""))
-    return any(one.revision == revision for one in script.walk_revisions())
+    return revision in _list_revisions()
+
+
+def _list_revisions() -> set[str]:
+    scripts = (_find_scripts_folder() / "versions").glob("[0-9]*_*.py")
+    return {script.name.partition("_")[0] for script in scripts}
 
 
 def read_revision(connection: Connection) -> str | None:
-    """The revision of the database at the other end of a connection."""
-    return MigrationContext.configure(connection).get_current_revision()
+    """Return the revision of the database at the other end of a connection."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return found
 
 
 def create_if_empty(url: str) -> None:
@@ -91,7 +120,9 @@ def _make_folder(address: DatabaseAddress) -> None:
             raise build_unusable_error(address, f"its folder cannot be made: {error.strerror}") from error
 
 
-def _build_config(url: str) -> Config:
+def _build_config(url: str) -> "Config":
+    from alembic.config import Config
+
     configuration = Config()
     configuration.set_main_option("script_location", str(_find_scripts_folder()).replace("%", "%%"))
     configuration.set_main_option("path_separator", "os")

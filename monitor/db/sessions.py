@@ -9,7 +9,6 @@ from functools import cache, wraps
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from alembic.util.exc import CommandError
 from sqlalchemy import Insert, Table, exc, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
@@ -113,11 +112,6 @@ def translate_errors(address: DatabaseAddress) -> Iterator[None]:
         if type(error) is exc.DatabaseError:  # SQLite: "file is not a database", "disk image is malformed"
             raise build_unusable_error(address, _get_reason(error)) from error
         raise
-    except CommandError as error:
-        raise DatabaseError(
-            f"The database {address.redacted_url} cannot be migrated ({error}): use the version of monitor that it was"
-            " last migrated with, or a newer one."
-        ) from error
 
 
 def build_unusable_error(address: DatabaseAddress, reason: str) -> DatabaseError:

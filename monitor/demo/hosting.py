@@ -1,16 +1,21 @@
 """The sample ministry inside the service: served on loopback while the service lives, and watched as any source is."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from monitor.bootstrap import App
+from monitor.clock import Clock
+from monitor.config.model import Settings
 from monitor.db.tables.collection import Source
 from monitor.demo.serving import HOST
 from monitor.demo.site import TIMEZONE, SampleSite
 from monitor.errors import UsageError
+from monitor.jobs.presence import HeartbeatRegistry
 from monitor.logs import get_logger
-from monitor.services.sweeps import WORKER_KIND
+from monitor.pages.loader import LoaderPool
+from monitor.services.sources.service import SourceService
+from monitor.services.sweeps import WORKER_KIND, SweepService
 
 SAMPLE_TAG = "sample"
 
@@ -24,8 +29,24 @@ class SampleSiteHost:
     that a service which starts again finds what it knew.
     """
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        clock: Clock,
+        sources: SourceService,
+        sweeps: SweepService,
+        presence: HeartbeatRegistry,
+        loaders: LoaderPool,
+        lifetime: AsyncExitStack,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._sources = sources
+        self._sweeps = sweeps
+        self._presence = presence
+        self._loaders = loaders
+        self._lifetime = lifetime
         self._port: int | None = None
         self._lock = asyncio.Lock()
 
@@ -34,37 +55,37 @@ class SampleSiteHost:
 
         `UsageError` where its runs would not be carried out by this process, or would go through a proxy.
         """
-        if self._app.settings.network.proxy is not None:
+        if self._settings.network.proxy is not None:
             raise UsageError("The sample site is on this machine, and network.proxy leads away from it.")
-        if not await self._app.presence.is_here(WORKER_KIND):
+        if not await self._presence.is_here(WORKER_KIND):
             raise UsageError("The sample site needs a worker in this very process: start `monitor serve`.")
         async with self._lock:
             source = await self._find_source()
             source = await (self._add_source() if source is None else self._serve_source(source))
             if not source.enabled:
-                source = await self._app.sources.edit(source.name, {"enabled": True})
-            return source, await self._app.sweeps.enqueue(source)
+                source = await self._sources.edit(source.name, {"enabled": True})
+            return source, await self._sweeps.enqueue(source)
 
     async def resume(self) -> None:
         """Serve the site again where its source is still watched, and runs are carried out by this process."""
         async with self._lock:
             source = await self._find_source()
-            if source is not None and source.enabled and await self._app.presence.is_here(WORKER_KIND):
+            if source is not None and source.enabled and await self._presence.is_here(WORKER_KIND):
                 await self._serve_source(source)
 
     async def _find_source(self) -> Source | None:
-        tagged = await self._app.sources.list_sources(tag=SAMPLE_TAG)
+        tagged = await self._sources.list_sources(tag=SAMPLE_TAG)
         return next((one for one in tagged if urlsplit(one.url).hostname == HOST), None)
 
     async def _add_source(self) -> Source:
-        site = SampleSite(today=self._app.clock.now().astimezone(ZoneInfo(TIMEZONE)).date())
+        site = SampleSite(today=self._clock.now().astimezone(ZoneInfo(TIMEZONE)).date())
         port = await self._serve(site, 0)
-        taken = {source.name for source in await self._app.sources.list_sources()}
+        taken = {source.name for source in await self._sources.list_sources()}
         focus = [area["name"] for area in site.focus_areas]
         values = {"url": f"http://{HOST}:{port}/", "focus_areas": focus, "tags": [SAMPLE_TAG]}
         names = (site.title, f"{site.title} ({SAMPLE_TAG})", f"{site.title} :{port}")
         name = next(one for one in names if one not in taken)
-        return await self._app.sources.add({"name": name, **values})
+        return await self._sources.add({"name": name, **values})
 
     async def _serve_source(self, source: Source) -> Source:
         """The source, whose site is served from now on; under another port where its own is taken."""
@@ -75,13 +96,13 @@ class SampleSiteHost:
             await self._serve(site, urlsplit(source.url).port or 0)
         except OSError:
             port = await self._serve(site, 0)
-            return await self._app.sources.edit(source.name, {"url": f"http://{HOST}:{port}/"})
+            return await self._sources.edit(source.name, {"url": f"http://{HOST}:{port}/"})
         return source
 
     async def _serve(self, site: SampleSite, port: int) -> int:
-        base_url = await self._app.lifetime.enter_async_context(site.serve(port))
+        base_url = await self._lifetime.enter_async_context(site.serve(port))
         served_on = self._port = int(urlsplit(base_url).port or 0)
         for name in (HOST, "localhost"):  # the site names some of its pages by the other name, as reposts
-            self._app.loaders.allow_host(f"{name}:{served_on}")
+            self._loaders.allow_host(f"{name}:{served_on}")
         _log.info("sample site", url=base_url)
         return served_on

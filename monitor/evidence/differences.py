@@ -7,9 +7,9 @@ from itertools import groupby
 from rapidfuzz.fuzz import ratio
 
 from monitor.db.tables.evidence import ChangeKind, EditOperation, PageChange, PageEdit, PagePart
+from monitor.evidence.paragraphs import Clause, TextParagraph, split_clauses
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
-from monitor.evidence.paragraphs import Clause, TextParagraph, split_clauses
 
 MIN_SIMILARITY = 0.5
 """From which likeness on two texts, 0 to 1, are two versions of one."""

@@ -3,9 +3,10 @@
 import datetime as dt
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from monitor.db.tables.delivery import AlarmView
+if TYPE_CHECKING:
+    from monitor.db.tables.delivery import AlarmView
 
 
 class CronParser(Protocol):
@@ -33,6 +34,6 @@ class WorkerRegistry(Protocol):
 class Notifier(Protocol):
     """Tells people what they should know of without asking."""
 
-    async def notify(self, alarms: Sequence[AlarmView]) -> None:
+    async def notify(self, alarms: "Sequence[AlarmView]") -> None:
         """Hand on these alarms; `WorkFailed` where they did not arrive, so that it is tried again later."""
         ...

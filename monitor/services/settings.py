@@ -4,12 +4,12 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from monitor.briefing.overview import OVERVIEW_PROMPTS
 from monitor.clock import Clock
 from monitor.config.model import BACKENDS, Settings
 from monitor.config.stored import (
@@ -30,16 +30,9 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import StoredPrompt, StoredSetting
 from monitor.errors import NotFound, UsageError
-from monitor.fetch.client import build_tls_context
-from monitor.llm.client import check_endpoint
 from monitor.llm.prompts import Prompt, PromptSet
 from monitor.logs import get_logger
-from monitor.ranking.prompt import RANKING_PROMPTS
-from monitor.research.prompts import RESEARCH_PROMPTS
-from monitor.search.registry import describe_unknown_backend
-from monitor.services.briefings import check_template
 from monitor.services.secrets import SecretBox
-from monitor.sweep.prompts import SWEEP_PROMPTS
 
 SettingCheck = Callable[[Settings], object]
 
@@ -73,10 +66,14 @@ def _check_hosts(settings: Settings) -> None:
 
 
 def _check_certificates(settings: Settings) -> None:
+    from monitor.fetch.client import build_tls_context
+
     build_tls_context(ca_bundle=settings.network.ca_bundle, allow_legacy_tls=False)
 
 
 def _check_backends(settings: Settings) -> None:
+    from monitor.search.registry import describe_unknown_backend
+
     for name in settings.search.backend_names:
         if name not in BACKENDS:
             raise UsageError(describe_unknown_backend(name))
@@ -93,8 +90,20 @@ def _check_model(settings: Settings) -> None:
         raise UsageError("Name a model.")
 
 
+def _check_endpoint(settings: Settings) -> None:
+    from monitor.llm.client import check_endpoint
+
+    check_endpoint(settings.llm)
+
+
+def _check_template(settings: Settings) -> None:
+    from monitor.services.briefings import check_template
+
+    check_template(settings)
+
+
 CHECKS: Mapping[str, SettingCheck] = {
-    "llm.base_url": lambda settings: check_endpoint(settings.llm),
+    "llm.base_url": _check_endpoint,
     "llm.models": _check_phases,
     "llm.model": _check_model,
     "network.proxy": _check_proxy,
@@ -103,7 +112,7 @@ CHECKS: Mapping[str, SettingCheck] = {
     "pages.browser.endpoint": _check_browser,
     "search.backend": _check_backends,
     "web.public_url": _check_public_url,
-    "briefing.template": check_template,
+    "briefing.template": _check_template,
 }
 """The checks that need nothing but the settings, by the path that they are about; each raises `UsageError`."""
 
@@ -404,10 +413,17 @@ def _needs_restart(path: str) -> bool:
     return place is not None and place.needs_restart
 
 
-_ALL_PROMPTS = (*SWEEP_PROMPTS, *RANKING_PROMPTS, *OVERVIEW_PROMPTS, *RESEARCH_PROMPTS)
+@cache
+def load_prompts() -> Mapping[str, Prompt]:
+    """Return every wording, by name, in the order of the work."""
+    from monitor.briefing.overview import OVERVIEW_PROMPTS
+    from monitor.ranking.prompt import RANKING_PROMPTS
+    from monitor.research.prompts import RESEARCH_PROMPTS
+    from monitor.sweep.prompts import SWEEP_PROMPTS
 
-PROMPTS: dict[str, Prompt] = {one.name: one for one in _ALL_PROMPTS}
-"""Every wording, by name, in the order of the work."""
+    prompts = (*SWEEP_PROMPTS, *RANKING_PROMPTS, *OVERVIEW_PROMPTS, *RESEARCH_PROMPTS)
+    return {prompt.name: prompt for prompt in prompts}
+
 
 _log = get_logger("prompts")
 
@@ -446,7 +462,7 @@ class PromptService:
 
     async def list_prompts(self) -> list[PromptSchema]:
         rows = {row.name: row for row in await self._store.prompts.list_all()}
-        return [_build_prompt_schema(prompt, rows.get(name)) for name, prompt in PROMPTS.items()]
+        return [_build_prompt_schema(prompt, rows.get(name)) for name, prompt in load_prompts().items()]
 
     async def get(self, name: str) -> PromptSchema:
         """One wording; `NotFound` where there is none of that name."""
@@ -471,9 +487,10 @@ class PromptService:
 
 
 def _get_prompt(name: str) -> Prompt:
-    if name not in PROMPTS:
-        raise NotFound(f"There is no prompt {name!r}; known are {', '.join(PROMPTS)}.")
-    return PROMPTS[name]
+    prompts = load_prompts()
+    if name not in prompts:
+        raise NotFound(f"There is no prompt {name!r}; known are {', '.join(prompts)}.")
+    return prompts[name]
 
 
 def _find_problem(row: StoredPrompt) -> str | None:

@@ -11,7 +11,6 @@ from starlette.types import Scope
 
 from monitor import __version__
 from monitor.bootstrap import App
-from monitor.demo.hosting import SampleSiteHost
 from monitor.web import metrics as condition
 from monitor.web.api import briefings as briefing_api
 from monitor.web.api import deliveries as delivery_api
@@ -116,7 +115,6 @@ def create_web_app(app: App) -> FastAPI:
         servers=[{"url": look.prefix}] if look.prefix else None,
     )
     web.state.monitor = app
-    web.state.sample = SampleSiteHost(app)
     web.state.attention = app.alarms.count_open_alarms
     add_problem_handlers(web, look)
     for api in _API_ROUTERS:

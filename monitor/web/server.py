@@ -39,7 +39,7 @@ async def serve_web(app: App) -> AsyncIterator[str]:
             "`monitor users add NAME --role admin`, then `monitor users passwd NAME`."
         )
     pages = create_web_app(app)
-    await pages.state.sample.resume()
+    await app.sample.resume()
     config = uvicorn.Config(
         pages,
         host=web.host,

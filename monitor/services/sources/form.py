@@ -14,7 +14,6 @@ from monitor.db.terms import MAX_QUERY_CHARS, TextQuery
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.services.runtime import CronParser
-from monitor.sweep.query import list_queries
 from monitor.urls import clean_url
 from monitor.vocabulary import Render, SourceKind
 
@@ -134,6 +133,8 @@ class SourceForm(SourceFields):
         if self.kind is not SourceKind.QUERY or "://" in self.url:
             self.url = _normalize_http_url(self.url)
         if self.kind is SourceKind.QUERY:
+            from monitor.sweep.query import list_queries
+
             _check_queries(list_queries(self.url, self.focus_areas))
         return self
 

@@ -13,7 +13,6 @@ from monitor.db.tables.collection import Source
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.services.runtime import CronParser
-from monitor.services.sources.exchange import SourceListFormat, format_sources, read_source_file
 from monitor.services.sources.form import SourceForm, build_source, check_timezone, dump_form_values, validate_form
 
 
@@ -109,6 +108,8 @@ class SourceService:
 
     async def import_file(self, path: Path) -> list[Source]:
         """Add the sources of a YAML, OPML or CSV file: all, or none where one is wrong or its name is taken."""
+        from monitor.services.sources.exchange import read_source_file
+
         return await self.import_rows(read_source_file(path), label=str(path))
 
     async def import_rows(self, rows: Sequence[Mapping[str, Any]], *, label: str) -> list[Source]:
@@ -142,6 +143,8 @@ class SourceService:
 
     async def export(self, list_format: str) -> str:
         """All sources as YAML, OPML or CSV text."""
+        from monitor.services.sources.exchange import SourceListFormat, format_sources
+
         sources = list(reversed(await self._store.sources.list()))
         if list_format not in set(SourceListFormat):
             raise UsageError(f"Sources are exported as yaml, opml or csv, not as {list_format!r}.")

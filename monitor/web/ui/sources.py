@@ -7,7 +7,6 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from monitor.bootstrap import App
 from monitor.briefing.words import get_briefing_messages
-from monitor.demo.hosting import SampleSiteHost
 from monitor.errors import UsageError
 from monitor.services.items import ItemQuery
 from monitor.services.runs import RunQuery
@@ -101,8 +100,7 @@ def _add_list(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
     @routes.post("/sample", dependencies=[RUN_SCOPE])
     async def sample(request: Request, visitor: Admin) -> Response:
         """A newcomer's first step: the sample ministry is served on this machine, watched and run."""
-        host: SampleSiteHost = request.app.state.sample
-        source, run_id = await host.start()
+        source, run_id = await app.sample.start()
         await app.audit.record(visitor.name, "source.sample", source.name, run=run_id)
         return look.redirect(f"/runs/{run_id}")
 

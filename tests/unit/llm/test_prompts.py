@@ -6,7 +6,7 @@ import pytest
 
 from monitor.errors import UsageError
 from monitor.llm.prompts import Prompt, PromptSet
-from monitor.services.settings import PROMPTS
+from monitor.services.settings import load_prompts
 from monitor.sweep.prompts import MATERIAL_END, MATERIAL_START, build_section_prompt, build_summary_messages
 
 PROMPT = Prompt("p.zh", "甲{text}乙{title}", frozenset({"text"}), frozenset({"title"}))
@@ -36,10 +36,10 @@ def test_what_a_value_brings_along_is_no_placeholder() -> None:
     assert PromptSet().render(PROMPT, text="{title}", title="{text}") == "甲{title}乙{text}"
 
 
-@pytest.mark.parametrize("name", PROMPTS)
+@pytest.mark.parametrize("name", load_prompts())
 def test_ours_pass_their_own_check(name: str) -> None:
-    PROMPTS[name].check(PROMPTS[name].text)
-    assert PROMPTS[name].name == name
+    load_prompts()[name].check(load_prompts()[name].text)
+    assert load_prompts()[name].name == name
     assert len(name) <= 60
 
 
