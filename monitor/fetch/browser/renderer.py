@@ -73,7 +73,7 @@ class Renderer:
             for _ in range(_MAX_ATTEMPTS):
                 async with self._use_session() as session:
                     try:
-                        response = await self._render_in_session(session, url)
+                        response = await self._render_in_tab(session, url)
                     except _BrowserCrashed:
                         session.is_retired = True
                         continue
@@ -82,20 +82,14 @@ class Renderer:
                 return response
         raise FetchError.of(PageErrorCode.NETWORK, "page.browser_stopped", count=_MAX_ATTEMPTS)
 
-    async def _render_in_session(self, session: BrowserSession, url: str) -> Response:
-        try:
-            return await self._render_in_tab(session, url, in_empty_tab=False)
-        except _ReusedTabFailed:
-            return await self._render_in_tab(session, url, in_empty_tab=True)
-
-    async def _render_in_tab(self, session: BrowserSession, url: str, *, in_empty_tab: bool) -> Response:
+    async def _render_in_tab(self, session: BrowserSession, url: str, *, in_empty_tab: bool = False) -> Response:
         timeout_s = self._pages.timeout_s
         tab: Tab | None = None
-        is_over_another = False
+        replaces_another = False
         try:
             async with asyncio.timeout(timeout_s + _GRACE_S):
                 tab = await session.acquire_tab(is_empty=in_empty_tab)
-                is_over_another = tab.is_idle
+                replaces_another = tab.is_idle
                 response = await tab.render(url, timeout_s=timeout_s)
                 for hop in response.hops:
                     await self._guard.check(hop, may_be_unresolved=self._network.proxy is not None)
@@ -104,8 +98,8 @@ class Renderer:
             if tab is not None:
                 await close_quietly(tab.close)
             is_quick = isinstance(failure, FetchError) and failure.error.code is not PageErrorCode.TIMEOUT
-            if is_over_another and is_quick:
-                raise _ReusedTabFailed from error
+            if replaces_another and is_quick:  # the page before may be to blame
+                return await self._render_in_tab(session, url, in_empty_tab=True)
             raise failure from error
         except BaseException:
             if tab is not None:
@@ -170,10 +164,6 @@ class Renderer:
                 await self._proxy.close()
                 self._proxy = None
             raise
-
-
-class _ReusedTabFailed(Exception):
-    """A page was not rendered, perhaps because of the one that its tab showed before."""
 
 
 class _BrowserCrashed(Exception):
