@@ -339,7 +339,9 @@ class App:
     def search(self) -> "SearchService":
         from monitor.services.search import SearchService
 
-        return SearchService(settings=self.settings, new_search=self.backends.build_search)
+        return SearchService(
+            settings=self.settings, new_search=self.backends.build_search, new_loader=self.loaders.for_run
+        )
 
     @cached_property
     def research(self) -> "ResearchService":

@@ -44,6 +44,13 @@ class MonitorError(Exception):
         return render(self.message, "en")
 
 
+def to_message(error: BaseException) -> Message | None:
+    """Return what an error says; one that is not ours is other text, and None without words."""
+    if isinstance(error, MonitorError):
+        return error.message
+    return Message.other(str(error)) if str(error) else None
+
+
 class UsageError(MonitorError):
     """Wrong usage: the message says what to type instead."""
 
@@ -101,12 +108,25 @@ class NotDelivered(WorkFailed):
         self.accepted = list(accepted)
 
 
+_MODEL_OUTCOMES = frozenset({"timeout", "network", "auth", "malformed", "error", "budget", "circuit"})
+
+
 class ModelFailed(MonitorError):
     """A model call ended without an answer; `outcome` is the word kept in the usage ledger."""
 
     def __init__(self, code: str | Message, /, *, outcome: str = "error", **args: Any) -> None:
         super().__init__(code, **args)
         self.outcome = outcome
+
+    @property
+    def reason(self) -> Message:
+        """The failure as a run records it: `cause.model_timeout`, `cause.model_http` with its status."""
+        kind, _, status = self.outcome.partition("_")
+        if kind == "http" and status.isdecimal():
+            return Message("cause.model_http", {"status": int(status), "error": self.message})
+        if self.outcome in _MODEL_OUTCOMES:
+            return Message(f"cause.model_{self.outcome}", {"error": self.message})
+        return Message("cause.model_failed", {"outcome": self.outcome, "error": self.message})
 
 
 class ModelUnavailable(ModelFailed):

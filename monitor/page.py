@@ -1,10 +1,12 @@
-"""A page, as the service sees it: contracts, section 3."""
+"""A page as the service sees it: text, links, candidates, or the error in their place (contracts, section 3)."""
 
 import datetime as dt
 from enum import StrEnum
 
 from pydantic import BaseModel, Field
 
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.vocabulary import DateSource
 
 
@@ -23,12 +25,24 @@ class PageErrorCode(StrEnum):
     WEB_BLOCKED = "WebBlocked"
 
 
-class PageError(BaseModel):
+class PageError(MessageModel):
     """The reason that a page is empty; `detail_code` says which kind of block it was."""
 
     code: PageErrorCode
     detail_code: str | None = None
-    message: str
+    message: Message
+
+    @property
+    def kind(self) -> str:
+        """The code with its detail: `WebBlocked/http_403`."""
+        return f"{self.code}/{self.detail_code}" if self.detail_code else str(self.code)
+
+    @property
+    def reason(self) -> Message:
+        """The error as a run records it; `cause.page_blocked` says by its `detail` which kind of block it was."""
+        if self.code is PageErrorCode.WEB_BLOCKED and self.detail_code:
+            return Message("cause.page_blocked", {"detail": self.detail_code, "error": self.message})
+        return Message("cause.page_error", {"kind": self.kind, "error": self.message})
 
 
 class Link(BaseModel):

@@ -1,8 +1,13 @@
-"""Urls as names of documents: one form to store, one key to compare."""
+"""URLs as names of documents: the form to store, the key to compare, and the site that they belong to."""
 
 import re
+from functools import cache
 from hashlib import sha256
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 _TRACKING = re.compile(r"^(utm_\w+|spm|fbclid|gclid|msclkid|mc_[ce]id|_ga|yclid|igshid|wt\.mc_id)$", re.IGNORECASE)
 
@@ -12,15 +17,15 @@ _SAFE_PATH = "/:@!$&'()*+,;=-._~%"
 
 
 def clean_url(url: str, base: str | None = None) -> str | None:
-    """The absolute form of a link: http(s), no fragment, no tracking parameters; None where it is no such link.
+    """Return the absolute http(s) form of a link without fragment and tracking parameters, or None if it has none.
 
-    What a page's author wrote is kept otherwise: letter case of the path, order of the query, trailing slash.
-    Characters that a url may not hold (spaces, Chinese) are percent-encoded as UTF-8.
+    Letter case of the path, order of the query and trailing slash stay as written. Characters that a URL must not
+    contain (spaces, Chinese) are percent-encoded as UTF-8.
     """
     try:
         joined = urljoin(base, url.strip()) if base else url.strip()
         parts = urlsplit(re.sub(r"[\t\r\n]", "", joined))
-        joined.encode()  # half a character, as "\ud800" in JSON, stands in no url
+        joined.encode()  # a lone surrogate, as "\ud800" in JSON, is not valid in a URL
         host, port = parts.hostname, parts.port
     except ValueError:
         return None
@@ -34,9 +39,9 @@ def clean_url(url: str, base: str | None = None) -> str | None:
 
 
 def url_key(url: str) -> str:
-    """What two urls of the same document share: scheme, `www.`, trailing slash and order of the query folded away.
+    """Return a key that ignores scheme, `www.`, trailing slash and order of the query.
 
-    A key is at most 365 characters, so that every database can index it: a longer one ends in its SHA-256.
+    It has at most 365 characters, so that every database can index it: a longer one ends in its SHA-256.
     """
     parts = urlsplit(clean_url(url) or url)
     host = parts.netloc.removeprefix("www.")
@@ -47,7 +52,7 @@ def url_key(url: str) -> str:
 
 
 def get_host(url: str) -> str:
-    """Host and port, lower case; the empty string for what is no url."""
+    """Return host and port in lower case; the empty string if the URL cannot be parsed."""
     try:
         return urlsplit(url).netloc.lower()
     except ValueError:
@@ -55,7 +60,7 @@ def get_host(url: str) -> str:
 
 
 def is_on_site(url: str, site: str) -> bool:
-    """Whether a url's host is `site`, as gov.cn, or one beneath it; a port that `site` names has to be the url's."""
+    """Whether a URL's host is `site`, such as gov.cn, or a subdomain of it; a port in `site` has to match."""
     host, wanted = get_host(url), site.lower()
     host = host if ":" in wanted else host.partition(":")[0]
     return host == wanted or host.endswith(f".{wanted}")
@@ -70,23 +75,25 @@ def _remove_tracking(query: str) -> str:
     return quote("&".join(kept), safe=_SAFE_PATH + "?")
 
 
-# Names under which people register: gov.cn is nobody's, sample.gov.cn is. The full list has thousands of entries that
-# change; these second-level words cover the sites of governments and companies.
-_SECOND_LEVEL_SUFFIXES = frozenset(
-    {"com", "net", "org", "gov", "edu", "ac", "co", "or", "go", "ne", "gob", "gouv", "gv", "mil", "govt", "gc"}
-)
-
-
 def get_registrable_domain(url: str) -> str:
-    """The registrable part of a host: `sample.gov.cn` for `zfxxgk.sample.gov.cn`; an address stands for itself."""
-    host = (urlsplit(url).hostname or "").lower()
-    labels = host.split(".")
-    if ":" in host or all(label.isdigit() for label in labels) or len(labels) <= 2:
+    """Return the part of a host that one registrant holds, as `sample.gov.cn` for `zfxxgk.sample.gov.cn`.
+
+    It follows the Public Suffix List of the installed tldextract. An address or a suffix itself, as `gov.cn`, stands
+    for itself; under a suffix that the list lacks, the last two labels count.
+    """
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    found = _load_suffixes().extract_str(host)
+    if found.ipv4 or ":" in host:
         return host
-    take = 3 if len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL_SUFFIXES else 2
-    return ".".join(labels[-take:])
+    return found.top_domain_under_public_suffix or (host if found.suffix else ".".join(host.split(".")[-2:]))
+
+
+@cache
+def _load_suffixes() -> "TLDExtract":
+    from tldextract import TLDExtract
+
+    return TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
 def is_same_site(url: str, other: str) -> bool:
-    """Whether two urls lie on hosts of one registrant."""
     return get_registrable_domain(url) == get_registrable_domain(other)

@@ -18,6 +18,8 @@ from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind, EditOperation, PagePart, Revision
 from monitor.dedupe.clusters import DocumentCluster
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.ranking.rule import classify_tier
 from monitor.vocabulary import RankDirection, SummaryBy
 
@@ -101,11 +103,11 @@ class ChangedItem(BaseModel):
     seen_at: dt.datetime
 
 
-class ModelFault(BaseModel):
+class ModelFault(MessageModel):
     """What a model was asked for in vain; a rule took its place, or nothing did."""
 
     task: ModelTask
-    reason: str
+    reason: Message
 
 
 class Briefing(BaseModel):
@@ -173,7 +175,7 @@ def compose_briefing(
     shown = ranking.order[:top]
     leads = [clusters[place].lead for place in shown]
     return Briefing(
-        title=get_briefing_messages(language).title,
+        title=get_briefing_messages(language)("title"),
         period=period,
         language=language,
         generated_at=generated_at,
@@ -267,5 +269,5 @@ def _collect_fields(item: Item, shape: type[BaseModel]) -> dict[str, Any]:
     return {name: getattr(item, name) for name in shape.model_fields if hasattr(item, name)}
 
 
-def _build_faults(task: ModelTask, reason: str) -> list[ModelFault]:
+def _build_faults(task: ModelTask, reason: Message | None) -> list[ModelFault]:
     return [ModelFault(task=task, reason=reason)] if reason else []

@@ -49,7 +49,7 @@ def decide_retry(delivery: Delivery, error: MonitorError, now: dt.datetime) -> D
     """
     failure = error if isinstance(error, NotDelivered) else NotDelivered(str(error))
     left = delivery.attempts_allowed - delivery.attempts - 1
-    outcome = DeliveryOutcome(status=DeliveryStatus.FAILED, last_error=str(failure), accepted=failure.accepted)
+    outcome = DeliveryOutcome(status=DeliveryStatus.FAILED, last_error=failure.message, accepted=failure.accepted)
     if not failure.may_retry or left <= 0:
         return outcome
     pause_s = max(

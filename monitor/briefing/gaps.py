@@ -3,11 +3,13 @@
 import datetime as dt
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from monitor.briefing.item import FallbackSchema
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.delivery import AlarmKind
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.vocabulary import Phase, RunStatus
 
 GapKind = Literal[
@@ -40,15 +42,15 @@ GAP_KIND_BY_ALARM: dict[AlarmKind, GapKind] = {
 }
 
 
-class OpenAlarm(BaseModel):
+class OpenAlarm(MessageModel):
     """An alarm of a source that is not over; `section` is empty where the whole source is meant."""
 
     kind: AlarmKind
     section: str = ""
-    message: str
+    message: Message
 
 
-class SourceRunSummary(BaseModel):
+class SourceRunSummary(MessageModel):
     """What the runs of a source in the period came to; `status` is the latest one's, None where there was none.
 
     `new_items` counts all that it brought, also what the words or types of a briefing leave out; `over_limit`, `left`
@@ -61,7 +63,7 @@ class SourceRunSummary(BaseModel):
     run_id: str | None = None
     is_baseline: bool = False
     new_items: int = 0
-    last_error: str | None = None
+    last_error: Message | None = None
     last_run_at: dt.datetime | None = None
     last_new_item_at: dt.datetime | None = None
     fallbacks: list[FallbackSchema] = Field(default_factory=list)
@@ -79,10 +81,10 @@ class SourceRunSummary(BaseModel):
         return self.status in troubled or bool(self.unseen or self.possible_gaps)
 
 
-class Gap(BaseModel):
+class Gap(MessageModel):
     """Something that the briefing does not show, or may not show whole.
 
-    `place` is the section or page that is meant, `reason` what the run or the alarm has on record, in English;
+    `place` is the section or page that is meant, `reason` what the run or the alarm has on record;
     `count` says how many items, `day` since when there were none.
     """
 
@@ -90,7 +92,7 @@ class Gap(BaseModel):
     kind: GapKind
     phase: Phase | None = None
     place: str = ""
-    reason: str = ""
+    reason: Message | None = None
     count: int | None = None
     day: dt.date | None = None
     url: str | None = None
@@ -139,4 +141,4 @@ def _list_status_gaps(state: SourceRunSummary) -> list[Gap]:
         kind = "degraded"
     else:
         return []
-    return [Gap(source=state.name, kind=kind, reason=state.last_error or "")]
+    return [Gap(source=state.name, kind=kind, reason=state.last_error)]

@@ -1,49 +1,109 @@
-"""An item as it leaves the program, the fields of contracts, section 1, in their order; and what fell back."""
+"""An item as it leaves the program: each field is declared once, with how tables for people show it."""
 
 import datetime as dt
+from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from monitor.briefing.words import BriefingMessages
 from monitor.db.tables.collection import Item
+from monitor.exports.document import Cell, Span
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.page import Attachment
 from monitor.vocabulary import DateSource, ItemType, Phase, SavedBy, SummaryBy
 
 
-class ItemSchema(BaseModel):
-    """One item. `evidence` names what was seen and kept; it is empty where nothing was.
+@dataclass(frozen=True, slots=True)
+class ItemColumn:
+    """How a field of an item is shown to people; its title is `column.<field>` in the catalogue.
 
-    `date_conflict` is the date that the article states, where it is another one than the item's.
+    `position` orders the columns from left to right, `width` counts Latin letters. `vocabulary` names the words of its
+    values, `is_link` makes it lead to the item's page, `is_detail` lists it among the facts on the desk's page of the
+    item.
+    """
+
+    position: int
+    width: int
+    vocabulary: str = ""
+    is_link: bool = False
+    is_detail: bool = False
+
+
+class ItemSchema(BaseModel):
+    """One item, the fields of contracts, section 1, in their order.
+
+    `evidence` names the records that were kept. `date_conflict` is the date that the article states, where it differs
+    from the item's.
     """
 
     id: int | None
-    source: str
-    section: str
-    title: str
-    url: str
-    date: dt.date | None
-    date_source: DateSource
-    type: ItemType
-    summary: str
-    summary_by: SummaryBy
-    rank: int | None
+    source: Annotated[str, ItemColumn(6, 18)]
+    section: Annotated[str, ItemColumn(10, 16)]
+    title: Annotated[str, ItemColumn(4, 72, is_link=True)]
+    url: Annotated[str, ItemColumn(100, 48, is_link=True)]
+    date: Annotated[dt.date | None, ItemColumn(3, 12)]
+    date_source: Annotated[DateSource, ItemColumn(12, 11, vocabulary="date_source")]
+    type: Annotated[ItemType, ItemColumn(5, 13, vocabulary="type")]
+    summary: Annotated[str, ItemColumn(8, 64)]
+    summary_by: Annotated[SummaryBy, ItemColumn(9, 11, vocabulary="summary")]
+    rank: Annotated[int | None, ItemColumn(1, 6)]
     tier: int | None
     by: SavedBy
-    late: bool
-    document_number: str | None
-    issuer: str | None
+    late: Annotated[bool, ItemColumn(13, 8)]
+    document_number: Annotated[str | None, ItemColumn(7, 22)]
+    issuer: Annotated[str | None, ItemColumn(11, 20, is_detail=True)]
     language: str | None
-    first_seen: dt.datetime
-    attachments: list[Attachment] = Field(default_factory=list)
+    first_seen: Annotated[dt.datetime, ItemColumn(15, 17)]
+    attachments: Annotated[list[Attachment], ItemColumn(14, 36)] = Field(default_factory=list)
     evidence: list[str] = Field(default_factory=list)
     date_conflict: dt.date | None = None
 
 
-class FallbackSchema(BaseModel):
+ITEM_COLUMNS: dict[str, ItemColumn] = dict(
+    sorted(
+        (
+            (name, column)
+            for name, field in ItemSchema.model_fields.items()
+            for column in field.metadata
+            if isinstance(column, ItemColumn)
+        ),
+        key=lambda entry: entry[1].position,
+    )
+)
+"""The fields that tables show, from left to right."""
+
+
+def build_item_cell(item: ItemSchema, name: str, words: BriefingMessages, zone: dt.tzinfo) -> Cell:
+    """Return a field as a table for people shows it: in words, with instants as the zone's clocks show them."""
+    column, value = ITEM_COLUMNS[name], getattr(item, name)
+    if isinstance(value, list):
+        # A cell has one link only, which leads to the first.
+        text = " · ".join(f"{attachment.title} {attachment.url}" for attachment in value)
+        return Span(text=text, url=value[0].url) if value else None
+    if isinstance(value, bool):
+        return words(name) if value else ""
+    if isinstance(value, dt.datetime):
+        return value.astimezone(zone)
+    if column.vocabulary:
+        return words.get_word(column.vocabulary, value)
+    return Span(text=value, url=item.url) if column.is_link else value
+
+
+def list_item_details(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo) -> list[tuple[str, Cell]]:
+    """Return the facts that a page about the item lists, each under its title."""
+    names = [name for name, column in ITEM_COLUMNS.items() if column.is_detail]
+    cells = [(words(f"column.{name}"), build_item_cell(item, name, words, zone)) for name in names]
+    return [(title, cell) for title, cell in cells if cell not in (None, "")]
+
+
+class FallbackSchema(MessageModel):
     """Something of a run that fell back, was cut short or failed."""
 
     phase: Phase
     where: str
-    reason: str
+    reason: Message
 
 
 def build_item_schema(item: Item) -> ItemSchema:

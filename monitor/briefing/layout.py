@@ -39,53 +39,58 @@ def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
     blocks: list[Block] = []
     if briefing.sources:
         rows = [
-            [state.name, words.statuses[state.status], str(state.new_items), format_remarks(state, briefing, words)]
+            [
+                state.name,
+                words.get_word("status", state.status),
+                str(state.new_items),
+                format_remarks(state, briefing, words),
+            ]
             for state in briefing.sources
         ]
-        header = [words.source, words.state, words.new_items, words.remarks]
+        header = [words("source"), words("state"), words("new_items"), words("remarks")]
         tones = ["warning" if state.has_problems else "plain" for state in briefing.sources]
-        blocks.extend([Heading(text=words.source_states), Table(header=header, rows=rows, tones=tones)])
+        blocks.extend([Heading(text=words("source_states")), Table(header=header, rows=rows, tones=tones)])
     listed = [gap for gap in briefing.gaps if gap.kind != "silent"]
-    blocks.append(Heading(text=words.gaps))
+    blocks.append(Heading(text=words("gaps")))
     if listed:
         blocks.append(Listing(points=_build_gap_points(listed, words)))
     else:
-        text = words.no_gaps if briefing.sources else words.nothing_seen
+        text = words("no_gaps") if briefing.sources else words("nothing_seen")
         blocks.append(Paragraph(spans=[Span(text=text)]))
     if notes := [[Span(text=note)] for note in list_reading_notes(briefing, words)]:
-        blocks.extend([Heading(text=words.notes), Listing(points=notes)])
+        blocks.extend([Heading(text=words("notes")), Listing(points=notes)])
     return blocks
 
 
 def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]:
     """How to read this briefing, and what its model did and did not do."""
-    notes = [words.ranked_notes[briefing.ranked_by], words.rank_note, words.date_note] if briefing.items else []
+    notes = [words(f"ranked_{briefing.ranked_by}"), words("rank_note"), words("date_note")] if briefing.items else []
     if briefing.edited_by:
-        notes.append(words.edited_note.format(briefing.edited_by))
+        notes.append(words("edited_note", by=briefing.edited_by))
     if briefing.left_out:
-        notes.append(words.left_out_note.format(briefing.left_out))
-    notes.extend(words.fault_notes[fault.task].format(words.translate(fault.reason)) for fault in briefing.model_faults)
+        notes.append(words("left_out_note", count=briefing.left_out))
+    notes.extend(words(f"fault_{fault.task}", reason=words.translate(fault.reason)) for fault in briefing.model_faults)
     if briefing.overview:
-        notes.append(words.overview_note)
+        notes.append(words("overview_note"))
     if briefing.overview_dropped:
-        notes.append(words.dropped_note.format(briefing.overview_dropped))
+        notes.append(words("dropped_note", count=briefing.overview_dropped))
     if briefing.extracts:
-        notes.append(words.extract_note.format(briefing.extracts))
+        notes.append(words("extract_note", count=briefing.extracts))
     if briefing.without_summary:
-        notes.append(words.no_summary_note.format(briefing.without_summary))
+        notes.append(words("no_summary_note", count=briefing.without_summary))
     return notes
 
 
 def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingMessages) -> str:
     """What is to be said of a source beside its state, on one line."""
-    remarks = [words.baseline] if state.is_baseline else []
+    remarks = [words("baseline")] if state.is_baseline else []
     if state.last_error:
         remarks.append(words.translate(state.last_error))
     kinds = [gap.kind for gap in briefing.gaps if gap.source == state.name]
     counted: tuple[GapKind, ...] = ("degraded", "unseen")
-    remarks.extend(f"{words.gap_kinds[kind]} {kinds.count(kind)}" for kind in counted if kind in kinds)
+    remarks.extend(f"{words.get_word('gap', kind)} {kinds.count(kind)}" for kind in counted if kind in kinds)
     if "silent" in kinds:
-        remarks.append(words.gap_kinds["silent"])
+        remarks.append(words.get_word("gap", "silent"))
     return " · ".join(remarks)
 
 
@@ -93,7 +98,11 @@ def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list
     """A point for each gap; many fallbacks of one source for one reason are one point with their number."""
     alike: dict[tuple[object, ...], list[Gap]] = {}
     for gap in gaps:
-        what = _get_reason_kind(gap.reason) if gap.kind == "degraded" else (gap.place, gap.reason, gap.count, gap.url)
+        what = (
+            _get_reason_kind(words.translate(gap.reason))
+            if gap.kind == "degraded"
+            else (gap.place, gap.reason, gap.count, gap.url)
+        )
         alike.setdefault((gap.source, gap.kind, gap.phase, what), []).append(gap)
     points: list[list[Span]] = []
     for same in alike.values():
@@ -102,8 +111,8 @@ def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list
             continue
         source, kind, _ = build_gap_spans(same[0], words)
         phase, reason = same[0].phase, _get_reason_kind(words.translate(same[0].reason))
-        places = words.and_more.format(same[0].place, len(same))
-        points.append([source, kind, Span(text=_join_parts(phase and words.phases[phase], places, reason))])
+        places = words("and_more", first=same[0].place, count=len(same))
+        points.append([source, kind, Span(text=_join_parts(phase and words.get_word("phase", phase), places, reason))])
     return points
 
 
@@ -115,8 +124,10 @@ def _get_reason_kind(reason: str) -> str:
 def build_gap_spans(gap: Gap, words: BriefingMessages) -> list[Span]:
     """A gap in words: source, kind, detail."""
     figures = ("" if gap.count is None else str(gap.count), gap.day.isoformat() if gap.day else "")
-    detail = _join_parts(gap.phase and words.phases[gap.phase], gap.place, words.translate(gap.reason), *figures)
-    return [Span(text=gap.source), Span(text=words.gap_kinds[gap.kind]), Span(text=detail, url=gap.url)]
+    detail = _join_parts(
+        gap.phase and words.get_word("phase", gap.phase), gap.place, words.translate(gap.reason), *figures
+    )
+    return [Span(text=gap.source), Span(text=words.get_word("gap", gap.kind)), Span(text=detail, url=gap.url)]
 
 
 def _join_parts(*parts: str | None) -> str:
@@ -127,16 +138,16 @@ def build_document(briefing: Briefing) -> Document:
     """The briefing as a document in its own language, for any format that draws documents."""
     words = get_briefing_messages(briefing.language)
     since, until = briefing.period.since.isoformat(), briefing.period.until.isoformat()
-    subtitle = words.one_day.format(since) if since == until else words.period.format(since, until)
+    subtitle = since if since == until else words("period", since=since, until=until)
     offset = f"{briefing.generated_at:%z}".removesuffix("+0000")
-    colophon = [Span(text=words.generated.format(f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
+    colophon = [Span(text=words("generated", at=f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
     if briefing.public_url:
-        colophon.append(Span(text=words.online, url=briefing.public_url))
+        colophon.append(Span(text=words("online"), url=briefing.public_url))
     parts = group_items_by_heading(briefing)
     return Document(
         title=briefing.title,
         language=words.locale,
-        overline=words.overline,
+        overline=words("overline"),
         subtitle=subtitle,
         blocks=[
             *_build_head(briefing, words),
@@ -147,7 +158,7 @@ def build_document(briefing: Briefing) -> Document:
             *build_closing_blocks(briefing, words),
         ],
         colophon=colophon,
-        contents=words.contents,
+        contents=words("contents"),
         written_at=briefing.generated_at,
     )
 
@@ -158,7 +169,7 @@ def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
     parts: dict[str, list[BriefingItem]] = {}
     for item in briefing.items:
         part = get_part_key(item, briefing.group)
-        heading = words.themes[part] if isinstance(part, int) else part or words.entries
+        heading = words.get_word("tier", part) if isinstance(part, int) else part or words("entries")
         parts.setdefault(heading, []).append(item)
     return parts
 
@@ -166,17 +177,17 @@ def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
 def _build_head(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     troubled = [state for state in briefing.sources if state.has_problems]
     facts = [
-        (words.items, str(len(briefing.items) + len(briefing.more))),
-        (words.sources, str(len(briefing.sources))),
-        (words.troubles, str(len(troubled))),
-        (words.extracts, str(briefing.extracts)),
+        (words("items"), str(len(briefing.items) + len(briefing.more))),
+        (words("sources"), str(len(briefing.sources))),
+        (words("troubles"), str(len(troubled))),
+        (words("extracts"), str(briefing.extracts)),
     ]
     blocks: list[Block] = [Facts(facts=facts)]
     if troubled:
-        names = words.comma.join(_format_source_status(state, words) for state in troubled)
-        blocks.append(Paragraph(spans=[Span(text=words.alert.format(names))], tone="warning"))
+        names = [_format_source_status(state, words) for state in troubled]
+        blocks.append(Paragraph(spans=[Span(text=words("alert", names=names))], tone="warning"))
     if briefing.baselines:
-        text = words.baseline_alert.format(words.comma.join(briefing.baselines))
+        text = words("baseline_alert", names=briefing.baselines)
         blocks.append(Paragraph(spans=[Span(text=text)], tone="accent"))
     return blocks
 
@@ -196,13 +207,13 @@ def _build_note_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bloc
 def _build_remark(note: AnalystNote | None, words: BriefingMessages) -> Remark | None:
     if note is None or not note.paragraphs:
         return None
-    return Remark(mark=words.analyst_note.format(note.by), paragraphs=note.paragraphs)
+    return Remark(mark=words("analyst_note", by=note.by), paragraphs=note.paragraphs)
 
 
 def _format_source_status(state: SourceRunSummary, words: BriefingMessages) -> str:
     if state.status is RunStatus.SUCCEEDED:
         return state.name
-    return words.aside.format(state.name, words.statuses[state.status])
+    return words("aside", text=state.name, aside=words.get_word("status", state.status))
 
 
 def _build_overview(
@@ -219,7 +230,7 @@ def _build_overview(
         spans.append(Span(text=f"{between if spans else ''}{sentence.text}"))
         for number, url in sorted(places[item] for item in sentence.items if item in places):
             spans.append(Span(text=f"[{number}]", url=url, entry=number))
-    return [Heading(text=words.overview), Paragraph(spans=spans)]
+    return [Heading(text=words("overview")), Paragraph(spans=spans)]
 
 
 def _build_body(
@@ -227,7 +238,7 @@ def _build_body(
 ) -> list[Block]:
     if not briefing.items and not briefing.more:
         was_seen = any(state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) for state in briefing.sources)
-        return [Paragraph(spans=[Span(text=words.nothing if was_seen else words.nothing_seen)])]
+        return [Paragraph(spans=[Span(text=words("nothing") if was_seen else words("nothing_seen"))])]
     reposts = set(briefing.reposts)
     blocks: list[Block] = []
     number = 0
@@ -239,37 +250,40 @@ def _build_body(
         blocks.extend([Heading(text=heading), Entries(entries=entries)])
     if briefing.more:
         blocks.extend(
-            [Heading(text=words.more), Listing(points=[_build_more_point(item, words) for item in briefing.more])]
+            [Heading(text=words("more")), Listing(points=[_build_more_point(item, words) for item in briefing.more])]
         )
     return blocks
 
 
 def _build_entry(number: int, item: BriefingItem, words: BriefingMessages, *, is_repost: bool) -> Entry:
-    date = words.undated
+    date = words("undated")
     if item.date is not None:
-        date = words.aside.format(item.date.isoformat(), words.date_sources[item.date_source])
+        date = words("aside", text=item.date.isoformat(), aside=words.get_word("date_source", item.date_source))
         if item.date_conflict is not None:
-            listed, stated = words.date_sources[item.date_source], words.date_sources[DateSource.PAGE]
+            listed, stated = (
+                words.get_word("date_source", item.date_source),
+                words.get_word("date_source", DateSource.PAGE),
+            )
             date = f"{listed} {item.date.isoformat()} / {stated} {item.date_conflict.isoformat()}"
-    first = [Span(text=words.types[item.type]), Span(text=date)]
+    first = [Span(text=words.get_word("type", item.type)), Span(text=date)]
     first.extend([Span(text=item.source), Span(text=item.section)])
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]
     attachments = [Span(text=_format_attachment_title(a.title, a.type), url=a.url) for a in item.attachments]
     badges = []
     if item.late:
-        badges.append(Badge(text=words.late, tone="warning"))
+        badges.append(Badge(text=words("late"), tone="warning"))
     if is_repost:
-        badges.append(Badge(text=words.repost, tone="accent"))
+        badges.append(Badge(text=words("repost"), tone="accent"))
     if item.moved is not None:
-        badges.append(Badge(text=words.moved[item.moved], tone="accent"))
+        badges.append(Badge(text=words.get_word("moved", item.moved), tone="accent"))
     return Entry(
         number=number,
         title=Span(text=item.title, url=item.url),
         particulars=[first, second],
         badges=badges,
         text=item.summary,
-        text_mark=words.extract if item.summary and item.summary_by is SummaryBy.EXTRACT else "",
-        links=[*_build_link_row(words.attachments, attachments), *_build_related_links(item, words)],
+        text_mark=words("extract") if item.summary and item.summary_by is SummaryBy.EXTRACT else "",
+        links=[*_build_link_row(words("attachments"), attachments), *_build_related_links(item, words)],
         remark=_build_remark(item.note, words),
     )
 
@@ -285,7 +299,7 @@ def _build_reference_span(reference: ItemReference, beside: str, words: Briefing
     where = reference.section if reference.source == beside else reference.source
     if reference.date is not None:
         where = f"{where} {reference.date.isoformat()}"
-    return Span(text=words.aside.format(reference.title, where), url=reference.url)
+    return Span(text=words("aside", text=reference.title, aside=where), url=reference.url)
 
 
 def _build_related_links(item: BriefingItem | MoreItem, words: BriefingMessages) -> list[LinkRow]:
@@ -293,9 +307,9 @@ def _build_related_links(item: BriefingItem | MoreItem, words: BriefingMessages)
     readings: list[Span] = []
     for reading in item.interpretations:
         readings.append(_build_reference_span(reading, item.source, words))
-        readings.extend(Span(text=f"{words.places} {place.source}", url=place.url) for place in reading.places)
+        readings.extend(Span(text=f"{words('places')} {place.source}", url=place.url) for place in reading.places)
     places = [_build_reference_span(place, item.source, words) for place in item.places]
-    return [*_build_link_row(words.interpretations, readings), *_build_link_row(words.places, places)]
+    return [*_build_link_row(words("interpretations"), readings), *_build_link_row(words("places"), places)]
 
 
 def _build_link_row(label: str, links: list[Span]) -> list[LinkRow]:
@@ -303,7 +317,7 @@ def _build_link_row(label: str, links: list[Span]) -> list[LinkRow]:
 
 
 def _build_more_point(item: MoreItem, words: BriefingMessages) -> list[Span]:
-    date = item.date.isoformat() if item.date else words.undated
+    date = item.date.isoformat() if item.date else words("undated")
     under = [
         Span(text=f"{row.label} {link.text}", url=link.url)
         for row in _build_related_links(item, words)
@@ -318,22 +332,22 @@ def _build_changes(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     if not briefing.changes:
         return []
     return [
-        Heading(text=words.changes),
+        Heading(text=words("changes")),
         Listing(points=[_build_change_point(change, words) for change in briefing.changes]),
     ]
 
 
 def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Span]:
-    spans = [Span(text=change.title, url=change.url), Span(text=words.change_kinds[change.kind])]
+    spans = [Span(text=change.title, url=change.url), Span(text=words.get_word("change", change.kind))]
     said = [Span(text=one) for one in list_differences(change, words)]
     return [*spans, *said, Span(text=change.source), Span(text=_format_seen_on(change, words))]
 
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
     """What differs: the clauses by what became of them, then the other parts."""
-    said = [f"{words.ops[op]} {words.comma.join(articles)}" for op, articles in change.articles.items()]
-    return [*said, *(words.parts[part] for part in change.parts)]
+    articles = [words(f"articles_{op}", articles=names) for op, names in change.articles.items()]
+    return [*articles, *(words(f"part_{part}") for part in change.parts)]
 
 
 def _format_seen_on(change: ChangedItem, words: BriefingMessages) -> str:
-    return words.seen_on.format(change.seen_at.date().isoformat())
+    return words("seen_on", day=change.seen_at.date().isoformat())

@@ -1,132 +1,79 @@
-"""What is put into a letter: a briefing, an alarm or a test, in every form that a channel carries."""
+"""Notifications of briefings, alarms and tests, in every form that a channel carries."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
-
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
 from monitor.briefing.deliver import list_unread_sources
 from monitor.briefing.gaps import GAP_KIND_BY_ALARM
 from monitor.briefing.render import render_briefing
-from monitor.briefing.words import get_briefing_messages
+from monitor.briefing.words import BriefingMessages, get_briefing_messages
 from monitor.db.tables.delivery import AlarmView, Delivery
 from monitor.exports.document import Document, Paragraph, Span
 from monitor.exports.registry import render_document
 from monitor.notify.notification import Digest, Notification, NotificationAttachment
 
-MEDIA_TYPES = {
-    "md": "text/markdown",
-    "html": "text/html",
-    "json": "application/json",
-    "csv": "text/csv",
-    "atom": "application/atom+xml",
-    "pdf": "application/pdf",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
-
 _MAX_SUBJECT_CHARS = 120
-
-
-class _NotificationMessages(BaseModel):
-    count: str
-    nothing: str
-    more: str
-    unseen: str
-    separator: str
-    locale: str
-    alarm: str
-    alarms: str
-    test: str
-    test_text: str
-
-
-_MESSAGES = {
-    "zh": _NotificationMessages(
-        count="{} 条",
-        nothing="无新增内容",
-        more="另有 {} 条",
-        unseen="未能读取：{}",
-        separator="、",
-        locale="zh-CN",
-        alarm="告警",
-        alarms="{} 项：{}",
-        test="[测试] Monitor 投递测试",
-        test_text="这是一封测试消息，不含简报内容。收到即表示投递目标“{}”可用。发送时间：{}。",
-    ),
-    "en": _NotificationMessages(
-        count="{} items",
-        nothing="nothing new",
-        more="{} more",
-        unseen="Not read: {}",
-        separator=", ",
-        locale="en",
-        alarm="Alarm",
-        alarms="{} alarms: {}",
-        test="[TEST] Monitor test delivery",
-        test_text="This is a test and no briefing. If you read it, the target “{}” works. Sent at {}.",
-    ),
-}
 
 
 def build_briefing_notification(
     delivery: Delivery, briefing: Briefing, *, unfinished: Sequence[str], enclosures: Sequence[NotificationAttachment]
 ) -> Notification:
-    """The letter that carries a briefing and its documents; `unfinished` are sources that it waited for in vain."""
-    words = _MESSAGES[briefing.language]
-    told: list[BriefingItem | MoreItem] = [*briefing.items, *briefing.more]
-    total = len(told) + len(briefing.changes)
-    count = words.count.format(total) if total else words.nothing
+    """Build the notification of a briefing; `unfinished` are the sources that were not done by its deadline."""
+    words = get_briefing_messages(briefing.language)
+    listed: list[BriefingItem | MoreItem] = [*briefing.items, *briefing.more]
+    total = len(listed) + len(briefing.changes)
+    count = words("notification.count", count=total) if total else words("notification.nothing")
     subject = f"{briefing.title} {briefing.period.until} · {count}"
     points = [
-        f"{number}. {one.title} ({one.source}{f', {one.date}' if one.date else ''})\n{_format_note(one.note)}{one.url}"
-        for number, one in enumerate(told, start=1)
+        f"{number}. {item.title} ({item.source}{f', {item.date}' if item.date else ''})\n"
+        f"{_format_note(item.note)}{item.url}"
+        for number, item in enumerate(listed, start=1)
     ]
     points = [_format_note(briefing.note).strip(), *points] if briefing.note else points
     points += [f"△ {change.title} ({change.source})\n{change.url}" for change in briefing.changes]
     unseen = list_unread_sources(briefing, unfinished)
-    tail = [words.unseen.format(words.separator.join(unseen))] if unseen else []
+    tail = [words("notification.unseen", sources=unseen)] if unseen else []
     tail += [briefing.public_url] if briefing.public_url else []
     return _build_notification(
         delivery,
         subject,
         text=render_briefing(briefing, "md").decode(),
         html=render_briefing(briefing, "html").decode(),
-        digest=Digest(head=subject, points=points, more=words.more, tail="\n".join(tail)),
+        digest=Digest(head=subject, points=points, more=words("notification.more", count="{}"), tail="\n".join(tail)),
         payload={"briefing": briefing.model_dump(mode="json"), "unfinished": list(unfinished)},
         attachments=enclosures,
     )
 
 
-def build_alarm_notification(delivery: Delivery, notes: Sequence[AlarmView], language: str) -> Notification:
-    """The letter that tells of one or more alarms."""
-    words, wording = _MESSAGES[language], get_briefing_messages(language)
-    first = notes[0]
-    if len(notes) == 1:
-        told = f"{wording.gap_kinds[GAP_KIND_BY_ALARM[first.kind]]}: {_format_place(first)}"
-    else:
-        told = words.alarms.format(len(notes), words.separator.join(dict.fromkeys(note.source for note in notes)))
+def build_alarm_notification(delivery: Delivery, alarms: Sequence[AlarmView], language: str) -> Notification:
+    """Build the notification of one or more alarms."""
+    words = get_briefing_messages(language)
+    kinds = [words.get_word("gap", GAP_KIND_BY_ALARM[alarm.kind]) for alarm in alarms]
+    sources = list(dict.fromkeys(alarm.source for alarm in alarms))
+    summary = words("notification.alarms", count=len(alarms), sources=sources)
+    if len(alarms) == 1:
+        summary = f"{kinds[0]}: {_format_place(alarms[0])}"
+    subject = f"[{words('notification.alarm')}] {summary[:_MAX_SUBJECT_CHARS]}"
     points = [
-        f"{_format_place(note)} · {wording.gap_kinds[GAP_KIND_BY_ALARM[note.kind]]} · {wording.translate(note.message)} "
-        f"({note.raised_at:%Y-%m-%d %H:%MZ}, {note.run_id})"
-        for note in notes
+        f"{_format_place(alarm)} · {kind} · {words.translate(alarm.message)} "
+        f"({alarm.raised_at:%Y-%m-%d %H:%MZ}, {alarm.run_id})"
+        for alarm, kind in zip(alarms, kinds, strict=True)
     ]
-    payload = {"alarms": [note.model_dump(mode="json") for note in notes]}
-    return _build_plain_notification(delivery, f"[{words.alarm}] {told[:_MAX_SUBJECT_CHARS]}", points, words, payload)
+    payload = {"alarms": [alarm.model_dump(mode="json") for alarm in alarms]}
+    return _build_plain_notification(delivery, subject, points, words, payload)
 
 
 def build_test_notification(delivery: Delivery, language: str, at: dt.datetime) -> Notification:
-    """The letter that only shows that a target can be reached."""
-    words = _MESSAGES[language]
-    return _build_plain_notification(
-        delivery, words.test, [words.test_text.format(delivery.target, f"{at:%Y-%m-%d %H:%MZ}")], words, {}
-    )
+    """Build the notification that only shows that a target can be reached."""
+    words = get_briefing_messages(language)
+    text = words("notification.test_text", target=delivery.target, at=f"{at:%Y-%m-%d %H:%MZ}")
+    return _build_plain_notification(delivery, words("notification.test"), [text], words, {})
 
 
 def build_attachment_name(briefing: Briefing, format_name: str) -> str:
-    """The file name of a document that goes along: the title and the day."""
+    """Return the file name of an attached document: the title and the day."""
     title = "".join(char if char.isalnum() else "-" for char in briefing.title)
     return f"{title}-{briefing.period.until}.{format_name}"
 
@@ -135,12 +82,12 @@ def _format_note(note: AnalystNote | None) -> str:
     return f"✎ {' '.join(note.paragraphs)} ({note.by})\n" if note else ""
 
 
-def _format_place(note: AlarmView) -> str:
-    return f"{note.source} / {note.section}" if note.section else note.source
+def _format_place(alarm: AlarmView) -> str:
+    return f"{alarm.source} / {alarm.section}" if alarm.section else alarm.source
 
 
 def _build_plain_notification(
-    delivery: Delivery, subject: str, points: Sequence[str], words: _NotificationMessages, payload: Mapping[str, Any]
+    delivery: Delivery, subject: str, points: Sequence[str], words: BriefingMessages, payload: Mapping[str, Any]
 ) -> Notification:
     blocks = [Paragraph(spans=[Span(text=point)]) for point in points]
     document = Document(title=subject, language=words.locale, blocks=blocks)
@@ -149,7 +96,7 @@ def _build_plain_notification(
         subject,
         text=render_document(document, "md").decode(),
         html=render_document(document, "html").decode(),
-        digest=Digest(head=subject, points=points, more=words.more),
+        digest=Digest(head=subject, points=points, more=words("notification.more", count="{}")),
         payload={"text": "\n".join(points), **payload},
     )
 

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.causes import Cause
 from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
+from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
@@ -32,7 +32,7 @@ class Ranking(BaseModel):
 
     order: list[int]
     by: RankedBy
-    fault: str = ""
+    fault: Message | None = None
     moved: dict[int, RankDirection] = Field(default_factory=dict)
     tiers: dict[int, int] = Field(default_factory=dict)
 
@@ -73,10 +73,10 @@ async def _rank_without_feedback(
     try:
         completion = await model.complete(messages, phase=Phase.RANK, place="briefing")
     except ModelFailed as error:
-        return Ranking(order=by_rule, by="rule", fault=f"{error.outcome}: {error}")
+        return Ranking(order=by_rule, by="rule", fault=error.reason)
     answer = repair_order(parse_array(completion.text), len(asked))
     if answer is None:
-        return Ranking(order=by_rule, by="rule", fault=Cause.NO_NUMBERS.render())
+        return Ranking(order=by_rule, by="rule", fault=Message("cause.no_numbers"))
     return Ranking(order=[*(asked[place] for place in answer), *by_rule[MAX_RANKED_ITEMS:]], by="model")
 
 

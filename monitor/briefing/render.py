@@ -5,19 +5,15 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
 from monitor.briefing.item import ItemSchema
 from monitor.briefing.layout import build_document, build_gap_spans
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
 from monitor.briefing.words import BriefingMessages, get_briefing_messages
-from monitor.errors import UsageError
 from monitor.exports.atom import Feed, FeedEntry, render_atom
-from monitor.exports.csv import render_csv
 from monitor.exports.document import Span
-from monitor.exports.registry import check_format, render_document
-from monitor.exports.xlsx import render_xlsx
+from monitor.exports.registry import Content, write_content
 
 _FEED_AUTHOR = "Monitor"
 
@@ -48,7 +44,7 @@ def build_briefing_feed(briefing: Briefing) -> Feed:
     if gaps := [gap for gap in briefing.gaps if gap.kind != "silent"]:
         told = "; ".join(" · ".join(span.text for span in build_gap_spans(gap, words) if span.text) for gap in gaps)
         name = f"gaps {briefing.title} {briefing.period.since} {briefing.period.until}"
-        entries.append(FeedEntry(name=name, title=words.gaps, updated=briefing.generated_at, summary=told))
+        entries.append(FeedEntry(name=name, title=words("gaps"), updated=briefing.generated_at, summary=told))
     return Feed(
         name=f"briefing {briefing.public_url or ''} {briefing.title}",
         title=briefing.title,
@@ -87,14 +83,14 @@ def build_saved_briefings_feed(
                 name=f"saved briefing {home} {one.number}",
                 updated=one.at,
                 author=one.by,
-                title=f"{one.briefing.title} {since if since == until else words.period.format(since, until)}",
+                title=f"{one.briefing.title} {since if since == until else words('period', since=since, until=until)}",
                 url=f"{home}/briefings/{one.number}" if home else None,
                 summary=" ".join([*told, *titles]),
             )
         )
     return Feed(
         name=f"saved briefings {home}",
-        title=words.overline,
+        title=words("overline"),
         language=words.locale,
         author=_FEED_AUTHOR,
         updated=max((one.at for one in briefings), default=now),
@@ -108,7 +104,7 @@ def _append_note(entry: FeedEntry, note: AnalystNote | None, words: BriefingMess
 
 
 def _format_note(note: AnalystNote | None, words: BriefingMessages) -> list[str]:
-    return [f"{words.analyst_note.format(note.by)} {note.text}"] if note else []
+    return [f"{words('analyst_note', by=note.by)} {note.text}"] if note else []
 
 
 def _build_item_entry(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo, related: Sequence[Span]) -> FeedEntry:
@@ -120,7 +116,7 @@ def _build_item_entry(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo
         published=_get_day_start(item.date, zone),
         author=item.issuer or item.source,
         summary=item.summary,
-        categories=[words.types[item.type]],
+        categories=[words.get_word("type", item.type)],
         enclosures=[Span(text=attachment.title, url=attachment.url) for attachment in item.attachments],
         related=related,
     )
@@ -148,57 +144,46 @@ def _get_day_start(day: dt.date | None, zone: dt.tzinfo) -> dt.datetime | None:
     return dt.datetime.combine(day, dt.time.min, tzinfo=zone) if day else None
 
 
-ITEM_FORMATS = ("csv", "xlsx", "json", "jsonl", "atom")
-
 _TITLES = {"zh": "条目", "en": "Items"}
 
 
-def render_briefing(briefing: Briefing, format_name: str, template: bytes | None = None) -> bytes:
-    """The briefing in any format but pdf, which a browser prints: `app/writing.py` has that too.
+def get_briefing_content(briefing: Briefing) -> Content:
+    return {
+        "document": lambda: build_document(briefing),
+        "workbook": lambda: build_briefing_workbook(briefing),
+        "sheet": lambda: build_briefing_workbook(briefing).sheets[0],
+        "feed": lambda: build_briefing_feed(briefing),
+        "data": lambda: briefing.model_dump(mode="json"),
+    }
 
-    `template` is the Word file that a docx is made from. `UsageError` for a format that is not known.
-    """
-    match check_format(format_name):
-        case "json":
-            return _render_json(briefing.model_dump(mode="json"), indent=2)
-        case "xlsx":
-            return render_xlsx(build_briefing_workbook(briefing))
-        case "csv":
-            return render_csv(build_briefing_workbook(briefing).sheets[0])
-        case "atom":
-            return render_atom(build_briefing_feed(briefing))
-        case "pdf":
-            raise UsageError("A PDF is printed by a browser, which this part of the program does not have.")
-        case _:
-            return render_document(build_document(briefing), format_name, template)
+
+def get_item_content(items: Sequence[ItemSchema], *, language: str, now: dt.datetime) -> Content:
+    """Return what items can be exported as; `now` carries the time zone in which instants are shown to people."""
+    title, zone = _TITLES["zh" if language.startswith("zh") else "en"], now.tzinfo or dt.UTC
+    return {
+        "sheet": lambda: build_field_sheet(items),
+        "workbook": lambda: build_item_workbook(items, title, language, zone),
+        "data": lambda: {"items": [item.model_dump(mode="json") for item in items]},
+        "records": lambda: (item.model_dump(mode="json") for item in items),
+        "feed": lambda: build_item_feed(items, title, language, now),
+    }
+
+
+def render_briefing(briefing: Briefing, format_name: str, template: bytes | None = None) -> bytes:
+    """Write the briefing in a format that needs no browser; errors as those of `write_content`."""
+    return write_content(get_briefing_content(briefing), format_name, template)
 
 
 def render_items(items: Sequence[ItemSchema], format_name: str, *, language: str, now: dt.datetime) -> bytes:
-    """The items in one of `ITEM_FORMATS`; `now` carries the time zone in which instants are shown to people."""
-    title = _TITLES["zh" if language.startswith("zh") else "en"]
-    match check_format(format_name, ITEM_FORMATS):
-        case "csv":
-            return render_csv(build_field_sheet(items))
-        case "xlsx":
-            return render_xlsx(build_item_workbook(items, title, language, now.tzinfo or dt.UTC))
-        case "jsonl":
-            return b"".join(_render_json(item.model_dump(mode="json")) for item in items)
-        case "json":
-            return _render_json({"items": [item.model_dump(mode="json") for item in items]}, indent=2)
-        case _:
-            return render_atom(build_item_feed(items, title, language, now))
+    """Write the items in one of `ITEM_FORMATS`; `now` carries the time zone in which instants are shown to people."""
+    return write_content(get_item_content(items, language=language, now=now), format_name)
 
 
 def render_saved_briefings(
     briefings: Sequence[BriefingFeedItem], *, language: str, now: dt.datetime, public_url: str | None
 ) -> bytes:
-    """Saved briefings as an Atom feed."""
+    """Write saved briefings as an Atom feed."""
     return render_atom(build_saved_briefings_feed(briefings, language, now, public_url))
-
-
-def _render_json(document: Any, indent: int | None = None) -> bytes:
-    # Half a surrogate pair, which a broken page may bring, has no place in UTF-8: it becomes a question mark.
-    return (json.dumps(document, ensure_ascii=False, indent=indent) + "\n").encode(errors="replace")
 
 
 def build_briefing_schema() -> str:

@@ -16,6 +16,7 @@ from monitor.cli.terminal import (
     write_output,
 )
 from monitor.errors import UsageError
+from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.vocabulary import ItemType
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _OPTIONS: dict[str, Any] = {
 @add_options(_OPTIONS)
 def brief(
     context: typer.Context,
-    form: Annotated[str, typer.Option("--format", metavar="FMT", help="md html docx pdf xlsx json csv atom.")] = "md",
+    form: Annotated[str, typer.Option("--format", metavar="FMT", help=f"{' '.join(BRIEFING_FORMATS)}.")] = "md",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
     template: Annotated[
         Path | None, typer.Option("--template", metavar="FILE", help="The firm's Word file that a docx is made from.")
@@ -65,9 +66,7 @@ def brief(
     ] = None,
     **options: OptionValue,
 ) -> None:
-    from monitor.exports.registry import check_format
-
-    check_format(form)
+    get_format(form, BRIEFING_FORMATS)
     check_output(form, out)
     query = collect_given(options)
     if from_file is not None and query:

@@ -9,6 +9,7 @@ import typer
 
 from monitor.cli.parser import build_group
 from monitor.cli.terminal import JsonOption, Terminal, check_output, get_terminal, parse_day, write_output
+from monitor.exports.registry import ITEM_FORMATS, get_format
 from monitor.vocabulary import ItemType
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def search(
 @app.command()
 def export(
     context: typer.Context,
-    form: Annotated[str, typer.Option("--format", metavar="FMT", help="csv xlsx json jsonl atom.")] = "csv",
+    form: Annotated[str, typer.Option("--format", metavar="FMT", help=f"{' '.join(ITEM_FORMATS)}.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
     source: SourceNames = None,
     tag: Tags = None,
@@ -162,13 +163,12 @@ def export(
         str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")
     ] = "zh",
 ) -> None:
-    """Write the items: csv, json and jsonl for programs, xlsx for people, atom for feed readers."""
-    from monitor.briefing.render import ITEM_FORMATS, render_items
+    """Write the selected items to a file or to stdout."""
+    from monitor.briefing.render import render_items
     from monitor.clock import SystemClock
-    from monitor.exports.registry import check_format
 
     terminal = get_terminal(context)
-    check_format(form, ITEM_FORMATS)
+    get_format(form, ITEM_FORMATS)
     check_output(form, out)
     query = _build_query(source, tag, kind, since, until, text)
     items = terminal.run(lambda app: app.archive.list_items(query, None))

@@ -13,9 +13,7 @@ import typer
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.errors import UsageError
 from monitor.extract.parse import parse_page
-from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
-from monitor.i18n.model import reader_language
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.urls import clean_url
 
@@ -47,8 +45,7 @@ def page(
     elif seen.error is None:
         _print_page(terminal, seen)
     if seen.error is not None:
-        code = f"{seen.error.code}/{seen.error.detail_code}" if seen.error.detail_code else seen.error.code
-        terminal.complain(f"{seen.url}: {code}: {terminal.to_text(seen.error.message)}")
+        terminal.complain(f"{seen.url}: {terminal.render(seen.error.reason)}")
         raise typer.Exit(1)
 
 
@@ -138,8 +135,8 @@ def load_saved_page(path: Path, *, url: str | None, fetched_at: dt.datetime, max
 
 
 def _build_error_page(url: str, code: PageErrorCode, fetched_at: dt.datetime, reason: str, /, **args: Any) -> Page:
-    message = render(Message(reason, args), reader_language.get())
-    return Page(url=url, final_url=url, fetched_at=fetched_at, error=PageError(code=code, message=message))
+    error = PageError(code=code, message=Message(reason, args))
+    return Page(url=url, final_url=url, fetched_at=fetched_at, error=error)
 
 
 def process_batch(max_bytes: int) -> None:

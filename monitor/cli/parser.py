@@ -1,4 +1,4 @@
-"""Parsing what was typed: commands are imported when they are chosen; help and complaints are in the reader's language."""
+"""Parsing the command line: commands are imported when chosen; help and errors are in the reader's language."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, replace_control_characters
-from monitor.i18n.message import Message
 from monitor.vocabulary import Disposition, EventKind, Phase
 
 if TYPE_CHECKING:
@@ -47,19 +46,6 @@ def _ignore_progress(progress: "Progress") -> None:
     """Show nothing: only the document is read."""
 
 
-def _describe_section(terminal: Terminal, progress: "Progress") -> str:
-    if terminal.language == "en" or progress.candidates is None:
-        return progress.message
-    return terminal.render(
-        Message.of(
-            "progress.section",
-            ended=terminal.word("ended", progress.ended),
-            candidates=progress.candidates,
-            saved=progress.saved or 0,
-        )
-    )
-
-
 class _ProgressLines:
     """A line for each phase that begins and each section that ends."""
 
@@ -74,7 +60,7 @@ class _ProgressLines:
             self._phase = progress.phase
             self._terminal.write_status(f"{self._terminal.word('phase', progress.phase)} …")
         if progress.message:
-            self._terminal.write_status(f"  {progress.place}: {_describe_section(self._terminal, progress)}")
+            self._terminal.write_status(f"  {progress.place}: {self._terminal.render(progress.message)}")
 
 
 class _ProgressBars:
@@ -104,7 +90,7 @@ class _ProgressBars:
         place = replace_control_characters(progress.place)[:_MAX_PLACE_CHARS]
         self._bars.update(self._tasks[phase], completed=done, total=total, description=place)
         if progress.message:
-            line = f"  {progress.place}: {_describe_section(self._terminal, progress)}"
+            line = f"  {progress.place}: {self._terminal.render(progress.message)}"
             self._bars.console.print(replace_control_characters(line), markup=False, highlight=False)
 
 
@@ -119,7 +105,7 @@ def print_run(terminal: Terminal, report: "RunReport", *, top: int = 10) -> None
         until=report.until,
     )
     if report.error:
-        terminal.write_line(f"  {terminal.to_text(report.error)}")
+        terminal.write_line(f"  {terminal.render(report.error)}")
     if report.sections:
         terminal.write_line()
         rows = [
@@ -166,7 +152,7 @@ def print_candidates(terminal: Terminal, run: "FullRunReport") -> None:
         (
             candidate.section,
             terminal.word("disposition", candidate.disposition),
-            terminal.word("reason", candidate.reason),
+            candidate.reason,
             candidate.date,
             candidate.title,
             candidate.url,

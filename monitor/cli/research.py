@@ -19,6 +19,7 @@ from monitor.cli.terminal import (
 )
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import UsageError
+from monitor.exports.registry import list_formats
 from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _EXIT_INTERRUPTED = 130
 
-_FORMATS = ("md", "html", "docx", "pdf", "json")
+_FORMATS = list_formats({"document", "data"})
 
 
 def research(
@@ -45,10 +46,7 @@ def research(
         bool, typer.Option("--events", help="Print what it tells while it goes, a JSON object a line.")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Write the report there; its ending says as what: md html docx pdf json."
-        ),
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the report there; its ending names the format.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -171,9 +169,8 @@ class _StepLines:
 
 
 async def _render_report(app: "App", view: "ResearchView", form: str) -> bytes:
-    if form == "json":
-        return (json.dumps(view.to_json(), ensure_ascii=False, indent=2) + "\n").encode()
-    return await app.exports.export_document(await app.research.build_document(view.task_id), form)
+    document = await app.research.build_document(view.task_id)
+    return await app.exports.export({"document": lambda: document, "data": view.to_json}, form)
 
 
 def _get_format(out: Path) -> str:

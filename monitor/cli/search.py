@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from monitor.bootstrap import App
     from monitor.search.contract import ToolResult
-    from monitor.search.web_fetch import FetchToolResult
 
 
 _MAX_SNIPPET_CHARS = 160
@@ -68,13 +67,8 @@ def fetch(
     url: Annotated[str, typer.Argument(metavar="URL", help="The page to fetch.")],
     as_json: JsonOption = False,
 ) -> None:
-    async def load(app: "App") -> "FetchToolResult":
-        from monitor.search.web_fetch import FETCH_TOOL_NAME, FetchTool
-
-        return await FetchTool(app.loaders.for_run()).call(FETCH_TOOL_NAME, {"url": url})
-
     terminal = get_terminal(context)
-    result = terminal.run(load)
+    result = terminal.run(lambda app: app.search.fetch(url))
     if as_json:
         terminal.write_json(result.to_json())
     elif not result.errors:

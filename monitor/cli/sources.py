@@ -22,7 +22,9 @@ from monitor.cli.terminal import (
     write_file,
 )
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
+from monitor.i18n.model import reader_language
 from monitor.vocabulary import Render, SourceKind
 
 if TYPE_CHECKING:
@@ -321,6 +323,13 @@ def _build_source_json(source: "Source") -> dict[str, Any]:
     from monitor.services.sources.form import SourceForm
 
     values = source.model_dump(mode="json")
+    if error := source.last_error:
+        written = error.to_json()
+        values |= {
+            "last_error": render(error, reader_language.get()),
+            "last_error_code": written["code"],
+            "last_error_args": written["args"],
+        }
     return {name: values[name] for name in dict.fromkeys(("id", *SourceForm.model_fields, *_HEALTH_FIELDS))}
 
 
@@ -362,11 +371,11 @@ def _print_trial(terminal: Terminal, trial: "TrialResult") -> None:
         if rows:
             terminal.write_table(("becomes", "date", "from", "title", "url"), rows)
     for fallback in trial.fallbacks:
-        phase = terminal.word("phase", fallback["phase"])
-        terminal.print("run.fallback", phase=phase, where=fallback["where"], reason=fallback["reason"])
+        phase = terminal.word("phase", fallback.phase)
+        terminal.print("run.fallback", phase=phase, where=fallback.where, reason=fallback.reason)
 
 
-def _describe_disposition(terminal: Terminal, disposition: str, reason: str) -> str:
+def _describe_disposition(terminal: Terminal, disposition: str, reason: Message | None) -> str:
     if disposition == "saved":
         return terminal.translate("would be saved")
-    return f"{terminal.word('disposition', disposition)} {terminal.word('reason', reason)}".strip()
+    return f"{terminal.word('disposition', disposition)} {terminal.to_text(reason)}".strip()

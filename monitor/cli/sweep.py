@@ -106,7 +106,7 @@ class _SweepCommand:
             recorded = await app.sweeps.get_latest_report(source.name)
             if recorded is None:
                 raise
-            return recorded.model_copy(update={"status": RunStatus.FAILED, "error": str(error)})
+            return recorded.model_copy(update={"status": RunStatus.FAILED, "error": error.message})
 
     def _print_reports(self) -> None:
         if self._is_quiet:
@@ -123,10 +123,10 @@ class _SweepCommand:
             if report.status is RunStatus.FAILED
         ]
         refused = [
-            fallback.reason.removeprefix("auth: ")
+            self._terminal.render(fallback.reason.args["error"])
             for report in self.reports
             for fallback in report.fallbacks
-            if fallback.reason.startswith("auth: ")
+            if fallback.reason.code == "cause.model_auth"
         ]
         return [*failed, *dict.fromkeys(refused)]
 

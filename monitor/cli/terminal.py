@@ -157,24 +157,25 @@ _BOM = "\ufeff"
 
 def check_output(form: str, out: Path | None) -> None:
     """Raise `UsageError` where the format is no text and stdout is a terminal: before the work is done."""
-    from monitor.exports.registry import BINARY_FORMATS
+    from monitor.exports.registry import get_format
 
-    if form in BINARY_FORMATS and out is None and sys.stdout.isatty():
+    if get_format(form).is_binary and out is None and sys.stdout.isatty():
         raise UsageError("file.not_for_terminal", format=form)
 
 
 def write_output(terminal: Terminal, content: bytes, form: str, out: Path | None, count: int) -> None:
     """Write the content to the file, or to stdout: there without the byte order mark that only spreadsheets need."""
-    from monitor.exports.registry import BINARY_FORMATS
+    from monitor.exports.registry import get_format
 
+    file_format = get_format(form)
     if out is not None:
         write_file(out, content)
         terminal.notify("items.written", count=count, path=out)
-    elif form in BINARY_FORMATS:
+    elif file_format.is_binary:
         sys.stdout.buffer.write(content)
     else:
         text = content.decode().removeprefix(_BOM)
-        sys.stdout.write(replace_control_characters(text) if form == "md" else text)
+        sys.stdout.write(replace_control_characters(text) if file_format.shape == "document" else text)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -53,16 +54,29 @@ class RetrievalSettings(SettingsGroup):
         return authority
 
 
-BACKENDS = ("stub", "ddg_html", "baidu_html", "searxng", "bocha", "brave", "tavily", "archive")
-"""The names of all backends."""
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """What the settings have to know of a search backend; the rest stands in its module.
 
-KEY_VARIABLES = {
-    "searxng": "SEARXNG_API_KEY",
-    "bocha": "BOCHA_API_KEY",
-    "brave": "BRAVE_API_KEY",
-    "tavily": "TAVILY_API_KEY",
+    A backend that takes a key finds it in `<NAME>_API_KEY`, unless its settings name another variable.
+    """
+
+    key: Literal["none", "optional", "required"] = "none"
+    needs_base_url: bool = False
+    is_service: bool = True
+
+
+BACKENDS: Mapping[str, BackendInfo] = {
+    "stub": BackendInfo(is_service=False),
+    "ddg_html": BackendInfo(),
+    "baidu_html": BackendInfo(),
+    "searxng": BackendInfo(key="optional", needs_base_url=True),
+    "bocha": BackendInfo(key="required"),
+    "brave": BackendInfo(key="required"),
+    "tavily": BackendInfo(key="required"),
+    "archive": BackendInfo(is_service=False),
 }
-"""Where a backend's key is looked for when its settings name no other variable."""
+"""The search backends by name; `monitor.search.backends.<name>` is the module of each."""
 
 SHARED_VARIABLES = {
     "WEB_SEARCH_BACKEND": ("backend",),
@@ -100,7 +114,7 @@ class BackendSettings(SettingsGroup):
 
 
 class SearchSettings(SettingsGroup):
-    backend: str | list[str] = setting("stub", f"one name or a list: {' '.join(BACKENDS)}")
+    backend: str | list[str] = setting("stub", "one name or a list, as [searxng, archive]")
     backends: dict[str, BackendSettings] = setting(
         {}, "by name: {base_url, api_key_env, timeout_ms, max_results, daily_quota, price}"
     )
@@ -133,7 +147,8 @@ class SearchSettings(SettingsGroup):
 
     def get_key_variable(self, name: str) -> str | None:
         """The environment variable that holds a backend's key; None where it takes none."""
-        return self.get_backend(name).api_key_env or KEY_VARIABLES.get(name)
+        takes_key = name in BACKENDS and BACKENDS[name].key != "none"
+        return self.get_backend(name).api_key_env or (f"{name.upper()}_API_KEY" if takes_key else None)
 
     def get_key(self, name: str) -> str | None:
         """The key of a backend, if there is any."""

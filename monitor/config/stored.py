@@ -38,7 +38,7 @@ _NOT_STORABLE = {
 
 _NEEDS_RESTART = frozenset({"timezone", "pages.max_bytes", "web.public_url", "briefing.template"})
 
-SEARCH_SERVICES = tuple(name for name in BACKENDS if name not in ("stub", "archive"))
+SEARCH_SERVICES = tuple(name for name, info in BACKENDS.items() if info.is_service)
 """The search backends that are services elsewhere."""
 
 _USER_INFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")

@@ -49,7 +49,7 @@ class TargetSettings(SettingsGroup):
     tags: list[str] = setting([], "only sources with one of these tags")
     keywords: list[str] = setting([], "only items with one of these words")
     types: list[str] = setting([], "only items of these types")
-    formats: list[str] = setting([], "documents that go along: docx pdf xlsx csv md html json atom")
+    formats: list[str] = setting([], "documents that go along, by their [format](../users/formats.md)")
     language: Literal["zh", "en"] = setting("zh", "the language of the briefing's own words")
     top: int | None = setting(None, "so many items in full, the rest listed; null = all", ge=1)
     quiet: Literal["none", "note"] = setting("none", "a day without news: none = nothing is sent; note = it says so")

@@ -1,302 +1,212 @@
-"""Dates as people and machines write them. A doubtful one is no date: a wrong date does more harm than none."""
+"""Finds dates in texts, by the forms of `monitor.dates.forms`.
 
-import datetime as dt
-import re
-from collections.abc import Iterable, Iterator
-
-from monitor.dates.calendar import SPACE, DateMatch, Order, match_of, real_date
-from monitor.dates.months import MONTH_BY_NAME, fold_word
-
-_DIGIT = dict(zip("〇零○Ｏ一二三四五六七八九正元", (0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 1), strict=True))
-
-_NUMBER = "[〇零○Ｏ一二三四五六七八九十廿卅正元]"
-
-ERA_START = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911, "R": 2018, "H": 1988}
-"""The year before the first of each era."""
-
-_BUDDHIST = 543
-
-_ERA_END = r"(?!\d|[-/.]\d|[:：]\d)"
-
-_IN_CHARACTERS = re.compile(
-    rf"(?P<y>[一二][{''.join(_DIGIT)}]{{3}}|(?<!\d)(?:19|20)\d\d)年(?P<m>{_NUMBER}{{1,3}})月(?P<d>{_NUMBER}{{1,3}})[日号號]"
-)
-
-_ERA_IN_CHARACTERS = re.compile(
-    rf"(?P<era>令和|平成|民國|民国)(?P<y>{_NUMBER}{{1,4}})年(?P<m>{_NUMBER}{{1,3}})月(?P<d>{_NUMBER}{{1,3}})日"
-)
-
-_ERA = re.compile(
-    rf"(?P<era>民國|民国|令和|平成|\b[RH](?=\d))?{SPACE}*(?<!\d)(?P<y>\d{{1,3}}|元)"
-    rf"(?:{SPACE}*年{SPACE}*(?P<m1>\d{{1,2}}){SPACE}*月{SPACE}*(?P<d1>\d{{1,2}}){SPACE}*日|"
-    rf"(?P<sep>[-/.])(?P<m2>\d\d?)(?P=sep)(?P<d2>\d\d?){_ERA_END})"
-)
-
-_THAI_NAMES = """
-มกราคม ม.ค. กุมภาพันธ์ ก.พ. มีนาคม มี.ค. เมษายน เม.ย. พฤษภาคม พ.ค. มิถุนายน มิ.ย.
-กรกฎาคม ก.ค. สิงหาคม ส.ค. กันยายน ก.ย. ตุลาคม ต.ค. พฤศจิกายน พ.ย. ธันวาคม ธ.ค.
+`find_dates` gives what a running text says, whole or in part; `mask_dates` serves patterns about what stands around a
+date; `detect_order` and `infer_order` tell whether 03/02/2026 is in February or in March.
 """
 
-_THAI_MONTHS = _THAI_NAMES.split()
+import re
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from urllib.parse import urlsplit
 
-_THAI = re.compile(
-    rf"(?<!\d)(?P<d>\d{{1,2}}){SPACE}*(?P<month>{'|'.join(map(re.escape, _THAI_MONTHS))}){SPACE}*"
-    rf"(?:พ\.ศ\.|ค\.ศ\.)?{SPACE}*(?P<y>2[05]\d\d)(?!\d)"
+from monitor.dates.forms import ABOVE_YEAR, COMPACT, DAY_NUMBER, FORMS, YEAR_LAST, Context, Form
+from monitor.dates.names import fold_digits
+from monitor.dates.numerals import parse_date_numeral
+from monitor.dates.partial import DateOrder, SpanSet, WrittenDate
+
+_MAX_RANGE_CHARS = 16
+_MAY_HOLD_DATE = re.compile(r"\d|[年月년월]")
+# The other end of a range within one month: 2月3日至5日, 3–5 February, February 3–5, 2026.
+_LAST_DAY = re.compile(rf"\s?(?:[-–—~～〜至到]|から|부터)\s?{DAY_NUMBER}\s?[日号號일]")
+_LAST_DAY_BEHIND = re.compile(
+    r"(?:(?P<dash>[-–—])|\s(?:to|[-–—])\s)(?P<d>\d{1,2})(?:st|nd|rd|th)?(?![\d%]|[.,]\d{1,3}(?!\d))"
+    r"(?:,?\s?(?P<y>(?:19|20|21)\d\d)(?!\d))?"
 )
-
-
-def era_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
-    """The dates of a text that are written in one of these ways."""
-    for found in _IN_CHARACTERS.finditer(text):
-        year = int("".join(str(_DIGIT.get(char, char)) for char in found["y"]))
-        yield from match_of(found, real_date(year, _number(found["m"]), _number(found["d"]), today))
-    for found in _ERA_IN_CHARACTERS.finditer(text):
-        year = ERA_START[found["era"]] + _number(found["y"])
-        yield from match_of(found, real_date(year, _number(found["m"]), _number(found["d"]), today))
-    for found in _ERA.finditer(text):
-        month, day = int(found["m1"] or found["m2"]), int(found["d1"] or found["d2"])
-        years = 1 if found["y"] == "元" else int(found["y"])
-        if found["era"]:
-            yield from match_of(found, real_date(ERA_START[found["era"]] + years, month, day, today))
-        elif 100 <= years <= today.year - 1911 and (found["d1"] or len(found["m2"]) == 2 == len(found["d2"])):
-            # Three digits and no era: only Taiwan writes that.
-            yield from match_of(found, real_date(1911 + years, month, day, today))
-    for found in _THAI.finditer(text):
-        year = int(found["y"])
-        month = _THAI_MONTHS.index(found["month"]) // 2 + 1
-        yield from match_of(
-            found, real_date(year - _BUDDHIST if year > today.year + 1 else year, month, int(found["d"]), today)
-        )
-
-
-def _number(text: str) -> int:
-    text = text.replace("廿", "二十").replace("卅", "三十")
-    if "十" not in text:
-        return int("".join(str(_DIGIT[char]) for char in text))
-    tens, _, ones = text.partition("十")
-    return _DIGIT.get(tens, 1) * 10 + _DIGIT.get(ones, 0)
-
-
-_YEAR = r"(?P<y>(?:19|20)\d\d)"
-
-_END = r"(?!\d|[-/.]\d|[:：]\d)"
-
-_START = r"(?<![\d.,$€£¥])(?<!\d[-/:：])"
-
-
-_FULL = re.compile(
-    rf"{_START}{_YEAR}(?:{SPACE}*[年년]{SPACE}*(?P<m1>\d{{1,2}}){SPACE}*[月월]{SPACE}*(?P<d1>\d{{1,2}})(?!\d)"
-    rf"|(?P<sep>{SPACE}*[-/.．／—–]{SPACE}*)(?P<m2>\d{{1,2}})(?:(?P=sep)|[-/.])(?P<d2>\d{{1,2}})(?![\d%]|[-/]\d))"
+_FIRST_DAY = re.compile(r"(?<![\d.,:/-])(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?(?:[-–—]|\s(?:to|bis|al?|au|до|по)\s)\Z")
+# Between two days of which the first one takes the year of the second.
+_NAMED_WITHOUT_YEAR = ("name_day", "day_name")
+_UNTIL = re.compile(r"\s?(?:[-–—~～]|to|until|bis|al?|au|до|по)\s?")
+# Names that only the United States hand out.
+_MONTH_FIRST = frozenset({"gov", "mil", "edu", "us"})
+# Countries of one custom: Canada and others write both ways, and .co, .io or .tv are sold to everybody.
+_DAY_FIRST = frozenset(
+    {"ar", "at", "au", "be", "bg", "br", "ch", "cl", "cz", "de", "es", "fi", "fr", "gr", "hr", "id", "ie", "il", "in"}
+    | {"it", "ke", "lu", "mx", "my", "ng", "nl", "no", "nz", "pe", "pl", "pt", "ro", "rs", "ru", "sg", "sk", "th", "tr"}
+    | {"ua", "uk", "uy", "vn", "za"}
 )
-
-_COMPACT = re.compile(r"(?<![\d.])(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d)")
-
-_NUMERIC = re.compile(
-    rf"(?<![A-Za-z]){_START}(?P<a>\d{{1,2}})(?P<sep>{SPACE}?[-/.]{SPACE}?)(?P<b>\d{{1,2}})(?P=sep)(?P<y>(?:19|20)?\d\d){_END}"
+# Languages whose countries all write the day first; with some, as Swedish, the year comes first as often.
+_DAY_FIRST_LANGUAGES = frozenset(
+    {"bg", "cs", "da", "de", "el", "es", "fi", "it", "nb", "nl", "no", "pl", "pt", "ro", "ru", "sk", "tr", "uk", "vi"}
 )
-
-_WORD = r"(?P<month>[^\W\d_]{3,14})"
-
-_DAY_WORD = re.compile(
-    rf"(?<![\d.,:/])(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|"
-    rf"[ºª.])?(?:{SPACE}+(?:day{SPACE}+)?of)?{SPACE}*[-/,.]?{SPACE}*(?:de{SPACE}+|d[’'])?{_WORD}"
-    rf"\.?(?:{SPACE}*[-/,.]?{SPACE}*(?:del?{SPACE}+)?(?P<y>(?:19|20)\d\d|[’'.-]\d\d)(?!\d)"
-    rf"|{SPACE}?(?P<yy>\d\d)(?!{SPACE}*[\w:]))?"
-)
-
-_WORD_DAY = re.compile(
-    rf"(?<![^\W\d_]){_WORD}\.?{SPACE}*[-/]?{SPACE}*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:\d)"
-    rf"(?:{SPACE}*[,.]?{SPACE}*[-/]?{SPACE}*(?P<y>(?:19|20)\d\d)(?!\d))?"
-)
-
-_MONTH_DAY_CJK = re.compile(rf"(?<![\d年])(?P<m>\d{{1,2}}){SPACE}*[月월]{SPACE}*(?P<d>\d{{1,2}}){SPACE}*[日号號일]")
-
-_MONTH_DAY = re.compile(r"^[\s\[(（【]*(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?:\s+\d{1,2}:\d\d(?::\d\d)?)?[\s\])）】]*$")
-
-_BRACKETED = re.compile(r"[\[(（【](?P<m>[01]?\d)[-/.](?P<d>[0-3]?\d)[\])）】]")
-
-_VIETNAMESE = re.compile(
-    rf"(?<!\d)(?P<d>\d{{1,2}}){SPACE}+tháng{SPACE}+(?P<m>\d{{1,2}}),?{SPACE}+(?:năm{SPACE}+)?(?P<y>(?:19|20)\d\d)(?!\d)",
-    re.IGNORECASE,
-)
-
-_ABOVE_YEAR = re.compile(rf"(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){SPACE}+{_YEAR}(?![\d:/.-])")
-
-_SPLIT = (
-    re.compile(rf"(?<![\d.:/-])(?P<d>\d{{1,2}})日?{SPACE}+{_YEAR}[-/.年]{SPACE}?(?P<m>\d{{1,2}})(?![\d/.-])"),
-    re.compile(rf"(?<!\d){_YEAR}[-/.年]{SPACE}?(?P<m>\d{{1,2}})月?{SPACE}+(?P<d>\d{{1,2}})(?![\d:/.-])"),
-    re.compile(rf"(?<!\d){_YEAR}年?{SPACE}+(?P<m>\d{{1,2}})[-/.月]{SPACE}?(?P<d>\d{{1,2}})(?![\d:/.])"),
-    _ABOVE_YEAR,
-)
-
-_AGO = re.compile(
-    r"(?<![\d.])(?P<n>\d{1,4}|\ban?|\bone)\s*(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|"
-    r"분|시간|일|seconds?|mins?|minutes?|hours?|"
-    r"hrs?|days?|weeks?)"
-    r"\s*(?:前|之前|以前|전|ago)",
-    re.IGNORECASE,
-)
-
-_DAY_WORDS = re.compile(
-    r"(?P<word>刚刚|剛剛|今天|今日|昨天|昨日|前天|오늘|어제|\btoday\b|\byesterday\b|"
-    r"\bjust now\b|\bheute\b|\bgestern\b)",
-    re.IGNORECASE,
-)
-
-_DAYS_BACK = {"昨天": 1, "昨日": 1, "前天": 2, "어제": 1, "yesterday": 1, "gestern": 1}
-
-_DAYS_IN_UNIT = {"天": 1, "日": 1, "일": 1, "day": 1, "周": 7, "週": 7, "星期": 7, "week": 7}
-
-_AS_DIGIT = {
-    ord(wide): narrow for wide, narrow in zip("０１２３４５６７８９٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", 3 * "0123456789", strict=True)
-}
-
-_MAYBE = re.compile(r"\d|年|前|天|日|today|yesterday|ago|刚刚|剛剛|어제|오늘|heute|gestern", re.IGNORECASE)
+# Private characters that neither pages nor icon fonts use.
+_FIRST, _LAST = 0x100000, 0x10FFFD
+DATE_SIGN = f"[{chr(_FIRST)}-{chr(_LAST)}]"
+"""A pattern for one date of a masked text."""
+YEAR_FIRST = frozenset({"chinese", "year_first"})
 
 
-def numeric_order(text: str) -> Order | None:
-    """Which of day and month comes first in the page's numeric dates, where a number above 12 settles it.
+def find_dates(text: str, *, order: DateOrder | None = None) -> list[WrittenDate]:
+    """Return the dates of a running text, whole or in part, in their order and none over another.
+
+    `order` is what the whole page tells of 03/02/2026, see `detect_order`; without it such a date is none. Of a range
+    within a month (2月3日至5日) both days are given.
+    """
+    folded = fold_digits(text)
+    dates = scan(folded, Context(order))
+    if not dates:
+        return []
+    ranged = _complete_ranges(folded, _extend_ranges(folded, dates))
+    return ranged if folded is text else [replace(date, written=text[date.start : date.end]) for date in ranged]
+
+
+def find_compact_dates(text: str) -> list[WrittenDate]:
+    """Return the numbers of eight digits that may be dates, 20260203; they may as well be numbers."""
+    context = Context()
+    return [date for found in COMPACT.pattern.finditer(text) if (date := _read(COMPACT, found, context)) is not None]
+
+
+def carry_years(dates: Sequence[WrittenDate]) -> Iterator[tuple[int, WrittenDate]]:
+    """Yield the dates of a page with their places, and those without a year once more with the year before them."""
+    year: int | None = None
+    for place, date in enumerate(dates):
+        yield place, date
+        if date.year is not None:
+            year = date.year
+        elif year is not None:
+            yield place, replace(date, value=replace(date.value, year=year))
+
+
+def scan(text: str, context: Context) -> list[WrittenDate]:
+    """Return what the forms find in a text whose digits are folded; of a list only what has a day, doubtful or not."""
+    if not _MAY_HOLD_DATE.search(text):
+        return []
+    found: list[WrittenDate] = []
+    spans = SpanSet(len(text))
+    for form in FORMS:
+        if form.signs and not any(sign in text for sign in form.signs):
+            continue
+        if form.is_listed_only and not context.is_list:
+            continue
+        start = 0
+        while match := form.pattern.search(text, start):
+            date = _read(form, match, context) if spans.is_free(*match.span()) else None
+            if date:
+                spans.take(*match.span())
+                found.append(date)
+            # What is no date may begin within it: the date in `Nr. 25 vom 20. Oktober 2021`.
+            start = match.end() if date else match.start() + 1
+    return sorted(found, key=lambda date: date.start)
+
+
+def _read(form: Form, match: re.Match[str], context: Context) -> WrittenDate | None:
+    if not context.is_list and form.doubt(match):
+        return None
+    value = form.read(match, context)
+    if value is None or not value.is_real or (context.is_list and value.day is None):
+        return None
+    return WrittenDate(match[0], match.start(), match.end(), form.name, value)
+
+
+def _extend_ranges(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDate]:
+    """Return the dates with the other days of their ranges."""
+    extended: list[WrittenDate] = []
+    for date, following in zip(dates, [*dates[1:], None], strict=True):
+        start = extended[-1].end if extended else 0
+        end = following.start if following else len(text)
+        extended.extend(_days_of_range(text, date, start, end) if date.day else [date])
+    return extended
+
+
+def _days_of_range(text: str, date: WrittenDate, start: int, end: int) -> list[WrittenDate]:
+    """Return the date and the day beside it, between `start` and `end`, that takes its month from it."""
+    if date.form.startswith("day_name"):
+        found = _FIRST_DAY.search(text, max(start, date.start - _MAX_RANGE_CHARS), date.start)
+        first = _on_day(text, date, found) if found else None
+        return [first, date] if first and first.day and date.day and first.day < date.day else [date]
+    found = (_LAST_DAY_BEHIND if date.form == "name_day" else _LAST_DAY).match(text, date.end, end)
+    last = _on_day(text, date, found) if found else None
+    if not found or not last or not last.day or not date.day or last.day <= date.day:
+        return [date]
+    if date.form == "name_day":
+        if not found["dash"] and not found["y"]:
+            return [date]
+        year = int(found["y"]) if found["y"] else date.year
+        return [replace(end, value=replace(end.value, year=year)) for end in (date, last)]
+    return [date, last]
+
+
+def _on_day(text: str, date: WrittenDate, found: re.Match[str]) -> WrittenDate | None:
+    value = replace(date.value, day=parse_date_numeral(found["d"]) or 0)
+    start, end = found.start("d"), found.end("d") if found.end() <= date.start else found.end()
+    return WrittenDate(text[start:end], start, end, date.form, value) if value.is_real else None
+
+
+def _complete_ranges(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDate]:
+    """Return the dates, the first of 3 February to 5 March 2026 in the year of the second."""
+    completed = list(dates)
+    for place, (first, last) in enumerate(pairwise(dates)):
+        if first.form not in _NAMED_WITHOUT_YEAR or not last.year or not last.month or not last.day:
+            continue
+        if _UNTIL.fullmatch(text, first.end, last.start):
+            is_over_new_year = (first.month, first.day) > (last.month, last.day)
+            completed[place] = replace(first, value=replace(first.value, year=last.year - is_over_new_year))
+    return completed
+
+
+def detect_order(text: str) -> DateOrder | None:
+    """Return the order of a page's numeric dates, where a number above 12 settles it.
 
     None where no date settles it, or where two contradict each other.
     """
     days_first = months_first = 0
-    pairs = [(match["a"], match["b"]) for match in _NUMERIC.finditer(text)]
-    pairs += [(match["m"], match["d"]) for match in _ABOVE_YEAR.finditer(text)]
-    for first, second in ((int(one), int(other)) for one, other in pairs):
-        days_first += first > 12 >= second > 0 and first <= 31
-        months_first += second > 12 >= first > 0 and second <= 31
+    pairs = [(match["a"], match["b"]) for match in YEAR_LAST.pattern.finditer(text)]
+    pairs += [(match["m"], match["d"]) for match in ABOVE_YEAR.pattern.finditer(text)]
+    for first, second in ((int(left), int(right)) for left, right in pairs):
+        days_first += 31 >= first > 12 >= second > 0
+        months_first += 31 >= second > 12 >= first > 0
     if bool(days_first) == bool(months_first):
         return None
     return "dmy" if days_first else "mdy"
 
 
-def parse_date(
-    text: str, today: dt.date, *, order: Order | None = None, year: int | None = None, relative: bool = True
-) -> dt.date | None:
-    """The one date that a short text gives; None where it gives none, or two different ones."""
-    found = {match.date for match in dates_in_text(text, today, order=order, year=year, relative=relative)}
-    return found.pop() if len(found) == 1 else None
+def infer_order(url: str, language: str = "") -> DateOrder | None:
+    """Return the order in which the country of a host writes its dates; None where name and language do not tell it.
 
-
-def dates_in_text(
-    text: str, today: dt.date, *, order: Order | None = None, year: int | None = None, relative: bool = False
-) -> list[DateMatch]:
-    """All dates of a text, in its order.
-
-    `today` bounds them and is what "yesterday" and 3天前 count from; `order` settles 03/02/2026, which is no date
-    without it; `year` is the year that a heading gives to dates written without one. Where neither is known,
-    month and day alone mean the latest such day that is not in the future.
+    `language` is what the page declares (`de-AT`); it counts where the host's name tells no country.
     """
-    if not _MAYBE.search(text):
-        return []
-    text = text.translate(_AS_DIGIT)
-    found: list[DateMatch] = []
-    for readings in (
-        _full_dates(text, today),
-        era_dates(text, today),
-        _named_months(text, today, year),
-        _numeric_dates(text, today, order),
-        _split_dates(text, today, order),
-        _without_year(text, today, year, order),
-        _relative_dates(text, today) if relative else (),
-    ):
-        _keep_apart(found, readings)
-    return sorted(found, key=lambda match: match.start)
+    country = (urlsplit(url).hostname or "").rpartition(".")[2]
+    if country in _MONTH_FIRST:
+        return "mdy"
+    spoken = language.lower().replace("_", "-").partition("-")[0]
+    return "dmy" if country in _DAY_FIRST or spoken in _DAY_FIRST_LANGUAGES else None
 
 
-def _keep_apart(found: list[DateMatch], readings: Iterable[DateMatch]) -> None:
-    """Adds the readings that do not lie over a better one found before."""
-    for reading in readings:
-        if all(reading.end <= other.start or reading.start >= other.end for other in found):
-            found.append(reading)
+@dataclass(frozen=True, slots=True)
+class MaskedText:
+    """A text with a sign for each of its whole dates."""
+
+    text: str
+    dates: tuple[WrittenDate, ...]
+
+    def date_of(self, sign: str) -> WrittenDate:
+        """Return the date that a sign stands for."""
+        return self.dates[ord(sign) - _FIRST]
+
+    def restore(self, text: str) -> str:
+        """Return what a pattern left of the masked text, with its dates as they were written."""
+        return text.translate({_FIRST + place: date.written for place, date in enumerate(self.dates)})
 
 
-def _full_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
-    for found in _FULL.finditer(text):
-        month, day = found["m1"] or found["m2"], found["d1"] or found["d2"]
-        yield from match_of(found, real_date(int(found["y"]), int(month), int(day), today))
-    for found in _VIETNAMESE.finditer(text):
-        yield from match_of(found, real_date(int(found["y"]), int(found["m"]), int(found["d"]), today))
-    for found in _COMPACT.finditer(text):
-        date = real_date(int(found["y"]), int(found["m"]), int(found["d"]), today)
-        yield from match_of(found, date, is_compact=True)
+def mask_dates(text: str, forms: Container[str] | None = None) -> MaskedText:
+    """Replace each whole date of a text, or each that is in one of the forms, by a sign.
 
-
-def _named_months(text: str, today: dt.date, year: int | None) -> Iterator[DateMatch]:
-    for pattern in (_WORD_DAY, _DAY_WORD):
-        for found in pattern.finditer(text):
-            month = MONTH_BY_NAME.get(fold_word(found["month"]))
-            if month is None:
-                continue
-            if written_year := found["y"] or found.groupdict().get("yy"):
-                written = int(written_year.lstrip("’'.-"))
-                written += 0 if written > 99 else 2000 if written <= today.year % 100 + 1 else 1900
-                yield from match_of(found, real_date(written, month, int(found["d"]), today))
-            elif pattern is _WORD_DAY and re.search(r"\d[\s./-]?$", text[: found.start()]):
-                continue  # 17 Feb 14, 22Jul14: the day stands before the month, what follows is the year
-            elif not re.match(r"\s*,?\s*\d{4}", text[found.end() :]):
-                yield from match_of(found, _latest(month, int(found["d"]), today, year), has_year=False)
-
-
-def _numeric_dates(text: str, today: dt.date, order: Order | None) -> Iterator[DateMatch]:
-    for found in _NUMERIC.finditer(text):
-        first, second, year = int(found["a"]), int(found["b"]), int(found["y"])
-        if order == "ymd" and year < 100:
-            yield from match_of(found, real_date(2000 + first, second, year, today))
-            continue
-        here: Order | None = None if order == "ymd" else order
-        if first > 12 >= second:
-            here = "dmy"
-        elif second > 12 >= first:
-            here = "mdy"
-        elif here is None and "." in found["sep"] and year > 99:
-            here = "dmy"  # with dots and the year last it is the German way, unless the page shows otherwise
-        if year < 100:
-            if first > 31 or here is None:
-                continue
-            year += 2000 if year <= today.year % 100 + 1 else 1900
-        if first == second:
-            here = "dmy"
-        if here:
-            day, month = (first, second) if here == "dmy" else (second, first)
-            yield from match_of(found, real_date(year, month, day, today))
-
-
-def _split_dates(text: str, today: dt.date, order: Order | None) -> Iterator[DateMatch]:
-    """Cards that show the day apart from year and month, or both above the year."""
-    for pattern in _SPLIT:
-        for found in pattern.finditer(text):
-            month, day = int(found["m"]), int(found["d"])
-            if pattern is _ABOVE_YEAR and order == "dmy":
-                month, day = day, month
-            yield from match_of(found, real_date(int(found["y"]), month, day, today))
-
-
-def _without_year(text: str, today: dt.date, year: int | None, order: Order | None) -> Iterator[DateMatch]:
-    for pattern in (_MONTH_DAY_CJK, _MONTH_DAY, _BRACKETED):
-        for found in pattern.finditer(text):
-            month, day = int(found["m"]), int(found["d"])
-            if pattern is not _MONTH_DAY_CJK and "." in found[0] and len(found["m"]) + len(found["d"]) < 4:
-                continue  # 1.2 is a number
-            if order == "dmy" and pattern is not _MONTH_DAY_CJK:
-                month, day = day, month
-            yield from match_of(found, _latest(month, day, today, year), has_year=False)
-
-
-def _latest(month: int, day: int, today: dt.date, year: int | None) -> dt.date | None:
-    if year is not None:
-        return real_date(year, month, day, today)
-    return real_date(today.year, month, day, today) or real_date(today.year - 1, month, day, today)
-
-
-def _relative_dates(text: str, today: dt.date) -> Iterator[DateMatch]:
-    """Ago-dates up to weeks: months and years are too coarse to give a day."""
-    for found in _AGO.finditer(text):
-        number = int(found["n"]) if found["n"].isdigit() else 1
-        unit = found["unit"].lower().rstrip("s")
-        if number < 1000 and not (unit in _DAYS_IN_UNIT and _DAYS_IN_UNIT[unit] == 7 and number > 5):
-            days = _DAYS_IN_UNIT.get(unit, 0) * number
-            days += number // 24 if unit in ("小时", "小時", "hour", "hr", "시간", "時間") else 0
-            yield from match_of(found, today - dt.timedelta(days=days))
-    for found in _DAY_WORDS.finditer(text):
-        yield from match_of(found, today - dt.timedelta(days=_DAYS_BACK.get(found["word"].lower(), 0)))
+    Of 03/02/2026 it is certain that it is a date, not which: it counts as the 3rd of February.
+    """
+    whole = (date for date in find_dates(text, order="dmy") if date.value.to_date())
+    dates = tuple(date for date in whole if forms is None or date.form in forms)[: _LAST - _FIRST]
+    pieces, last = [], 0
+    for place, date in enumerate(dates):
+        pieces += [text[last : date.start], chr(_FIRST + place)]
+        last = date.end
+    return MaskedText("".join([*pieces, text[last:]]), dates)

@@ -3,18 +3,20 @@
 import re
 from fractions import Fraction
 
-CHINESE_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+CHINESE_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0}
+ZERO_SIGNS = "〇零○◯ＯOΟ"
+"""What people write for a zero among Chinese numerals: the character, circles, and letters that look like one."""
 
+_DATE_DIGITS = CHINESE_DIGITS | dict.fromkeys(ZERO_SIGNS, 0) | {"正": 1, "元": 1}
+_CHINESE_TENS = str.maketrans({"廿": "二十", "卅": "三十"})
+DIGIT_CHARS = "一二三四五六七八九" + ZERO_SIGNS
+NUMERAL_CHARS = DIGIT_CHARS + "十廿卅百正元"
+_DIGITS = CHINESE_DIGITS | {"两": 2}
 _SMALL_SCALES = {"十": 10, "百": 100, "千": 1000}
-
 _LARGE_SCALES = {"万": 10**4, "亿": 10**8}
-
 _ARABIC = re.compile(r"\d+(?:[.,]\d+)*")
-
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
-
 _MAX_CHARS = 40  # what is longer counts nothing: a serial number, or an attack on the arithmetic
-
 _CHINESE_DECIMAL = re.compile(r"(?P<whole>[^点]+)点(?P<digits>[〇零一二三四五六七八九]+)(?P<scale>[百千万亿]*)")
 
 _ENGLISH_ONES = {
@@ -66,6 +68,25 @@ ENGLISH_SCALES = {
 }
 
 
+def parse_date_numeral(written: str) -> int | None:
+    """Return the value of a number below a thousand or of a year in single digits; None where it is none."""
+    if written.isdecimal():
+        return int(written)
+    rest = written.translate(_CHINESE_TENS)
+    total = 0
+    for sign, size in (("百", 100), ("十", 10)):
+        count, found, behind = rest.partition(sign)
+        if found:
+            if len(count.lstrip(ZERO_SIGNS)) > 1:
+                return None
+            total += size * (_DATE_DIGITS.get(count.lstrip(ZERO_SIGNS), 1))
+            rest = behind
+    digits = [_DATE_DIGITS.get(char) for char in rest]
+    if None in digits or (total and len(rest.lstrip(ZERO_SIGNS)) > 1):
+        return None
+    return total + int("".join(map(str, digits)) or "0")
+
+
 def parse_arabic_number(written: str) -> Fraction | None:
     """The value of a number in digits; None where the dots and commas make no number, as in a version 1.2.3.
 
@@ -97,7 +118,7 @@ def parse_numeral(written: str) -> Fraction | None:
         return _parse_chinese_decimal(point["whole"], point["digits"], point["scale"])
     if re.fullmatch(r"[〇零一二三四五六七八九]{2,}", run):
         is_code = len(run) == 4 or ("〇" in run or "零" in run)
-        return Fraction("".join(str(CHINESE_DIGITS[char]) for char in run)) if is_code else None
+        return Fraction("".join(str(_DIGITS[char]) for char in run)) if is_code else None
     if "点" in run or not re.search(r"[\d〇零一二两三四五六七八九十]", run):
         return None
     return _sum_scales(run)
@@ -113,7 +134,7 @@ def _parse_chinese_decimal(whole: str, digits: str, scale: str) -> Fraction | No
     value = parse_numeral(whole) if whole not in ("零", "〇") else Fraction(0)
     if value is None:
         return None
-    decimals = "".join(str(CHINESE_DIGITS[char]) for char in digits)
+    decimals = "".join(str(_DIGITS[char]) for char in digits)
     value += Fraction(int(decimals), 10 ** len(decimals))
     for char in scale:
         value *= (_SMALL_SCALES | _LARGE_SCALES)[char]
@@ -129,10 +150,10 @@ def _sum_scales(run: str) -> Fraction | None:
         digits = _ARABIC.match(run, position)
         char = run[position]
         position = digits.end() if digits else position + 1
-        if digits or (char in CHINESE_DIGITS and char not in "〇零"):
+        if digits or (char in _DIGITS and char not in "〇零"):
             if pending is not None:
                 return None
-            pending = parse_arabic_number(digits[0]) if digits else Fraction(CHINESE_DIGITS[char])
+            pending = parse_arabic_number(digits[0]) if digits else Fraction(_DIGITS[char])
             if pending is None:
                 return None
         elif char in "〇零":
@@ -147,7 +168,5 @@ def _sum_scales(run: str) -> Fraction | None:
             else:
                 total += below * _LARGE_SCALES[char]
             section, pending, has_gap = Fraction(0), None, False
-    is_colloquial = (
-        pending is not None and run[-1] in CHINESE_DIGITS and re.search(r"[百千万亿].$", run) and not has_gap
-    )
+    is_colloquial = pending is not None and run[-1] in _DIGITS and re.search(r"[百千万亿].$", run) and not has_gap
     return None if is_colloquial else total + section + (pending or 0)

@@ -1,117 +1,114 @@
-"""Calendar dates in running text, whole or in part: 2026年2月3日, 二〇二六年二月, 2月3日, 2026-02-03, Feb. 3, 2026."""
+"""The values that reading a date gives: as far as it is written, or as a whole day."""
 
 import datetime as dt
-import re
 from dataclasses import dataclass
+from typing import Literal
 
-from monitor.dates.months import MONTH_BY_NAME, fold_word
-from monitor.dates.numerals import parse_numeral
+DateOrder = Literal["dmy", "mdy", "ymd"]
+"""Whether the day or the month comes first in 03/02/2026; or the year, in 26-02-03, where that is the custom."""
 
-_YEAR = r"(?<!\d)(?:19|20|21)\d\d|[一二][〇零九八一][〇零一二三四五六七八九]{2}"
-
-_MONTH = r"1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]"
-
-_DAY = r"3[01]|[12]\d|0?[1-9]|三十一?|二?十[一二三四五六七八九]?|[一二三四五六七八九]"
-
-_NAME = r"[^\W\d_]{3,12}\.?"
-
-_PATTERNS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?P<y>{_YEAR})\s?年\s?(?P<m>{_MONTH})\s?月(?:份)?(?:\s?(?P<d>{_DAY})\s?[日号])?",
-        rf"(?<![\d.])(?P<m>{_MONTH})\s?月\s?(?P<d>{_DAY})\s?[日号]",
-        r"(?<![\d.-])(?P<y>(?:19|20|21)\d\d)(?P<s>[-/.])(?P<m>1[0-2]|0?[1-9])(?P=s)(?P<d>3[01]|[12]\d|0?[1-9])(?![\d.]\d|\d)",
-        r"(?<![\d.-])(?P<y>(?:19|20|21)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\d-])",
-        rf"(?<![\d.])(?P<d>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<n>{_NAME})(?:,?\s(?P<y>(?:19|20|21)\d\d))?(?!\d)",
-        rf"(?<!\w)(?P<n>{_NAME})\s(?P<d>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?:,?\s(?P<y>(?:19|20|21)\d\d))?(?![\d%]|[.,]\d)",
-        rf"(?<!\w)(?P<n>{_NAME}),?\s(?P<y>(?:19|20|21)\d\d)(?!\d)",
-    )
-)
-
-_COMPACT = re.compile(r"(?<![\d.,])(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?![\d,]|\.\d)")
-
-_LAST_DAY = re.compile(rf"\s?[-–—~至到]\s?(?P<d>{_DAY})\s?[日号]")
+_LEAP_YEAR = 2024
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenDate:
-    """A date as far as it was written, and where in the text."""
+class PartialDate:
+    """A date as far as it is known: 3 February has no year, February 2026 has no day."""
 
-    written: str
-    start: int
-    end: int
     year: int | None = None
     month: int | None = None
     day: int | None = None
 
-    def rests_on(self, other: "WrittenDate") -> bool:
-        """Whether the other date says all that this one says."""
-        mine, theirs = (self.year, self.month, self.day), (other.year, other.month, other.day)
-        return all(part is None or part == seen for part, seen in zip(mine, theirs, strict=True))
+    @property
+    def parts(self) -> tuple[int | None, int | None, int | None]:
+        """Year, month and day."""
+        return self.year, self.month, self.day
 
+    @property
+    def is_real(self) -> bool:
+        """Whether the calendar has such a date; without a year, whether it has it in some year."""
+        try:
+            dt.date(
+                _LEAP_YEAR if self.year is None else self.year,
+                1 if self.month is None else self.month,
+                1 if self.day is None else self.day,
+            )
+        except (ValueError, OverflowError):
+            return False
+        return True
 
-def dates_in(text: str) -> list[WrittenDate]:
-    """The dates of a folded text, in order, none overlapping; months may be named in any of the known languages."""
-    found: list[WrittenDate] = []
-    for pattern in _PATTERNS:
-        for match in pattern.finditer(text):
-            date = _read(match)
-            if date is not None and not any(date.start < other.end and other.start < date.end for other in found):
-                found.append(date)
-    found.extend(last for date in list(found) if (last := _last_day(text, date)) is not None)
-    return sorted(found, key=lambda date: date.start)
+    def covers(self, claim: "PartialDate") -> bool:
+        """Whether this date says all that the claim says: 2026-02-03 covers February 2026, never the reverse."""
+        pairs = zip(claim.parts, self.parts, strict=True)
+        return all(claimed is None or claimed == known for claimed, known in pairs)
 
+    def agrees(self, other: "PartialDate") -> bool:
+        """Whether the two may be one day: no part is written differently in both."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
 
-def compact_dates_in(text: str) -> list[WrittenDate]:
-    """Numbers of eight digits that may be dates, 20260203; they may as well be numbers."""
-    return [date for match in _COMPACT.finditer(text) if (date := _read(match)) is not None]
-
-
-def with_carried_years(dates: list[WrittenDate]) -> list[WrittenDate]:
-    """The dates of a page, those without a year given the year that was written last before them."""
-    year: int | None = None
-    carried: list[WrittenDate] = []
-    for date in dates:
-        carried.append(date)
-        if date.year is not None:
-            year = date.year
-        elif year is not None:
-            carried.append(WrittenDate(date.written, date.start, date.end, year, date.month, date.day))
-    return carried
-
-
-def _last_day(text: str, first: WrittenDate) -> WrittenDate | None:
-    """The 5th in 2月3日至5日: a day that takes its month from the date before it."""
-    match = _LAST_DAY.match(text, first.end)
-    day = _int(match["d"]) if match else None
-    if match is None or day is None or first.day is None or day <= first.day:
-        return None
-    return WrittenDate(
-        text[match.start("d") : match.end()], match.start("d"), match.end(), first.year, first.month, day
-    )
-
-
-def _read(match: re.Match[str]) -> WrittenDate | None:
-    parts = match.groupdict()
-    if parts.get("n"):
-        month = _month(parts["n"], has_year=bool(parts.get("y")))
-        if month is None:
+    def to_date(self) -> dt.date | None:
+        """Return the calendar day, or None where a part is missing or there is no such day."""
+        if self.year is None or self.month is None or self.day is None or not self.is_real:
             return None
-    else:
-        month = _int(parts.get("m"))
-    year, day = _int(parts.get("y")), _int(parts.get("d"))
-    try:
-        dt.date(year or 2024, month or 1, day or 1)
-    except ValueError:
-        return None
-    return WrittenDate(match[0], match.start(), match.end(), year, month, day)
+        return dt.date(self.year, self.month, self.day)
 
 
-def _month(name: str, *, has_year: bool) -> int | None:
-    # `may 3 percent`, `mar 5`: a small letter and no year make a word of it.
-    return MONTH_BY_NAME.get(fold_word(name.rstrip("."))) if has_year or name[0].isupper() else None
+@dataclass(frozen=True, slots=True)
+class WrittenDate:
+    """A date in a text: its words, its span, the form it is written in, and what that says."""
+
+    written: str
+    start: int
+    end: int
+    form: str
+    value: PartialDate
+
+    @property
+    def year(self) -> int | None:
+        """The year, where one is written."""
+        return self.value.year
+
+    @property
+    def month(self) -> int | None:
+        """The month, where one is written."""
+        return self.value.month
+
+    @property
+    def day(self) -> int | None:
+        """The day of the month, where one is written."""
+        return self.value.day
+
+    def covers(self, claim: "WrittenDate") -> bool:
+        """Whether this date says all that the claim says."""
+        return self.value.covers(claim.value)
 
 
-def _int(written: str | None) -> int | None:
-    value = parse_numeral(written) if written else None
-    return None if value is None else int(value)
+@dataclass(frozen=True, slots=True)
+class DateMatch:
+    """A whole day that was read in a text: where it stands, and whether its year was written there or inferred."""
+
+    date: dt.date
+    start: int
+    end: int
+    has_year: bool = True
+    form: str = ""
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether it is written as a number of eight digits, which may be no date at all."""
+        return self.form == "compact"
+
+
+class SpanSet:
+    """The stretches of a text that are taken, so that no two dates lie over each other."""
+
+    def __init__(self, length: int) -> None:
+        self._taken = bytearray(length)
+
+    def is_free(self, start: int, end: int) -> bool:
+        """Whether no part of a stretch is taken."""
+        return self._taken.find(1, start, end) < 0
+
+    def take(self, start: int, end: int) -> None:
+        """Mark a stretch as taken."""
+        self._taken[start:end] = b"\1" * (end - start)

@@ -17,6 +17,7 @@ from monitor.db.sessions import BATCH_SIZE, SessionFactory, build_not_migrated_e
 from monitor.db.tables.collection import Fallback, Item, Run, Unseen
 from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus
 from monitor.errors import DatabaseError, UsageError, WorkFailed
+from monitor.i18n.message import Message
 from monitor.urls import url_key
 from monitor.vocabulary import RunStatus
 
@@ -66,11 +67,9 @@ def _fingerprint_row(row: SQLModel) -> str:
     return row.model_dump_json(exclude={"id", "at"})
 
 
-INTERRUPTED_RUN_ERROR = "The database was moved while this run was at work; `monitor runs retry` does it again."
+INTERRUPTED_RUN_ERROR = Message("cause.run_moved")
 
-INTERRUPTED_RESEARCH_ERROR = (
-    "The database was moved while this research was at work; `monitor research --resume` with its id goes on with it."
-)
+INTERRUPTED_RESEARCH_ERROR = Message("cause.research_moved")
 
 # Who is at work at the one place says nothing about the other.
 _PROCESS_TABLES = frozenset(str(table.__tablename__) for table in (Executor, Lease))

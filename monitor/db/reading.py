@@ -4,6 +4,8 @@ import datetime as dt
 
 from pydantic import BaseModel, Field
 
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.page import Candidate
 from monitor.vocabulary import DateSource, Disposition, SavedBy, SectionEnd
 
@@ -29,22 +31,22 @@ class LedgerEntry(BaseModel):
     page_url: str
     position: int
     disposition: Disposition
-    reason: str = ""
+    reason: Message | None = None
     item_id: int | None = None
 
 
-class UnseenPlace(BaseModel):
+class UnseenPlace(MessageModel):
     """A section or list page that was not read, and why."""
 
     section: str
     url: str
-    reason: str
+    reason: Message
 
 
 class SectionPlan(BaseModel):
     """A section that a run is to read.
 
-    `ordinal` is its place in the run; `is_home_page` marks the home page's own list, `is_feed` a feed, `is_query` what a
+    `ordinal` is its place in the run; `is_home` marks the home page's own list, `is_feed` a feed, `is_query` what a
     search found: none of them needs an agent.
     """
 
@@ -76,7 +78,7 @@ class SectionReading(BaseModel):
     listed: int | None = None
     listed_dated: int = 0
     is_gap: bool = False
-    error: str = ""
+    error: Message | None = None
     head: list[str] = Field(default_factory=list)
 
 

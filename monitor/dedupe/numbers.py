@@ -5,6 +5,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from monitor.dates import ERA_START
 from monitor.dates.numerals import parse_numeral
 
 _TRADITIONAL_SIMPLIFIED_PAIRS = (
@@ -63,9 +64,7 @@ _COUNTED_NUMERAL = re.compile(
     rf"|(?<=附件)[{_NUMERALS}]+|(?<=附录)[{_NUMERALS}]+|(?<![\w])[{_NUMERALS}]+(?=[、.])|[{_NUMERALS}]+(?=(?:{_SERIES_UNITS}))"
 )
 
-_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "民国": 1911, "中华民国": 1911}
-
-_ERA_YEAR = re.compile(r"(令和|平成|昭和|中华民国|民国)\s*(\d{1,3}|元)\s*年")
+_ERA_YEAR = re.compile(rf"({'|'.join(ERA_START)})\s*(\d{{1,3}}|元)\s*年")
 
 _CHARACTER_MAP = TO_SIMPLIFIED | str.maketrans(
     {
@@ -161,7 +160,7 @@ def _convert_chinese_numeral(written: str) -> str:
 
 
 def _calendar_year(found: re.Match[str]) -> str:
-    return f"{_ERAS[found[1]] + (1 if found[2] == '元' else int(found[2]))}年"
+    return f"{ERA_START[found[1]] + (1 if found[2] == '元' else int(found[2]))}年"
 
 
 def _unify_spelling(found: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ from enum import Enum
 
 from rapidfuzz.distance import OSA, Indel
 
+from monitor.dates import find_dates
 from monitor.dedupe.identity import (
     MAX_CLOSE_DAYS,
     MAX_REPOST_DAYS,
@@ -227,7 +228,8 @@ def _may_be_same_edition(one: DocumentIdentity, other: DocumentIdentity, texts: 
     a, b = one.title.edition, other.title.edition
     if a == b or (a and b):
         return a == b
-    if any(item.day and f"{item.day.year}年{item.day.month}月{item.day.day}日" in (a or b) for item in (one, other)):
+    days = {date.value.to_date() for date in find_dates(a or b)} - {None}
+    if days & {one.day, other.day}:
         return True
     is_of_these_days = any(item.day and str(item.day.year) in (a or b) for item in (one, other))
     gap = count_days_between(one, other)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from monitor.dates import DATE_SIGN, MaskedText, mask_dates
 from monitor.dedupe.numbers import DocumentNumber, keep_alphanumerics, normalize_text, split_document_number
 
 _MARK_PATTERNS_BY_FORM = {
@@ -186,19 +187,10 @@ _DECORATION = re.compile(
     r"|(?:pdf|docx?|xlsx?|word|zip)[^()]*|[^()]*\d ?[kmg]b)[)\]]\s*$"
 )
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-
-_MONTH = f"(?:{'|'.join(_MONTHS)})"
-
-_DAY = (
-    r"\d{4}[-./年] ?\d{1,2}[-./月] ?\d{1,2}日?|\d{1,2}\. ?\d{1,2}\. ?\d{4}"
-    rf"|\d{{1,2}} {_MONTH} \d{{4}}|{_MONTH} \d{{1,2}},? \d{{4}}"
-)
-
 _POSTED_DATE = re.compile(
-    rf"(?:\s\(?|\((?:[^\W\d]{{2,20}} ?)?)(?P<behind>{_DAY})\)?\s*$|^[\[(]?(?P<before>{_DAY})[\])]?[\s:]+"
+    rf"(?:\s\(?|\((?:[^\W\d]{{2,20}} ?)?)(?P<behind>{DATE_SIGN})\)?\s*$|^[\[(]?(?P<before>{DATE_SIGN})[\])]?[\s:]+"
     r"|^(?:[\[(](?=.{3,6}[\])]))?(?P<short>\d{1,2}[-./月]\d{1,2})日?(?:[\])]|\s)\s*"
-    r"|\[?(?<!\d)(?P<last>\d{4}[-/]\d{1,2}[-/]\d{1,2})\]?$"
+    rf"|\[?(?<!\d)(?P<last>{DATE_SIGN})\]?$"
 )
 
 _NUMBER_FORM = re.compile(r"(?:公告|通告|令|第)?")
@@ -347,20 +339,19 @@ def _strip_decorations(plain: str, published: tuple[int, int, int] | None, site_
         and any(place in keep_alphanumerics(named[1]) for place in site_names if len(place) > 2)
     ):
         plain = plain[: named.start()]
-    found = _POSTED_DATE.search(plain)
-    if (
-        found
-        and published
-        and _numbers_of_day(next(filter(None, found.groups()))) in (sorted(published), sorted(published[1:]))
-    ):
-        plain = plain[: found.start()] + plain[found.end() :]
+    masked = mask_dates(plain)
+    found = _POSTED_DATE.search(masked.text)
+    if found and published and _numbers_of_day(masked, found) in (sorted(published), sorted(published[1:])):
+        plain = masked.restore(masked.text[: found.start()] + masked.text[found.end() :])
     return _DECORATION.sub("", plain).strip()
 
 
-def _numbers_of_day(written: str) -> list[int]:
+def _numbers_of_day(masked: MaskedText, found: re.Match[str]) -> list[int]:
     """Year, month and day of a written day, ascending: what its order was does not matter."""
-    parts = re.findall(r"\d+|[a-z]{3}", written)
-    return sorted(int(part) if part.isdecimal() else _MONTHS.index(part) + 1 for part in parts)
+    if found["short"]:
+        return sorted(map(int, re.findall(r"\d+", found["short"])))
+    date = masked.date_of(found["behind"] or found["before"] or found["last"])
+    return sorted(part for part in date.value.parts if part)
 
 
 def _split_edition(plain: str) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 """What differs between two versions of a text: by paragraph and, where it is a regulation, by article."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
 
@@ -9,6 +8,8 @@ from rapidfuzz.fuzz import ratio
 
 from monitor.db.tables.evidence import ChangeKind, EditOperation, PageChange, PageEdit, PagePart
 from monitor.evidence.paragraphs import Clause, TextParagraph, split_clauses
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 
 MIN_SIMILARITY = 0.5
 """From which likeness on two texts, 0 to 1, are two versions of one."""
@@ -227,135 +228,55 @@ _MAX_NAMES = 8
 _MAX_NAME_CHARS = 60
 
 
-@dataclass(frozen=True)
-class _ChangeMessages:
-    """How one language says it; `{}` stands for what is named."""
-
-    kinds: dict[ChangeKind, str]
-    articles: dict[EditOperation, str]
-    renumbered: str
-    paragraphs: dict[EditOperation, str]
-    attachments: dict[EditOperation, str]
-    title: str
-    date: str
-    quoted: str
-    comma: str
-    more: str
-    and_then: str
-    stop: str
-
-
-_CHINESE = _ChangeMessages(
-    kinds={
-        ChangeKind.NONE: "内容无变化",
-        ChangeKind.WITHDRAWN: "网页已撤下",
-        ChangeKind.MOVED: "网页已移至{}",
-        ChangeKind.RESTORED: "网页撤下后重新出现",
-        ChangeKind.UNREACHABLE: "网页暂时无法访问",
-    },
-    articles={EditOperation.CHANGED: "{}有修改", EditOperation.ADDED: "新增{}", EditOperation.REMOVED: "删去{}"},
-    renumbered="{}改为{}",
-    paragraphs={
-        EditOperation.CHANGED: "{}处段落有修改",
-        EditOperation.ADDED: "新增{}段",
-        EditOperation.REMOVED: "删去{}段",
-    },
-    attachments={
-        EditOperation.CHANGED: "附件{}有更换",
-        EditOperation.ADDED: "新增附件{}",
-        EditOperation.REMOVED: "删去附件{}",
-    },
-    title="标题改为{}",
-    date="发布日期由{}改为{}",
-    quoted="“{}”",
-    comma="、",
-    more="等{}项",
-    and_then="；",
-    stop="。",
-)
-
-_ENGLISH = _ChangeMessages(
-    kinds={
-        ChangeKind.NONE: "nothing changed",
-        ChangeKind.WITHDRAWN: "the page was withdrawn",
-        ChangeKind.MOVED: "the page moved to {}",
-        ChangeKind.RESTORED: "the page, once withdrawn, is there again",
-        ChangeKind.UNREACHABLE: "the page cannot be seen for now",
-    },
-    articles={
-        EditOperation.CHANGED: "{} changed",
-        EditOperation.ADDED: "{} added",
-        EditOperation.REMOVED: "{} removed",
-    },
-    renumbered="{} is now {}",
-    paragraphs={
-        EditOperation.CHANGED: "paragraphs changed: {}",
-        EditOperation.ADDED: "paragraphs added: {}",
-        EditOperation.REMOVED: "paragraphs removed: {}",
-    },
-    attachments={
-        EditOperation.CHANGED: "attachment {} replaced",
-        EditOperation.ADDED: "attachment {} added",
-        EditOperation.REMOVED: "attachment {} removed",
-    },
-    title="title changed to {}",
-    date="date of publication changed from {} to {}",
-    quoted="“{}”",
-    comma=", ",
-    more=" and others, {} in all",
-    and_then="; ",
-    stop=".",
-)
-
-_LANGUAGES = {"zh": _CHINESE, "en": _ENGLISH}
+_LISTED_OPERATIONS = (EditOperation.CHANGED, EditOperation.ADDED, EditOperation.REMOVED)
 
 
 def describe_change(change: PageChange, language: str = "zh") -> str:
-    """What changed, as one sentence: the articles by their numbers, the attachments by their titles.
+    """Return what changed as one sentence: articles by their numbers, attachments by their titles.
 
     Page text in it is quoted; the language is `zh` or `en`.
     """
-    words = _LANGUAGES[language]
-    parts = [_describe_kind(change, words), *_describe_fields(change, words), *_describe_articles(change, words)]
-    for op, form in words.paragraphs.items():
-        count = sum(edit.op is op for edit in change.list_edits(PagePart.PARAGRAPH))
-        parts.append(form.format(count) if count else "")
-    for op, form in words.attachments.items():
+    parts = [*_describe_page(change), *_describe_articles(change)]
+    for op in _LISTED_OPERATIONS:
+        if count := sum(edit.op is op for edit in change.list_edits(PagePart.PARAGRAPH)):
+            parts.append(Message.of(f"change.paragraphs_{op}", count=count))
+    for op in _LISTED_OPERATIONS:
         titles = [edit.after or edit.before for edit in change.list_edits(PagePart.ATTACHMENT) if edit.op is op]
-        parts.append(_format_names(form, [words.quoted.format(_shorten_name(title)) for title in titles], words))
-    said = words.and_then.join(filter(None, parts))
-    return f"{said[:1].upper()}{said[1:]}{words.stop}"
+        if titles:
+            parts.append(Message.of(f"change.attachments_{op}", titles=_limit_names([_quote(title) for title in titles])))
+    text = render(Message.of("change.separator"), language).join(render(part, language) for part in parts)
+    return render(Message.of("change.sentence", text=f"{text[:1].upper()}{text[1:]}"), language)
 
 
-def _describe_kind(change: PageChange, words: _ChangeMessages) -> str:
-    form = words.kinds.get(change.kind, "")
-    return form.format(next((edit.after for edit in change.list_edits(PagePart.ADDRESS)), ""))
+def _describe_page(change: PageChange) -> Iterator[Message]:
+    if change.kind not in (ChangeKind.CHANGED, ChangeKind.ATTACHMENTS):
+        url = next((edit.after for edit in change.list_edits(PagePart.ADDRESS)), "")
+        yield Message.of(f"change.page_{change.kind}", url=url)
+    for edit in change.list_edits(PagePart.TITLE):
+        yield Message.of("change.title", title=_quote(edit.after))
+    for edit in change.list_edits(PagePart.DATE):
+        yield Message.of("change.date", before=edit.before, after=edit.after)
 
 
-def _describe_fields(change: PageChange, words: _ChangeMessages) -> list[str]:
-    titles = [
-        words.title.format(words.quoted.format(_shorten_name(edit.after))) for edit in change.list_edits(PagePart.TITLE)
+def _describe_articles(change: PageChange) -> Iterator[Message]:
+    for op in _LISTED_OPERATIONS:
+        if names := change.list_articles(op):
+            yield Message.of(f"change.articles_{op}", articles=_limit_names(names))
+    renumbered = [
+        Message.of("change.articles_renumbered", before=edit.before, after=edit.after)
+        for edit in change.list_edits(PagePart.ARTICLE)
+        if edit.op is EditOperation.RENUMBERED
     ]
-    return titles + [words.date.format(edit.before, edit.after) for edit in change.list_edits(PagePart.DATE)]
+    if renumbered:
+        yield Message.of("change.names", names=_limit_names(renumbered))
 
 
-def _describe_articles(change: PageChange, words: _ChangeMessages) -> list[str]:
-    parts = [_format_names(form, change.list_articles(op), words) for op, form in words.articles.items()]
-    moved: Sequence[PageEdit] = [
-        edit for edit in change.list_edits(PagePart.ARTICLE) if edit.op is EditOperation.RENUMBERED
-    ]
-    if moved:
-        each = [words.renumbered.format(edit.before, edit.after) for edit in moved]
-        parts.append(_format_names("{}", each, words))
-    return parts
+def _limit_names(names: Sequence[str | Message]) -> Sequence[str | Message] | Message:
+    """The names, or the first of a long list and how many there are in all."""
+    if len(names) <= _MAX_NAMES:
+        return names
+    return Message.of("change.more", names=names[:_MAX_NAMES], count=len(names))
 
 
-def _format_names(form: str, names: Sequence[str], words: _ChangeMessages) -> str:
-    if not names:
-        return ""
-    listed = words.comma.join(names[:_MAX_NAMES])
-    return form.format(listed + (words.more.format(len(names)) if len(names) > _MAX_NAMES else ""))
-
-
-def _shorten_name(text: str) -> str:
-    return text if len(text) <= _MAX_NAME_CHARS else f"{text[:_MAX_NAME_CHARS]}…"
+def _quote(text: str) -> Message:
+    return Message.of("change.quoted", text=text if len(text) <= _MAX_NAME_CHARS else f"{text[:_MAX_NAME_CHARS]}…")

@@ -10,16 +10,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-_MAX_BOILERPLATE_CHARS = 150
+from monitor.dates import DATE_SIGN, mask_dates
 
-_DAY = (
-    r"(?:\d{4}\s*[-/.年]\s*\d{1,2}\s*[-/.月]\s*\d{1,2}\s*日?|\d{1,2}(?:st|nd|rd|th)? [A-Z][a-z]{2,8} \d{4}|"
-    r"[A-Z][a-z]{2,8} \d{1,2},? \d{4}|\d{1,2}[/.]\d{1,2}[/.]\d{4})"
-)
+_MAX_BOILERPLATE_CHARS = 150
 
 _HOUR = r"\d{1,2}\s?[:：时]\s?\d{1,2}(?:\s?[:：分]\s?\d{1,2}\s?秒?)?分?"
 
-_INSTANT = rf"{_DAY}(?:[ T]*{_HOUR})?"
+_INSTANT = rf"{DATE_SIGN}(?:[ T]*{_HOUR})?"
 
 _WEEKDAY = r"(?:星期|周|礼拜)[一二三四五六日天]"
 
@@ -48,7 +45,7 @@ _DATED = (
     rf"{_INSTANT}|最后(?:更新|修改)(?:日期|时间|于)?\s?:?\s?{_INSTANT}|"
     r"(?:\bthis\s|\bthe\s)?(?:\b(?:page|site|website|content|information)\s)?(?:was\s)?\b(?:last\s)?"
     rf"(?:reviewed|updated|modified|checked|printed|published)(?:\son)?\s?:?\s?{_INSTANT}|"
-    rf"{_DAY}\s?{_WEEKDAY}(?:\s?农历\S{{2,12}})?(?:\s?{_HOUR})?"
+    rf"{DATE_SIGN}\s?{_WEEKDAY}(?:\s?农历\S{{2,12}})?(?:\s?{_HOUR})?"
 )
 
 _WEATHER = rf"(?:天气\s?:\s?)?{_SKY}(?:转{_SKY})?\s?-?\d+\s?(?:°C)?\s?[~-]\s?-?\d+\s?°C|空气质量\s?:?\s?\S{{1,4}}"
@@ -135,14 +132,17 @@ def split_lines(text: str) -> Iterator[str]:
 
 def _strip_boilerplate(line: str) -> str:
     """The line without what the site adds; empty where that is all it says."""
-    line = _VOLATILE_PHRASE.sub(" ", line)
+    masked = mask_dates(line)
+    without_clock = _VOLATILE_PHRASE.sub(" ", masked.text)
+    line = masked.restore(without_clock)
     if len(line) > _MAX_BOILERPLATE_CHARS:
         return line
-    folded = unicodedata.normalize("NFKC", line)
-    rest = _VOLATILE_TEXT.sub(" ", folded)
+    folded = unicodedata.normalize("NFKC", without_clock)
+    rest = masked.restore(_VOLATILE_TEXT.sub(" ", folded))
     if not _WORD_CHAR.search(_PAGE_TOOLS.sub(" ", rest)):
         # A line of signs alone is a rule, or the empty cell of a table.
         return ""
+    folded = masked.restore(folded)
     return line if rest == folded or _SENTENCE_MARK.search(folded.strip()) else re.sub(r"\s+", " ", rest)
 
 

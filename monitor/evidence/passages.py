@@ -9,7 +9,7 @@ from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from monitor.dates.grammar import dates_in_text
+from monitor.dates import find_days
 from monitor.extract.articles.text import extract_block_text
 from monitor.extract.encoding import decode
 from monitor.extract.html import build_outline
@@ -76,14 +76,14 @@ class PassageFinder:
             ):
                 for width in (1, 2, 3):
                     text = " ".join(texts[start : start + width])
-                    if any(match.date == date for match in dates_in_text(text[:MAX_PASSAGE_CHARS], self._today)):
+                    if any(match.date == date for match in find_days(text[:MAX_PASSAGE_CHARS], self._today)):
                         return text[:MAX_PASSAGE_CHARS]
         return ""
 
     def find_date(self, date: dt.date) -> str:
         """The words in which the page gives a date: those that people read first, then those for machines."""
         for text in self._iter_texts():
-            if any(match.date == date for match in dates_in_text(text, self._today)):
+            if any(match.date == date for match in find_days(text, self._today)):
                 return _cut_around_date(text, date)
         return ""
 
@@ -146,7 +146,7 @@ class PassageFinder:
 
     def _shows_date(self, text: str, date: dt.date) -> bool:
         """Whether a row shows a date, be it without its year, in two pieces, or as a word."""
-        if any(match.date == date for match in dates_in_text(text, self._today, relative=True)):
+        if any(match.date == date for match in find_days(text, self._today, relative=True)):
             return True
         numbers = {int(number) for number in re.findall(r"\d{1,2}(?!\d)", text)}
         return {date.month, date.day} <= numbers

@@ -20,6 +20,7 @@ from monitor.db.database import Store
 from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost, SettingsError, WorkFailed
 from monitor.fetch.result import FetchResult
+from monitor.i18n.message import Message
 from monitor.page import PageError
 from monitor.vocabulary import FetchMode
 
@@ -258,7 +259,7 @@ class EvidenceArchive:
             body=await self._load_body(record),
             hops=tuple(record.hops),
             is_cut_short=record.is_cut_short,
-            notes=record.notes,
+            notes={url: Message.from_json(note) for url, note in record.notes.items()},
             record=record.id,
             error=None if record.error is None else PageError.model_validate(record.error),
         )
@@ -339,7 +340,7 @@ class RunRecorder:
             hops=list(sighting.hops),
             is_cut_short=sighting.is_cut_short,
             error=None if sighting.error is None else sighting.error.model_dump(mode="json"),
-            notes=dict(sighting.notes),
+            notes={url: note.to_json() for url, note in sighting.notes.items()},
             fetched_at=sighting.at,
             sha256=sha256,
             size=len(body or b""),

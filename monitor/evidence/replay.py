@@ -10,6 +10,7 @@ from monitor.db.tables.evidence import EvidenceRecord, ModelAnswer
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.records import EvidenceArchive
 from monitor.fetch.result import FetchResult, Recorder
+from monitor.i18n.message import Message as FailureMessage
 from monitor.llm.chat import ChatModel, Completion, Message, OnToken, Tool
 from monitor.vocabulary import FetchMode, Phase
 
@@ -111,7 +112,7 @@ class RecordingModel:
             completion = await self._model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
         except ModelFailed as error:
             is_final = isinstance(error, ModelUnavailable)
-            answer.failure = {"outcome": error.outcome, "message": str(error), "is_final": is_final}
+            answer.failure = {"outcome": error.outcome, "message": error.message.to_json(), "is_final": is_final}
             await self._save_answer(answer)
             raise
         answer.completion = completion.model_dump()
@@ -162,4 +163,9 @@ class ReplayModel:
             return completion
         failure = answer.failure or {}
         kind = ModelUnavailable if failure.get("is_final") else ModelFailed
-        raise kind(str(failure.get("message")), outcome=str(failure.get("outcome")))
+        raise kind(_load_failure_message(failure.get("message")), outcome=str(failure.get("outcome")))
+
+
+def _load_failure_message(value: object) -> FailureMessage:
+    """Read a recorded failure; earlier versions kept its English sentence."""
+    return FailureMessage.from_json(value) if isinstance(value, dict) else FailureMessage.other(str(value))

@@ -29,6 +29,7 @@ from monitor.evidence.paragraphs import (
     split_lines,
     split_paragraphs,
 )
+from monitor.i18n.message import Message
 from monitor.page import Page, PageErrorCode
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource
@@ -190,7 +191,7 @@ def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) ->
         is_list=len(page.candidates) >= _MIN_LIST_ROWS,
         sha256=page.sha256,
         failure=page.error.code if page.error else None,
-        reason=page.error.message if page.error else "",
+        reason=page.error.message if page.error else None,
     )
 
 
@@ -229,9 +230,9 @@ def compare_snapshots(before: PageSnapshot, after: PageSnapshot) -> PageChange:
     under another title, is `unreachable`: a wall, a page to sign in.
     """
     if after.failure is PageErrorCode.NOT_FOUND:
-        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=after.reason or "the page is not there")
+        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=after.reason or Message("cause.not_there"))
     if after.failure is not None:
-        return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=after.reason or str(after.failure))
+        return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=after.reason or Message.other(str(after.failure)))
     old, new = _extract_own_paragraphs(before, after), _extract_own_paragraphs(after, before)
     kept = _compute_kept_share(old, new)
     is_empty = not new and not after.attachments
@@ -290,16 +291,18 @@ def _detect_replacement(
     words = "\n".join(one.text for one in new)
     told = "\n".join((after.title, words, after.notice))
     if len(words) <= _MAX_NOTICE_CHARS and (notice := _WITHDRAWAL_NOTICE.search(told)):
-        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=_get_line_at(told, notice.start()))
+        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=Message.other(_get_line_at(told, notice.start())))
     is_elsewhere = _is_different_address(before.url, after.url)
     if is_elsewhere and (is_home_page(after.url) or after.is_list):
-        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=f"it leads to {after.url}")
+        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=Message.of("cause.leads_to", url=after.url))
     is_other = not _is_same_title(before.title, after.title)
     if is_other and (is_elsewhere or len(words) <= _MAX_NOTICE_CHARS):
-        return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=f"another page is shown: {after.title[:100]}")
+        return PageChange(
+            kind=ChangeKind.UNREACHABLE, kept=0, reason=Message.of("cause.other_page", title=after.title[:100])
+        )
     had = sum(len(one.text) for one in old)
     if len(words) < _MIN_TEXT_CHARS <= had or (not words and not after.attachments and (had or before.attachments)):
-        return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason="the page shows hardly any text")
+        return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=Message("cause.hardly_any_text"))
     return None
 
 

@@ -57,7 +57,7 @@ def open_template(template: bytes | None) -> "WordFile":
     try:
         return docx.Document(io.BytesIO(_convert_to_docx(template) if template is not None else _build_blank_docx()))
     except (ValueError, KeyError, zipfile.BadZipFile, etree.XMLSyntaxError):
-        raise UsageError("The template is no Word file: name a .docx or .dotx that Word opens.") from None
+        raise UsageError("template.not_word") from None
 
 
 def adopt_styles(file: "WordFile") -> dict[str, str]:

@@ -25,7 +25,7 @@ from monitor.exports.document import (
 )
 
 
-def render_html(document: Document) -> str:
+def render_html(document: Document) -> bytes:
     """The document as HTML. Its content policy allows its own style sheet, by its hash, and nothing else at all."""
     style = files("monitor.exports").joinpath("document.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -42,7 +42,7 @@ def render_html(document: Document) -> str:
         f"<title>{_escape_text(document.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         f"<header>\n{overline}<h1>{_escape_text(document.title)}</h1>\n{subtitle}</header>\n{blocks}\n{colophon}</main>\n"
         "</body>\n</html>\n"
-    )
+    ).encode()
 
 
 def _render_block(block: Block) -> str:

@@ -25,7 +25,7 @@ _SPECIAL_CHARS = re.compile(r"([\\`*_{}\[\]<>#|~&!@^$])")
 _BLOCK_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 
 
-def render_markdown(document: Document) -> str:
+def render_markdown(document: Document) -> bytes:
     """The document as Markdown. No text in it can become markup: a title stays a title, on one line, without links."""
     parts: list[str] = []
     if document.overline:
@@ -36,7 +36,7 @@ def render_markdown(document: Document) -> str:
     parts.extend(_render_block(block) for block in document.blocks)
     if document.colophon:
         parts.extend(["---", _render_spans(document.colophon, " · ")])
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return ("\n\n".join(part for part in parts if part) + "\n").encode()
 
 
 def escape_markdown(text: str) -> str:

@@ -16,20 +16,14 @@ DOCUMENT_TYPES = frozenset(
         *("ppt", "pptx", "pps", "ppsx", "dps", "zip", "rar", "7z", "tar", "gz", "mp3", "mp4"),
     }
 )
-
 _AMBIGUOUS_TYPES = frozenset({"xml", "txt", "mp3", "mp4", "gz", "tar"})
-
 # Most links name no document; those that cannot are told from their letters, without taking them apart.
 _MAY_BE_DOCUMENT = re.compile(rf"%|\.[+\s]*(?:{'|'.join(sorted(DOCUMENT_TYPES))})", re.IGNORECASE)
-
 _DOWNLOAD_URL = re.compile(r"download|attach|file|upload|/doc|fujian", re.IGNORECASE)
-
 _TYPE_IN_TEXT = re.compile(
     r"\.(pdf|docx?|xlsx?|pptx?|zip|rar|ofd|wps|csv)\b|[\[(（]\s*(pdf|docx?|xlsx?|word|excel)\b", re.IGNORECASE
 )
-
 _TYPE_BY_WORD = {"word": "doc", "excel": "xls"}
-
 _GENERIC_TEXT = re.compile(
     r"^(?:点击)?(?:下载|查看|download|view|open|pdf|doc|附件|here|アクセス)?[\s.…。]*$", re.IGNORECASE
 )
@@ -104,7 +98,6 @@ _EXTENSION_BY_MEDIA_TYPE = {
 }
 
 _KNOWN_EXTENSIONS = frozenset(_EXTENSION_BY_MEDIA_TYPE.values()) | {"wps", "et", "ofd", "rar", "7z", "htm", "shtml"}
-
 _TEXT_EXTENSIONS = frozenset({"txt", "csv", "html", "htm", "shtml", "xml"})
 
 

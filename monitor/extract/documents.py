@@ -7,16 +7,13 @@ from typing import Protocol
 
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.causes import Cause
 from monitor.errors import WorkFailed
 from monitor.extract.encoding import decode
+from monitor.i18n.message import Message
 
 _TEXT_SUFFIXES = (".txt", ".csv", ".md")
-
 _MARKUP_SUFFIXES = (".html", ".htm", ".shtml", ".xml")
-
 _OFFICE_SUFFIXES = (".pdf", ".docx", ".xlsx")
-
 _LEGACY_SUFFIXES = {".doc": ".docx", ".wps": ".docx", ".rtf": ".docx", ".ofd": ".pdf", ".xls": ".xlsx", ".et": ".xlsx"}
 
 
@@ -37,22 +34,22 @@ class DocumentTextReader:
         elif kind in _TEXT_SUFFIXES or kind in _MARKUP_SUFFIXES:
             text = await asyncio.to_thread(_read_text, path, kind in _MARKUP_SUFFIXES)
         elif kind in _LEGACY_SUFFIXES:
-            raise WorkFailed(Cause.DOCUMENT_OLD.render(path.name, kind, _LEGACY_SUFFIXES[kind]))
+            raise WorkFailed("cause.document_old", name=path.name, kind=kind, wanted=_LEGACY_SUFFIXES[kind])
         else:
-            raise WorkFailed(Cause.DOCUMENT_KIND.render(path.name))
+            raise WorkFailed("cause.document_kind", name=path.name)
         if not text.strip():
-            raise WorkFailed(Cause.DOCUMENT_EMPTY.render(path.name))
+            raise WorkFailed("cause.document_empty", name=path.name)
         return text[: self._max_chars]
 
     def _check_file(self, path: Path) -> Path:
         try:
             size = path.stat().st_size
         except OSError as error:
-            raise WorkFailed(f"There is no document {path.name}.") from error
+            raise WorkFailed("cause.document_missing", name=path.name) from error
         if not path.is_file():
-            raise WorkFailed(f"{path.name} is no file.")
+            raise WorkFailed("cause.document_no_file", name=path.name)
         if size > self._max_bytes:
-            raise WorkFailed(Cause.DOCUMENT_LARGE.render(path.name, f"{self._max_bytes / 2**20:.3g}"))
+            raise WorkFailed("cause.document_large", name=path.name, limit_mb=f"{self._max_bytes / 2**20:.3g}")
         return path.resolve()
 
     async def _read_in_subprocess(self, path: Path) -> str:
@@ -71,18 +68,18 @@ class DocumentTextReader:
             async with asyncio.timeout(self._timeout_s):
                 text, complaint = await process.communicate()
         except TimeoutError:
-            raise WorkFailed(Cause.DOCUMENT_SLOW.render(path.name, f"{self._timeout_s:g}")) from None
+            raise WorkFailed("cause.document_slow", name=path.name, seconds=f"{self._timeout_s:g}") from None
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.communicate()
         if process.returncode == 1:
             reason = complaint.decode("utf-8", "replace").strip().splitlines()
-            said = reason[-1][:300] if reason else "no reason was given."
-            raise WorkFailed(Cause.DOCUMENT_BROKEN.render(path.name, said))
+            said = Message.other(reason[-1][:300]) if reason else Message("cause.document_no_reason")
+            raise WorkFailed("cause.document_broken", name=path.name, reason=said)
         if process.returncode != 0:
-            said = "its reader needed too much memory or time, or crashed."
-            raise WorkFailed(Cause.DOCUMENT_BROKEN.render(path.name, said))
+            said = Message("cause.document_reader_crashed")
+            raise WorkFailed("cause.document_broken", name=path.name, reason=said)
         return text.decode("utf-8", "replace")
 
 

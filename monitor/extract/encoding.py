@@ -1,8 +1,10 @@
-"""Bytes to text: what a page is really written in, whatever it says about itself."""
+"""Decodes pages: which encoding the bytes are really in, whatever the page declares."""
 
 import codecs
 import re
 from collections.abc import Iterable, Iterator
+
+import webencodings
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -12,33 +14,13 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-# A label means what browsers take it for: the superset that people really write under that name. The second
-# word is Python's codec for it.
-_ENCODING_BY_LABEL = {
-    **dict.fromkeys(("utf-8", "utf8", "unicode-1-1-utf-8"), ("utf-8", "utf-8")),
-    **dict.fromkeys(
-        ("gb2312", "gbk", "gb18030", "x-gbk", "gb_2312-80", "gb-2312", "euc-cn", "cp936", "chinese", "hz-gb-2312"),
-        ("gb18030", "gb18030"),
-    ),
-    **dict.fromkeys(("big5", "big5-hkscs", "big-5", "x-x-big5", "cn-big5", "cp950"), ("big5", "big5hkscs")),
-    **dict.fromkeys(
-        ("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji", "cp932"), ("shift_jis", "cp932")
-    ),
-    **dict.fromkeys(("euc-jp", "x-euc-jp", "eucjp"), ("euc-jp", "euc_jp")),
-    **dict.fromkeys(("iso-2022-jp", "csiso2022jp"), ("iso-2022-jp", "iso2022_jp")),
-    **dict.fromkeys(
-        ("euc-kr", "ks_c_5601-1987", "ks_c_5601", "korean", "windows-949", "cp949", "x-windows-949"),
-        ("euc-kr", "cp949"),
-    ),
-    **dict.fromkeys(
-        ("iso-8859-1", "iso8859-1", "latin1", "latin-1", "ascii", "us-ascii", "windows-1252", "cp1252"),
-        ("windows-1252", "cp1252"),
-    ),
-    **dict.fromkeys(("iso-8859-9", "latin5", "windows-1254", "cp1254"), ("windows-1254", "cp1254")),
-    **dict.fromkeys(("ibm866", "cp866", "866"), ("ibm866", "cp866")),
-    **dict.fromkeys(("windows-874", "tis-620", "iso-8859-11", "cp874"), ("windows-874", "cp874")),
+# Labels that pages carry and the Encoding Standard does not have.
+_NAME_BY_LABEL = {
+    **dict.fromkeys(("gb-2312", "euc-cn", "cp936", "hz-gb-2312"), "gb18030"),
+    **dict.fromkeys(("big-5", "cp950"), "big5"),
+    **dict.fromkeys(("ks_c_5601", "cp949", "x-windows-949"), "euc-kr"),
+    **{"cp932": "shift_jis", "eucjp": "euc-jp", "latin-1": "windows-1252", "cp874": "windows-874"},
 }
-
 # What a page without a usable declaration is in, by the language that it names.
 _ENCODING_BY_LANGUAGE = {
     **dict.fromkeys(("pl", "cs", "sk", "hu", "sl", "hr", "ro"), "windows-1250"),
@@ -56,31 +38,23 @@ _ENCODING_BY_LANGUAGE = {
 }
 
 _LANGUAGE = re.compile(rb"<html[^>]{0,400}?\slang\s*=\s*[\"']?([a-z]{2})", re.IGNORECASE)
-
 _JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")
-
-_SINGLE_BYTE = re.compile(r"^(windows-125\d|windows-874|iso-8859-\d+|koi8-[ru]|mac-\w+|ibm866)$")
-
+_SINGLE_BYTE = re.compile(r"^(windows-125\d|windows-874|iso-8859-\d+|koi8-[ru]|(?:x-)?mac[\w-]+|ibm866)$")
 _META_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
-
 _XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w:.-]+)", re.IGNORECASE)
-
 _HTTP_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
-
 _NON_ASCII_BYTE = re.compile(rb"[\x80-\xff]")
-
 # Korean first: its syllables look like common Chinese characters, the reverse is never true.
 _CANDIDATE_ENCODINGS = ("euc-kr", "gb18030", "big5", "euc-jp", "shift_jis")
-
 _MAX_SAMPLE_BYTES = 60_000
 
 
 def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
-    """The text of a page and the name of the encoding that it is really in; never raises.
+    """Return the text of a page and the name of its real encoding; never raises.
 
     Declarations (byte order mark, HTTP header, meta element, XML declaration) are tried in the order in which
-    browsers believe them, but each must decode the bytes without an error: a page that calls itself gb2312 and is
-    UTF-8, or the reverse, is read as what it is. Without a usable declaration the East Asian encodings are weighed
+    browsers trust them, but each must decode the bytes without an error: a page that calls itself gb2312 and is
+    UTF-8, or the reverse, is read as what it is. Without a usable declaration the East Asian encodings are compared
     by how common the characters are that they would give. What remains undecodable becomes U+FFFD.
     """
     for mark, name in _BOMS:
@@ -136,26 +110,22 @@ def _list_declared_encodings(body: bytes, content_type: str | None) -> Iterator[
 
 
 def _normalize_label(label: str) -> str | None:
+    """Return the name of the encoding that browsers take a label for; None for one that they do not know."""
     label = label.strip().lower()
-    if label in _ENCODING_BY_LABEL:
-        return _ENCODING_BY_LABEL[label][0]
-    try:
-        info = codecs.lookup(label)
-    except (LookupError, ValueError):
+    encoding = webencodings.lookup(_NAME_BY_LABEL.get(label, label))
+    if encoding is None or encoding.name in ("replacement", "x-user-defined"):
         return None
-    name = info.name.replace("_", "-")
-    name = re.sub(r"^cp(125\d)$", r"windows-\1", re.sub(r"^iso8859", "iso-8859", name))
-    # Python also knows codecs that are no encodings of texts (zip, rot13, idna): only known kinds count.
-    return name if _SINGLE_BYTE.match(name) or name.startswith(("utf-", "iso-2022", "euc-", "johab")) else None
+    return "gb18030" if encoding.name == "gbk" else encoding.name
 
 
 def _get_codec(name: str) -> str:
-    """Python's codec for an encoding's name."""
-    return _ENCODING_BY_LABEL[name][1] if name in _ENCODING_BY_LABEL else name
+    """Return Python's codec for an encoding, the superset that is really written under its name."""
+    encoding = webencodings.lookup(name)
+    return name if encoding is None else str(encoding.codec_info.name)
 
 
 def _is_valid(body: bytes, name: str) -> bool:
-    """Whether the bytes decode without an error; a character cut in two at the very end is none."""
+    """Whether the bytes decode without an error; a character that is cut off at the very end is allowed."""
     try:
         codecs.getincrementaldecoder(_get_codec(name))("strict").decode(body, final=False)
     except (UnicodeError, LookupError):

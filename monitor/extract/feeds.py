@@ -9,8 +9,7 @@ from html import unescape
 
 from lxml import etree
 
-from monitor.dates.calendar import real_date
-from monitor.dates.grammar import dates_in_text
+from monitor.dates import find_days, publication_day
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import collapse_whitespace
 from monitor.page import Attachment, Candidate, Page
@@ -18,14 +17,11 @@ from monitor.urls import clean_url, is_same_site
 from monitor.vocabulary import DateSource
 
 _ROOT = re.compile(r"<\s*(?:\w+:)?(rss|feed|rdf|urlset|sitemapindex)\b", re.IGNORECASE)
-
 _JSON_FEED = re.compile(
     r"^\s*\{[^<]*\"version\"\s*:\s*\"https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/version", re.IGNORECASE
 )
-
 # An ampersand that begins no entity: not allowed in XML, and met in every second feed.
 _BARE_AMPERSAND = re.compile(r"&(?!#?\w{1,10};)")
-
 # HTML's names for characters, which XML does not know.
 _HTML_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]{2,10};")
 
@@ -151,9 +147,9 @@ def _parse_date_text(text: str, today: dt.date) -> dt.date | None:
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError):
-        matches = dates_in_text(text, today)
+        matches = find_days(text, today)
         return matches[0].date if matches and matches[0].has_year else None
-    return real_date(moment.year, moment.month, moment.day, today)
+    return publication_day(moment.year, moment.month, moment.day, today)
 
 
 def _list_enclosures(entry: etree._Element, base: str) -> Iterator[Attachment]:
@@ -213,7 +209,6 @@ def _parse_json_feed(text: str, base: str, today: dt.date) -> tuple[str, list[Ca
 
 
 MAX_SITEMAPS = 10
-
 _INDEX = re.compile(r"<\s*(?:\w+:)?sitemapindex\b", re.IGNORECASE)
 
 

@@ -14,20 +14,16 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from monitor.urls import clean_url
 
 _URL_ATTRIBUTES = ("data-url", "data-href", "data-link", "data-src-url", "_href", "link")
-
 # openUrl('/art/2026/a.html'), window.open("a.html"), location.href = 'a.html', toDetail('detail?id=3').
 _CALL = re.compile(
     r"(?:\b(?:\w*(?:open|go|goto|jump|link|url|href|view|detail|show|redirect|navigate|to)\w*)\s*\(|"
     r"location(?:\.href)?\s*=)\s*(?P<quote>[\"'])(?P<url>[^\"'<>\s]{3,1000})(?P=quote)",
     re.IGNORECASE,
 )
-
 _ADDRESS = re.compile(
     r"https?://|\.{0,2}/[\w%]|\?\w+=|[\w%./-]+\.(?:s?html?|jspx?|aspx?|php|do|action|pdf|docx?)\b|[\w%-]+/\w"
 )
-
 _SCRIPT_HREF = re.compile(r"\s*(?:javascript:|#|$)", re.IGNORECASE)
-
 _CLICKABLE_TAGS = frozenset(
     {"a", "area", "li", "tr", "td", "div", "p", "span", "dt", "dd", "h2", "h3", "h4", "article"}
 )
@@ -59,25 +55,18 @@ def _find_call_address(script: str) -> str | None:
 
 
 _HIDDEN_TAGS = frozenset({"script", "style", "noscript", "template", "head", "svg", "iframe", "object", "rt", "rp"})
-
 # Deeper than any author nests: only a page that means harm does, and its elements count as their parent's content.
 _MAX_DEPTH = 200
-
 # Longer "urls" are data, and hostile to every pattern that looks at them.
 _MAX_URL_CHARS = 2048
-
 _ZERO_WIDTH = ("\u200b", "\ufeff")
-
 _WIDE_CHARS = re.compile("[\u2e80-\U0010ffff]+")
-
-
 # An address without a query, a dot segment or a character that an url must not hold.
 _PLAIN_ADDRESS = re.compile(
     r"(?:(?P<site>https?://(?:[a-z\d-]+\.)+[a-z]{2,12}/)|(?P<root>/(?!/))|(?:\./)?)"
     r"(?P<path>(?:[\w~-][\w.~-]*/)*(?:[\w~-][\w.~-]*)?)",
     re.ASCII,
 )
-
 _NON_DOCUMENT_HREF = re.compile(r"#|(?:javascript|mailto|tel|data|about):", re.IGNORECASE)
 
 
@@ -294,7 +283,6 @@ def _close_elements(page: Outline, open_elements: list[Element], until: Element 
 
 
 _MIN_SENTENCE_WEIGHT = 24
-
 _MIN_WIDE_CHARS = re.compile(r"[^\u0000-\u2e80]+")
 
 

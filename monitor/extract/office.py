@@ -13,7 +13,6 @@ from pathlib import Path
 from monitor.errors import WorkFailed
 
 _MAX_UNPACKED_BYTES = 200 * 2**20
-
 _MAX_MEMORY_BYTES = 2**30
 
 

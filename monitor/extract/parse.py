@@ -16,6 +16,7 @@ from monitor.extract.feeds import is_feed, parse_feed
 from monitor.extract.html import Outline, build_outline
 from monitor.extract.lists.candidates import list_candidates
 from monitor.extract.lists.paging import find_next_page_in_outline
+from monitor.i18n.message import Message
 from monitor.page import Link, Page, PageError, PageErrorCode
 from monitor.vocabulary import LOAD_MORE_WORDS
 
@@ -23,7 +24,6 @@ from monitor.vocabulary import LOAD_MORE_WORDS
 _DATA_STORE = re.compile(
     r"<script\b[^>]*>\s*(?P<data><datastore>.*?</datastore>)\s*</script>", re.IGNORECASE | re.DOTALL
 )
-
 _RECORD = re.compile(r"<record>\s*<!\[CDATA\[(?P<markup>.*?)\]\]>\s*</record>", re.IGNORECASE | re.DOTALL)
 
 
@@ -44,21 +44,14 @@ def _render_store(store: re.Match[str]) -> str:
 _BUTTON_SELECTORS = (
     "button, a, input[type=button], [role=button], [onclick], [class*=more i], [id*=more i], [class*=load i]"
 )
-
 _INFINITE_SCROLL_SELECTORS = (
     "[class*=infinite-scroll i], [data-infinite-scroll], [infinite-scroll], [v-infinite-scroll]"
 )
-
 _MAX_LABEL_CHARS = 40
-
 _MIN_TITLE_CHARS = 8
-
 _MIN_TITLES = 5
-
 _MIN_LINKED_SHARE = 0.4  # of the visible text
-
 _LOAD_MORE_LABEL = re.compile(rf"^[\s+>»▼▾↓·.…]*(?:{LOAD_MORE_WORDS})[\s+>»▼▾↓·.…]*$", re.IGNORECASE)
-
 _SAME_PAGE_HREF = re.compile(r"^(?:#.*|javascript:.*)?$", re.IGNORECASE)
 
 
@@ -115,14 +108,12 @@ _BINARY_SIGNATURES = (
 
 # Characters, and references to them, that are no text: a terminal obeys them, and they turn the order of what is read.
 _CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
 _CONTROL_REFERENCES = re.compile(
     # 128 to 159 are left: browsers read them as the dashes and quotes of Windows.
     r"&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01]|127|823[4-8]|829[4-7])(?!\d)"
     r"|x0*(?:[0-8bef]|1[0-9a-f]|7f|202[a-e]|206[6-9])(?![0-9a-f]));?",
     re.IGNORECASE,
 )
-
 _LOOKS_LIKE_HTML = re.compile(
     r"<\s*(?:!doctype|html|head|body|div|table|ul|p|a|title|meta|script|frameset|h1)\b", re.IGNORECASE
 )
@@ -154,8 +145,9 @@ def parse_page(
         sha256=hashlib.sha256(body).hexdigest(),
     )
     if _is_binary(body, content_type):
+        kind = Message.other(content_type) if content_type else Message("page.a_file")
         page.error = PageError(
-            code=PageErrorCode.UNSUPPORTED_TYPE, message=f"This is no page but {content_type or 'a file'}."
+            code=PageErrorCode.UNSUPPORTED_TYPE, message=Message.of("page.not_a_page", content_type=kind)
         )
         return page
     text, page.encoding = decode(body, content_type)
@@ -169,7 +161,7 @@ def parse_page(
         else:
             _fill_from_html(page, text, today)
     except (ValueError, TypeError, RuntimeError, etree.LxmlError, RecursionError) as error:
-        page.error = PageError(code=PageErrorCode.PARSE, message=f"The page cannot be parsed: {error}")
+        page.error = PageError(code=PageErrorCode.PARSE, message=Message.of("page.not_parsed", reason=str(error)))
     return page
 
 

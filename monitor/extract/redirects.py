@@ -12,41 +12,27 @@ from monitor.urls import clean_url, is_same_site
 
 # Longer pages have content of their own; what their scripts do with the location is not why they were opened.
 _MAX_HTML_CHARS = 60_000
-
 _MAX_TEXT_CHARS = 160
-
 _MAX_LINKS = 3
-
 # A page that waits longer than this is meant to be read, or renews itself.
 _MAX_WAIT_S = 15
-
 _REFRESH = re.compile(r"^\s*(\d{0,4})(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?['\"]?\s*([^'\"]+)", re.IGNORECASE)
-
 _LOCATION = re.compile(
     r"(?<![\w$])(?:(?:window|document|self|top|parent)\s*\.\s*)*location"
     r"(?:\s*\.\s*(?:href|(?P<call>replace|assign)))?\s*(?(call)\(|=(?!=))\s*(?P<value>['\"`][^'\"`\n]*['\"`][^\S\n]*(?=[;)'\"\n}]|$))?"
 )
-
 _COMMENT = re.compile(r"/\*.{0,5000}?\*/|(?<![:'\"\w])//[^\n]*", re.DOTALL)
-
 # What such a script decides, only a browser can answer.
 _BROWSER_DEPENDENT = re.compile(r"userAgent|\bplatform\b|\.cookie|screen\.(?:width|height)|innerWidth", re.IGNORECASE)
-
 _EVENT_ATTRIBUTES = ("onload", "onclick")
-
 _MAIN_NAMES = re.compile(r"main|content|right|body|list|info|center|middle|zhu|nr", re.IGNORECASE)
-
 _SIDE_NAMES = re.compile(
     r"top|left|menu|nav|head|foot|bottom|banner|title|toc|tree|login|search|weather|count|share|comment|ad(?:s|_|$)",
     re.IGNORECASE,
 )
-
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-
 _MIN_SENTENCE_CHARS = 40
-
 _MIN_PROSE_CHARS = 300
-
 _MIN_FRAME_PX = (400, 250)
 
 
@@ -239,43 +225,33 @@ _APP_ROOT = re.compile(
     r"container-app|vue-app|ember\d*|application)[\"']?[^>]*>",
     re.IGNORECASE,
 )
-
 _APP_MARKER = re.compile(
     r"<app-root|ng-app|data-reactroot|ng-version|id=[\"']?__next|window\.__(?:NUXT|INITIAL_STATE)__|"
     r"data-server-rendered",
     re.IGNORECASE,
 )
-
 _NOSCRIPT_NOTICE = re.compile(
     r"<noscript[^>]*>.{0,600}?(?:enable\s+javascript|javascript\s+(?:is\s+)?(?:required|enabled|disabled)|"
     r"needs?\s+javascript|without\s+javascript|启用\s*javascript|开启\s*javascript|javascript\s*(?:を有効|aktivier))",
     re.IGNORECASE | re.DOTALL,
 )
-
 _EMPTY_ELEMENT = re.compile(r"<(div|main|section)\b[^>]*\bid=[^>]*>\s*</\1\s*>", re.IGNORECASE)
-
 _LOADED_SCRIPT = re.compile(r"<script\b[^>]*\bsrc\s*=", re.IGNORECASE)
-
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
-
 _FILLS_LIST = re.compile(
     r"\$\.(?:ajax|get|post|getJSON)\s*\(|XMLHttpRequest|\bfetch\s*\(|axios|\.innerHTML\s*\+?=|v-for=|ng-repeat=|"
     r"\{\{\s*\w+\.\w+|document\.write\s*\(",
     re.IGNORECASE,
 )
-
 _EMPTY_LIST = re.compile(
     r"<(ul|ol|tbody|dl|div)\b[^>]*(?:id|class)=[\"'][^\"']*(?:list|news|data|content|result|"
     r"table)[^\"']*[\"'][^>]*>\s*(?:<!--.*?-->\s*)?</\1>",
     re.IGNORECASE | re.DOTALL,
 )
-
 _COOKIE_CHALLENGE = re.compile(
     r"document\.cookie\s*=|location\.(?:reload|replace|href)|window\.location", re.IGNORECASE
 )
-
 _MAX_SHELL_CHARS = 300
-
 _MAX_EMPTY_CHARS = 80
 
 

@@ -2,14 +2,14 @@
 
 import re
 
-CLOSING_MARKS = "”’」』）)\"'》】"
+from monitor.dates import find_dates
 
+CLOSING_MARKS = "”’」』）)\"'》】"
 WEB_ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
 """What no sentence that we write may hold: a page could have told the model to cite one."""
 
 # A question mark before a Latin letter or digit is one of an address, not of a sentence.
 _SENTENCE_END = re.compile(rf"[。！？!?]+[{CLOSING_MARKS}]*(?<![!?](?=[A-Za-z0-9=&/%]))|\.[{CLOSING_MARKS}]*(?=\s|$)")
-
 _ABBREVIATION = re.compile(
     r"(?:\b(?:No|Nos|Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|Co|Corp|vs|etc|cf|Art|Sec|Fig|Vol|Gov|Sen|Rep|Gen|Jan|Feb|Mar"
     r"|Apr|Jun|Jul|"
@@ -20,12 +20,15 @@ _ABBREVIATION = re.compile(
 def split_sentences(line: str) -> list[str]:
     """The sentences of one paragraph, with their closing marks, spaces around them taken off.
 
-    A dot inside a number (3.5%), after an abbreviation (No. 12, U.S., Feb. 3) or after an initial ends nothing.
+    A dot inside a number (3.5%) or a date (3. Februar 2026), after an abbreviation (No. 12, U.S.) or after an initial
+    ends nothing.
     """
+    dates = find_dates(line) if ". " in line else []
+    within_dates = {place for date in dates for place in range(date.start, date.end - 1)}
     sentences: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(line):
-        if match[0].startswith(".") and not _ends_sentence(line, start, match):
+        if match[0].startswith(".") and (match.start() in within_dates or not _ends_sentence(line, start, match)):
             continue
         sentences.append(line[start : match.end()].strip())
         start = match.end()

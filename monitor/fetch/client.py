@@ -29,6 +29,7 @@ from monitor.fetch.result import (
     decompress,
     is_retryable,
 )
+from monitor.i18n.message import Message
 from monitor.page import PageErrorCode
 
 T = TypeVar("T")
@@ -64,9 +65,7 @@ async def retry_request(
         async with asyncio.timeout(budget_s):
             return await tries(send)
     except TimeoutError:
-        raise build_fetch_error(
-            PageErrorCode.TIMEOUT, f"The site did not answer in full within {budget_s:g} s."
-        ) from None
+        raise build_fetch_error(PageErrorCode.TIMEOUT, "page.no_answer_in_full", seconds=f"{budget_s:g}") from None
 
 
 def parse_retry_after(headers: Mapping[str, str]) -> float | None:
@@ -107,9 +106,7 @@ class OutgoingRequest:
             here, there = urlsplit(self.url), urlsplit(url)
             stays = there.netloc == here.netloc and (there.scheme == "https" or here.scheme != "https")
         except ValueError:
-            raise build_fetch_error(
-                PageErrorCode.INVALID_URL, f"The site redirects to “{location[:200]}”, no url."
-            ) from None
+            raise build_fetch_error(PageErrorCode.INVALID_URL, "page.redirect_no_url", url=location[:200]) from None
         keeps_body = status in (307, 308) and stays
         return OutgoingRequest(
             url=url,
@@ -283,7 +280,7 @@ class HttpClient:
                 break
             hops.append(request.url)
             if len(hops) > _MAX_REDIRECTS:
-                raise build_fetch_error(PageErrorCode.NETWORK, f"The site redirects more than {_MAX_REDIRECTS} times.")
+                raise build_fetch_error(PageErrorCode.NETWORK, "page.too_many_redirects", count=_MAX_REDIRECTS)
             request = request.follow_redirect(response.status, location)
         return _raise_for_status(response)
 
@@ -307,7 +304,7 @@ class HttpClient:
             finally:
                 await answer.aclose()
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
-            raise build_fetch_error(PageErrorCode.INVALID_URL, f"“{outgoing.url[:200]}” is no url.") from error
+            raise build_fetch_error(PageErrorCode.INVALID_URL, "page.invalid_url", url=outgoing.url[:200]) from error
         except httpx.HTTPError as error:
             raise _map_httpx_error(error) from error
         return Response(
@@ -389,27 +386,22 @@ async def _read_body(response: httpx.Response, max_bytes: int) -> bytes:
     except DecompressionLimitError:
         raise _build_too_large_error(max_bytes) from None
     except DecompressionError as error:
-        raise build_fetch_error(PageErrorCode.NETWORK, f"The answer cannot be decompressed: {error}.") from error
+        raise build_fetch_error(PageErrorCode.NETWORK, "page.not_decompressed", reason=str(error)) from error
 
 
 def _build_too_large_error(max_bytes: int) -> FetchError:
-    return build_fetch_error(
-        PageErrorCode.TOO_LARGE, f"The answer is larger than {max_bytes / 2**20:.3g} MB, the limit pages.max_bytes."
-    )
+    return build_fetch_error(PageErrorCode.TOO_LARGE, "page.answer_too_large", limit_mb=f"{max_bytes / 2**20:.3g}")
 
 
 def _map_httpx_error(error: httpx.HTTPError) -> FetchError:
     if isinstance(error, httpx.ConnectTimeout):
-        return build_fetch_error(PageErrorCode.TIMEOUT, "The site did not accept a connection in time.", may_retry=True)
+        return build_fetch_error(PageErrorCode.TIMEOUT, "page.no_connection_in_time", may_retry=True)
     if isinstance(error, httpx.TimeoutException):
-        return build_fetch_error(PageErrorCode.TIMEOUT, "The site did not answer in time.")
+        return build_fetch_error(PageErrorCode.TIMEOUT, "page.no_answer")
     # A server that hangs up in the middle of the handshake leaves the library without words.
-    hung_up = "the site hung up" if isinstance(error, httpx.ConnectError) else ""
-    reason = " ".join(str(error).split()).rstrip(".") or hung_up or type(error).__name__
-    if reason == hung_up or "SSL" in reason or "certificate" in reason.lower():
-        message = (
-            f"No secure connection could be made ({reason}); "
-            "network.ca_bundle adds certificates, network.allow_legacy_tls admits old servers."
-        )
-        return build_fetch_error(PageErrorCode.NETWORK, message)
-    return build_fetch_error(PageErrorCode.NETWORK, f"The connection failed: {reason}.", may_retry=True)
+    said = " ".join(str(error).split()).rstrip(".")
+    has_hung_up = not said and isinstance(error, httpx.ConnectError)
+    reason = Message("page.hung_up") if has_hung_up else Message.other(said or type(error).__name__)
+    if has_hung_up or "SSL" in said or "certificate" in said.lower():
+        return build_fetch_error(PageErrorCode.NETWORK, "page.no_secure_connection", reason=reason)
+    return build_fetch_error(PageErrorCode.NETWORK, "page.connection_failed", reason=reason, may_retry=True)

@@ -112,9 +112,7 @@ class Guard:
         """The addresses that may be connected to for this host; the same errors as `check`."""
         host = host.strip("[]").rstrip(".").lower()
         if is_obfuscated_ip(host):
-            raise build_fetch_error(
-                PageErrorCode.FORBIDDEN, f"The address {host} is refused because it is written in disguise."
-            )
+            raise build_fetch_error(PageErrorCode.FORBIDDEN, "page.address_disguised", host=host)
         literal = _parse_address(host)
         is_allowed = self._is_allowed(host, port)
         if literal is None and not is_allowed and is_local_name(host):
@@ -129,13 +127,13 @@ class Guard:
             parts = urlsplit(url.strip())
             host, port, scheme = parts.hostname, parts.port, parts.scheme.lower()
         except ValueError:
-            raise build_fetch_error(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.") from None
+            raise build_fetch_error(PageErrorCode.INVALID_URL, "page.invalid_url", url=url[:200]) from None
         if scheme and scheme not in _DEFAULT_PORTS and (parts.netloc or not re.match(r"^\d+(/|$)", parts.path)):
-            raise build_fetch_error(PageErrorCode.FORBIDDEN, f"Only http and https are loaded, not {scheme}.")
+            raise build_fetch_error(PageErrorCode.FORBIDDEN, "page.scheme_refused", scheme=scheme)
         # A backslash, a tab or a line end means one host to one reader of urls and another to the next.
         is_odd = _CONTROL_CHARS.search(url.strip()) or "\\" in parts.netloc or port == 0
         if not scheme or not host or is_odd or re.search(r"[\s<>\"'\\^`{|}%]", host):
-            raise build_fetch_error(PageErrorCode.INVALID_URL, f"“{url[:200]}” is no url.")
+            raise build_fetch_error(PageErrorCode.INVALID_URL, "page.invalid_url", url=url[:200])
         return host, port if port is not None else _DEFAULT_PORTS.get(scheme, 80)
 
     async def _resolve_name(self, host: str, port: int) -> list[Address]:
@@ -143,10 +141,11 @@ class Guard:
             found = await self._resolver(host, port)
         except (OSError, UnicodeError) as error:
             may_retry = isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN
-            message = f"The name {host} could not be resolved."
-            raise build_fetch_error(PageErrorCode.NETWORK, message, may_retry=may_retry) from error
+            raise build_fetch_error(
+                PageErrorCode.NETWORK, "page.name_unresolved", host=host, may_retry=may_retry
+            ) from error
         if not found:
-            raise build_fetch_error(PageErrorCode.NETWORK, f"The name {host} has no address.")
+            raise build_fetch_error(PageErrorCode.NETWORK, "page.name_no_address", host=host)
         return found
 
     def _is_allowed(self, host: str, port: int) -> bool:
@@ -185,7 +184,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
     ) -> httpcore.AsyncNetworkStream:
         """Refused: sites do not live in files."""
-        raise build_fetch_error(PageErrorCode.FORBIDDEN, f"The socket {path} is refused.")
+        raise build_fetch_error(PageErrorCode.FORBIDDEN, "page.socket_refused", path=path)
 
     async def sleep(self, seconds: float) -> None:
         """Waits, as the pool asks between attempts."""
@@ -193,11 +192,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 def _build_not_public_error(host: str, port: int) -> FetchError:
-    return build_fetch_error(
-        PageErrorCode.FORBIDDEN,
-        f"The address {_format_host_port(host, port)} is not public and is refused; "
-        "name it under network.allowed_private_hosts if it may be asked.",
-    )
+    return build_fetch_error(PageErrorCode.FORBIDDEN, "page.address_private", host=_format_host_port(host, port))
 
 
 def _is_public_address(address: Address) -> bool:

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from protego import Protego
 
-from monitor.causes import Cause
 from monitor.config.model import PagesSettings
 from monitor.fetch.client import DEFAULT_USER_AGENT, PRODUCT, HttpClient
 from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, FetchError, build_fetch_error
+from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.urls import get_host
 
@@ -35,7 +35,7 @@ class _RobotsEntry:
 
     rules: Protego | None
     expires_at_s: float
-    note: str | None = None
+    note: Message | None = None
 
 
 @dataclass(slots=True)
@@ -82,11 +82,7 @@ class Politeness:
             async with host.lock:
                 robots = await self._get_robots(host, url) if self._respects_robots else None
                 if robots and robots.rules and not robots.rules.can_fetch(url, self._robots_agent):
-                    raise build_fetch_error(
-                        PageErrorCode.WEB_BLOCKED,
-                        "The site's robots.txt asks us not to load this page.",
-                        detail_code="robots",
-                    )
+                    raise build_fetch_error(PageErrorCode.WEB_BLOCKED, "page.robots", detail_code="robots")
                 await self._wait_for_host(host, robots, is_own=self._client.guard.is_own_host(get_host(url)))
                 yield
         finally:
@@ -97,7 +93,7 @@ class Politeness:
         host = self._get_host(url)
         host.free_at_s = max(host.free_at_s, self._monotonic() + pause_s)
 
-    def find_robots_note(self, url: str) -> str | None:
+    def find_robots_note(self, url: str) -> Message | None:
         """Why the robots.txt that rules over `url` could not be read, where that is so."""
         host = self._hosts.get(get_host(url))
         robots = host.robots.get(urlsplit(url).scheme) if host else None
@@ -135,7 +131,7 @@ class Politeness:
             status = failure.response.status if failure.response else None
             if status is not None and 400 <= status < 500 and status != 429:
                 return _RobotsEntry(rules=None, expires_at_s=self._monotonic() + _ROBOTS_TTL_S)
-            note = Cause.ROBOTS.render(failure.error.message)
+            note = Message.of("cause.robots", reason=failure.error.message)
             return _RobotsEntry(rules=None, expires_at_s=self._monotonic() + _ROBOTS_ERROR_TTL_S, note=note)
         holds_until_s = self._monotonic() + _ROBOTS_TTL_S
         text = response.body.decode("utf-8", "replace").lstrip("\ufeff \r\n\t")
@@ -171,7 +167,7 @@ class HostCooldown:
         count, last = self._blocks.get(get_host(url), (0, None))
         if last is None or count < MAX_BLOCKS:
             return None
-        message = f"Not asked: this site turned us away {count} times in a row in this run; last: {last.message}"
+        message = Message.of("page.blocked_before", count=count, reason=last.message)
         return last.model_copy(update={"message": message})
 
     def record(self, url: str, error: PageError | None) -> bool:

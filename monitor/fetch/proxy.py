@@ -194,23 +194,25 @@ def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise build_fetch_error(PageErrorCode.INVALID_URL, "The browser asked for what is no url.") from error
+        raise build_fetch_error(PageErrorCode.INVALID_URL, "page.browser_no_url") from error
     if not host:
-        raise build_fetch_error(PageErrorCode.INVALID_URL, "The browser asked for a url without a host.")
+        raise build_fetch_error(PageErrorCode.INVALID_URL, "page.browser_no_host")
     return host.rstrip("."), port if port is not None else default_port
 
 
 async def _connect_to_first(addresses: list[Address], port: int, *, timeout_s: float) -> "Streams":
     """Streams to the first of the checked addresses that answers."""
-    failure = build_fetch_error(PageErrorCode.NETWORK, "The site has no address.")
+    failure = build_fetch_error(PageErrorCode.NETWORK, "page.no_address")
     for address in addresses:
         try:
             async with asyncio.timeout(timeout_s):
                 return await asyncio.open_connection(str(address), port)
         except TimeoutError:
-            failure = build_fetch_error(PageErrorCode.TIMEOUT, "The site did not accept a connection in time.")
+            failure = build_fetch_error(PageErrorCode.TIMEOUT, "page.no_connection_in_time")
         except OSError as error:
-            failure = build_fetch_error(PageErrorCode.NETWORK, f"The connection failed: {error.strerror or error}.")
+            failure = build_fetch_error(
+                PageErrorCode.NETWORK, "page.connection_failed", reason=str(error.strerror or error)
+            )
     raise failure
 
 
@@ -313,14 +315,10 @@ class UpstreamProxy:
         try:
             stream = await self._proxy.connect(host, port, timeout=timeout_s)
         except ProxyTimeoutError as error:
-            raise build_fetch_error(
-                PageErrorCode.TIMEOUT, "The proxy network.proxy did not connect in time."
-            ) from error
+            raise build_fetch_error(PageErrorCode.TIMEOUT, "page.proxy_slow") from error
         except (ProxyError, ProxyConnectionError, OSError) as error:
             reason = " ".join(str(error).split())[:200]
-            raise build_fetch_error(
-                PageErrorCode.NETWORK, f"The proxy network.proxy did not connect ({reason})."
-            ) from error
+            raise build_fetch_error(PageErrorCode.NETWORK, "page.proxy_no_connection", reason=reason) from error
         return stream.reader, stream.writer
 
     async def open_connection(self, *, timeout_s: float) -> Streams:
@@ -332,8 +330,6 @@ class UpstreamProxy:
                     parts.hostname, parts.port or _PROXY_PORTS[parts.scheme.lower()], ssl=self._context
                 )
         except TimeoutError:
-            raise build_fetch_error(PageErrorCode.TIMEOUT, "The proxy network.proxy did not answer in time.") from None
+            raise build_fetch_error(PageErrorCode.TIMEOUT, "page.proxy_no_answer_in_time") from None
         except OSError as error:
-            raise build_fetch_error(
-                PageErrorCode.NETWORK, f"The proxy network.proxy does not answer ({error})."
-            ) from error
+            raise build_fetch_error(PageErrorCode.NETWORK, "page.proxy_no_answer", reason=str(error)) from error

@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import brotli
@@ -14,6 +14,7 @@ import zstandard
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.errors import WorkFailed
+from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import FetchMode
 
@@ -40,7 +41,7 @@ class FetchResult:
     hops: tuple[str, ...] = ()
     is_cut_short: bool = False
     error: PageError | None = None
-    notes: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, Message] = field(default_factory=dict)
     record: str | None = None
 
     @property
@@ -96,10 +97,11 @@ class FetchError(WorkFailed):
 
 
 def build_fetch_error(
-    code: PageErrorCode, message: str, *, detail_code: str | None = None, may_retry: bool = False
+    code: PageErrorCode, message: str, *, detail_code: str | None = None, may_retry: bool = False, **args: Any
 ) -> FetchError:
-    """A failure without an answer behind it."""
-    return FetchError(PageError(code=code, detail_code=detail_code, message=message), may_retry=may_retry)
+    """Return a failure without an answer behind it; `message` is a code of the catalogue (`page.*`) for `args`."""
+    error = PageError(code=code, detail_code=detail_code, message=Message(message, args))
+    return FetchError(error, may_retry=may_retry)
 
 
 CAPTCHA_REQUIRED = "captcha_required"
@@ -135,21 +137,19 @@ def classify_response(status: int, headers: Mapping[str, str], body: bytes, url:
     `headers` have lower-case names; `url` is the final one, because some walls are a redirect to a captcha's address.
     """
     if _is_captcha_challenge(status, headers, body, url):
-        return _build_block_error(CAPTCHA_REQUIRED, "The site asks for a captcha, which is never solved here.")
+        return _build_block_error(CAPTCHA_REQUIRED, "page.captcha")
     if status == 412 or (status in _SCRIPT_CHALLENGE_STATUSES and _is_script_only(body)):
-        return _build_block_error(
-            SCRIPT_CHALLENGE, f"The site lets only browsers in: it answered {status} with a script."
-        )
+        return _build_block_error(SCRIPT_CHALLENGE, "page.script_challenge", status=status)
     if status == 429:
-        return _build_block_error(TOO_MANY_REQUESTS, "The site says that it was asked too often (429).")
+        return _build_block_error(TOO_MANY_REQUESTS, "page.too_often")
     if status in _FORBIDDEN_STATUSES:
-        return _build_block_error("http_403", f"The site refuses to show this page ({status}).")
+        return _build_block_error("http_403", "page.refused", status=status)
     if status in _NOT_FOUND_STATUSES:
-        return PageError(code=PageErrorCode.NOT_FOUND, message=f"There is no such page ({status}).")
+        return PageError(code=PageErrorCode.NOT_FOUND, message=Message.of("page.not_found", status=status))
     if status == 408:
-        return PageError(code=PageErrorCode.TIMEOUT, message="The site gave up waiting (408).")
+        return PageError(code=PageErrorCode.TIMEOUT, message=Message("page.gave_up"))
     if status >= 400 or 300 <= status < 400:
-        return PageError(code=PageErrorCode.BAD_GATEWAY, message=f"The site answered with an error ({status}).")
+        return PageError(code=PageErrorCode.BAD_GATEWAY, message=Message.of("page.server_error", status=status))
     return None
 
 
@@ -158,8 +158,8 @@ def is_retryable(status: int, headers: Mapping[str, str]) -> bool:
     return status in _RETRYABLE_STATUSES or (status == 429 and "retry-after" in headers)
 
 
-def _build_block_error(detail_code: str, message: str) -> PageError:
-    return PageError(code=PageErrorCode.WEB_BLOCKED, detail_code=detail_code, message=message)
+def _build_block_error(detail_code: str, message: str, **args: Any) -> PageError:
+    return PageError(code=PageErrorCode.WEB_BLOCKED, detail_code=detail_code, message=Message(message, args))
 
 
 def _is_captcha_challenge(status: int, headers: Mapping[str, str], body: bytes, url: str) -> bool:

@@ -17,6 +17,7 @@ from monitor.fetch.client import HttpClient
 from monitor.fetch.guard import Guard
 from monitor.fetch.politeness import HostSession, Politeness
 from monitor.fetch.result import NO_BROWSER, FetchError, FetchResult, Recorder, Response
+from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.urls import get_host
 from monitor.vocabulary import FetchMode
@@ -155,7 +156,7 @@ class SiteTransport:
         except FetchError as failure:
             error, response = failure.error, failure.response
         except BrowserMissing as missing:
-            error = PageError(code=PageErrorCode.NETWORK, detail_code=NO_BROWSER, message=str(missing))
+            error = PageError(code=PageErrorCode.NETWORK, detail_code=NO_BROWSER, message=missing.message)
         sighting = FetchResult(url=url, mode=mode, at=at, final_url=url, error=error, notes=self._list_notes(url))
         if response is not None:
             sighting = _add_response(sighting, response)
@@ -181,7 +182,7 @@ class SiteTransport:
             url, max_bytes=self._pages.max_bytes, timeout_s=self._pages.timeout_s, cache_policy=keep
         )
 
-    def _list_notes(self, url: str) -> Mapping[str, str]:
+    def _list_notes(self, url: str) -> Mapping[str, Message]:
         note = self._politeness.find_robots_note(url)
         return {urljoin(url, "/robots.txt"): note} if note else {}
 
@@ -190,7 +191,9 @@ class SiteTransport:
         try:
             return replace(result, record=await recorder.keep(result))
         except WorkFailed as error:
-            return replace(result, notes={**result.notes, result.url: f"not kept as evidence: {error}"})
+            return replace(
+                result, notes={**result.notes, result.url: Message.of("cause.not_recorded", reason=error.message)}
+            )
 
 
 def _add_response(result: FetchResult, response: Response) -> FetchResult:

@@ -4,7 +4,7 @@ Errors, reasons, alarms and events are kept, sent and logged in this form. A fac
 its reader's language with `monitor.i18n.catalogue.render`; nothing ever parses a rendered sentence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -38,6 +38,37 @@ class Message:
         if not isinstance(code, str):
             return cls(OTHER, {"text": str(dict(value))})
         return cls(code, {name: _load(arg) for name, arg in dict(value.get("args") or {}).items()})
+
+    def walk(self) -> Iterator["Message"]:
+        """Yield the message and all that stand among its arguments, the outer ones first."""
+        yield self
+        for value in self.args.values():
+            for inner in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(inner, Message):
+                    yield from inner.walk()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Let a model's field hold a message; JSON has it as `to_json` writes it."""
+        from pydantic_core import core_schema
+
+        write = core_schema.plain_serializer_function_ser_schema(cls.to_json, when_used="json")
+        return core_schema.no_info_plain_validator_function(cls._validate, serialization=write)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        properties = {"code": {"type": "string"}, "args": {"type": "object"}}
+        return {"type": "object", "properties": properties, "required": ["code", "args"]}
+
+    @classmethod
+    def _validate(cls, value: Any) -> "Message":
+        if isinstance(value, Message):
+            return value
+        if isinstance(value, Mapping):
+            return cls.from_json(value)
+        if isinstance(value, str):  # written before messages had codes
+            return cls.other(value)
+        raise ValueError("a message is an object with a code and args")
 
     def __str__(self) -> str:
         inner = " ".join(f"{name}={value!s}" for name, value in self.args.items())

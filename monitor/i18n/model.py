@@ -1,18 +1,9 @@
 """Pydantic models that carry messages: `reason` goes out as words, `reason_code` and `reason_args` beside it."""
 
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar, get_args
 
-from pydantic import (
-    BaseModel,
-    GetJsonSchemaHandler,
-    SerializationInfo,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, SerializationInfo, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
@@ -23,23 +14,38 @@ LANGUAGE = "language"
 reader_language: ContextVar[str] = ContextVar("reader_language", default="en")
 """The language of the request that is being answered: FastAPI serialises answers and passes no context."""
 
+_CODE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}
+_ARGS_SCHEMA = {"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}], "default": None}
+
 
 class MessageModel(BaseModel):
-    """A model some of whose fields are a `Message` or None.
+    """A model some of whose fields are a `Message`, or a `Message | None`.
 
     `model_dump(context={"language": "zh"})` writes such a field `x` as `x` (its sentence), `x_code` and `x_args`;
     validation reads the message back from the latter two, and takes a sentence without a code as other text.
     """
 
+    message_fields: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.message_fields = tuple(
+            name
+            for name, field in cls.model_fields.items()
+            if field.annotation is Message or Message in get_args(field.annotation)
+        )
+
     @model_serializer(mode="wrap")
     def _write_messages(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo):  # type: ignore[no-untyped-def]
         data = handler(self)
         language = (info.context or {}).get(LANGUAGE) or reader_language.get()
-        for name in type(self).model_fields:
+        for name in self.message_fields:
             value = getattr(self, name)
             if isinstance(value, Message) and name in data:
+                code, args = self._get_keys(name, is_alias=bool(info.by_alias))
                 dumped = value.to_json()
-                data |= {name: render(value, language), f"{name}_code": dumped["code"], f"{name}_args": dumped["args"]}
+                data |= {name: render(value, language), code: dumped["code"], args: dumped["args"]}
         return data
 
     @model_validator(mode="before")
@@ -48,8 +54,8 @@ class MessageModel(BaseModel):
         if not isinstance(data, dict):
             return data
         read = dict(data)
-        for name in cls._list_message_fields():
-            code, args = read.pop(f"{name}_code", None), read.pop(f"{name}_args", None)
+        for name in cls.message_fields:
+            code, args = (read.pop(key, None) for key in cls._get_keys(name))
             if code is not None:
                 read[name] = Message.from_json({"code": code, "args": args})
             elif isinstance(read.get(name), str):
@@ -57,16 +63,27 @@ class MessageModel(BaseModel):
         return read
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        described = handler(schema)
-        properties = handler.resolve_ref_schema(described).get("properties", {})
-        for name in cls._list_message_fields():
-            title = properties.get(name, {}).get("title", name)
-            properties[name] = {"title": title, "anyOf": [{"type": "string"}, {"type": "null"}]}
-            properties[f"{name}_code"] = {"type": "string", "description": f"The code of `{name}`, where there is one."}
-            properties[f"{name}_args"] = {"type": "object", "description": f"The arguments of `{name}`."}
-        return described
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+        """Describe the fields as they are written: a sentence, with code and arguments beside it."""
+        written: dict[str, Any] = handler(core_schema)
+        properties = handler.resolve_ref_schema(written).get("properties", {})
+        for name in cls.message_fields:
+            if name in properties:
+                is_required = cls.model_fields[name].annotation is Message
+                sentence = {"type": "string"} if is_required else {"anyOf": [{"type": "string"}, {"type": "null"}]}
+                kept = {
+                    key: properties[name][key]
+                    for key in ("title", "description", "examples")
+                    if key in properties[name]
+                }
+                properties[name] = kept | sentence
+                code, args = cls._get_keys(name, is_alias=True)
+                properties[code], properties[args] = dict(_CODE_SCHEMA), dict(_ARGS_SCHEMA)
+        return written
 
     @classmethod
-    def _list_message_fields(cls) -> list[str]:
-        return [name for name, field in cls.model_fields.items() if "Message" in str(field.annotation)]
+    def _get_keys(cls, name: str, *, is_alias: bool = False) -> tuple[str, str]:
+        """Return the names beside a message's: `reason_code`, or `reasonCode` where names go out in camel case."""
+        to_alias = cls.model_config.get("alias_generator") if is_alias else None
+        names = f"{name}_code", f"{name}_args"
+        return (to_alias(names[0]), to_alias(names[1])) if callable(to_alias) else names

@@ -18,6 +18,7 @@ from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.delivery import DeliveryKind, DeliveryPlan, DeliveryStatus
 from monitor.db.tables.research import Schedule
 from monitor.errors import DatabaseError, UsageError
+from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder
 from monitor.jobs.schedules import (
     Blackout,
@@ -214,25 +215,27 @@ class Scheduler:
         """One row for the run that starts, one for all that were missed before it."""
         runs: list[Run] = []
         if due.missed:
-            runs.append(self._build_missed_run(source, due.missed, "no scheduler was at work in time"))
+            runs.append(self._build_missed_run(source, due.missed, Message("cause.no_scheduler")))
         if due.run is not None:
             waiting = await self._store.schedules.get_queued_run(source.id or 0)
             rest = get_backoff_end(source)
             if rest is not None and self._clock.now() < rest:
-                why = f"{source.consecutive_failures} runs in a row failed, and the source rests until {rest:%F %H:%MZ}"
+                why = Message.of("cause.resting", count=source.consecutive_failures, until=f"{rest:%F %H:%MZ}")
                 runs.append(self._build_missed_run(source, [due.run], why))
             elif waiting is None:
                 runs.append(build_planned_run(source, due.run))
             else:
-                why = f"the run planned at {waiting.planned_at:%F %H:%MZ} still waits"
+                why = Message.of("cause.still_waiting", planned_at=f"{waiting.planned_at:%F %H:%MZ}")
                 runs.append(self._build_missed_run(source, [due.run], why))
         await self._store.schedules.advance(source.id or 0, until=due.until or self._clock.now(), runs=runs)
 
-    def _build_missed_run(self, source: Source, times: list[dt.datetime], reason: str) -> Run:
+    def _build_missed_run(self, source: Source, times: list[dt.datetime], reason: Message) -> Run:
         run = build_planned_run(source, times[-1])
         run.status, run.ended_at = RunStatus.CANCELLED, self._clock.now()
-        count = "" if len(times) == 1 else f" ({len(times)} planned times from {times[0]:%F %H:%MZ} on)"
-        run.error = f"Missed: {reason}{count}."
+        run.error = Message.of("cause.missed", reason=reason)
+        if len(times) > 1:
+            since = f"{times[0]:%F %H:%MZ}"
+            run.error = Message.of("cause.missed_times", reason=reason, count=len(times), since=since)
         return run
 
 

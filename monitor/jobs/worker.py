@@ -16,6 +16,7 @@ from monitor.db.tables.collection import Run
 from monitor.db.tables.delivery import Delivery
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError, NotDelivered
+from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder
 from monitor.jobs.queue import (
     DELIVERY_QUEUE,
@@ -142,7 +143,7 @@ class ResearchReconciler:
                 await self._queue.delete(one.workflow_id)
                 await self._store.research.requeue(one.id)
             elif states.get(one.workflow_id) in FAILED_STATES:
-                reason = f"It broke off again and again; `monitor research --resume {one.id}` goes on with it."
+                reason = Message.of("cause.research_given_up", task_id=one.id)
                 await self._service.abandon(one.id, executor=one.executor, reason=reason)
 
     def _is_settled(self, research: OpenResearch) -> bool:
@@ -368,7 +369,7 @@ class Reaper:
                 await self._queue.delete(run.id)
                 await self._store.runs.requeue(run.id)
             elif states.get(run.id) in FAILED_STATES:
-                reason = "The run broke off again and again and was given up; the log says why."
+                reason = Message("cause.given_up")
                 now = self._clock.now()
                 await self._store.runs.abandon(run.id, reason=reason, at=now, executor=run.executor)
 

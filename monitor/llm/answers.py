@@ -21,13 +21,9 @@ _MAX_UNCLOSED = 40
 """An unclosed bracket makes the scan run to the end of the text, so only so many are tried."""
 
 _ASCII_PUNCTUATION = str.maketrans("，：；［］｛｝＂＇", ",:,[]{}\"'")
-
 _CLOSERS = {"[": "]", "{": "}"}
-
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
-
 _OPENING = re.compile(r"[\[{［｛]")
-
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}，］｝]|$)")
 
 _LITERALS = {
@@ -226,17 +222,11 @@ class _JsonScanner:
 
 
 _MAX_CHARS = 400_000
-
 _TAGS = "think|thinking|thought|reasoning"
-
 _THINKING = re.compile(rf"<({_TAGS})>.*?</\1>", re.DOTALL | re.IGNORECASE)
-
 _THINKING_END = re.compile(rf"</(?:{_TAGS})>", re.IGNORECASE)
-
 _THINKING_START = re.compile(rf"<(?:{_TAGS})>", re.IGNORECASE)
-
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
-
 _INLINE_FENCE = re.compile(r"^```(?:json|text|markdown)?\s*|\s*```$")
 
 _LABEL = re.compile(

@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 from monitor.vocabulary import Phase
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
-
 OnToken = Callable[[str], Awaitable[None]]
 """What is told each piece of an answer as it is written."""
 

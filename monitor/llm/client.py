@@ -55,7 +55,6 @@ class ModelClients:
 
 
 _MAX_CHARS = 400_000
-
 _DONE = b"[DONE]"
 
 
@@ -152,7 +151,6 @@ def translate_transport_errors() -> Iterator[None]:
 
 
 _CHECK_TIMEOUT_S = 30.0
-
 _MAX_STREAM_TIMEOUTS = 10
 
 _OPTIONAL_FEATURES = {

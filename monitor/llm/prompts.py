@@ -7,11 +7,8 @@ from dataclasses import dataclass, field
 from monitor.errors import UsageError
 
 MAX_PROMPT_CHARS = 8000
-
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
-
 _FENCE_MARK = re.compile(r"<{3}|>{3}")
 
 

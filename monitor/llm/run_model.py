@@ -17,11 +17,8 @@ CIRCUIT_FAILURE_THRESHOLD = 5
 """So many failed calls in a row open the circuit: the rest of the run goes by rule."""
 
 _ASCII_CHARS_PER_TOKEN = 4.0
-
 _OTHER_CHARS_PER_TOKEN = 1.5
-
 RecordCall = Callable[[ModelCall], Awaitable[None]]
-
 CountTokensToday = Callable[[], Awaitable[int]]
 
 

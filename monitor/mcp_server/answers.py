@@ -20,6 +20,7 @@ from monitor.db.tables.collection import Source
 from monitor.db.tables.research import ResearchEvent, ResearchStatus
 from monitor.errors import MonitorError
 from monitor.exports.document import normalize_line
+from monitor.i18n.catalogue import render
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE_ACTOR
 from monitor.services.research.views import ResearchView
@@ -201,7 +202,8 @@ def build_run_output(report: RunReport) -> RunOutput:
     return RunOutput(
         **report.model_dump(include={"run_id", "source", "status", "error", "started_at", "ended_at"}),
         fallbacks=[
-            normalize_line(f"{fallback.phase}, {fallback.where}: {fallback.reason}") for fallback in report.fallbacks
+            normalize_line(f"{fallback.phase}, {fallback.where}: {render(fallback.reason, 'en')}")
+            for fallback in report.fallbacks
         ],
         sections=[
             normalize_line(f"{section.name}: {section.ended}, {section.candidates} candidates")
@@ -381,7 +383,7 @@ def build_research_output(view: ResearchView, *, max_chars: int) -> ResearchOutp
         query=normalize_line(view.query),
         status=view.status,
         progress=view.progress,
-        error=view.error and normalize_line(view.error),
+        error=view.error and normalize_line(render(view.error, "en")),
         warnings=list(map(normalize_line, view.warnings)),
         report=text[:max_chars],
         is_cut=len(text) > max_chars,

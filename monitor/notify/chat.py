@@ -19,9 +19,7 @@ from monitor.fetch.proxy import GuardedProxy, UpstreamProxy
 from monitor.notify.notification import Digest, Notification, check_status, flatten_text, redact_secrets
 
 _TIMEOUT_S = 90.0
-
 _MAX_BYTES_BY_SCHEME = {"wecombot": 2_000, "workflows": 1_000, "tgram": 4_000}
-
 _DEFAULT_MAX_BYTES = 8_000
 
 

@@ -20,7 +20,6 @@ from monitor.fetch.result import FetchError
 from monitor.notify.notification import Notification, flatten_text, map_fetch_error, redact_secrets
 
 _DEFAULT_PORTS = {"smtp": 587, "smtps": 465}
-
 _MIN_PERMANENT_CODE = 500
 
 

@@ -12,9 +12,7 @@ from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
 
 _RETRYABLE_STATUSES = (408, 425, 429)
-
 _PERMANENT_CODES = (PageErrorCode.FORBIDDEN, PageErrorCode.INVALID_URL)
-
 _MAX_REASON_CHARS = 300
 
 

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Protocol, Self
 from weakref import WeakSet
 
-from monitor.causes import Cause
 from monitor.clock import Clock
 from monitor.config.model import NetworkSettings, PagesSettings, Settings
 from monitor.errors import WorkFailed
@@ -18,6 +17,7 @@ from monitor.extract.feeds import merge_sitemaps, select_newest_sitemaps
 from monitor.fetch.guard import Guard
 from monitor.fetch.result import FetchError, Recorder, Transport
 from monitor.fetch.transport import SiteTransport
+from monitor.i18n.message import Message
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.pages.strategy import FetchStrategy, ParsedResponse, reject_shell
 from monitor.urls import clean_url
@@ -66,7 +66,7 @@ class PageLoader(Protocol):
         """Whether there is a browser to draw with."""
         ...
 
-    def notes(self) -> Mapping[str, str]:
+    def notes(self) -> Mapping[str, Message]:
         """What the run should say about getting there, by url: a robots.txt that could not be read, for one."""
         ...
 
@@ -161,14 +161,13 @@ class Loader:
         sighting = None if address is None else await self._strategy.fetch_document(address)
         error = await self._find_refusal(url) if sighting is None else sighting.error
         if error is not None or sighting is None:
-            reason = error.message if error else ""
-            raise WorkFailed(Cause.DOWNLOAD.render(url[:300], reason))
+            raise WorkFailed("cause.download", url=url[:300], reason=error and error.message)
         body = sighting.body or b""
         extension = detect_extension(body, url=sighting.final_url, content_type=sighting.content_type)
         name = f"{hashlib.sha256(body).hexdigest()[:16]}.{extension}"
         return await asyncio.to_thread(_write_file, folder, name, body)
 
-    def notes(self) -> Mapping[str, str]:
+    def notes(self) -> Mapping[str, Message]:
         """What this run should say about getting there, by url: a robots.txt that could not be read."""
         return self._strategy.notes()
 
@@ -199,9 +198,10 @@ class Loader:
         sitemaps = [(await self._strategy.fetch_page(url, render)).page for url in urls]
         for sitemap in sitemaps:
             if sitemap.error is not None:
-                self._strategy.add_note(sitemap.url, f"The sitemap could not be read: {sitemap.error.message}")
+                note = Message.of("cause.sitemap_unread", reason=sitemap.error.message)
+                self._strategy.add_note(sitemap.url, note)
         if others:
-            self._strategy.add_note(index.url, f"The index names {others} more sitemaps, undated, that were not read.")
+            self._strategy.add_note(index.url, Message.of("cause.sitemaps_left", count=others))
         return merge_sitemaps(index, sitemaps)
 
     async def _find_refusal(self, url: str) -> PageError:
@@ -210,7 +210,7 @@ class Loader:
             await self._guard.check(url, may_be_unresolved=True)
         except FetchError as failure:
             return failure.error
-        return PageError(code=PageErrorCode.INVALID_URL, message=f"“{url[:200]}” is no url.")
+        return PageError(code=PageErrorCode.INVALID_URL, message=Message.of("page.invalid_url", url=url[:200]))
 
 
 def _has_more_content(framed: Page, around: Page) -> bool:

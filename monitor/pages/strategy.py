@@ -22,12 +22,12 @@ from monitor.fetch.result import (
     Transport,
     decompress,
 )
+from monitor.i18n.message import Message
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.urls import clean_url
 from monitor.vocabulary import FetchMode, Render
 
 _MAX_SITEMAP_BYTES = 52_428_800  # what the sitemap protocol allows
-
 _MAY_REDIRECT = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 
 
@@ -107,7 +107,6 @@ def unpack_body(result: FetchResult) -> tuple[bytes, str | None]:
 
 
 _MAX_SHELL_CHARS = 200
-
 _MAX_SHELL_LINKS = 5
 
 
@@ -121,7 +120,7 @@ class FetchStrategy:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._notes: dict[str, str] = {}
+        self._notes: dict[str, Message] = {}
 
     async def fetch_page(self, address: str, render: Render) -> ParsedResponse:
         """What stands at `address`; `BrowserMissing` where it is to be drawn in any case and cannot be."""
@@ -145,11 +144,11 @@ class FetchStrategy:
         """The document at `address`, as it came."""
         return await self._fetch(address, FetchMode.DOCUMENT)
 
-    def add_note(self, url: str, text: str) -> None:
+    def add_note(self, url: str, note: Message) -> None:
         """Takes down something that the run should say about a url."""
-        self._notes[url] = text
+        self._notes[url] = note
 
-    def notes(self) -> Mapping[str, str]:
+    def notes(self) -> Mapping[str, Message]:
         """What was taken down, by url."""
         return dict(self._notes)
 
@@ -188,11 +187,7 @@ def reject_shell(loaded: ParsedResponse) -> Page:
     """The page, or the error that it is an empty shell: an empty list must not look like a quiet week."""
     if loaded.page.error is not None or not _is_shell(loaded):
         return loaded.page
-    error = PageError(
-        code=PageErrorCode.WEB_BLOCKED,
-        detail_code="empty_shell",
-        message="The page is an empty shell that its scripts did not fill.",
-    )
+    error = PageError(code=PageErrorCode.WEB_BLOCKED, detail_code="empty_shell", message=Message("page.empty_shell"))
     return loaded.page.model_copy(update={"error": error})
 
 

@@ -5,29 +5,20 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
+from monitor.i18n.catalogue import render
 from monitor.page import Candidate, Link, Page
 from monitor.urls import url_key
 
 CANDIDATES_MARK = "可直接采集的条目"
-
 NEXT_PAGE_MARK = "下一页"
-
 FAILURE_MARK = "页面加载失败"
-
 _MARKS = (CANDIDATES_MARK, NEXT_PAGE_MARK, FAILURE_MARK)
-
 _LINE_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
-
 _SPACES = re.compile(r"\s+")
-
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-
 _GAP = "\n\n"
-
 _MAX_TITLE_CHARS = 200
-
 _MAX_LINK_TEXT_CHARS = 120
-
 _MIN_TEXT_CHARS = 40
 
 
@@ -61,8 +52,8 @@ def render_page_text(page: Page, *, known: Collection[str] = (), max_chars: int 
 def _render_failure(page: Page, max_chars: int) -> str:
     if page.error is None:
         return ""
-    detail = f"/{page.error.detail_code}" if page.error.detail_code else ""
-    reason = f"{FAILURE_MARK}：{page.error.code}{detail}，{_escape_line(page.error.message)}"
+    said = _escape_line(render(page.error.message, "en"))
+    reason = f"{FAILURE_MARK}：{page.error.kind}，{said}"
     return _truncate(f"{reason}\n网址：{_escape_line(page.url)}", max_chars)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.dates.partial import WrittenDate, dates_in
+from monitor.dates import WrittenDate, find_dates
 from monitor.exports.document import format_link_text, sanitize_link_target
 from monitor.exports.graph import GraphEdge, GraphNode, render_graph
 from monitor.extract.sentences import WEB_ADDRESS, split_sentences
@@ -18,9 +18,7 @@ from monitor.verify.figures import fold_width
 from monitor.verify.instructions import is_prompt_injection
 
 MIN_DATED_NOTES = 3
-
 MAX_FACTS = 12
-
 _MAX_FACT_CHARS = 160
 
 
@@ -53,7 +51,7 @@ def build_timeline(notes: Sequence[ResearchNote]) -> list[DatedFact]:
 
 def _find_first_date(sentence: str) -> WrittenDate | None:
     return next(
-        (date for date in dates_in(fold_width(sentence)) if date.year is not None and date.month is not None), None
+        (date for date in find_dates(fold_width(sentence)) if date.year is not None and date.month is not None), None
     )
 
 

@@ -55,11 +55,8 @@ _WORDS = {
 }
 
 _CITATION = re.compile(r"\[(\d{1,4})\]")
-
 _CITATIONS_AT_END = re.compile(r"((?:\[\d{1,4}\])+)\s*$")
-
 _TABLE_RULE = re.compile(r"\|(?: --- \|)+")
-
 CitationUrl = Callable[[int], str | None]
 """Where the passage of a note is shown, by the note's place from 0; None: at the source itself."""
 

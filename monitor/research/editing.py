@@ -26,7 +26,6 @@ from monitor.verify.instructions import is_prompt_injection
 from monitor.verify.prose import compute_overlap, extract_words, is_chinese
 
 _LINK = re.compile(r"\]\s?\(")
-
 _MAX_HEADING_CHARS = 80
 
 
@@ -141,29 +140,17 @@ def _has_digit(text: str) -> bool:
 
 
 _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-
 _MAX_TAG_CHARS = len("</reasoning>")
-
 _MAX_LINE_CHARS = 8000
-
 _FENCE = re.compile(r"\s*(?:```|~~~)[\w-]*\s*")
-
 _HORIZONTAL_RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
-
 _HEADING = re.compile(r"\s*(#{2,6}(?=\s*)|#(?=\s))\s*(.*?)\s*#*\s*")
-
 _BOLD_LINE = re.compile(r"\s*(?:\*\*|__)([^*_]{1,80}?)[:：]?(?:\*\*|__)[:：]?\s*")
-
 _LIST_ITEM = re.compile(r"\s*(?:[-*•·]|\d{1,2}[.、)）])\s+")
-
 _TABLE_SEPARATOR = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
-
 _QUOTE_MARK = re.compile(r"^\s*>\s?")
-
 _AMBIGUOUS_STARTS = ("#", "|", "`", "~", "*", "_", "<", "{")
-
 _SENTENCE_END = re.compile(r"[。！？!?.]")
-
 _CITATION_OPENERS = ("[", "［", "【")
 
 
@@ -348,7 +335,6 @@ def _strip_marks(text: str) -> str:
 
 
 MAX_REWRITES = 4
-
 MAX_SENTENCES_PER_REWRITE = 8
 
 _SOURCES_HEADING = re.compile(

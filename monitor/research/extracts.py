@@ -19,19 +19,12 @@ from monitor.verify.prose import (
 )
 
 MAX_SENTENCES = 6
-
 MAX_SENTENCES_PER_PAGE = 2
-
 _MAX_SENTENCE_WEIGHT = 160
-
 _MIN_DUPLICATE_LIKENESS = 0.75
-
 _SPEAKER_PREFIX = re.compile(r"^(?:[答问]|记者|[AQ])\s?[:：]\s*")
-
 _QUESTION = re.compile(r"[?？]\W*$")
-
 _MIN_COMMON_WORDS = {True: 2, False: 1}  # two pairs of Chinese characters, one Latin word
-
 _MAX_GENERAL_SENTENCES = 3
 
 _OWN_TOPIC_WEIGHT, _TOPIC_WEIGHT, _LANGUAGE_WEIGHT, _RESULT_SCORE_WEIGHT, _FRESHNESS_WEIGHT, _POSITION_WEIGHT = (

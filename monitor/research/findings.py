@@ -39,11 +39,8 @@ from monitor.verify.instructions import is_prompt_injection
 from monitor.verify.prose import compute_overlap, extract_words
 
 AUTHORITY_WEIGHT, AGREEMENT_WEIGHT, DATE_WEIGHT = 0.5, 0.3, 0.2
-
 _MIN_SENTENCE_OVERLAP = 0.6
-
 _MIN_SHARED_SENTENCES_RATIO = 0.6
-
 _MIN_SHARED_SENTENCES = 2  # one sentence in common may be quoted by both from a third
 
 

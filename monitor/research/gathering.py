@@ -31,7 +31,6 @@ MAX_OPENED_PAGES = 8
 """How many results of a search are opened, the best placed first."""
 
 _MAX_CONCURRENT_PAGES = 4
-
 _QUERY_INTENT = "research"
 
 

@@ -27,17 +27,11 @@ from monitor.verify.prose import compute_overlap, extract_words, is_chinese
 from monitor.vocabulary import Phase
 
 MODEL_TYPES = ("causal_graph", "driver_tree", "system_dynamics", "scenario_model")
-
 MAX_DRIVERS = 12
-
 _MAX_SCENARIOS, _MAX_POINTS, _MAX_MODEL_METRICS, _MAX_RELATIONSHIPS = 4, 6, 12, 24
-
 _MAX_NAME_CHARS, _MAX_TEXT_CHARS = 60, 400
-
 _SCENARIO_CONFIDENCE_FACTOR = 0.5
-
 _TYPE = re.compile(r"[^\W\d_][^\W\d_ -]{0,19}")
-
 _NUMBER = re.compile(r"\s*([-+]?\d[\d,]*(?:\.\d+)?)\s*(.{0,20})")
 
 
@@ -233,31 +227,18 @@ REFERS_TO = "refers_to"
 """The type of a relationship: the text of the one names the other."""
 
 _MAX_DRIVERS = 8
-
 _MAX_REFS = 5
-
 _MAX_NAME_LETTERS = 60
-
 _MAX_METRICS = 6
-
 _MAX_METRIC_NAME_CHARS = 40
-
 _MIN_CLAUSE_CHARS = 4
-
 _MIN_NAME_CHARS = 6  # a shorter name stands in many texts by accident
-
 _HEAD_CHARS = 200
-
 _MAX_NUMBER_LINE_CHARS = 24
-
 _NUMERALS = re.compile(r"[\d.,〇零一二两三四五六七八九十百千万亿]+$")
-
 _PARENTHESIS = re.compile(r"[（(][^（）()]*[）)]")
-
 _YEARS = re.compile(r"(?:19|20)\d\d年?(?:度|底|末|初)?(?:\d{1,2}月(?:份|\d{1,2}日)?)?")
-
 _TITLE_MARKS = re.compile(r"《([^《》]{4,})》")
-
 _SITE_SUFFIX = re.compile(r"\s*[-_|–—｜]\s*[^-_|–—｜]{2,20}$")
 
 _FIGURE = re.compile(
@@ -267,9 +248,7 @@ _FIGURE = re.compile(
 )
 
 _CLAUSE_END = re.compile(r"[，,；;。！？!?：:、（(]\s*")
-
 _DATE = re.compile(r"(?:19|20)\d\d年?|\d{1,2}[月日]")
-
 _MAX_DATE_CHARS = 14
 
 _TRAILING_LINK_WORDS = re.compile(
@@ -412,7 +391,6 @@ def _build_metric_name(before: str) -> str:
 
 
 _MAX_ATTEMPTS = 2
-
 _MAX_ECHOED_CHARS = 2000
 
 

@@ -17,11 +17,8 @@ from monitor.research.state import State
 from monitor.vocabulary import Phase
 
 InputT = TypeVar("InputT")
-
 OutputT = TypeVar("OutputT")
-
 NO_MODEL_FAILURE = "no model is set"
-
 UNUSABLE_ANSWER_FAILURE = "the answer cannot be used"
 
 

@@ -318,7 +318,6 @@ MAX_NOTES_CHARS = 24_000
 """How much of all notes together the prompt shows."""
 
 _SUMMARY_SHARE = 0.6
-
 _MAX_TOPIC_CHARS = 80
 
 _SYSTEM = define_prompt(

@@ -15,9 +15,7 @@ from monitor.verify.instructions import is_prompt_injection, list_safe_lines
 from monitor.verify.prose import compute_dice_similarity, compute_overlap, extract_words, is_chinese
 
 MAX_QUOTE_CHARS = 300
-
 MAX_QUOTES_PER_NOTE = 4
-
 _MIN_QUOTE_LETTERS = 4
 
 _MAX_JOINED_SENTENCES = (
@@ -28,7 +26,6 @@ MIN_WORD_OVERLAP = 0.25
 """The least share of a sentence's words that the text it rests on must have; see `shared`."""
 
 _MARKUP = re.compile(r"<[a-z/!?]", re.IGNORECASE)
-
 _CLAUSE = re.compile(r".+?(?:[；;，]|,(?!\d)|$)")
 
 

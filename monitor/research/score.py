@@ -29,13 +29,9 @@ from monitor.verify.citations import (
 )
 
 _SOURCES_HEADING = re.compile(r"#{1,3}\s*(?:来源|Sources)\s*$", re.IGNORECASE)
-
 _NOT_A_SENTENCE = re.compile(r"\s*(?:#|>|$|(?:\|?\s*:?-{3,}:?\s*)+\|?\s*$)")
-
 _TABLE_RULE = re.compile(r"\s*\|?(?:\s*:?-{3,}:?\s*\|)+")
-
 _LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,2}\.)\s+")
-
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 

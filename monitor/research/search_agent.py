@@ -32,9 +32,7 @@ from monitor.research.tools import TOOLS, NewsTool, NewsTools
 from monitor.verify.citations import parse_cited_sentences
 
 _MAX_IDLE_ROUNDS = 2
-
 _NODES_PER_ROUND = 3
-
 _MAX_COVERED_CHARS = 1_500
 
 
@@ -184,7 +182,6 @@ class ParagraphResearcher:
 
 
 ExtraNode = type[StateMutationNode[ParagraphState, Any]]
-
 EXTRA_NODES: tuple[ExtraNode, ...] = ()
 """Nodes that run on each paragraph when its rounds are done, in this order, each given the paragraph as it stands."""
 

@@ -19,13 +19,9 @@ from monitor.search.bundles.scoring import compute_overlap
 from monitor.vocabulary import Phase
 
 MAX_SUBJECTS = 4
-
 _MIN_SUBJECT_CHARS, _MAX_SUBJECT_CHARS = 2, 30
-
 _URL_IN_TEXT = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
-
 _QUOTED_NAME = re.compile(r"《([^《》]{2,60})》|“([^“”]{2,60})”|\"([^\"]{2,60})\"")
-
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 _SEPARATORS = re.compile(
@@ -42,7 +38,6 @@ _GENERIC_WORDS = (
 )
 
 _GENERIC_PREFIX = re.compile(rf"^(?:{_GENERIC_WORDS})+")
-
 _GENERIC_SUFFIX = re.compile(rf"(?:{_GENERIC_WORDS})+$")
 
 _STOP_WORDS = re.compile(
@@ -107,15 +102,10 @@ def _extract_english(text: str) -> list[str]:
 
 
 MAX_QUERY_CHARS = 160
-
 _MAX_RULE_QUERY_CHARS = 100
-
 _MAX_REASONING_CHARS = 300
-
 _MIN_COVERAGE = 0.6
-
 _MAX_PHRASES = 3
-
 _URL = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
 
 _SEARCH_OPERATOR = re.compile(

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 ContentT = TypeVar("ContentT")
-
 OnToken = Callable[[str], Awaitable[None]]
 """What is told each piece of an answer as it is written."""
 

@@ -8,15 +8,10 @@ from monitor.research.shapes import OnToken, OutlineEntry
 from monitor.verify.citations import append_citations
 
 _STREAM_CHUNK = re.compile(r"\s*\S{1,8}|\s+")
-
 _MAX_BULLETS = 3
-
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(|[`\\]")
-
 _FULL_WIDTH = str.maketrans("<(\\#>|+*-.)[]", "＜（＼＃＞｜＋＊－．）［］", "`")
-
 _BLOCK_MARKER = re.compile(r"^(?:[#>|]|[+*-](?=\s)|(\d{1,3})([.)])(?=\s))")
-
 OnSource = Callable[[int, int], Awaitable[None]]
 """Is told the number of a source and its note's place, just before the source is cited for the first time."""
 

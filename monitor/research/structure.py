@@ -17,13 +17,9 @@ from monitor.verify.grounding import find_ungrounded_numbers
 from monitor.vocabulary import Phase
 
 MAX_TITLE_CHARS = 80
-
 MAX_CONTENT_CHARS = 500
-
 _MAX_TOPIC_CHARS = 60
-
 _URL = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
-
 _TRAILING_CHARS = " \t\n。．.？?！!，,；;：:"
 
 _QUESTION_WORDS = re.compile(

@@ -30,7 +30,6 @@ GAP_MARK = "…"
 """The line between two passages that are not neighbours on the page; no quote may span it."""
 
 _LEAD_SENTENCES = 3
-
 _LEAD_BONUS = 2
 
 
@@ -91,13 +90,9 @@ MAX_RESULTS_CHARS = 24_000
 """How much of all results together a prompt shows."""
 
 _TEXT_KEYS = ("updated_paragraph_latest_state", "paragraph_latest_state")
-
 _MAX_ECHOED_CHARS = 2_000
-
 _MAX_ATTEMPTS = 2
-
 _MIN_REPEATED_SHARE = 0.5
-
 _UNSUPPORTED_FAILURE = "no sentence of the answer rests on the results"
 
 

@@ -13,15 +13,10 @@ from monitor.research.shapes import SearchConfig
 from monitor.search.contract import MAX_LIMIT, DateRange, Recency, SearchQuery, ToolResult, WebSearch
 
 BASIC = "basic_search_news"
-
 DEEP = "deep_search_news"
-
 LAST_DAY = "search_news_last_24_hours"
-
 LAST_WEEK = "search_news_last_week"
-
 IMAGES = "search_images_for_news"
-
 BY_DATE = "search_news_by_date"
 
 

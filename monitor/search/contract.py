@@ -1,25 +1,37 @@
-"""web.search as values: what is asked of a search service, what it found, and what went wrong."""
+"""The types of web.search: query, results, errors, and the interfaces of backends and of the search as a whole."""
 
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from monitor.errors import WorkFailed
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
+from monitor.i18n.model import LANGUAGE, reader_language
 
 MAX_RESULTS = 10
-"""The most results that the tool gives for one query."""
+"""The largest number of results that the tool returns for one query."""
 
 MAX_LIMIT = 20
-"""The most that a backend is asked for beneath the tool."""
+"""The largest number of results that a backend is asked for."""
 
 
 class SearchErrorCode(StrEnum):
-    """What can go wrong with a search."""
-
     INVALID_INPUT = "InvalidInput"
     TOOL_NOT_FOUND = "ToolNotFound"
     PROVIDER = "WebProviderError"
@@ -31,12 +43,25 @@ class SearchErrorCode(StrEnum):
     PARSE = "WebParseError"
 
 
+def _render_message(message: Message, info: SerializationInfo) -> str:
+    return render(message, (info.context or {}).get(LANGUAGE) or reader_language.get())
+
+
+MessageText = Annotated[
+    Message,
+    BeforeValidator(lambda value: Message.other(value) if isinstance(value, str) else value),
+    PlainSerializer(_render_message, return_type=str),
+    WithJsonSchema({"type": "string"}),
+]
+"""A message that goes out as one sentence, in the language of pydantic's serialisation context."""
+
+
 class SearchError(BaseModel):
     """One error of a search; `retryable` says whether the same question may be answered in a little while."""
 
     type: SearchErrorCode
     detail_code: str | None = None
-    message: str
+    message: MessageText
     retryable: bool
 
 
@@ -49,7 +74,7 @@ class SearchFailed(WorkFailed):
 
 
 class Recency(StrEnum):
-    """How old results may be, counted back from now."""
+    """The age that results may have, counted back from now."""
 
     DAY = "day"
     WEEK = "week"
@@ -58,7 +83,7 @@ class Recency(StrEnum):
 
 
 class DateRange(BaseModel):
-    """The days from which results may be, both included; an open end is None."""
+    """The range of days in which results were published, both included; an open end is None."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,11 +92,11 @@ class DateRange(BaseModel):
 
 
 class SearchQuery(BaseModel):
-    """What is looked for. An option is served where the backend can, and else left out without a word.
+    """A query. A backend ignores the options that it cannot serve.
 
-    `lang` is a language tag as zh or en-GB, `site_filter` a host such as gov.cn. `depth` says how thoroughly a service
-    that knows the difference is to look; `wants_images`, that it is to look for pictures too. `trace_id` names the
-    request in `provider_meta`; `budget_ms` is the time for the whole answer.
+    `lang` is a language tag such as zh or en-GB, `site_filter` a host such as gov.cn. `depth` asks a service that knows
+    the difference for a quick or a thorough search, `wants_images` for pictures too. `trace_id` becomes the
+    `request_id` of `provider_meta`; `budget_ms` limits the time of the whole answer.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -87,10 +112,10 @@ class SearchQuery(BaseModel):
 
 
 class SearchHit(BaseModel):
-    """A result as a backend tells it: untrusted, not yet checked, without a rank.
+    """A result as a backend returns it: untrusted, not yet checked, without a rank.
 
-    `source` is the real address of a result whose `url` leads there by a redirect; `provider` is the engine behind
-    the backend where that is another one.
+    `source` is the real address of a result whose `url` is a redirect; `provider` is the engine behind the backend
+    where they differ.
     """
 
     title: str = ""
@@ -103,10 +128,10 @@ class SearchHit(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """What a backend found, in its order.
+    """The results of a backend, in its order.
 
-    `request_id` is the service's own name for the request, if it told one; `cut_short` is what kept further pages of
-    results away.
+    `request_id` is the service's own name for the request, where it has one; `cut_short` is the error that prevented
+    further pages of results.
     """
 
     hits: Sequence[SearchHit] = ()
@@ -115,7 +140,7 @@ class SearchResults:
 
 
 class SearchItem(BaseModel):
-    """A result as it is handed on: plain text, a clean http(s) url, ranks from 1 without gaps."""
+    """A checked result: plain text, a clean http(s) url, ranks from 1 without gaps."""
 
     title: str
     url: str
@@ -134,7 +159,7 @@ class SearchItem(BaseModel):
 
 
 class ProviderMeta(BaseModel):
-    """Who answered, how long it took, and under which name."""
+    """Which backend answered, how long it took, and the id of the request."""
 
     provider_name: str
     latency_ms: int = Field(ge=0)
@@ -150,28 +175,27 @@ class ToolResult(BaseModel):
 
     @property
     def is_refused(self) -> bool:
-        """Whether it was not even tried, because of how it was asked."""
+        """Whether the search was not tried because its arguments were invalid."""
         return not self.items and any(error.type is SearchErrorCode.INVALID_INPUT for error in self.errors)
 
-    def to_json(self) -> dict[str, Any]:
-        """As JSON: what is not known (`source`, `published_at`, `detail_code`) is left out."""
-        return self.model_dump(mode="json", exclude_none=True)
+    def to_json(self, language: str = "en") -> dict[str, Any]:
+        """Return the answer as JSON; what is not known (`source`, `published_at`, `detail_code`) is left out."""
+        return self.model_dump(mode="json", exclude_none=True, context={LANGUAGE: language})
 
 
 SEARCH_TOOL_NAME = "web.search"
-
 MAX_QUERY_CHARS = 1000
 
 
 class DateRangeInput(DateRange):
-    """From which days results may be; at least one end is given."""
+    """A range of days with at least one end."""
 
     @model_validator(mode="after")
     def _check_ends(self) -> Self:
         if self.start is None and self.end is None:
-            raise ValueError("give a start, an end or both, as 2026-02-03")
+            raise ValueError("search.time_range_empty")
         if self.start and self.end and self.start > self.end:
-            raise ValueError("the start lies after the end")
+            raise ValueError("search.time_range_reversed")
         return self
 
 
@@ -190,7 +214,7 @@ class SearchInput(BaseModel):
     @classmethod
     def _normalize_query(cls, query: str) -> str:
         if not (plain := " ".join(query.split())):
-            raise ValueError("the query is empty")
+            raise ValueError("search.query_empty")
         return plain
 
     def to_query(self) -> SearchQuery:
@@ -206,28 +230,30 @@ class SearchInput(BaseModel):
 
 
 def parse_input(arguments: Any) -> SearchInput:
-    """The arguments of a call as it was meant; `SearchFailed` with InvalidInput where they break the contract."""
+    """Parse the arguments of a call; raise `SearchFailed` (InvalidInput) where they break the contract."""
     try:
         return SearchInput.model_validate(arguments)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "input"
-        message = f"`{name}` is wrong: {first['msg'].removeprefix('Value error, ').rstrip('.')}."
+        own = first.get("ctx", {}).get("error")
+        reason = Message.of(str(own)) if own is not None else first["msg"].rstrip(".")
+        message = Message.of("search.invalid_argument", name=name, reason=reason)
         raise SearchFailed(SearchError(type=SearchErrorCode.INVALID_INPUT, message=message, retryable=False)) from None
 
 
 class SearchBackend(Protocol):
     @property
     def name(self) -> str:
-        """What it is called in the settings."""
+        """The name in the settings."""
         ...
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """The first `limit` results (1 to 20), in the service's order; `SearchFailed` where it gave no answer."""
+        """Return the first `limit` results (1 to 20) in the service's order; raise `SearchFailed` without an answer."""
         ...
 
 
 class WebSearch(Protocol):
     async def search(self, query: SearchQuery, limit: int) -> ToolResult:
-        """The results, checked and ranked. Never raises for what the outside does: that is in the `errors`."""
+        """Return the results, checked and ranked. Failures of backends are listed in `errors`, never raised."""
         ...

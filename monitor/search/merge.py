@@ -1,4 +1,4 @@
-"""Several backends as one: asked at once, and their results brought into one order."""
+"""Several backends as one search: asked concurrently, their results merged into one ranking."""
 
 import asyncio
 import uuid
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitor.errors import MonitorError
+from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.search.contract import (
     ProviderMeta,
     SearchBackend,
-    SearchError,
     SearchErrorCode,
     SearchFailed,
     SearchItem,
@@ -32,7 +32,7 @@ class BackendSearch:
         return self._backend.name
 
     async def search(self, query: SearchQuery, limit: int) -> ToolResult:
-        """What the backend found within its time; whatever goes wrong in it is an error of the answer."""
+        """Return what the backend found in time; its failures become errors of the result."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         findings, error = SearchResults(), None
@@ -41,10 +41,10 @@ class BackendSearch:
         except SearchFailed as failed:
             error = failed.error
         except MonitorError as failed:
-            error = _build_backend_error(str(failed))
+            error = build_failure(SearchErrorCode.PROVIDER, failed.message).error
         except Exception as failed:  # noqa: BLE001 -- one backend must not take the others with it
             get_logger("search").exception("backend failed", backend=self.name)
-            error = _build_backend_error(f"The backend failed unexpectedly ({type(failed).__name__}).")
+            error = build_failure(SearchErrorCode.PROVIDER, "search.backend_crashed", error=type(failed).__name__).error
         return ToolResult(
             items=clean_hits(findings.hits, backend=self.name, limit=limit),
             provider_meta=ProviderMeta(
@@ -52,7 +52,7 @@ class BackendSearch:
                 latency_ms=round((loop.time() - began) * 1000),
                 request_id=query.trace_id or findings.request_id or uuid.uuid4().hex,
             ),
-            errors=[one for one in (error, findings.cut_short) if one is not None],
+            errors=[problem for problem in (error, findings.cut_short) if problem is not None],
         )
 
     async def _search_backend(self, query: SearchQuery, limit: int) -> SearchResults:
@@ -61,25 +61,20 @@ class BackendSearch:
             async with asyncio.timeout(time_s):
                 return await self._backend.search(query, limit)
         except TimeoutError:
-            raise build_failure(SearchErrorCode.TIMEOUT, f"No answer came within {time_s:.3g} s.") from None
-
-
-def _build_backend_error(message: str) -> SearchError:
-    return build_failure(SearchErrorCode.PROVIDER, message).error
+            raise build_failure(SearchErrorCode.TIMEOUT, "search.timeout", seconds=f"{time_s:.3g}") from None
 
 
 RANK_CONSTANT = 60
-"""The constant of reciprocal rank fusion: how little the first places count more than the next (Cormack, 2009)."""
+"""The constant k of reciprocal rank fusion (Cormack, 2009): the higher, the less the first ranks stand out."""
 
 
 class MergedSearch:
-    """web.search over several backends (`ports.WebSearch`). A late or failing one adds an error, no more."""
+    """web.search over several backends. A late or failing one only adds an error."""
 
     def __init__(self, providers: Sequence[BackendSearch]) -> None:
         self._providers = list(providers)
 
     async def search(self, query: SearchQuery, limit: int) -> ToolResult:
-        """The results of all that answered in their time, each document once."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         answers = await asyncio.gather(*(provider.search(query, limit) for provider in self._providers))
@@ -91,7 +86,9 @@ class MergedSearch:
                 request_id=query.trace_id or uuid.uuid4().hex,
             ),
             errors=[
-                error.model_copy(update={"message": f"{provider.name}: {error.message}"})
+                error.model_copy(
+                    update={"message": Message.of("search.of_backend", backend=provider.name, problem=error.message)}
+                )
                 for provider, answer in zip(self._providers, answers, strict=True)
                 for error in answer.errors
             ],
@@ -100,17 +97,17 @@ class MergedSearch:
 
 @dataclass(slots=True)
 class _FusedDocument:
-    """The results that mean one document, and what its places in the lists count together."""
+    """The results for one document and the sum of their rank scores."""
 
     score: float = 0.0
     results: list[SearchItem] = field(default_factory=list)
 
 
 def fuse_results(lists: Sequence[Sequence[SearchItem]], *, limit: int) -> list[SearchItem]:
-    """One list out of several, by reciprocal rank fusion: score = Σ 1 / (60 + rank), the highest first.
+    """Merge lists by reciprocal rank fusion: score = Σ 1 / (60 + rank), the highest first.
 
-    Documents with the same score keep the order in which they come: rank by rank, each time list by list. Of the
-    results for one document, the best placed with a real address is shown; what it does not tell, another may.
+    Equal scores are ordered by rank, then by list. Of the results for one document, the best ranked one with a real
+    address is shown; what it lacks is filled in from the others.
     """
     documents: dict[str, _FusedDocument] = {}
     for item in sorted((item for items in lists for item in items), key=lambda item: item.rank):
@@ -126,8 +123,8 @@ def _merge_duplicates(results: Sequence[SearchItem], rank: int) -> SearchItem:
     return chosen.model_copy(
         update={
             "rank": rank,
-            "title": chosen.title or next((one.title for one in results if one.title), ""),
-            "snippet": chosen.snippet or next((one.snippet for one in results if one.snippet), ""),
-            "published_at": next((one.published_at for one in (chosen, *results) if one.published_at), None),
+            "title": chosen.title or next((result.title for result in results if result.title), ""),
+            "snippet": chosen.snippet or next((result.snippet for result in results if result.snippet), ""),
+            "published_at": next((result.published_at for result in (chosen, *results) if result.published_at), None),
         }
     )

@@ -1,99 +1,99 @@
-"""From the settings to web.search: the backends that are asked, each with its way out."""
+"""The search backends: which of them the settings choose, what each of them lacks, and how they are built.
+
+A backend stands in `BACKENDS` of the settings and in the module of its name in `monitor.search.backends`.
+"""
 
 import datetime as dt
 import difflib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib import import_module
 
 from pydantic import TypeAdapter
 
 from monitor.clock import Clock
-from monitor.config.model import BACKENDS, SearchSettings, Settings
+from monitor.config.model import BACKENDS, SHARED_VARIABLES, SearchSettings, Settings
 from monitor.db.queries.usage import SearchStore
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import SearchAnswer
 from monitor.fetch.client import HttpClient
 from monitor.fetch.politeness import Politeness
-from monitor.search.backends import baidu_html, bocha, brave, ddg_html, tavily
+from monitor.i18n.message import Message
 from monitor.search.backends.archive import ArchiveBackend, ArchiveSearch
-from monitor.search.backends.baidu_html import BaiduHtmlBackend
-from monitor.search.backends.bocha import BochaBackend
-from monitor.search.backends.brave import BraveBackend
-from monitor.search.backends.ddg_html import DdgHtmlBackend
-from monitor.search.backends.searxng import SearxngBackend
 from monitor.search.backends.stub import StubBackend
-from monitor.search.backends.tavily import TavilyBackend
 from monitor.search.contract import SearchBackend, SearchQuery, SearchResults, WebSearch
 from monitor.search.merge import BackendSearch, MergedSearch
-from monitor.search.service import BackendClient, BackendClientDependencies, DebugPageStore
+from monitor.search.service import BackendClient, BackendClientDependencies, BackendSpec, DebugPageStore
 
 STUB_BACKEND = "stub"
-
 ARCHIVE_BACKEND = "archive"
-
-_BACKENDS_WITH_KEY = ("bocha", "brave", "tavily")
-
-ARCHIVE_ONLY_WARNING = (
-    "No backend that searches the web is set, so only what was gathered so far is searched: set search.backend."
-)
+ARCHIVE_ONLY_WARNING = Message.of("search.archive_only")
 
 
 @dataclass(frozen=True, slots=True)
 class BackendSelection:
-    """Names of backends, and what should be said about how they came about."""
+    """The backends that are asked, and warnings about how they were chosen."""
 
     names: Sequence[str]
-    warnings: Sequence[str] = ()
+    warnings: Sequence[Message] = ()
 
 
 def select_backends(settings: SearchSettings) -> BackendSelection:
-    """The backends of the settings; an unknown name is warned of, and without any other the stub takes its place."""
+    """Return the known backends of the settings, or the stub without any; each unknown name gives a warning."""
     known = [name for name in settings.backend_names if name in BACKENDS]
     unknown = [name for name in settings.backend_names if name not in BACKENDS]
-    instead = "it is left out" if known else "the stub takes its place, which finds nothing real"
-    return BackendSelection(
-        names=known or [STUB_BACKEND], warnings=[f"{describe_unknown_backend(name)}; {instead}." for name in unknown]
-    )
+    code = "search.unknown_backend_left_out" if known else "search.unknown_backend_replaced"
+    return BackendSelection(known or [STUB_BACKEND], [describe_unknown_backend(name, code) for name in unknown])
 
 
 def select_content_backends(settings: SearchSettings) -> BackendSelection:
-    """The backends whose results may become items, notes or sources: never the stub; without others, the archive."""
+    """Return the backends whose results may become items, notes or sources: the archive where only the stub is set."""
     choice = select_backends(settings)
     real = [name for name in choice.names if name != STUB_BACKEND]
-    return (
-        BackendSelection(real, choice.warnings)
-        if real
-        else BackendSelection([ARCHIVE_BACKEND], [*choice.warnings, ARCHIVE_ONLY_WARNING])
-    )
+    if real:
+        return BackendSelection(real, choice.warnings)
+    return BackendSelection([ARCHIVE_BACKEND], [*choice.warnings, ARCHIVE_ONLY_WARNING])
 
 
-def find_missing_setting(settings: SearchSettings, name: str) -> str | None:
-    """What a backend cannot do without and does not have, and where that is set; None where nothing is missing."""
-    if name in _BACKENDS_WITH_KEY and settings.get_key(name) is None:
-        return f"{name} has no key: set the environment variable {settings.get_key_variable(name)}"
-    if name == "searxng" and settings.get_backend(name).base_url is None:
-        return "searxng has no address: set search.backends.searxng.base_url or SEARXNG_BASE_URL"
+def find_missing_setting(settings: SearchSettings, name: str) -> Message | None:
+    """Return what a backend needs and does not have, and where to set it; None where nothing is missing."""
+    info = BACKENDS[name]
+    if info.key == "required" and settings.get_key(name) is None:
+        return Message.of("search.backend_without_key", backend=name, variable=settings.get_key_variable(name))
+    if info.needs_base_url and settings.get_backend(name).base_url is None:
+        path = ("backends", name, "base_url")
+        variables = [variable for variable, target in SHARED_VARIABLES.items() if target == path]
+        return Message.of("search.backend_without_address", backend=name, variables=variables)
     return None
 
 
-def describe_unknown_backend(name: str) -> str:
-    """What is wrong with a name, with the nearest that would be right."""
+def describe_unknown_backend(name: str, code: str = "search.unknown_backend") -> Message:
+    """Return the message about an unknown name, with the nearest known one."""
     near = difflib.get_close_matches(name, BACKENDS, n=1)
-    meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(BACKENDS)}"
-    return f"There is no search backend {name!r} ({meant})"
+    hint = (
+        Message.of("search.did_you_mean", backend=near[0])
+        if near
+        else Message.of("search.known_backends", backends=list(BACKENDS))
+    )
+    return Message.of(code, backend=name, hint=hint)
+
+
+def load_backend_spec(name: str) -> BackendSpec:
+    """Return what the module of a service declares; it is imported when it is first asked for."""
+    spec: BackendSpec = import_module(f"monitor.search.backends.{name}").BACKEND
+    return spec
 
 
 _FINDINGS_ADAPTER = TypeAdapter(SearchResults)
-
-_UNCACHED_FIELDS = {"trace_id", "budget_ms"}  # they name and bound a request, and change nothing in its answer
+_UNCACHED_FIELDS = {"trace_id", "budget_ms"}  # they do not change the answer
 
 
 class CachingBackend:
-    """Another backend, its whole answers kept (`ports.SearchBackend`); errors and parts of answers are not.
+    """A backend whose complete answers are cached; errors and partial answers are not.
 
-    `address` is where that backend asks: an answer of one place is none of another.
+    `base_url` is part of the cache key, so that an answer is not used for another address.
     """
 
     def __init__(
@@ -107,11 +107,9 @@ class CachingBackend:
 
     @property
     def name(self) -> str:
-        """The name of the other backend."""
         return self._backend.name
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """What was found within the lifetime, else what is found now."""
         key = self.build_key(query, limit)
         kept = await self._cache.get_answer(key, not_before=self._clock.now() - self._lifetime)
         if kept is not None:
@@ -127,34 +125,14 @@ class CachingBackend:
         return findings
 
     def build_key(self, query: SearchQuery, limit: int) -> str:
-        """What an answer is kept under: everything that changes it."""
+        """Return the cache key, made of everything that changes the answer."""
         asked = query.model_dump(mode="json", exclude=_UNCACHED_FIELDS)
         document = [self.name, self._base_url, limit, asked]
         return sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
-_BACKEND_CLASSES: Mapping[str, Callable[[BackendClient], SearchBackend]] = {
-    "ddg_html": DdgHtmlBackend,
-    "baidu_html": BaiduHtmlBackend,
-    "searxng": SearxngBackend,
-    "bocha": BochaBackend,
-    "brave": BraveBackend,
-    "tavily": TavilyBackend,
-}
-
-_DEFAULT_BASE_URLS = {
-    "ddg_html": ddg_html.DEFAULT_BASE_URL,
-    "baidu_html": baidu_html.DEFAULT_BASE_URL,
-    "bocha": bocha.DEFAULT_BASE_URL,
-    "brave": brave.DEFAULT_BASE_URL,
-    "tavily": tavily.DEFAULT_BASE_URL,
-}
-
-_HTML_BACKENDS = ("ddg_html", "baidu_html")
-
-
 class SearchBackends:
-    """All backends as the settings reach them. Nothing is opened before a service is first asked."""
+    """Builds searches from the settings of the moment. Connections are opened when a service is first asked."""
 
     def __init__(
         self,
@@ -179,29 +157,27 @@ class SearchBackends:
         return providers[0] if len(providers) == 1 else MergedSearch(providers)
 
     def build_backend(self, name: str) -> SearchBackend:
-        """One backend; answers of services serve again for the lifetime that is set."""
-        if name == "stub":
+        """Return a backend; the answers of services are cached for `search.cache_s`."""
+        if name == STUB_BACKEND:
             return StubBackend()
-        if name == "archive":
+        if name == ARCHIVE_BACKEND:
             return ArchiveBackend(search=self._archive, clock=self._clock)
-        address = _DEFAULT_BASE_URLS.get(name)
-        service = BackendClient(
-            name, self._client_dependencies, default_base_url=address, is_html=name in _HTML_BACKENDS
+        spec = load_backend_spec(name)
+        backend = spec.build(
+            BackendClient(name, self._client_dependencies, default_base_url=spec.base_url, is_html=spec.is_html)
         )
-        backend = _BACKEND_CLASSES[name](service)
         search = self._settings.search
         if not search.cache_s:
             return backend
         return CachingBackend(
             backend,
-            base_url=search.get_backend(name).base_url or address or "",
+            base_url=search.get_backend(name).base_url or spec.base_url or "",
             cache=self._searches,
             lifetime=dt.timedelta(seconds=search.cache_s),
             clock=self._clock,
         )
 
     async def close(self) -> None:
-        """Close the connections, where any were opened."""
         for client in self._clients:
             await client.close()
 
@@ -210,7 +186,7 @@ class SearchBackends:
 
     @property
     def _client_dependencies(self) -> BackendClientDependencies:
-        """The way out, as the settings of the moment have it; a search under way goes on by the one it began with."""
+        """The connections by the settings of the moment; a search under way keeps those that it began with."""
         settings = self._settings
         politeness = self._prepare_client(settings)
         return BackendClientDependencies(
@@ -228,7 +204,7 @@ class SearchBackends:
         if self._politeness is None or self._client_settings != (settings.pages, settings.network):
             self._client_settings = (settings.pages, settings.network)
             self._clients.append(self._new_client())
-            # What robots.txt says is for programs that gather pages; a person's question is asked at a person's pace.
-            manners = settings.pages.model_copy(update={"respect_robots": False})
-            self._politeness = Politeness(client=self._clients[-1], pages=manners)
+            # robots.txt is for crawlers; a person's query is sent at a person's pace.
+            pages = settings.pages.model_copy(update={"respect_robots": False})
+            self._politeness = Politeness(client=self._clients[-1], pages=pages)
         return self._politeness

@@ -1,4 +1,4 @@
-"""What an answer that is none means, in the error codes of web.search."""
+"""What backends share: cleaning results, mapping error answers to codes, parsing JSON and HTML, paging."""
 
 import asyncio
 import datetime as dt
@@ -6,15 +6,16 @@ import html
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from monitor.dates import find_compact_dates, find_dates
 from monitor.extract.encoding import decode
 from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, Response, classify_response
+from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.search.contract import (
     DateRange,
@@ -29,13 +30,9 @@ from monitor.search.contract import (
 from monitor.urls import clean_url, url_key
 
 MAX_TITLE_CHARS = 300
-
 MAX_SNIPPET_CHARS = 1000
-
 MAX_PROVIDER_CHARS = 40
-
 MAX_URL_CHARS = 2048
-
 _CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 # Characters that are not seen, or turn the writing around; halves of surrogate pairs, which no text may hold.
@@ -44,19 +41,15 @@ _INVISIBLE_CHARS = re.compile(
 )
 
 _BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|tr|td|h[1-6])\b[^<>]*>", re.IGNORECASE)
-
 _TAG = re.compile(r"<[A-Za-z/!?][^<>]*>")
-
 _UNCLOSED_TAG = re.compile(r"<+(?=[A-Za-z/!?])")
-
 _SCRIPT_URL = re.compile(r"(javascript|vbscript)\s*:", re.IGNORECASE)
 
 
 def strip_markup(text: str, max_chars: int) -> str:
-    """What a reader would see of a piece of markup, in one line of at most `max_chars`.
+    """Return the visible text of a piece of markup as one line of at most `max_chars`.
 
-    Nothing that is left begins a tag or a script's url: the colon of `javascript:` becomes the Chinese one, which
-    reads the same and runs nowhere.
+    The result contains no tag and no script url: the colon of `javascript:` becomes a full-width one.
     """
     text = _INVISIBLE_CHARS.sub("", _CONTROL_CHARS.sub(" ", html.unescape(text)))
     text = _BLOCK_TAG.sub(" ", text)
@@ -68,7 +61,7 @@ def strip_markup(text: str, max_chars: int) -> str:
 
 
 def clean_hits(hits: Iterable[SearchHit], *, backend: str, limit: int) -> list[SearchItem]:
-    """The first `limit` results that are any: with an http(s) url, each document once, ranked from 1 in their order."""
+    """Return the first `limit` usable results: with an http(s) url, each document once, ranked from 1 in order."""
     items: list[SearchItem] = []
     known: set[str] = set()
     for hit in hits:
@@ -92,15 +85,13 @@ def clean_hits(hits: Iterable[SearchHit], *, backend: str, limit: int) -> list[S
 
 
 def _normalize_url(url: str) -> str | None:
-    """The url in its clean form; None where it is none, or too long to be any good."""
+    """Return the clean form of the url; None where it is invalid or too long."""
     address = clean_url(_CONTROL_CHARS.sub("", _INVISIBLE_CHARS.sub("", url)))
     return address if address is not None and len(address) <= MAX_URL_CHARS else None
 
 
 _MAX_MESSAGE_CHARS = 200
-
 _AUTH_STATUSES = (401, 403)
-
 _TRANSIENT_CODES = (SearchErrorCode.TIMEOUT, SearchErrorCode.NETWORK, SearchErrorCode.BAD_GATEWAY)
 
 _CODES = {
@@ -112,36 +103,31 @@ _CODES = {
 
 
 def build_failure(
-    code: SearchErrorCode, message: str, *, detail_code: str | None = None, retryable: bool | None = None
+    error_type: SearchErrorCode, message: str | Message, /, *, detail_code: str | None = None, **args: Any
 ) -> SearchFailed:
-    """A failure; what passes by itself (time, network, a gateway, too many questions) may be tried again."""
-    passes = code in _TRANSIENT_CODES or detail_code == TOO_MANY_REQUESTS
+    """Return the failure with a message, or the message of a code; temporary failures are marked as retryable."""
     return SearchFailed(
         SearchError(
-            type=code, detail_code=detail_code, message=message, retryable=passes if retryable is None else retryable
+            type=error_type,
+            detail_code=detail_code,
+            message=message if isinstance(message, Message) else Message(message, args),
+            retryable=error_type in _TRANSIENT_CODES or detail_code == TOO_MANY_REQUESTS,
         )
     )
 
 
-def build_captcha_failure(message: str = "The service asks for a captcha, which is never solved here.") -> SearchFailed:
-    """A failure that means whoever asks by this way."""
-    return build_failure(SearchErrorCode.WEB_BLOCKED, message, detail_code=CAPTCHA_REQUIRED)
-
-
-def build_parse_failure(message: str) -> SearchFailed:
-    """An answer that is not what the service's answers look like."""
-    return build_failure(SearchErrorCode.PARSE, message)
+def build_captcha_failure() -> SearchFailed:
+    return build_failure(SearchErrorCode.WEB_BLOCKED, "search.captcha_required", detail_code=CAPTCHA_REQUIRED)
 
 
 def convert_page_error(error: PageError) -> SearchFailed:
     """A request to which no answer came, or that was refused here."""
     code = _CODES.get(error.code, SearchErrorCode.PROVIDER)
-    message = error.message.replace("The site ", "The service ")
-    return build_failure(code, message, detail_code=error.detail_code)
+    return build_failure(code, error.message, detail_code=error.detail_code)
 
 
 def find_same_host_redirect(response: Response) -> str | None:
-    """Where an answer sends us, if that is on the same host, not less safe and no captcha; else None."""
+    """Return the target of a redirect on the same host that is not less secure and no captcha; else None."""
     if not 300 <= response.status < 400 or _is_captcha_redirect(response):
         return None
     here, there = urlsplit(response.final_url), urlsplit(_resolve_redirect(response))
@@ -150,39 +136,43 @@ def find_same_host_redirect(response: Response) -> str | None:
 
 
 def check_page(response: Response) -> None:
-    """`SearchFailed` where the answer of a service for people is a block or an error, by status and structure."""
+    """Raise `SearchFailed` where a page made for people is a block or an error, by status and structure."""
     if 300 <= response.status < 400:
         raise build_captcha_failure() if _is_captcha_redirect(response) else _build_redirect_failure(response)
     error = classify_response(response.status, response.headers, response.body, response.final_url)
     if error is None:
         return
     if error.code is PageErrorCode.BAD_GATEWAY and response.status < 500:
-        raise build_failure(SearchErrorCode.PROVIDER, f"The service did not take the query ({response.status}).")
+        raise build_failure(SearchErrorCode.PROVIDER, "search.query_refused", status=response.status)
     raise convert_page_error(error)
 
 
 def check_status(response: Response, service_message: str = "") -> None:
-    """`SearchFailed` where the answer of a service for programs is an error; `said` is its own word for it."""
+    """Raise `SearchFailed` where the answer of an API is an error; `service_message` is the service's own reason."""
     status = response.status
     if 200 <= status < 300:
         return
-    tail = f": {strip_markup(service_message, _MAX_MESSAGE_CHARS)}" if service_message.strip() else ""
-    if status in _AUTH_STATUSES:
-        raise build_failure(SearchErrorCode.AUTH, f"The service refuses the key ({status}){tail or '.'}")
-    if status == 429:
-        raise build_failure(
-            SearchErrorCode.WEB_BLOCKED,
-            f"The service was asked too often (429){tail or '.'}",
-            detail_code=TOO_MANY_REQUESTS,
-        )
-    if status == 408:
-        raise build_failure(SearchErrorCode.TIMEOUT, "The service gave up waiting (408).")
-    if status >= 500:
-        raise build_failure(SearchErrorCode.BAD_GATEWAY, f"The service answered with an error ({status}){tail or '.'}")
     if 300 <= status < 400:
         raise _build_redirect_failure(response)
-    mend = tail or (": look at its base_url." if status in (404, 405, 410) else ".")
-    raise build_failure(SearchErrorCode.PROVIDER, f"The service did not take the query ({status}){mend}")
+    detail_code = None
+    if status in _AUTH_STATUSES:
+        error_type, code = SearchErrorCode.AUTH, "search.key_refused"
+    elif status == 429:
+        error_type, code, detail_code = SearchErrorCode.WEB_BLOCKED, "search.too_many_requests", TOO_MANY_REQUESTS
+    elif status == 408:
+        error_type, code = SearchErrorCode.TIMEOUT, "search.service_timeout"
+    elif status >= 500:
+        error_type, code = SearchErrorCode.BAD_GATEWAY, "search.service_error"
+    elif status in (404, 405, 410) and not service_message.strip():
+        error_type, code = SearchErrorCode.PROVIDER, "search.wrong_address"
+    else:
+        error_type, code = SearchErrorCode.PROVIDER, "search.query_refused"
+    message = Message.of(code, status=status)
+    if service_message.strip():
+        message = Message.of(
+            "search.with_reason", problem=message, reason=strip_markup(service_message, _MAX_MESSAGE_CHARS)
+        )
+    raise build_failure(error_type, message, detail_code=detail_code)
 
 
 def _is_captcha_redirect(response: Response) -> bool:
@@ -190,7 +180,7 @@ def _is_captcha_redirect(response: Response) -> bool:
 
 
 def _resolve_redirect(response: Response) -> str:
-    """Where a redirect leads; empty where that is no url."""
+    """Return the target of a redirect; empty where it is invalid."""
     try:
         target = urljoin(response.final_url, response.headers.get("location", ""))
         urlsplit(target)
@@ -201,39 +191,34 @@ def _resolve_redirect(response: Response) -> str:
 
 def _build_redirect_failure(response: Response) -> SearchFailed:
     there = strip_markup(response.headers.get("location", ""), _MAX_MESSAGE_CHARS) or "nowhere"
-    return build_failure(
-        SearchErrorCode.PROVIDER,
-        f"The service sends us elsewhere ({response.status}, {there}): set its base_url to where it is.",
-    )
+    return build_failure(SearchErrorCode.PROVIDER, "search.redirected", status=response.status, url=there)
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-
 _ERROR_KEYS = ("error", "detail", "code", "message", "msg")
 
 
 class ProviderPayload(BaseModel):
-    """A part of an answer: what is not known is passed over, what is missing or null has its default."""
+    """A part of an answer: unknown keys are ignored, missing ones and null become the default."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 def parse_payload(response: Response, model: type[ModelT]) -> ModelT:
-    """The answer as a value; `SearchFailed` (WebParseError) where it is no JSON or has another shape."""
+    """Parse an answer; raise `SearchFailed` (WebParseError) where it is no JSON or has another shape."""
     try:
         return model.model_validate(remove_nulls(json.loads(response.body)))
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the whole"
-        raise build_parse_failure(f"The service's answer has another shape than it should, at {where}.") from None
+        raise build_failure(SearchErrorCode.PARSE, "search.unexpected_shape", where=where) from None
     except (ValueError, RecursionError):
         kind = response.content_type or "no content type"
-        raise build_parse_failure(
-            f"The service's answer is no JSON ({kind[:80]}, {len(response.body)} bytes)."
+        raise build_failure(
+            SearchErrorCode.PARSE, "search.not_json", content_type=kind[:80], size=len(response.body)
         ) from None
 
 
 def parse_entries(values: Iterable[Any], model: type[ModelT]) -> Iterator[ModelT]:
-    """The entries that have the shape they should."""
     for value in values:
         try:
             yield model.model_validate(value)
@@ -242,7 +227,7 @@ def parse_entries(values: Iterable[Any], model: type[ModelT]) -> Iterator[ModelT
 
 
 def remove_nulls(value: Any) -> Any:
-    """The same JSON without entries that are null, so that a default takes their place."""
+    """Return the JSON without null entries, so that defaults take their place."""
     if isinstance(value, dict):
         return {name: remove_nulls(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list):
@@ -251,24 +236,13 @@ def remove_nulls(value: Any) -> Any:
 
 
 def parse_published_day(text: str) -> dt.date | None:
-    """The calendar day that a service tells, as 2026-02-03, as an instant or as in mail; None where it tells none."""
-    text = text.strip()
-    try:
-        return dt.datetime.fromisoformat(text).date()
-    except ValueError:
-        pass
-    try:
-        return dt.date.fromisoformat(text[:10])
-    except ValueError:
-        pass
-    try:
-        return parsedate_to_datetime(text).date()
-    except (ValueError, TypeError, IndexError):
-        return None
+    """Return the first calendar day that a service gives, in whatever form; None where it gives none."""
+    days = (date.value.to_date() for date in (*find_dates(text), *find_compact_dates(text)))
+    return next((day for day in days if day), None)
 
 
 def extract_error_message(response: Response) -> str:
-    """A service's own words for an error, wherever in its JSON they stand; empty where there are none."""
+    """Return the error message in a service's JSON, wherever it stands; empty where there is none."""
     if response.status < 400:
         return ""
     try:
@@ -287,24 +261,25 @@ def _iter_error_messages(value: Any) -> Iterator[str]:
 
 
 DEFAULT_START = dt.date(1990, 1, 1)
-"""Where a range begins for services that want a beginning."""
+"""The start of a range for services that require one."""
 
 
 def add_site_operator(query: SearchQuery) -> str:
-    """The text with the site as an operator, for services that have no option for it."""
+    """Return the query text with a `site:` operator, for services that have no option for it."""
     return f"{query.text} site:{query.site_filter}" if query.site_filter else query.text
 
 
 def require_max_length(text: str, max_chars: int) -> str:
-    """The text; `SearchFailed` (InvalidInput) where the service takes none so long, instead of a cut question."""
+    """Return the text; raise `SearchFailed` (InvalidInput) rather than truncate one that is too long."""
     if len(text) > max_chars:
-        message = f"The service takes queries of at most {max_chars} characters; this one has {len(text)}."
-        raise build_failure(SearchErrorCode.INVALID_INPUT, message)
+        raise build_failure(
+            SearchErrorCode.INVALID_INPUT, "search.query_too_long", max_chars=max_chars, chars=len(text)
+        )
     return text
 
 
 def split_language_tag(lang: str) -> tuple[str, str]:
-    """`zh-CN` as `zh` and `cn`, `de` as `de` and an empty region; a script such as `Hans` stands for its region."""
+    """Split `zh-CN` into `zh` and `cn`, `de` into `de` and an empty region; `Hans` and `Hant` imply a region."""
     language, *rest = lang.lower().split("-")
     region = next((part for part in rest if len(part) == 2), "")
     if not region and language == "zh":
@@ -313,24 +288,21 @@ def split_language_tag(lang: str) -> tuple[str, str]:
 
 
 def resolve_range(date_range: DateRange, today: dt.date) -> tuple[dt.date, dt.date]:
-    """A range with two ends: an open beginning is long ago, an open end today."""
     return date_range.start or DEFAULT_START, date_range.end or today
 
 
 def parse_tree(response: Response) -> LexborHTMLParser:
-    """The page, decoded as browsers do."""
     return LexborHTMLParser(decode(response.body, response.content_type)[0])
 
 
 def select_outermost(nodes: Iterable[LexborNode]) -> list[LexborNode]:
-    """Those nodes that lie in no other one of them: a result within a result is a part of it."""
+    """Return the nodes that are not inside another one of them."""
     found = list(nodes)
     known = {node.mem_id for node in found}
     return [node for node in found if not any(parent.mem_id in known for parent in iter_ancestors(node))]
 
 
 def iter_ancestors(node: LexborNode) -> Iterator[LexborNode]:
-    """What a node lies in, from the inside out."""
     parent = node.parent
     while parent is not None:
         yield parent
@@ -338,17 +310,15 @@ def iter_ancestors(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def get_classes(node: LexborNode) -> list[str]:
-    """The words of a node's class."""
     return (node.attributes.get("class") or "").split()
 
 
 def get_text(node: LexborNode | None) -> str:
-    """The text that a node and all within it show; empty for None."""
     return "" if node is None else " ".join(node.text(deep=True).split())
 
 
 def find_first_text(node: LexborNode, *selectors: str) -> str:
-    """The text of the first node that has any, the selectors tried in their order."""
+    """Return the text of the first node that has any, trying the selectors in order."""
     for selector in selectors:
         for found in node.css(selector):
             if text := get_text(found):
@@ -357,22 +327,22 @@ def find_first_text(node: LexborNode, *selectors: str) -> str:
 
 
 RESULTS_PER_PAGE = 10
-"""Results on a page: what services show, more or less."""
+"""The number of results that services show on a page."""
 
-_TIME_SHARE = 0.9  # what is left is for handing the results on
+_TIME_SHARE = 0.9  # the rest is for merging and returning the results
 
 
 def compute_timeout_s(query: SearchQuery, timeout_s: float) -> float:
-    """Seconds that a backend has for a query: its own time, or nearly all of the budget where that is less."""
+    """Return the seconds that a backend has: its own timeout, or most of the query's budget if that is less."""
     return min(timeout_s, query.budget_ms / 1000 * _TIME_SHARE) if query.budget_ms else timeout_s
 
 
 async def collect_pages(
     fetch_page: Callable[[int], Awaitable[Sequence[SearchHit]]], *, limit: int, timeout_s: float
 ) -> SearchResults:
-    """Up to `limit` results of as many pages as should hold them, `ask` giving those of one (from 1).
+    """Return up to `limit` results, fetching as many pages (from 1) as should hold them.
 
-    A failure on the first page is the failure of the search; on a later one, what was found stays found.
+    A failure on the first page fails the search; a later one keeps the results so far and sets `cut_short`.
     """
     hits: list[SearchHit] = []
     loop = asyncio.get_running_loop()
@@ -386,7 +356,7 @@ async def collect_pages(
                 raise
             return SearchResults(hits=hits, cut_short=failed.error)
         except TimeoutError:
-            late = build_failure(SearchErrorCode.TIMEOUT, f"There was no time for page {page} of the results.")
+            late = build_failure(SearchErrorCode.TIMEOUT, "search.no_time_for_page", page=page)
             return SearchResults(hits=hits, cut_short=late.error)
         hits += found
         if not found or len(hits) >= limit:

@@ -1,4 +1,7 @@
-"""A search service as we reach it: within its quota, after its cool-down, at its pace, every request on record."""
+"""The client of search services: quota, cool-down after a captcha, pace, and a ledger row for each request.
+
+A backend is one module of `monitor.search.backends`, named as in the settings, with its `BACKEND`.
+"""
 
 import asyncio
 import datetime as dt
@@ -18,22 +21,23 @@ from monitor.db.tables.research import SearchCall
 from monitor.fetch.client import HttpClient
 from monitor.fetch.politeness import Politeness
 from monitor.fetch.result import CAPTCHA_REQUIRED, FetchError, Response
+from monitor.i18n.message import Message
 from monitor.logs import get_logger
-from monitor.search.contract import SearchErrorCode, SearchFailed, SearchHit
+from monitor.search.contract import SearchBackend, SearchErrorCode, SearchFailed, SearchHit
 from monitor.search.responses import build_failure, convert_page_error, find_same_host_redirect
 
 MAX_PAGES_PER_BACKEND = 20
-"""So many pages of one backend are kept, the newest."""
+"""The number of debug pages that are kept for one backend, the newest ones."""
 
 
 class DebugPageStore:
-    """A folder of pages; older ones make room."""
+    """A folder with the newest failed result pages of each backend."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     async def save(self, backend: str, body: bytes, at: dt.datetime) -> str:
-        """Keep a page; answers the name of its file."""
+        """Save a page and return its file name."""
         return await asyncio.to_thread(self._save, backend, body, at)
 
     def _save(self, backend: str, body: bytes, at: dt.datetime) -> str:
@@ -46,16 +50,15 @@ class DebugPageStore:
 
 
 CAPTCHA_COOLDOWN = dt.timedelta(minutes=10)
-"""So long a service that asked for a captcha is left alone."""
+"""The time for which a service that asked for a captcha is not asked again."""
 
 _MAX_REDIRECTS = 4
-
 ParseHits = Callable[[Response], Sequence[SearchHit]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BackendRequest:
-    """A question to a service: the path is the service's own; a form or a JSON document makes it a POST."""
+    """A request to a service; one with a form or a JSON body is a POST."""
 
     path: str
     params: Mapping[str, str | int] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class BackendRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class BackendClientDependencies:
-    """What the ways to all services share; `politeness` gives out turns at those that are made for people."""
+    """What the clients of all services share; `politeness` limits the pace at services made for people."""
 
     settings: SearchSettings
     network: NetworkSettings
@@ -88,14 +91,15 @@ class BackendClientDependencies:
 
     @property
     def route(self) -> str:
-        """Proxy and user agent in short: a captcha is meant for them."""
+        """A hash of proxy and user agent, which a captcha applies to."""
         return sha256(f"{self.network.proxy or ''} {self.client.user_agent}".encode()).hexdigest()[:16]
 
 
 class BackendClient:
-    """The way to one service, for its backend. Everything that is asked leaves a row in the ledger.
+    """The client of one service. Each request leaves a row in the ledger.
 
-    `address` is where the service is when its settings name no `base_url`.
+    `default_base_url` is used where the settings name none; `is_html` marks a service made for people, which is asked
+    one request at a time.
     """
 
     def __init__(
@@ -112,34 +116,30 @@ class BackendClient:
         self._zone = ZoneInfo(deps.timezone)
 
     def require_key(self) -> str:
-        """The key; `SearchFailed` (AuthError) says where it belongs where there is none."""
+        """Return the key; raise `SearchFailed` (AuthError) where none is set."""
         if self.key is None:
-            raise build_failure(
-                SearchErrorCode.AUTH, f"There is no key: set the environment variable {self._key_variable}."
-            )
+            raise build_failure(SearchErrorCode.AUTH, "search.key_missing", variable=self._key_variable)
         return self.key
 
     def get_today(self) -> dt.date:
-        """The day it is, in the time zone of the service."""
+        """Return today in the time zone of the settings."""
         return self._deps.clock.now().astimezone(self._zone).date()
 
     def build_url(self, path: str) -> str:
-        """The address of a path; one that the configured address ends with already is not written twice."""
+        """Return the url of a path; a path that the configured address ends with already is not repeated."""
         base = self._base_url
         if base is None:
-            raise build_failure(
-                SearchErrorCode.PROVIDER, f"Where it is is not known: set search.backends.{self.name}.base_url."
-            )
+            raise build_failure(SearchErrorCode.PROVIDER, "search.address_missing", backend=self.name)
         given = urlsplit(base).path
         if given and (path == given or path.startswith(f"{given}/")):
             path = path.removeprefix(given)
         return f"{base}{path}"
 
     async def fetch_hits(self, request: BackendRequest, parse_hits: ParseHits) -> Sequence[SearchHit]:
-        """What `read` finds in the answer; `SearchFailed` where it finds none, none came, or none may be asked for."""
+        """Send a request and parse its answer; raise `SearchFailed` on failure or where it may not be sent."""
         url = self.build_url(request.path)
         async with self._wait_for_turn(url):
-            # Here and not before: while others had their turn, the service may have turned us away.
+            # Only now: while this request waited for its turn, the service may have blocked us.
             await self._check_limits()
             return await self._fetch_recorded(url, request, parse_hits)
 
@@ -170,7 +170,7 @@ class BackendClient:
             await self._deps.ledger.add(call)
 
     async def _send(self, url: str, request: BackendRequest) -> Response:
-        """The answer; redirects are followed for a GET as long as they stay on the service's host."""
+        """Send the request; redirects of a GET are followed as long as they stay on the service's host."""
         method, headers, body = request.encode()
         target: str | None = f"{url}?{urlencode(request.params)}" if request.params else url
         try:
@@ -186,7 +186,7 @@ class BackendClient:
         return response
 
     def _redact_key(self, response: Response) -> Response:
-        """The answer without an echo of the key, which would get into messages and kept pages."""
+        """Mask an echo of the key, so that it gets into no message and no debug page."""
         key = (self.key or "").encode()
         return replace(response, body=response.body.replace(key, b"***")) if key and key in response.body else response
 
@@ -194,31 +194,40 @@ class BackendClient:
         return nullcontext() if self._politeness is None else self._politeness.acquire(url)
 
     async def _check_limits(self) -> None:
-        """Refuse what would not be answered, or may not be asked any more."""
+        """Raise `SearchFailed` during the cool-down after a captcha and when the daily quota is spent."""
         now = self._deps.clock.now()
         blocked_at = await self._deps.ledger.get_last_seen(self.name, self._deps.route, CAPTCHA_REQUIRED)
         if blocked_at is not None and now - blocked_at < CAPTCHA_COOLDOWN:
             minutes = max(1, round((blocked_at + CAPTCHA_COOLDOWN - now).total_seconds() / 60))
-            message = f"Not asked: the service asked for a captcha and is left alone for {minutes} more minutes."
-            raise build_failure(SearchErrorCode.WEB_BLOCKED, message, detail_code=CAPTCHA_REQUIRED)
+            raise build_failure(
+                SearchErrorCode.WEB_BLOCKED, "search.cooling_down", detail_code=CAPTCHA_REQUIRED, minutes=minutes
+            )
         quota = self._settings.daily_quota
         if (
             quota is not None
             and await self._deps.ledger.count_requests_since(self.name, self._get_midnight(now)) >= quota
         ):
-            message = f"Not asked: search.backends.{self.name}.daily_quota of {quota} requests is spent for today."
-            raise build_failure(SearchErrorCode.PROVIDER, message)
+            raise build_failure(SearchErrorCode.PROVIDER, "search.quota_spent", backend=self.name, quota=quota)
 
     def _get_midnight(self, now: dt.datetime) -> dt.datetime:
         day = now.astimezone(self._zone).date()
         return dt.datetime.combine(day, dt.time.min, tzinfo=self._zone).astimezone(dt.UTC)
 
     async def _save_failed_page(self, failed: SearchFailed, response: Response | None) -> SearchFailed:
-        """The failure, and the page that showed it kept where that helps."""
+        """Return the failure; the page of a block or a parse error is saved for debugging and named in its message."""
         error, message = failed.error, failed.error.message
-        is_riddle = error.type in (SearchErrorCode.WEB_BLOCKED, SearchErrorCode.PARSE)
-        if is_riddle and response is not None and response.body:
+        is_saved = error.type in (SearchErrorCode.WEB_BLOCKED, SearchErrorCode.PARSE)
+        if is_saved and response is not None and response.body:
             name = await self._deps.debug_pages.save(self.name, response.body, self._deps.clock.now())
             get_logger("search").warning("page kept", backend=self.name, error=error.type, page=name)
-            message = f"{message} The page is kept as {name}."
+            message = Message.of("search.page_kept", problem=message, page=name)
         return SearchFailed(error.model_copy(update={"message": message}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendSpec:
+    """How the backend of a service is built; each module of `backends/` declares its own as `BACKEND`."""
+
+    build: Callable[[BackendClient], SearchBackend]
+    base_url: str | None = None
+    is_html: bool = False

@@ -1,9 +1,11 @@
-"""The tool web.search: arguments in, one shape of answer out, whatever happens."""
+"""The tool web.search, called by name with JSON arguments; it always answers with one shape."""
 
 import json
 import sys
 import uuid
 from typing import Any
+
+from pydantic import BaseModel
 
 from monitor.search.contract import (
     MAX_RESULTS,
@@ -20,18 +22,16 @@ from monitor.search.responses import build_failure
 
 
 class SearchTool:
-    """web.search for whoever calls tools by name, a model or a program."""
-
     def __init__(self, search: WebSearch, *, default_results: int = MAX_RESULTS) -> None:
         self._search = search
         self._default_results = default_results
 
     async def call(self, tool: str, arguments: Any) -> ToolResult:
-        """The answer to a call; a wrong name or wrong arguments are errors of the answer."""
+        """Answer a call; a wrong name or wrong arguments are errors of the answer."""
         try:
             if tool != SEARCH_TOOL_NAME:
                 raise build_failure(
-                    SearchErrorCode.TOOL_NOT_FOUND, f"There is no tool {tool[:100]!r} here, only {SEARCH_TOOL_NAME}."
+                    SearchErrorCode.TOOL_NOT_FOUND, "search.no_such_tool", tool=tool[:100], known=SEARCH_TOOL_NAME
                 )
             given = parse_input(arguments)
         except SearchFailed as failed:
@@ -40,16 +40,20 @@ class SearchTool:
 
 
 def build_refusal(failed: SearchFailed) -> ToolResult:
-    """The answer to a call that asked no backend."""
+    """Return the answer to a call that asked no backend."""
     meta = ProviderMeta(provider_name=SEARCH_TOOL_NAME, latency_ms=0, request_id=uuid.uuid4().hex)
     return ToolResult(items=[], provider_meta=meta, errors=[failed.error])
 
 
-def render_search_schema(part: str) -> str:
-    """What goes into the tool or comes out of it, as docs/schemas/web-search-input.json and -output.json keep it."""
-    schema = SearchInput.model_json_schema() if part == "input" else ToolResult.model_json_schema(mode="serialization")
+def render_tool_schema(model: type[BaseModel], *, is_output: bool) -> str:
+    """Return the JSON Schema of a tool's input or output, as docs/schemas keeps it."""
+    schema = model.model_json_schema(mode="serialization" if is_output else "validation")
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def render_search_schema(part: str) -> str:
+    return render_tool_schema(SearchInput if part == "input" else ToolResult, is_output=part != "input")
 
 
 if __name__ == "__main__":

@@ -1,24 +1,24 @@
 """The tool web.fetch: one page by its url, read by the page loader, called like web.search.
 
-`python -m monitor.search.fetching input|output` prints the JSON Schema of what goes in or comes out.
+`python -m monitor.search.web_fetch input|output` prints the JSON Schema of its input or output.
 """
 
 import datetime as dt
-import json
 import sys
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from monitor.i18n.message import Message
+from monitor.i18n.model import LANGUAGE
 from monitor.page import Page, PageErrorCode
 from monitor.pages.loader import PageLoader
-from monitor.search.contract import SearchErrorCode
+from monitor.search.contract import MessageText, SearchErrorCode
+from monitor.search.tool import render_tool_schema
 from monitor.vocabulary import DateSource
 
 FETCH_TOOL_NAME = "web.fetch"
-
 _TRANSIENT_CODES = (PageErrorCode.TIMEOUT, PageErrorCode.NETWORK, PageErrorCode.BAD_GATEWAY)
-
 _RATE_LIMITED = "http_429"
 
 
@@ -29,19 +29,19 @@ class FetchInput(BaseModel):
 
 
 class FetchToolError(BaseModel):
-    """Why a page could not be read; `retryable` says whether it may be there in a little while."""
+    """Why a page could not be read; `retryable` says whether another try may succeed."""
 
     type: PageErrorCode | Literal[SearchErrorCode.TOOL_NOT_FOUND]
     detail_code: str | None = None
-    message: str
+    message: MessageText
     retryable: bool
 
 
 class FetchToolResult(BaseModel):
     """The one shape of an answer: a page that could not be read has an error and no text.
 
-    `final_url` is where redirects and signposts ended, so that a result of a search that leads over the search
-    service shows its real address. `date_source` says where `published_at` was found.
+    `final_url` is the address after redirects, which shows the real address of a result whose url leads over the
+    search service. `date_source` says where `published_at` was found.
     """
 
     url: str
@@ -58,7 +58,6 @@ class FetchToolResult(BaseModel):
 
     @classmethod
     def from_page(cls, page: Page) -> Self:
-        """The answer that a page makes."""
         return cls(
             url=page.url,
             final_url=page.final_url,
@@ -73,48 +72,42 @@ class FetchToolResult(BaseModel):
             errors=_list_errors(page),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """As JSON: what is not known is left out."""
-        return self.model_dump(mode="json", exclude_none=True)
+    def to_json(self, language: str = "en") -> dict[str, Any]:
+        """Return the answer as JSON, without what is not known."""
+        return self.model_dump(mode="json", exclude_none=True, context={LANGUAGE: language})
 
 
-class FetchTool:
-    """web.fetch for whoever calls tools by name, within one piece of work.
+class WebFetchTool:
+    """Fetches each page once, by its url or the one after redirects: the loader remembers both.
 
-    Each page is asked for once, whether it is named by the url that it was asked for under or by the one where that
-    led: the loader remembers both, so it must be the loader of this work alone (`Loader.for_run`).
+    So the loader must be that of one piece of work (`LoaderPool.for_run`).
     """
 
     def __init__(self, loader: PageLoader) -> None:
         self._loader = loader
 
     async def call(self, tool: str, arguments: Any) -> FetchToolResult:
-        """The answer to a call. A wrong name, wrong arguments and what goes wrong outside are errors of the answer."""
+        """Answer a call; a wrong name, wrong arguments and failures to load the page are errors of the answer."""
         if tool != FETCH_TOOL_NAME:
-            message = f"There is no tool {tool[:100]!a} here, only {FETCH_TOOL_NAME}."
+            message = Message.of("search.no_such_tool", tool=tool[:100], known=FETCH_TOOL_NAME)
             return _build_refusal(SearchErrorCode.TOOL_NOT_FOUND, message)
         try:
             url = FetchInput.model_validate(arguments).url
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"]) or "input"
-            return _build_refusal(PageErrorCode.INVALID_URL, f"{name[:40]!a} is wrong: {first['msg'].rstrip('.')}.")
+            message = Message.of("search.invalid_argument", name=name[:40], reason=first["msg"].rstrip("."))
+            return _build_refusal(PageErrorCode.INVALID_URL, message)
         return FetchToolResult.from_page(await self._loader.load(url))
 
 
 def render_fetch_schema(part: str) -> str:
-    """What goes into the tool or comes out of it, as docs/schemas/web-fetch-input.json and -output.json keep it."""
-    schema = (
-        FetchInput.model_json_schema() if part == "input" else FetchToolResult.model_json_schema(mode="serialization")
-    )
-    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return render_tool_schema(FetchInput if part == "input" else FetchToolResult, is_output=part != "input")
 
 
 def _build_refusal(
-    code: Literal[SearchErrorCode.TOOL_NOT_FOUND, PageErrorCode.INVALID_URL], message: str
+    code: Literal[SearchErrorCode.TOOL_NOT_FOUND, PageErrorCode.INVALID_URL], message: Message
 ) -> FetchToolResult:
-    """The answer to a call that asked for no page."""
     return FetchToolResult(url="", final_url="", errors=[FetchToolError(type=code, message=message, retryable=False)])
 
 

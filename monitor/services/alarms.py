@@ -10,16 +10,19 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
-from monitor.causes import Cause
 from monitor.clock import Clock
 from monitor.db.database import Store
+from monitor.db.queries.dashboard import BLOCKED_CODE
 from monitor.db.tables.collection import Fallback, Run, RunSection, Source, SourceSection
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
 from monitor.errors import NotFound, UsageError, WorkFailed
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.services.health import HostBlock, count_blocks_by_host
 from monitor.services.runtime import CronParser, Notifier
 from monitor.services.sources.service import get_timezone
 from monitor.services.usage import list_days_until
+from monitor.sweep.progress import describe_end
 from monitor.urls import url_key
 from monitor.vocabulary import Phase, RunStatus, SectionEnd
 
@@ -80,8 +83,6 @@ _SHRUNK_LIST_RATIO = 0.25
 _MIN_USUAL_DATED_RATIO = 0.7
 
 _MAX_CURRENT_DATED_RATIO = 0.3
-
-_BLOCKED_PREFIX = "WebBlocked/"
 
 _MIN_BLOCKED_PAGES = 3
 
@@ -144,9 +145,11 @@ def _check_structure(state: SectionHistory) -> AlarmFinding | None:
     usual = median([row.listed for row in state.earlier if row.listed] or [0])
     now = state.row.listed or 0
     if usual and now == 0:
-        return _build_section_finding(state, AlarmKind.STRUCTURE, Cause.LIST_GONE.render(f"{usual:g}"))
+        return _build_section_finding(state, AlarmKind.STRUCTURE, Message.of("alarm.list_gone", usual=f"{usual:g}"))
     if usual >= _MIN_LIST_LENGTH and now <= usual * _SHRUNK_LIST_RATIO:
-        return _build_section_finding(state, AlarmKind.STRUCTURE, Cause.LIST_FELL.render(f"{usual:g}", now))
+        return _build_section_finding(
+            state, AlarmKind.STRUCTURE, Message.of("alarm.list_fell", usual=f"{usual:g}", now=now)
+        )
     return None
 
 
@@ -160,7 +163,9 @@ def _check_dates_lost(state: SectionHistory) -> AlarmFinding | None:
         or state.row.listed_dated / now > _MAX_CURRENT_DATED_RATIO
     ):
         return None
-    return _build_section_finding(state, AlarmKind.DATES_LOST, Cause.DATES_LOST.render(state.row.listed_dated, now))
+    return _build_section_finding(
+        state, AlarmKind.DATES_LOST, Message.of("alarm.dates_lost", dated=state.row.listed_dated, listed=now)
+    )
 
 
 def _check_silence(state: SectionHistory, today: dt.date) -> AlarmFinding | None:
@@ -169,14 +174,20 @@ def _check_silence(state: SectionHistory, today: dt.date) -> AlarmFinding | None
     if cadence is None or cadence.count_silent_days(today) <= cadence.silent_after_days:
         return None
     return _build_section_finding(
-        state, AlarmKind.SILENCE, Cause.SILENT.render(cadence.last_on, f"{cadence.usual_days:g}")
+        state,
+        AlarmKind.SILENCE,
+        Message.of("alarm.silent", since=cadence.last_on.isoformat(), days=f"{cadence.usual_days:g}"),
     )
 
 
 def _check_gap(state: SectionHistory) -> AlarmFinding | None:
     if not state.row.is_gap:
         return None
-    return _build_section_finding(state, AlarmKind.GAP, Cause.GAP.render(state.row.pages, state.row.ended))
+    return _build_section_finding(
+        state,
+        AlarmKind.GAP,
+        Message.of("alarm.gap", pages=state.row.pages, ended=describe_end(state.row.ended or SectionEnd.END)),
+    )
 
 
 def _check_section_failing(state: SectionHistory) -> AlarmFinding | None:
@@ -187,28 +198,34 @@ def _check_section_failing(state: SectionHistory) -> AlarmFinding | None:
         failures += 1
     if failures < MIN_FAILURES:
         return None
-    return _build_section_finding(state, AlarmKind.FAILING, Cause.NOT_READ.render(failures, state.row.error))
+    return _build_section_finding(
+        state,
+        AlarmKind.FAILING,
+        Message.of("alarm.not_read", runs=failures, reason=state.row.error or Message("cause.no_reason")),
+    )
 
 
 def _check_blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
     """The site turns us away from a list, or from several articles; one article elsewhere is no block."""
-    blocked = [fallback for fallback in fallbacks if fallback.reason.startswith(_BLOCKED_PREFIX)]
+    blocked = [fallback for fallback in fallbacks if fallback.reason.code == BLOCKED_CODE]
     if not any(one.phase is not Phase.SUMMARISE for one in blocked) and len(blocked) < _MIN_BLOCKED_PAGES:
         return None
     count, first = len(blocked), blocked[0].reason
-    message = Cause.BLOCKED_PAGES.render(count, first) if count > 1 else Cause.BLOCKED_PAGE.render(first)
+    message = Message.of("alarm.blocked_page", reason=first)
+    if count > 1:
+        message = Message.of("alarm.blocked_pages", pages=count, reason=first)
     return AlarmFinding(kind=AlarmKind.BLOCKED, message=message)
 
 
 def _check_source_failing(source: Source, run: Run) -> AlarmFinding | None:
     if source.consecutive_failures < MIN_FAILURES:
         return None
-    reason = run.error or source.last_error or "no reason"
-    message = Cause.FAILING.render(source.consecutive_failures, reason)
+    reason = run.error or source.last_error or Message("cause.no_reason")
+    message = Message.of("alarm.failing", runs=source.consecutive_failures, reason=reason)
     return AlarmFinding(kind=AlarmKind.FAILING, message=message)
 
 
-def _build_section_finding(state: SectionHistory, kind: AlarmKind, message: str) -> AlarmFinding:
+def _build_section_finding(state: SectionHistory, kind: AlarmKind, message: Message) -> AlarmFinding:
     return AlarmFinding(kind=kind, message=message, section=state.row.name, section_key=url_key(state.row.url))
 
 
@@ -251,7 +268,7 @@ class SectionHealth(BaseModel):
     arrivals: list[dt.date] = Field(default_factory=list)
 
 
-class SourceHealth(BaseModel):
+class SourceHealth(MessageModel):
     """How a source fares. `next_run_at` is None for one without a schedule, and for a disabled one."""
 
     id: int
@@ -261,7 +278,7 @@ class SourceHealth(BaseModel):
     last_success_at: dt.datetime | None
     last_new_item_at: dt.datetime | None
     consecutive_failures: int
-    last_error: str | None
+    last_error: Message | None
     resting_until: dt.datetime | None = None
     next_run_at: dt.datetime | None = None
     sections: list[SectionHealth] = Field(default_factory=list)

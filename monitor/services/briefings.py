@@ -21,7 +21,7 @@ from monitor.briefing.compose import (
 from monitor.briefing.gaps import OpenAlarm, SourceRunSummary
 from monitor.briefing.order import rank_briefing_items
 from monitor.briefing.overview import write_overview
-from monitor.briefing.render import render_briefing
+from monitor.briefing.render import get_briefing_content
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
@@ -31,9 +31,9 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmView
 from monitor.dedupe.clusters import DocumentCluster, cluster_items
 from monitor.errors import NotFound, UsageError
-from monitor.exports.document import Document
 from monitor.exports.docx import open_template
-from monitor.exports.registry import render_document
+from monitor.exports.registry import Content, export_content
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.ranking.feedback import compute_lifts
@@ -238,7 +238,9 @@ class BriefingService:
         for run in runs:
             for section in await self._store.runs.list_sections(run.id):
                 if section.is_gap:
-                    lists[section.url] = UnseenPlace(section=section.name, url=section.url, reason="possible gap")
+                    lists[section.url] = UnseenPlace(
+                        section=section.name, url=section.url, reason=Message("cause.possible_gap")
+                    )
         return list(lists.values())
 
 
@@ -286,7 +288,7 @@ def _get_midnight(day: dt.date, zone: ZoneInfo) -> dt.datetime:
 
 
 class ExportService:
-    """Writes documents; `print_pdf` makes a PDF of an HTML page, `template` is the firm's Word file."""
+    """Writes content in any format; `print_pdf` makes a PDF of an HTML page, `template` is the firm's Word file."""
 
     def __init__(self, *, print_pdf: Callable[[bytes], Awaitable[bytes]], template: Path | None) -> None:
         self._print_pdf = print_pdf
@@ -294,29 +296,26 @@ class ExportService:
         self._print_slot = asyncio.Semaphore(1)  # a browser at a time
 
     async def export_briefing(self, briefing: Briefing, format_name: str, *, template: Path | None = None) -> bytes:
-        """The briefing in the format; a docx is made from `template`, else from the one of the settings.
+        """Write the briefing in the format; `template` is used instead of the configured Word file."""
+        return await self.export(get_briefing_content(briefing), format_name, template=template)
+
+    async def export(self, content: Content, format_name: str, *, template: Path | None = None) -> bytes:
+        """Write the content in the format.
 
         `UsageError` for an unknown format or a template that cannot be read; `WorkFailed` where a PDF cannot be
         printed.
         """
-        if format_name == "pdf":
-            return await self._print_page(await asyncio.to_thread(render_briefing, briefing, "html"))
-        word_file = self._load_word_template(format_name, template)
-        return await asyncio.to_thread(render_briefing, briefing, format_name, word_file)
-
-    async def export_document(self, document: Document, format_name: str) -> bytes:
-        """A document as md, html, docx or pdf; errors as above."""
-        if format_name == "pdf":
-            return await self._print_page(await asyncio.to_thread(render_document, document, "html"))
-        return await asyncio.to_thread(render_document, document, format_name, self._load_word_template(format_name))
+        chosen = template or self._template
+        return await export_content(
+            content,
+            format_name,
+            load_template=lambda: _read_template(chosen) if chosen is not None else None,
+            print_page=self._print_page,
+        )
 
     async def _print_page(self, page: bytes) -> bytes:
         async with self._print_slot:
             return await self._print_pdf(page)
-
-    def _load_word_template(self, format_name: str, given: Path | None = None) -> bytes | None:
-        chosen = given or self._template
-        return _read_template(chosen) if chosen is not None and format_name == "docx" else None
 
 
 def check_template(settings: Settings) -> str:

@@ -20,7 +20,9 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
-from monitor.exports.registry import check_format
+from monitor.exports.registry import BRIEFING_FORMATS, get_format
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.services.dispatch import DeliveryDispatcher, parse_briefing_record
 from monitor.services.runtime import CronParser, WorkerRegistry
 from monitor.services.settings import InvalidSettings, SettingsService
@@ -40,7 +42,7 @@ _PROBLEM_WINDOW = dt.timedelta(days=30)
 _MIN_FAILED_ATTEMPTS = 3
 
 
-class DeliverySchema(BaseModel):
+class DeliverySchema(MessageModel):
     """A delivery as people and their programs see it; nothing of its address but the target's name."""
 
     id: str
@@ -52,7 +54,7 @@ class DeliverySchema(BaseModel):
     attempts: int
     next_try_at: dt.datetime | None
     sent_at: dt.datetime | None
-    last_error: str | None
+    last_error: Message | None
     message_id: str
     key: str
     saved_id: int | None = None
@@ -196,7 +198,7 @@ def check_targets(settings: Settings, schedules: CronParser) -> None:
             if target.schedule is not None:
                 schedules.check(target.schedule, target.timezone or settings.timezone)
             for name in target.formats:
-                check_format(name)
+                get_format(name, BRIEFING_FORMATS)
         except UsageError as error:
             raise UsageError(f"The target {target.name} in deliver.targets: {error}") from None
         unknown = [word for word in target.types if word not in words]

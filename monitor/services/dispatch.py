@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from monitor.briefing.compose import Briefing
 from monitor.briefing.deliver import decide_retry, is_quiet
 from monitor.briefing.notification import (
-    MEDIA_TYPES,
     build_alarm_notification,
     build_attachment_name,
     build_briefing_notification,
@@ -22,6 +21,7 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryOutcome, DeliveryStatus
 from monitor.errors import DatabaseGone, MonitorError, NotDelivered, NotFound, UsageError
+from monitor.exports.registry import get_format
 from monitor.logs import get_logger
 from monitor.notify.notification import Channel, Notification, NotificationAttachment
 from monitor.services.briefings import BriefingQuery, BriefingService
@@ -96,7 +96,7 @@ class DeliveryDispatcher:
                 target=delivery.target,
                 status=str(outcome.status),
                 attempt=attempt + 1,
-                error=outcome.last_error,
+                error=outcome.last_error and str(outcome.last_error),
             )
         return outcome.status
 
@@ -184,7 +184,7 @@ class DeliveryDispatcher:
             raise UsageError("The briefing of this delivery is gone, or was written by another version.")
         enclosures = [
             NotificationAttachment(
-                build_attachment_name(briefing, name), MEDIA_TYPES[name], await self._write(briefing, name)
+                build_attachment_name(briefing, name), get_format(name).media_type, await self._write(briefing, name)
             )
             for name in target.formats
         ]

@@ -1,7 +1,6 @@
 """The use cases of those who watch the service: is it ready, and how does it fare."""
 
 import datetime as dt
-import re
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,17 +15,16 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
-from monitor.db.queries.dashboard import BLOCKED_PREFIX, BlockedPage
+from monitor.db.queries.dashboard import BLOCKED_CODE, BlockedPage
 from monitor.db.queries.service import ServiceMetrics
 from monitor.errors import MonitorError
 from monitor.fetch.browser.launch import find_browser
+from monitor.i18n.catalogue import render
 from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_backends
 from monitor.services.briefings import check_template
 from monitor.services.runtime import WorkerRegistry
 from monitor.services.settings import SettingsService
 from monitor.services.sources.form import check_timezone
-
-_BLOCK_KIND_PATTERN = re.compile(rf"{re.escape(BLOCKED_PREFIX)}(\w+)")
 
 
 class HostBlock(BaseModel):
@@ -42,9 +40,9 @@ def count_blocks_by_host(blocks: Sequence[BlockedPage], zone: ZoneInfo) -> list[
     """The blocks counted, newest day first; what names a section instead of a page counts for its source's host."""
     counted: Counter[tuple[dt.date, str, str]] = Counter()
     for block in blocks:
-        kind = _BLOCK_KIND_PATTERN.search(block.reason)
+        kind = next((str(one.args["detail"]) for one in block.reason.walk() if one.code == BLOCKED_CODE), "")
         host = _parse_host(block.place) or _parse_host(block.source_url or "") or block.source
-        counted[block.at.astimezone(zone).date(), host, kind[1] if kind else ""] += 1
+        counted[block.at.astimezone(zone).date(), host, kind] += 1
     rows = sorted(counted.items(), key=lambda one: (-one[0][0].toordinal(), one[0][1:]))
     return [HostBlock(day=day, host=host, detail_code=code, pages=pages) for (day, host, code), pages in rows]
 
@@ -192,9 +190,11 @@ def _check_search(settings: Settings) -> DoctorFinding:
     choice = select_backends(settings.search)
     lacks = [what for name in choice.names if (what := find_missing_setting(settings.search, name)) is not None]
     if lacks:
-        return DoctorFinding(check="search", level="fail", message=f"{'; '.join(lacks)}.")
+        return DoctorFinding(check="search", level="fail", message=" ".join(render(lack, "en") for lack in lacks))
     if choice.warnings:
-        return DoctorFinding(check="search", level="warn", message=" ".join(choice.warnings))
+        return DoctorFinding(
+            check="search", level="warn", message=" ".join(render(warning, "en") for warning in choice.warnings)
+        )
     if list(choice.names) == [STUB_BACKEND]:
         message = "Only the stub is set, which finds nothing real: set search.backend to search the web."
         return DoctorFinding(check="search", level="warn", message=message)

@@ -19,6 +19,8 @@ from monitor.db.terms import TextQuery
 from monitor.dedupe.clusters import DocumentCluster, cluster_items
 from monitor.errors import NotFound, UsageError
 from monitor.evidence.differences import describe_change
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.ranking.feedback import compute_lifts
 from monitor.search.backends.archive import ArchiveSearch, build_snippet
 from monitor.services.briefings import check_sources
@@ -58,13 +60,13 @@ class ItemMatchSchema(ItemSchema):
     snippet: str
 
 
-class RevisionSchema(BaseModel):
+class RevisionSchema(MessageModel):
     """A change of an item's page as it leaves the program; `said` is its one sentence."""
 
     seen_at: dt.datetime
     kind: ChangeKind
     said: str
-    reason: str
+    reason: Message | None
     edits: list[PageEdit]
     more_edits: int
 

@@ -277,7 +277,8 @@ def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:
     for candidate in candidates.values():
         if candidate["disposition"] == Disposition.SAVED:
             del candidate["reason"]  # who saved it: that stands in the item, and here not after an interruption
-    return told | sections | candidates
+    whole: dict[str, Any] = told | sections | candidates
+    return whole
 
 
 async def _dump_item(item: Item, store: Store) -> dict[str, Any]:

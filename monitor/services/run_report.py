@@ -14,6 +14,8 @@ from monitor.db.sessions import split_batches
 from monitor.db.tables.collection import Item, Run, RunSection
 from monitor.db.tables.delivery import AlarmView
 from monitor.db.tables.research import RunEvent
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.vocabulary import SWEEP_PHASES, DateSource, Disposition, Phase, RunStatus, SavedBy, SectionEnd
 
 
@@ -30,7 +32,7 @@ class RunSectionSchema(BaseModel):
     corrected_dates: int
 
 
-class RunLedgerEntrySchema(BaseModel):
+class RunLedgerEntrySchema(MessageModel):
     """One row of a run's ledger: a candidate of a list page and what became of it."""
 
     section: str
@@ -39,17 +41,17 @@ class RunLedgerEntrySchema(BaseModel):
     date: dt.date | None
     date_source: DateSource
     disposition: Disposition
-    reason: str
+    reason: Message | None
     page_url: str
 
 
-class RunSummary(BaseModel):
+class RunSummary(MessageModel):
     """A run in a list: how it ended, what fell back, what became of the candidates, what was spent."""
 
     run_id: str
     source: str
     status: RunStatus
-    error: str | None = None
+    error: Message | None = None
     is_baseline: bool
     since: dt.date | None
     until: dt.date | None
@@ -64,7 +66,7 @@ class RunSummary(BaseModel):
     @property
     def state(self) -> str:
         """The status as people read it: `degraded: budget` where a spent budget left the rest to the rules."""
-        is_budget = any(fallback.reason.startswith("budget: ") for fallback in self.fallbacks)
+        is_budget = any(fallback.reason.code == "cause.model_budget" for fallback in self.fallbacks)
         return f"{self.status}: budget" if is_budget and self.status is RunStatus.DEGRADED else str(self.status)
 
 

@@ -9,6 +9,8 @@ from monitor.clock import Clock
 from monitor.config.model import BACKENDS, Settings
 from monitor.db.database import Store
 from monitor.errors import RecordLost
+from monitor.i18n.message import Message
+from monitor.pages.loader import PageLoader
 from monitor.search.bundles.bundle import BundleDamaged, BundleFolder
 from monitor.search.bundles.packing import build_bundle
 from monitor.search.bundles.scoring import ResultScorer
@@ -32,6 +34,7 @@ from monitor.search.registry import (
 )
 from monitor.search.responses import build_failure
 from monitor.search.tool import SearchTool, build_refusal
+from monitor.search.web_fetch import FETCH_TOOL_NAME, FetchToolResult, WebFetchTool
 from monitor.sweep.query import QueryResult, build_query_url
 
 
@@ -40,18 +43,29 @@ class ConfiguredSearch:
     """A search whose results may become items, notes or sources, and what should be said about it."""
 
     search: WebSearch
-    warnings: Sequence[str]
+    warnings: Sequence[Message]
 
 
 class SearchService:
-    """Searches the web and the archive; `over` gives web.search over some backends."""
+    """Searches the web and the archive, and fetches single pages."""
 
-    def __init__(self, *, settings: Settings, new_search: Callable[[Sequence[str]], WebSearch]) -> None:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        new_search: Callable[[Sequence[str]], WebSearch],
+        new_loader: Callable[[], PageLoader],
+    ) -> None:
         self._settings = settings
         self._new_search = new_search
+        self._new_loader = new_loader
 
-    def list_warnings(self) -> Sequence[str]:
-        """What is wrong with the choice of backends."""
+    async def fetch(self, url: str) -> FetchToolResult:
+        """Return one page as web.fetch does; a page that cannot be read has an error and no text."""
+        return await WebFetchTool(self._new_loader()).call(FETCH_TOOL_NAME, {"url": url})
+
+    def list_warnings(self) -> Sequence[Message]:
+        """Return what is wrong with the choice of backends."""
         return select_backends(self._settings.search).warnings
 
     async def search(self, arguments: Any, *, backend: str | None = None, tool: str = SEARCH_TOOL_NAME) -> ToolResult:
@@ -61,7 +75,7 @@ class SearchService:
         elif backend in BACKENDS:
             choice = BackendSelection([backend])
         else:
-            return build_refusal(build_failure(SearchErrorCode.INVALID_INPUT, f"{describe_unknown_backend(backend)}."))
+            return build_refusal(build_failure(SearchErrorCode.INVALID_INPUT, describe_unknown_backend(backend)))
         return await self._build_tool(choice).call(tool, arguments)
 
     def build_source_search(self) -> ConfiguredSearch:
@@ -74,7 +88,11 @@ class SearchService:
 
         Names that are unknown are told, and left out.
         """
-        unknown = [f"{describe_unknown_backend(name)}; it is left out." for name in engines if name not in BACKENDS]
+        unknown = [
+            describe_unknown_backend(name, "search.unknown_backend_left_out")
+            for name in engines
+            if name not in BACKENDS
+        ]
         named = [name for name in dict.fromkeys(engines) if name in BACKENDS and name != STUB_BACKEND]
         if named:
             return ConfiguredSearch(search=self._new_search(named), warnings=unknown)
@@ -145,7 +163,7 @@ class RunSearch:
         answer = await gathering.search.search(query, MAX_LIMIT)
         if answer.errors and not answer.items:
             first, *others = answer.errors
-            return QueryResult(notes=[*gathering.warnings, *map(_format_error, others)], error=first)
+            return QueryResult(notes=[*gathering.warnings, *map(_build_note, others)], error=first)
         bundle = build_bundle(
             answer,
             task_id=self._run_id,
@@ -157,7 +175,7 @@ class RunSearch:
         )
         if self._folder is not None:
             await asyncio.to_thread(self._folder.write, bundle)
-        return QueryResult(bundle=bundle, notes=[*gathering.warnings, *map(_format_error, answer.errors)])
+        return QueryResult(bundle=bundle, notes=[*gathering.warnings, *map(_build_note, answer.errors)])
 
 
 class RecordedSearch:
@@ -176,7 +194,7 @@ class RecordedSearch:
             raise RecordLost(f"The search for {query.text!r} cannot be done again from its record: {damage}") from None
         return QueryResult(bundle=bundle, notes=await self._list_notes(query))
 
-    async def _list_notes(self, query: SearchQuery) -> list[str]:
+    async def _list_notes(self, query: SearchQuery) -> list[Message]:
         """What the run said about this search."""
         return [
             fallback.reason
@@ -185,5 +203,5 @@ class RecordedSearch:
         ]
 
 
-def _format_error(error: SearchError) -> str:
-    return f"{error.type}: {error.message}"
+def _build_note(error: SearchError) -> Message:
+    return Message.of("page.search_error", kind=str(error.type), error=error.message)

@@ -76,7 +76,7 @@ def _check_backends(settings: Settings) -> None:
 
     for name in settings.search.backend_names:
         if name not in BACKENDS:
-            raise UsageError(f"{describe_unknown_backend(name)}.")
+            raise UsageError(describe_unknown_backend(name))
 
 
 def _check_phases(settings: Settings) -> None:

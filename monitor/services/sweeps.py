@@ -10,12 +10,15 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
+from monitor.briefing.item import FallbackSchema
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Run, Source
-from monitor.errors import NotFound, UsageError
+from monitor.errors import NotFound, UsageError, to_message
 from monitor.extract.documents import DocumentReader
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
 from monitor.page import Candidate, Page
 from monitor.services.alarms import AlarmService
@@ -42,12 +45,12 @@ _GENERIC_NAME = re.compile(
 _MAX_NAME_CHARS = 60
 
 
-class TrialCandidate(BaseModel):
+class TrialCandidate(MessageModel):
     """A candidate of a dry run and what would become of it."""
 
     candidate: Candidate
     disposition: Disposition
-    reason: str = ""
+    reason: Message | None = None
 
 
 class TrialSection(BaseModel):
@@ -59,17 +62,17 @@ class TrialSection(BaseModel):
     candidates: list[TrialCandidate] = Field(default_factory=list)
 
 
-class TrialResult(BaseModel):
+class TrialResult(MessageModel):
     """What a sweep would find and save; `kind` is what the source was tried as, `title` what the site calls itself."""
 
     source: str
     kind: SourceKind
     title: str = ""
     status: RunStatus
-    error: str | None = None
+    error: Message | None = None
     would_save: int = 0
     sections: list[TrialSection] = Field(default_factory=list)
-    fallbacks: list[dict[str, str]] = Field(default_factory=list)
+    fallbacks: list[FallbackSchema] = Field(default_factory=list)
 
 
 async def load_trial_result(report: RunReport, store: Store, *, source: Source, home: Page | None) -> TrialResult:
@@ -90,7 +93,7 @@ async def load_trial_result(report: RunReport, store: Store, *, source: Source, 
             TrialSection(name=section.name, url=section.url, ended=section.ended, candidates=rows.get(ordinal, []))
             for ordinal, section in enumerate(report.sections)
         ],
-        fallbacks=[fallback.model_dump(mode="json") for fallback in report.fallbacks],
+        fallbacks=report.fallbacks,
     )
 
 
@@ -216,7 +219,7 @@ class SweepService:
             return ended.status if ended else RunStatus.CANCELLED
         source = await self._store.sources.get_by_id(run.source_id or 0)
         if source is None:
-            reason = "The source was removed before its run began."
+            reason = Message("cause.source_removed")
             await self._store.runs.abandon(run_id, reason=reason, at=self._clock.now(), executor=executor)
             return RunStatus.FAILED
         return await self._execute_run(self._store, run, source, since, until, steps, on_progress, cancel_event)
@@ -285,7 +288,7 @@ class SweepService:
         alive = await self._presence.list_alive() if lost else {}
         for run in lost:
             if run.executor not in alive:
-                reason = f"The process that ran it ended without a word; `monitor runs retry {run.id}` does it again."
+                reason = Message.of("cause.process_ended", run_id=run.id)
                 await self._store.runs.abandon(run.id, reason=reason, at=self._clock.now(), executor=run.executor)
 
     async def _load_run(self, run_id: str) -> Run:
@@ -389,7 +392,7 @@ class SweepService:
                 status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
             except Exception as error:
                 # Whatever ended it, the run does not stay `running`; what it kept stays kept.
-                now, reason = self._clock.now(), str(error) or None
+                now, reason = self._clock.now(), to_message(error)
                 await store.runs.end(run.id, source.id, status=RunStatus.FAILED, at=now, error=reason)
                 if not is_trial:
                     await self._alarm_service.update_alarms(run.id)

@@ -15,6 +15,8 @@ from monitor.db.queries.dashboard import LastRun, QueueStatus, TierCount, Unread
 from monitor.db.queries.usage import Day
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import AlarmKind, AlarmView, Delivery, DeliveryStatus
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
 from monitor.services.runtime import WorkerRegistry
 from monitor.services.sweeps import WORKER_KIND
@@ -61,7 +63,7 @@ class AttentionKind(StrEnum):
     UNREAD = "unread"
 
 
-class AttentionEntry(BaseModel):
+class AttentionEntry(MessageModel):
     """One thing that somebody should see to; what does not belong to its matter is empty.
 
     `count` is the runs that wait, the percent of the budget, the failures in a row, or the places that were not read;
@@ -76,7 +78,7 @@ class AttentionEntry(BaseModel):
     run_id: str | None = None
     target: str = ""
     count: int = 0
-    message: str = ""
+    message: Message | None = None
     at: dt.datetime | None = None
 
 
@@ -287,7 +289,7 @@ def _list_failing_entries(sources: Sequence[WatchedSource], alarms: Sequence[Ala
             source=source.name,
             source_id=source.id,
             count=source.consecutive_failures,
-            message=source.last_error or "",
+            message=source.last_error,
         )
         for source in sources
         if source.is_enabled and source.consecutive_failures > 0 and source.name not in said
@@ -298,7 +300,7 @@ def _build_delivery_entry(delivery: Delivery) -> AttentionEntry:
     return AttentionEntry(
         matter=AttentionKind.DELIVERY,
         target=delivery.target,
-        message=delivery.last_error or "",
+        message=delivery.last_error,
         at=delivery.planned_at,
         count=delivery.attempts,
     )

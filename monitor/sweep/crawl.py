@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from monitor.causes import Cause
 from monitor.clock import Clock
 from monitor.config.model import SweepSettings
 from monitor.db.database import Store
@@ -18,13 +17,14 @@ from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenP
 from monitor.db.tables.collection import Source, SourceSection
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.extract.documents import DocumentReader
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.page import Candidate
 from monitor.pages.loader import PageLoader
 from monitor.sweep.agent import AgentResult, CrawlAgent
 from monitor.sweep.ledger import CoverageLedger, DateWindow, extend_window
-from monitor.sweep.progress import FallbackRecorder, ProgressCallback, discard_progress
+from monitor.sweep.progress import FallbackRecorder, ProgressCallback, describe_end, discard_progress
 from monitor.sweep.prompts import build_section_prompt
 from monitor.sweep.reader import SectionReader
 from monitor.sweep.saving import ItemSaver
@@ -97,7 +97,7 @@ def build_toolbox(
     return Toolbox(reader=reader, saver=desk, loader=deps.loader, documents=deps.documents, folder=deps.folder)
 
 
-NO_LIST_REASON = Cause.NO_LIST.render()
+NO_LIST_REASON = Message("cause.no_list")
 
 _MAX_KNOWN_URLS_IN_PROMPT = 50
 
@@ -137,7 +137,9 @@ class _SectionCrawler:
             return self._build_reading(SectionEnd.ERROR).model_copy(update={"pages": 0})
         ended = await self._crawl()
         for place in self._reader.unread_articles:
-            await self._deps.fallbacks.record(Phase.CRAWL, place.url, Cause.NO_ARTICLE_DATE.render(place.reason))
+            await self._deps.fallbacks.record(
+                Phase.CRAWL, place.url, Message.of("cause.no_article_date", reason=place.reason)
+            )
         return self._build_reading(ended)
 
     async def _crawl(self) -> SectionEnd:
@@ -151,11 +153,11 @@ class _SectionCrawler:
         before = len(self._saver.items)
         ended = await self._read_by_rule()
         if agent_saved is not None and len(self._saver.items) > before:
-            await self._record_fallback(Cause.LEFT_BY_AGENT.render(len(self._saver.items) - before))
+            await self._record_fallback(Message.of("cause.left_by_agent", count=len(self._saver.items) - before))
         if ended is SectionEnd.ERROR:
             await self._record_fallback(self._reader.unseen[-1].reason)
         elif ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS):
-            await self._record_fallback(Cause.CUT_SHORT.render(ended))
+            await self._record_fallback(Message.of("cause.cut_short", limit=describe_end(ended)))
         return ended
 
     async def _save_carried_over(self, carried: Sequence[Candidate]) -> None:
@@ -193,10 +195,10 @@ class _SectionCrawler:
                 enable_pruning=True,
             )
         except ModelFailed as error:
-            await self._record_fallback(f"{error.outcome}: {error}")
+            await self._record_fallback(error.reason)
             return None
         if not result.finished:
-            await self._record_fallback(Cause.AGENT_CUT_SHORT.render(result.reason))
+            await self._record_fallback(Message.of("cause.agent_cut_short", reason=result.reason))
         return result
 
     async def _read_by_rule(self) -> SectionEnd:
@@ -215,7 +217,7 @@ class _SectionCrawler:
         if self._deps.cancel_event is not None and self._deps.cancel_event.is_set():
             raise RunCancelled(f"The run was cancelled while reading {self._plan.name}.")
 
-    async def _record_fallback(self, reason: str) -> None:
+    async def _record_fallback(self, reason: Message) -> None:
         await self._deps.fallbacks.record(Phase.CRAWL, self._plan.name, reason)
 
     def _build_reading(self, ended: SectionEnd) -> SectionReading:
@@ -223,7 +225,7 @@ class _SectionCrawler:
         unseen = [*self._reader.unseen, *self._reader.unread_articles]
         rest = self._reader.next_url or self._reader.cut_short_at
         if ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS) and rest:
-            unseen.append(UnseenPlace(section=self._plan.name, url=rest, reason=str(ended)))
+            unseen.append(UnseenPlace(section=self._plan.name, url=rest, reason=describe_end(ended)))
         return SectionReading(
             plan=self._plan,
             ended=ended,
@@ -238,7 +240,7 @@ class _SectionCrawler:
 
     def _build_health_fields(self, ended: SectionEnd) -> dict[str, Any]:
         reader = self._reader
-        error = reader.unseen[-1].reason if ended is SectionEnd.ERROR and reader.unseen else ""
+        error = reader.unseen[-1].reason if ended is SectionEnd.ERROR and reader.unseen else None
         if self._is_no_list:
             return {"error": error}
         return {

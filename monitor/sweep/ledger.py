@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from monitor.db.reading import KnownCandidate, LedgerEntry
 from monitor.db.tables.collection import Source, SourceSection
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
 from monitor.page import Candidate
 from monitor.urls import url_key
 from monitor.vocabulary import Disposition
@@ -52,21 +53,21 @@ def extend_window(window: DateWindow, memory: SourceSection | None) -> DateWindo
     return window.model_copy(update={"since": min(window.since, memory.last_complete_on)})
 
 
-UNDATED = "undated"
+UNDATED = Message("candidate.undated")
 
-NOT_OPENED = "undated_not_opened"
+NOT_OPENED = Message("candidate.undated_not_opened")
 
-ROBOTS = "undated_robots"
+ROBOTS = Message("candidate.undated_robots")
 
-OTHER_HOST = "other_host"
+OTHER_HOST = Message("candidate.other_host")
 
-EXCLUDED = "keyword_excluded"
+EXCLUDED = Message("candidate.keyword_excluded")
 
-NOT_INCLUDED = "no_keyword"
+NOT_INCLUDED = Message("candidate.no_keyword")
 
-NO_ROOM = "max_items"
+NO_ROOM = Message("candidate.max_items")
 
-NO_TITLE = "title_missing"
+NO_TITLE = Message("candidate.title_missing")
 
 
 class CandidateEntry(BaseModel):
@@ -76,12 +77,12 @@ class CandidateEntry(BaseModel):
     page_url: str
     position: int
     disposition: Disposition | None = None
-    reason: str = ""
+    reason: Message | None = None
     item_id: int | None = None
     is_late: bool = False
     is_in_range: bool = False
 
-    def settle(self, disposition: Disposition, reason: str = "", item_id: int | None = None) -> None:
+    def settle(self, disposition: Disposition, reason: Message | None = None, item_id: int | None = None) -> None:
         """Give the candidate its one disposition; `ValueError` where it has another one already."""
         if self.disposition not in (None, disposition):
             raise ValueError(f"{self.candidate.url} is {self.disposition} and cannot become {disposition}")
@@ -144,7 +145,7 @@ class CoverageLedger:
         *,
         page_url: str,
         known: Mapping[str, KnownCandidate],
-        unopened: Mapping[str, str] | None = None,
+        unopened: Mapping[str, Message] | None = None,
     ) -> list[CandidateEntry]:
         """Enter a page's candidates; a url that an earlier page of the section had is passed over.
 
@@ -193,7 +194,7 @@ class CoverageLedger:
         return next((entry.candidate.date for entry in reversed(list(self)) if entry.candidate.date), None)
 
     def _judge(
-        self, entry: CandidateEntry, known: KnownCandidate | None, *, is_above_seen: bool, unopened: str | None
+        self, entry: CandidateEntry, known: KnownCandidate | None, *, is_above_seen: bool, unopened: Message | None
     ) -> None:
         day = entry.candidate.date
         entry.is_in_range = day is not None and day in self.window
@@ -211,7 +212,7 @@ class CoverageLedger:
             if not entry.is_late:
                 entry.settle(Disposition.OUT_OF_RANGE)
 
-    def _judge_undated(self, entry: CandidateEntry, *, is_new: bool, unopened: str | None) -> None:
+    def _judge_undated(self, entry: CandidateEntry, *, is_new: bool, unopened: Message | None) -> None:
         if is_new and self._memory is not None and self._memory.last_complete_on is not None:
             entry.is_in_range = True
             return
@@ -229,7 +230,7 @@ class CoverageLedger:
             return False
         return is_above_seen or (memory.tail_date is not None and day >= memory.tail_date)
 
-    def _get_filter_reason(self, candidate: Candidate) -> str:
+    def _get_filter_reason(self, candidate: Candidate) -> Message | None:
         title = candidate.title.casefold()
         if candidate.is_repost and not self._source.allow_other_hosts:
             return OTHER_HOST
@@ -238,4 +239,4 @@ class CoverageLedger:
         wanted = [word for word in self._source.keywords_include if word]
         if wanted and not any(word.casefold() in title for word in wanted):
             return NOT_INCLUDED
-        return ""
+        return None

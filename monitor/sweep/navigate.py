@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from monitor.causes import Cause
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
 from monitor.errors import ModelFailed
+from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
@@ -136,11 +136,11 @@ async def _ask_model(
     try:
         completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)
     except ModelFailed as error:
-        await fallbacks.record(Phase.NAVIGATE, source.url, f"{error.outcome}: {error}")
+        await fallbacks.record(Phase.NAVIGATE, source.url, error.reason)
         return []
     usable = _parse_links(parse_array(completion.text, dict), home)
     if not usable:
-        await fallbacks.record(Phase.NAVIGATE, source.url, Cause.NO_LINKS.render())
+        await fallbacks.record(Phase.NAVIGATE, source.url, Message("cause.no_links"))
     return usable
 
 

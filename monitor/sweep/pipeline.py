@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from monitor.causes import Cause
 from monitor.clock import Clock
 from monitor.config.model import SweepSettings
 from monitor.db.database import Store
@@ -22,17 +21,18 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.people import RankFeedbackEntry
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.extract.documents import DocumentReader
-from monitor.llm.chat import ChatModel, Completion, Message, OnToken, Tool
+from monitor.i18n.message import Message
+from monitor.llm.chat import ChatModel, Completion, OnToken, Tool
+from monitor.llm.chat import Message as ChatMessage
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
 from monitor.steps import StepRunner
 from monitor.sweep.crawl import CrawlDependencies, crawl_section
 from monitor.sweep.ledger import DateWindow
 from monitor.sweep.navigate import navigate
-from monitor.sweep.progress import FallbackRecorder, Progress, ProgressCallback, discard_progress
+from monitor.sweep.progress import FallbackRecorder, Progress, ProgressCallback, describe_end, discard_progress
 from monitor.sweep.query import QueryLoader, QueryRunner, build_query_plans
 from monitor.sweep.rank import rank_items
-from monitor.sweep.reader import format_page_error
 from monitor.sweep.revisit import MAX_REVISITS_PER_RUN, ItemRevisitor
 from monitor.sweep.summarise import Summariser
 from monitor.verify.grounding import EvidenceLinker
@@ -48,7 +48,7 @@ class ReportingModel:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",
@@ -168,8 +168,8 @@ class _SweepPipeline:
             return [SectionPlan(ordinal=0, name=source.name, url=source.url, is_feed=True)]
         home = await self._deps.loader.load(source.url, render=source.render or Render.AUTO)
         if home.error is not None:
-            await self._fallbacks.record(Phase.NAVIGATE, source.url, format_page_error(home))
-            place = UnseenPlace(section=source.name, url=source.url, reason=format_page_error(home))
+            await self._fallbacks.record(Phase.NAVIGATE, source.url, home.error.reason)
+            place = UnseenPlace(section=source.name, url=source.url, reason=home.error.reason)
             await self._deps.store.runs.add_unseen(self._run.id, [place])
             return []
         return await navigate(
@@ -315,7 +315,9 @@ class _SweepPipeline:
             status = RunStatus.DEGRADED if outcome.has_fallbacks else RunStatus.SUCCEEDED
             if not outcome.has_read:
                 status = RunStatus.FAILED
-                error = Cause.NOTHING_READ.render(outcome.unseen) if outcome.unseen else Cause.NOTHING_THERE.render()
+                error = Message("cause.nothing_there")
+                if outcome.unseen is not None:
+                    error = Message.of("cause.nothing_read", reason=outcome.unseen)
         await runs.end(
             self._run.id,
             self._source.id,
@@ -339,7 +341,13 @@ class _SweepPipeline:
 def _summarise_reading(reading: SectionReading) -> dict[str, Any]:
     saved, candidates = sum(entry.disposition == "saved" for entry in reading.entries), len(reading.entries)
     return {
-        "message": f"{saved} saved of {candidates} candidates on {reading.pages} pages, ended {reading.ended}",
+        "message": Message.of(
+            "progress.section_read",
+            saved=saved,
+            candidates=candidates,
+            pages=reading.pages,
+            ended=describe_end(reading.ended),
+        ),
         "ended": reading.ended,
         "pages": reading.pages,
         "candidates": candidates,

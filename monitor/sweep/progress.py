@@ -1,17 +1,17 @@
-"""The seams: what the core asks of the world, so that a test or another machine can answer instead."""
+"""How a run reports what it does while it works, and records what fell back."""
 
 from collections.abc import Callable
 from typing import Literal
 
-from pydantic import BaseModel
-
 from monitor.clock import Clock
 from monitor.db.database import Store
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
 from monitor.vocabulary import EventKind, Phase, SectionEnd
 
 
-class Progress(BaseModel):
+class Progress(MessageModel):
     """One sign of life from a run, for a person who waits: which phase, where in it, how far.
 
     After the phases comes `revisit`, which looks again at the pages of earlier items. What stands below `kind` belongs
@@ -23,11 +23,11 @@ class Progress(BaseModel):
     place: str = ""
     done: int = 0
     total: int | None = None
-    message: str = ""
+    message: Message | None = None
     kind: EventKind = EventKind.STEP
     url: str = ""
     title: str = ""
-    reason: str = ""
+    reason: Message | None = None
     ordinal: int | None = None
     ended: SectionEnd | None = None
     pages: int | None = None
@@ -43,7 +43,12 @@ ProgressCallback = Callable[[Progress], None]
 
 
 def discard_progress(progress: Progress) -> None:
-    """What is told where nobody listens."""
+    """Report to nobody."""
+
+
+def describe_end(ended: SectionEnd) -> Message:
+    """How the reading of a section ended, as a value of other messages."""
+    return Message(f"cause.ended_{ended}")
 
 
 class FallbackRecorder:
@@ -55,8 +60,8 @@ class FallbackRecorder:
         self._store = store
         self._clock = clock
 
-    async def record(self, phase: Phase, where: str, reason: str) -> None:
+    async def record(self, phase: Phase, where: str, reason: Message) -> None:
         """Keep that something fell back, was cut short or failed: phase, place and reason."""
-        get_logger("sweep").warning("fell back", phase=str(phase), where=where, reason=reason)
+        get_logger("sweep").warning("fell back", phase=str(phase), where=where, reason=str(reason))
         await self._store.runs.add_fallback(self._run_id, phase, where, reason, self._clock.now())
         self._report_progress(Progress(phase=phase, place=where, reason=reason, kind=EventKind.FALLBACK))

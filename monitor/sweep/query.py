@@ -9,14 +9,16 @@ import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
 from monitor.clock import Clock
-from monitor.dates.urls import date_in_url
+from monitor.dates import date_in_url
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
+from monitor.i18n.message import Message
 from monitor.page import Candidate, Page, PageError, PageErrorCode
 from monitor.pages.loader import PageLoader
 from monitor.search.bundles.bundle import SearchResultBundle, SearchResultItem
@@ -36,7 +38,7 @@ class QueryResult:
     """What came of a query; `error` where nothing did. `notes` are what the run should say about it."""
 
     bundle: SearchResultBundle | None = None
-    notes: Sequence[str] = ()
+    notes: Sequence[Message] = ()
     error: SearchError | None = None
 
 
@@ -88,7 +90,7 @@ class QueryLoader:
         self._query_runner = query_runner
         self._date_range = compute_date_range(source, window)
         self._clock = clock
-        self._notes: dict[str, str] = {}
+        self._notes: dict[str, Message] = {}
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
         """The page at `url`, or what a search found."""
@@ -98,7 +100,7 @@ class QueryLoader:
         query = SearchQuery(text=plan.name, time_range=self._date_range, site_filter=self._site)
         results = await self._query_runner.run_query(f"q{plan.ordinal + 1}", query)
         if results.notes:
-            self._notes[url] = " ".join(results.notes)
+            self._notes[url] = reduce(_join_notes, results.notes)
         return build_result_page(results, url, site=self._site, at=self._clock.now())
 
     async def download(self, url: str, folder: Path) -> Path:
@@ -108,7 +110,7 @@ class QueryLoader:
         """Whether there is a browser to draw with."""
         return self._loader.can_render()
 
-    def notes(self) -> Mapping[str, str]:
+    def notes(self) -> Mapping[str, Message]:
         """What the run should say about its searches and about getting to the pages."""
         return {**self._loader.notes(), **self._notes}
 
@@ -135,9 +137,15 @@ def _build_candidate(item: SearchResultItem, today: dt.date) -> Candidate:
     return Candidate(title=item.title, url=item.url, date=day, date_source=source)
 
 
+def _join_notes(first: Message, second: Message) -> Message:
+    return Message.of("cause.both", first=first, second=second)
+
+
 def _build_page_error(error: SearchError | None) -> PageError:
     if error is None:
-        return PageError(code=PageErrorCode.NETWORK, message="the search gave no answer")
+        return PageError(code=PageErrorCode.NETWORK, message=Message("page.no_search_answer"))
     code = _ERROR_CODES.get(str(error.type), PageErrorCode.BAD_GATEWAY)
-    message = error.message if str(error.type) in _ERROR_CODES else f"{error.type}: {error.message}"
+    message = error.message
+    if str(error.type) not in _ERROR_CODES:
+        message = Message.of("page.search_error", kind=str(error.type), error=message)
     return PageError(code=code, detail_code=error.detail_code, message=message)

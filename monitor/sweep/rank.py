@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from monitor.causes import Cause
 from monitor.db.tables.collection import Item
 from monitor.db.tables.people import RankFeedbackEntry, RankPlacement
 from monitor.errors import ModelFailed
+from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
@@ -46,10 +46,10 @@ async def _rank_by_model(
     try:
         completion = await model.complete(messages, phase=Phase.RANK, place=place)
     except ModelFailed as error:
-        await fallbacks.record(Phase.RANK, place, f"{error.outcome}: {error}")
+        await fallbacks.record(Phase.RANK, place, error.reason)
         return sort_newest_first(items)
     order = repair_order(parse_array(completion.text), len(items), fallback_order=rank_by_rule(items))
     if order is None:
-        await fallbacks.record(Phase.RANK, place, Cause.NEWEST_FIRST.render())
+        await fallbacks.record(Phase.RANK, place, Message("cause.newest_first"))
         return sort_newest_first(items)
     return order

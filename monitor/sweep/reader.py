@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from monitor.db.database import Store
 from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.db.tables.collection import SourceSection
+from monitor.i18n.message import Message
 from monitor.page import Candidate, Page, PageErrorCode
 from monitor.pages.loader import PageLoader
 from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
@@ -89,7 +90,7 @@ class SectionReader:
         page = self.pages[key] = await self._load(url)
         if page.error is not None:
             if is_in_turn:
-                self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=format_page_error(page)))
+                self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=page.error.reason))
             return page
         if key == url_key(self.plan.url):
             self.listed = len(page.candidates)
@@ -165,9 +166,9 @@ class SectionReader:
 
     async def _date_candidates(
         self, candidates: Sequence[Candidate], known: dict[str, KnownCandidate]
-    ) -> tuple[list[Candidate], dict[str, str]]:
+    ) -> tuple[list[Candidate], dict[str, Message]]:
         dated: list[Candidate] = []
-        unopened: dict[str, str] = {}
+        unopened: dict[str, Message] = {}
         for candidate in candidates:
             key = url_key(candidate.url)
             if candidate.date is not None or self.ledger.find(candidate.url) is not None:
@@ -209,7 +210,7 @@ class SectionReader:
                 url=url,
                 title=page.title,
                 candidates=len(page.candidates) if is_list else None,
-                reason=format_page_error(page),
+                reason=page.error and page.error.reason,
                 ordinal=self.plan.ordinal,
             )
         )
@@ -218,7 +219,7 @@ class SectionReader:
     def _record_unread_article(self, article: Page) -> None:
         """An article that was opened for its date and could not be read; a document has no date to read."""
         if article.error is not None and article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
-            place = UnseenPlace(section=self.plan.name, url=article.url, reason=format_page_error(article))
+            place = UnseenPlace(section=self.plan.name, url=article.url, reason=article.error.reason)
             self.unread_articles.append(place)
 
     def _has_new(self) -> bool:
@@ -242,12 +243,3 @@ class SectionReader:
 def is_disallowed_by_robots(page: Page) -> bool:
     """Whether the site, by its robots.txt, asks us to stay away from a page."""
     return page.error is not None and page.error.detail_code == "robots"
-
-
-def format_page_error(page: Page) -> str:
-    """Why a page could not be seen, as the run's record says it: code, detail and message."""
-    error = page.error
-    if error is None:
-        return ""
-    code = f"{error.code}/{error.detail_code}" if error.detail_code else str(error.code)
-    return f"{code}: {error.message}"

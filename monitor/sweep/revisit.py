@@ -136,7 +136,7 @@ def _update_snapshot(
     snapshot: ItemSnapshot, after: PageSnapshot, *, page: PageSnapshot | None = None, **changes: Any
 ) -> ItemSnapshot:
     """The sight after a look that brought no new words; what it compares with stays."""
-    values = snapshot.model_dump() | {"looked_at": after.seen_at, "doubt": None, "failure": ""} | changes
+    values = snapshot.model_dump() | {"looked_at": after.seen_at, "doubt": None, "failure": None} | changes
     if page is not None:
         values["page"] = page.model_dump(mode="json", exclude={"text"})
     return ItemSnapshot(**values)

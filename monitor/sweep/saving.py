@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Source
+from monitor.i18n.message import Message
 from monitor.page import Candidate
 from monitor.ranking.rule import classify_item_type
 from monitor.sweep.ledger import CandidateEntry, CoverageLedger
@@ -102,7 +103,7 @@ class ItemSaver:
         saved = await self._store.items.save_all([self._build_item(entry, by, kind) for entry in entries])
         kept = [item for item, _ in saved]
         for entry, item in zip(entries, kept, strict=True):
-            entry.settle(Disposition.SAVED, str(by), item.id)
+            entry.settle(Disposition.SAVED, Message(f"candidate.{by}"), item.id)
             self._report_saved(item)
         self.items += kept
         return kept

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from monitor.causes import Cause
 from monitor.config.model import SweepSettings
 from monitor.db.database import Store
 from monitor.db.reading import UnseenPlace
@@ -23,6 +22,7 @@ from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
 from monitor.evidence.revisions import create_page_snapshot
 from monitor.extract.documents import DocumentReader
 from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS
+from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
@@ -30,7 +30,7 @@ from monitor.page import Attachment, Page, PageErrorCode
 from monitor.pages.loader import PageLoader
 from monitor.sweep.progress import FallbackRecorder
 from monitor.sweep.prompts import build_summary_messages
-from monitor.sweep.reader import format_page_error, is_disallowed_by_robots
+from monitor.sweep.reader import is_disallowed_by_robots
 from monitor.verify.grounding import EvidenceLinker, find_ungrounded_numbers
 from monitor.verify.prose import DEPENDENT_START, STATEMENT_WORDS, compute_text_weight, iter_whole_sentences
 from monitor.vocabulary import DateSource, Phase, Render, SummaryBy
@@ -52,7 +52,7 @@ class ArticleContent:
     language: str | None = None
     attachments: tuple[Attachment, ...] = ()
     published_on: dt.date | None = None
-    failure: str = ""
+    failure: Message | None = None
     is_disallowed: bool = False
     record: str | None = None
 
@@ -66,14 +66,12 @@ async def fetch_article(
     if page.error is None:
         return _build_article(page, seen)
     if page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
-        return ArticleContent(
-            snapshot=seen, failure=format_page_error(page), is_disallowed=is_disallowed_by_robots(page)
-        )
+        return ArticleContent(snapshot=seen, failure=page.error.reason, is_disallowed=is_disallowed_by_robots(page))
     try:
         path = await loader.download(item.url, folder)
     except WorkFailed as error:
-        return ArticleContent(snapshot=seen, failure=str(error))
-    known = seen.model_copy(update={"failure": None, "reason": ""})
+        return ArticleContent(snapshot=seen, failure=error.message)
+    known = seen.model_copy(update={"failure": None, "reason": None})
     try:
         text = await documents.read(path)
     except WorkFailed as error:
@@ -81,7 +79,7 @@ async def fetch_article(
         itself = AttachmentSnapshot(
             title=item.title, url=item.url, type=path.suffix[1:], sha256=await asyncio.to_thread(hash_file, path)
         )
-        return ArticleContent(snapshot=known.model_copy(update={"attachments": [itself]}), failure=str(error))
+        return ArticleContent(snapshot=known.model_copy(update={"attachments": [itself]}), failure=error.message)
     return ArticleContent(snapshot=known.model_copy(update={"text": text}), text=text, record=page.record)
 
 
@@ -99,7 +97,7 @@ def _build_article(page: Page, snapshot: PageSnapshot) -> ArticleContent:
         language=page.language,
         attachments=tuple(page.attachments),
         published_on=page.published_on if page.date_source is DateSource.PAGE else None,
-        failure="" if page.text.strip() else Cause.NO_TEXT.render(),
+        failure=None if page.text.strip() else Message("cause.no_text"),
         record=page.record,
     )
 
@@ -208,22 +206,22 @@ MAX_SUMMARY_CHARS = 1000
 _MAX_ATTEMPTS = 2
 
 
-def find_fault(summary: str, *, title: str, text: str) -> str:
-    """Why a summary may not be kept; the empty string for one that may.
+def find_fault(summary: str, *, title: str, text: str) -> Message | None:
+    """Return why a summary may not be kept; None for one that may.
 
     The rules are contracts section 4, phase 2: not empty, not the title, more than 20 characters, and no number or
     date that the text does not hold. Nor a web address: a page could have told the model to cite one.
     """
     if len(summary) <= MIN_SUMMARY_CHARS:
-        return Cause.TOO_SHORT if summary else Cause.EMPTY
+        return Message("cause.too_short" if summary else "cause.empty")
     if len(summary) > MAX_SUMMARY_CHARS:
-        return Cause.TOO_LONG
+        return Message("cause.too_long")
     if _fold_letters(summary) == _fold_letters(title):
-        return Cause.TITLE_AGAIN
+        return Message("cause.title_again")
     if WEB_ADDRESS.search(summary):
-        return Cause.WEB_ADDRESS
+        return Message("cause.web_address")
     missing = find_ungrounded_numbers(summary, f"{title}\n{text}")
-    return Cause.NOT_ON_PAGE.render(", ".join(missing[:5])) if missing else ""
+    return Message.of("cause.not_on_page", figures=missing[:5]) if missing else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,11 +242,11 @@ class Summariser:
     async def summarise(self, item: Item) -> None:
         """Fetch the item's page, and keep its text, its facts and a summary."""
         article = await self._fetch_article(item)
-        if article.failure:
+        if article.failure is not None:
             await self.fallbacks.record(Phase.SUMMARISE, item.url, article.failure)
-        if article.is_disallowed:
-            place = UnseenPlace(section=item.section, url=item.url, reason=article.failure)
-            await self.store.runs.add_unseen(item.run_id, [place])
+            if article.is_disallowed:
+                place = UnseenPlace(section=item.section, url=item.url, reason=article.failure)
+                await self.store.runs.add_unseen(item.run_id, [place])
         if not article.text.strip():
             await self.store.revisions.save(self._build_snapshot(item, article))
             return
@@ -291,20 +289,20 @@ class Summariser:
             language=self.source.summary_language,
             prompts=self.prompts,
         )
-        fault = ""
+        fault: Message | None = None
         for _ in range(_MAX_ATTEMPTS):
             try:
                 completion = await self.model.complete(messages, phase=Phase.SUMMARISE, place=item.url)
             except ModelFailed as error:
-                fault = f"{error.outcome}: {error}"
+                fault = error.reason
                 if isinstance(error, ModelUnavailable):
                     break
                 continue
             summary = extract_plain_text(completion.text)
             fault = find_fault(summary, title=item.title, text=text)
-            if not fault:
+            if fault is None:
                 return summary
-        await self.fallbacks.record(Phase.SUMMARISE, item.url, Cause.EXTRACT.render(fault))
+        await self.fallbacks.record(Phase.SUMMARISE, item.url, Message.of("cause.extract", reason=fault))
         return ""
 
     async def _save(self, item: Item, article: ArticleContent, summary: str, by: SummaryBy) -> None:

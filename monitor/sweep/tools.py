@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from monitor.errors import WorkFailed
 from monitor.extract.documents import DocumentReader
+from monitor.i18n.message import Message
 from monitor.llm.chat import Tool
 from monitor.page import Candidate, Page
 from monitor.pages.loader import PageLoader
@@ -188,7 +189,7 @@ class Toolbox:
     def _leave(self, url: str, reason: str) -> None:
         entry = self.saver.ledger.find(url)
         if entry is not None and entry.disposition is None and reason:
-            entry.settle(Disposition.LEFT, f"agent: {reason[:_MAX_REASON_CHARS]}")
+            entry.settle(Disposition.LEFT, Message.of("candidate.left_by_agent", text=reason[:_MAX_REASON_CHARS]))
 
     async def _download(self, arguments: dict[str, Any], room_chars: int) -> str:
         del room_chars

@@ -15,22 +15,16 @@ from monitor.llm.prompts import flatten_untrusted_text
 from monitor.verify.grounding import NumberIndex
 
 MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 8, 400
-
 CITATION = re.compile(r"\s*[\[［【]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]］】]")
 """Numbers in square brackets: [1], [1, 2], 【3】."""
 
 _CITATION_AFTER_STOP = re.compile(rf"([。！？!?.][{re.escape(CLOSING_MARKS)}]*)((?:{CITATION.pattern})+)")
-
 _LIST_MARK = re.compile(r"^\s*(?:[-*•·]|\d{1,2}[.、)）])\s+")
-
 _QUOTED_NAME = re.compile(r"《([^《》]+)》|“([^“”]+)”|‘([^‘’]+)’|「([^「」]+)」|『([^『』]+)』|\"([^\"]+)\"")
-
 DOCUMENT_NUMBER = re.compile(
     r"([\u4e00-\u9fff]{2})?\s*[〔\[［【(（]\s*((?:19|20)\d\d)\s*[〕\]］】)）]\s*第?\s*(\d{1,5})\s*号"
 )
-
 _QUOTED_QUESTION = re.compile(r"[！？!?][》”」』]$")
-
 _FINAL_STOP = re.compile(rf"\s*[。！？!?.]+[{re.escape(CLOSING_MARKS)}]*$")
 
 

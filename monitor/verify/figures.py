@@ -7,11 +7,12 @@ was copied always finds its own figures again.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from monitor.dates import DateOrder, WrittenDate, find_compact_dates, find_dates
 from monitor.dates.numerals import (
     ENGLISH_SCALES,
     ENGLISH_WORDS,
@@ -19,20 +20,13 @@ from monitor.dates.numerals import (
     parse_english_number,
     parse_numeral,
 )
-from monitor.dates.partial import WrittenDate, compact_dates_in, dates_in
 
 NO_UNIT = ""
-
 COUNT = "count"
-
 PERCENT = "percent"
-
 POINTS = "points"
-
 YEAR = "year"
-
 MONTH = "month"
-
 DAY = "day"
 
 _UNITS: tuple[tuple[str, Fraction, str], ...] = tuple(
@@ -152,14 +146,11 @@ _IDIOMS = re.compile(
 )
 
 _ARABIC = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:[.,]\d+)*"
-
 _RUN = (
     rf"(?:{_ARABIC}|[〇零一二两三四五六七八九十]|百(?!分[点之])|千(?![瓦克米伏卡帕])|[万亿]|"
     r"点(?=[〇零一二三四五六七八九])|(?<=\d)\s(?=[百千万亿](?![瓦克米伏卡帕分]))|[多余来](?=[万亿]))+"
 )
-
 _PREFIX_SIZES = {"百": Fraction(1), "千": Fraction(1, 10), "万": Fraction(1, 100)}
-
 _NUMBER = re.compile(
     r"(?:(?P<per>[百千万])分之)?"
     r"(?P<sign>(?<![A-Za-z\d)\].%])-(?=[\d$€£¥])|负|\bminus )?"
@@ -167,17 +158,12 @@ _NUMBER = re.compile(
     rf"(?<![\d])(?<!\d\.)(?P<run>{_RUN})",
     re.IGNORECASE,
 )
-
 _ENGLISH_SCALE = re.compile(r"\s?(hundred|thousand|million|billion|trillion|bn|mn|tn)\b", re.IGNORECASE)
-
 _SHORT_SCALE = re.compile(r"([km])\b", re.IGNORECASE)
-
 _RANGE = re.compile(
     r"\s?(?:[-–—~～至到]|to\b|and\b)\s?(?:百分之)?\s?[$€£¥]?(?=[-−]?[\d〇零一二两三四五六七八九十])", re.IGNORECASE
 )
-
 _ENGLISH_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
-
 _FRACTION = re.compile(
     r"(?<![百千万])(?P<below>[二三四五六七八九十]+|(?<!\d)(?<!\d[.,])\d{1,3})分之(?P<above>[一二三四五六七八九十]+|\d{1,3})"
     r"(?![\d〇零一二三四五六七八九十百千万亿]|[.,]\d)"  # never a part of a longer number
@@ -185,18 +171,13 @@ _FRACTION = re.compile(
     r"|\b(?P<whole>one|two|three|four)[- ](?P<part>half|third|quarter|fifth|tenth)s?\b",
     re.IGNORECASE,
 )
-
 _WORD = re.compile(
     rf"(?<![\w-])(?P<first>{'|'.join(ENGLISH_WORDS)})(?:[- ](?P<ones>{'|'.join(list(ENGLISH_WORDS)[:9])}))?(?![\w])",
     re.IGNORECASE,
 )
-
 _ORDINAL_UNITS = re.compile(r"[条章款号届]|季度")
-
 _SENTENCE = re.compile(r"[^。！？；\n]+[。！？；\n]?")
-
 _FULL_WIDTH_COMMA = re.compile(r"(?<![０-９])，|，(?![０-９])")
-
 _THIN_THOUSANDS_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 
 
@@ -230,35 +211,33 @@ def fold_width(text: str) -> str:
     return re.sub(r"(?<=[一二三四五六七八九〇])0|0(?=[一二三四五六七八九])", "〇", folded)
 
 
-def parse_figures(text: str, *, is_page: bool) -> FiguresAndDates:
+def parse_figures(text: str, *, is_page: bool, order: DateOrder | None = None) -> FiguresAndDates:
     """All figures and dates of a text. `is_page` reads generously: what a page says in any manner may carry a claim.
 
     On a page 一个 is a 1 and the parts of a date are figures too; in a summary 一个 is an article, and single Chinese
-    numerals count only before a unit.
+    numerals count only before a unit. `order` settles dates such as 03/02/2026.
     """
     figures: list[NumericFigure] = []
     dates: list[WrittenDate] = []
     for sentence in _SENTENCE.findall(fold_width(text)):
-        masked = _IDIOMS.sub(lambda match: "\x00" * len(match[0]), sentence)
-        found = dates_in(masked)
-        dates.extend(found)
+        found = find_dates(sentence, order=order)
+        dates.extend(date for date in found if date.month)
+        masked = _blank_out(sentence, ((date.start, date.end) for date in found))
+        masked = _IDIOMS.sub(lambda match: "\x00" * len(match[0]), masked)
+        figures.extend(_list_date_figures(found if is_page else [date for date in found if not date.month]))
         if is_page:
-            dates.extend(compact_dates_in(masked))
-            figures.extend(_parts_of_dates(found))
-        for date in found:
-            masked = _blank_out(masked, date.start, date.end)
+            dates.extend(find_compact_dates(masked))
         fractions = list(_iter_fractions(masked))
         figures.extend(figure for figure, _ in fractions)
-        for _, (start, end) in fractions:
-            # On a page 4/5 may be two numbers as well; 三分之一 never is.
-            if not is_page or not masked[start].isdigit():
-                masked = _blank_out(masked, start, end)
+        # On a page 4/5 may be two numbers as well; 三分之一 never is.
+        masked = _blank_out(masked, (span for _, span in fractions if not is_page or not masked[span[0]].isdigit()))
         figures.extend(_iter_numbers(masked if is_page else _blank_list_numbers(masked), is_page=is_page))
         figures.extend(_iter_number_words(masked))
     return FiguresAndDates(tuple(figures), tuple(dates))
 
 
-def _parts_of_dates(dates: list[WrittenDate]) -> Iterator[NumericFigure]:
+def _list_date_figures(dates: list[WrittenDate]) -> Iterator[NumericFigure]:
+    """The figures of a page's dates. The year of an era alone, 令和8年, is a figure in a summary too."""
     for date in dates:
         if date.year and date.month and date.day:
             compact = date.year * 10_000 + date.month * 100 + date.day
@@ -280,8 +259,13 @@ def _iter_fractions(text: str) -> Iterator[tuple[NumericFigure, tuple[int, int]]
             yield NumericFigure(match[0], ((above / below, "fraction"),)), match.span()
 
 
-def _blank_out(text: str, start: int, end: int) -> str:
-    return text[:start] + "\x00" * (end - start) + text[end:]
+def _blank_out(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with these stretches, which are in order, replaced by characters that mean nothing."""
+    pieces, last = [], 0
+    for start, end in spans:
+        pieces += [text[last:start], "\x00" * (end - start)]
+        last = end
+    return "".join([*pieces, text[last:]])
 
 
 def _iter_numbers(text: str, *, is_page: bool) -> Iterator[NumericFigure]:
@@ -389,6 +373,4 @@ def _blank_list_numbers(text: str) -> str:
     marks = list(re.finditer(r"(?:(?<=^)|(?<=[\s;:、,(：]))\(?(\d{1,2})(?:[.、)](?!\d))", text))
     if len(marks) < 2 or [int(mark[1]) for mark in marks] != list(range(1, len(marks) + 1)):
         return text
-    for mark in marks:
-        text = text[: mark.start(1)] + "\x00" * len(mark[1]) + text[mark.end(1) :]
-    return text
+    return _blank_out(text, (mark.span(1) for mark in marks))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from monitor.dates.partial import WrittenDate, with_carried_years
+from monitor.dates import DateOrder, WrittenDate, carry_years, detect_order
 from monitor.db.reading import LedgerEntry
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate
@@ -26,8 +26,6 @@ _DECREASE_WORDS = (
     *("降", "减", "跌", "负", "回落", "下滑", "收窄", "亏"),
     *("fell", "fall", "declin", "decreas", "drop", "down", "lower", "reduc", "cut", "minus", "loss"),
 )
-
-
 _SENTENCE = re.compile(r"[^。\n]+。?")
 
 
@@ -61,7 +59,8 @@ class NumberIndex:
 
     def __init__(self, text: str) -> None:
         self._pieces = _SENTENCE.findall(text)
-        findings = [parse_figures(piece, is_page=True) for piece in self._pieces]
+        self._order = detect_order(text)
+        findings = [parse_figures(piece, is_page=True, order=self._order) for piece in self._pieces]
         self._dates = list(_iter_dates_with_sentences(findings))
         self._by_value = _index_by_value(findings)
         self._has_percent = "%" in text or "％" in text
@@ -71,7 +70,7 @@ class NumberIndex:
         return list(dict.fromkeys(one.written for one in self.ground(summary) if one.passage is None))
 
     def ground(self, summary: str) -> list[Grounding]:
-        claimed = _parse_claims(summary)
+        claimed = _parse_claims(summary, self._order)
         is_falling = _mentions_decrease(summary)
         dates = ((date.written, self._find_date_sentence(date)) for date in claimed.dates)
         figures = (
@@ -83,7 +82,7 @@ class NumberIndex:
         ]
 
     def _find_date_sentence(self, date: WrittenDate) -> int | None:
-        return next((index for other, index in self._dates if date.rests_on(other)), None)
+        return next((index for other, index in self._dates if other.covers(date)), None)
 
     def _find_figure_sentence(self, figure: NumericFigure, *, is_falling: bool) -> int | None:
         for value, kind in figure.readings:
@@ -100,17 +99,15 @@ class NumberIndex:
 
 
 @lru_cache(maxsize=256)
-def _parse_claims(summary: str) -> FiguresAndDates:
+def _parse_claims(summary: str, order: DateOrder | None) -> FiguresAndDates:
     # One sentence is held against many texts.
-    return parse_figures(summary, is_page=False)
+    return parse_figures(summary, is_page=False, order=order)
 
 
 def _iter_dates_with_sentences(findings: Sequence[FiguresAndDates]) -> Iterator[tuple[WrittenDate, int]]:
     """The dates of a page with the numbers of their sentences, years carried over from one to the next."""
     flat = [(date, index) for index, finding in enumerate(findings) for date in finding.dates]
-    place = -1
-    for date in with_carried_years([date for date, _ in flat]):
-        place += place + 1 < len(flat) and date is flat[place + 1][0]
+    for place, date in carry_years([date for date, _ in flat]):
         yield date, flat[place][1]
 
 
@@ -134,11 +131,8 @@ def _mentions_decrease(text: str) -> bool:
 
 
 _LIST_DATE_SOURCES = (DateSource.LISTED, DateSource.FEED, DateSource.URL)
-
 _LIST_CLAIMS = frozenset({ClaimKind.LIST})
-
 _PAGE_CLAIMS = frozenset({ClaimKind.PAGE, ClaimKind.SUMMARY, ClaimKind.FIGURE})
-
 _MAX_OPEN_PAGES = 4
 
 

@@ -11,9 +11,7 @@ import unicodedata
 from monitor.extract.sentences import split_sentences
 
 _TELL = r"(?:write|say|state|cite|quote|mention|report|conclude|claim|recommend|link|answer|reply|respond|output|print)"
-
 _TEXT = r"(?:answer|summary|response|reply|output|report)"
-
 _TOOLS = (
     r"\b(?:basic_search_news|deep_search_news|search_news_\w+|search_images_for_news|search_tool|search_query|"
     r"paragraph_latest_state|evidenceRefs|browse_page|save_results?(?:_batch)?)\b"
@@ -44,7 +42,6 @@ _ENGLISH = rf"""
 """
 
 _MODEL = "(?:AI|人工智能|大?语言模型|大模型|智能体|助手|机器人)"
-
 _SAY = "(?:输出|回答|回复|返回|写上?|写入|写道|写明|引用|注明|标注|声明|宣称|提及)"
 
 _CHINESE = rf"""
@@ -92,9 +89,7 @@ _BEGINNINGS = rf"""
 """
 
 _INJECTION = re.compile(f"{_ENGLISH}|{_CHINESE}|{_FORMATS}", re.IGNORECASE | re.VERBOSE)
-
 _INJECTION_AT_START = re.compile(_BEGINNINGS, re.IGNORECASE | re.VERBOSE)
-
 _INVISIBLE_CHARS = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 

@@ -27,7 +27,6 @@ _BANNER = re.compile(
     r"|accept all|enable JavaScript",
     re.IGNORECASE,
 )
-
 _SALUTATION = re.compile(
     r"[:：]$|^(?:特此(?:通知|公告|通告|批复|函复)|现(?:予以?)?(?:公告|公布|通知)如下|经研究[，,]?(?:函复|批复"
     r"|现)|此复|dear\b|ladies and gentlemen|"
@@ -97,7 +96,6 @@ _STOP_WORDS = re.compile(
     "those|through|too|under|until|upon|very|was|were|what|when|where|which|while|who|whom|why|will|with|within|without|"
     "would|you|your|may|must|said|says|according|including|new"
 )
-
 _MIN_WORD_CHARS = 3
 
 

@@ -16,7 +16,7 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import DeliveryPlan
 from monitor.vocabulary import RunStatus
 
-PATIENCE_S = 60
+LIMIT_S = 240  # a service that starts beside other work on two cores takes its time
 TARGETS = [f"hook-{number}" for number in range(8)]
 
 
@@ -55,7 +55,7 @@ class Receiver:
             self._permits.release()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE_S), self._changed:
+        async with asyncio.timeout(LIMIT_S), self._changed:
             await self._changed.wait_for(is_so)
 
     async def _tell(self) -> None:
@@ -119,7 +119,7 @@ async def all_due(trial: Any, receiver: Receiver, mailbox: Any) -> None:
 async def all_sent(trial: Any) -> dict[str, tuple[str, str, int]]:
     """Wait until every delivery is sent; key, Message-ID and tries by target."""
     query = "SELECT target, status, key, message_id, attempts FROM delivery"
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(LIMIT_S):
         rows: list[Any] = []
         while {status for _, status, *_ in rows} != {"sent"}:
             await asyncio.sleep(0.1)
@@ -143,7 +143,7 @@ def parts_of(trial: Any) -> tuple[list[str], str]:
     return (["serve"], "serve") if is_sqlite else (["scheduler", "scheduler", "worker", "worker"], "worker")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
 async def test_a_service_that_is_killed_while_it_delivers_leaves_nobody_out(
     trial: Any, receiver: Receiver, open_mailbox: Callable[..., Awaitable[Any]]

@@ -147,7 +147,7 @@ def _build_alarm(source_id: int, run_id: str, finding: AlarmFinding, at: dt.date
         section=sanitize_text(finding.section),
         section_key=finding.section_key,
         kind=finding.kind,
-        message=sanitize_text(finding.message),
+        message=finding.message,
         run_id=run_id,
         raised_at=at,
     )

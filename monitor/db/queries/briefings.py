@@ -157,7 +157,7 @@ class DeliveryStore:
                 return False
             delivery.attempts = attempt + 1
             delivery.status, delivery.next_try_at = outcome.status, outcome.next_try_at
-            delivery.last_error = sanitize_text(outcome.last_error) if outcome.last_error else None
+            delivery.last_error = outcome.last_error
             delivery.sent_at = outcome.sent_at
             delivery.accepted = [*delivery.accepted, *outcome.accepted]
             return True

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Select, Subquery, func, select, update
+from sqlalchemy import ColumnElement, Select, Subquery, Text, func, select, type_coerce, update
 from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
@@ -13,6 +13,7 @@ from monitor.db.sessions import SessionFactory, retry_on_disconnect
 from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, Source, Unseen
 from monitor.db.tables.columns import UtcDateTime
 from monitor.db.tables.people import HiddenItem, Person
+from monitor.i18n.message import Message
 from monitor.vocabulary import RunStatus
 
 _EXCLUDED_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.CANCELLED)
@@ -22,8 +23,8 @@ _MAX_BLOCKS = 5_000
 _MAX_QUEUE_WAIT = dt.timedelta(days=2)
 """So long a run may have waited before it started."""
 
-BLOCKED_PREFIX = "WebBlocked/"
-"""With this the reason of a block begins; the kind of block follows."""
+BLOCKED_CODE = "cause.page_blocked"
+"""The code of a block, which stands at the top of a reason or inside."""
 
 
 class TierCount(BaseModel):
@@ -51,7 +52,7 @@ class UnreadPlace(BaseModel):
     source: str
     section: str
     url: str
-    reason: str
+    reason: Message
 
 
 class QueueStatus(BaseModel):
@@ -72,7 +73,7 @@ class WatchedSource(BaseModel):
     is_planned: bool
     has_run: bool
     consecutive_failures: int
-    last_error: str | None
+    last_error: Message | None
 
 
 class BlockedPage(BaseModel):
@@ -82,7 +83,7 @@ class BlockedPage(BaseModel):
     source: str
     source_url: str | None
     place: str
-    reason: str
+    reason: Message
 
 
 @retry_on_disconnect
@@ -236,7 +237,7 @@ class DashboardQueries:
 
 def _select_blocks(
     table: type[Fallback | Unseen], place: Mapped[str], since: dt.datetime
-) -> Select[dt.datetime, str, int | None, str, str]:
+) -> Select[dt.datetime, str, int | None, str, Message]:
     return (
         select(
             func.coalesce(col(Run.started_at), col(Run.planned_at), type_=UtcDateTime()).label("at"),
@@ -247,7 +248,8 @@ def _select_blocks(
         )
         .join_from(table, Run, col(Run.id) == col(table.run_id))
         .where(
-            col(Run.planned_at) >= since - _MAX_QUEUE_WAIT, col(table.reason).contains(BLOCKED_PREFIX, autoescape=True)
+            col(Run.planned_at) >= since - _MAX_QUEUE_WAIT,
+            type_coerce(col(table.reason), Text).contains(f'"{BLOCKED_CODE}"', autoescape=True),
         )
     )
 

@@ -140,7 +140,7 @@ def _sanitize_record(record: EvidenceRecord) -> dict[str, Any]:
         "url": sanitize_text(record.url),
         "final_url": sanitize_text(record.final_url),
         "headers": clean(record.headers.items()),
-        "notes": clean(record.notes.items()),
+        "notes": sanitize_value(record.notes),
         "hops": [sanitize_text(hop) for hop in record.hops],
     }
 

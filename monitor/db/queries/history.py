@@ -11,6 +11,7 @@ from sqlmodel import SQLModel, col
 from monitor.db.reading import Coverage, PhaseUsage, RunUsage, UnseenPlace
 from monitor.db.sessions import SessionFactory, retry_on_disconnect, sanitize_text
 from monitor.db.tables.collection import CandidateRecord, Fallback, Item, ModelCall, Run, RunSection, Unseen
+from monitor.i18n.message import Message
 from monitor.vocabulary import DateSource, Disposition, Phase, RunStatus
 
 RunKey = tuple[dt.datetime, str]
@@ -67,7 +68,7 @@ class LedgerRow(NamedTuple):
     date: dt.date | None
     date_source: DateSource
     disposition: Disposition
-    reason: str
+    reason: Message | None
     item_id: int | None
 
 

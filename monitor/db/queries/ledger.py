@@ -14,10 +14,11 @@ from sqlmodel import SQLModel, col
 from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.db.sessions import sanitize_text, split_batches, upsert_rows
 from monitor.db.tables.collection import CandidateRecord, Item, KnownUrl, OverLimit, RunSection, SourceSection, Unseen
+from monitor.i18n.message import Message
 from monitor.urls import url_key
 from monitor.vocabulary import Disposition, SectionEnd
 
-SECTION_ERROR = "section_error"
+SECTION_ERROR = Message("candidate.section_error")
 """The reason of a candidate that was left because its section broke off: it counts as never seen."""
 
 _INSERT_CANDIDATE = insert(SQLModel.metadata.tables["candidate"])
@@ -58,7 +59,7 @@ async def save_records(session: AsyncSession, run_id: str, reading: SectionReadi
     row.listed = reading.listed
     row.listed_dated = reading.listed_dated
     row.is_gap = reading.is_gap
-    row.error = sanitize_text(reading.error)
+    row.error = reading.error
     if was_kept:
         await _delete_records(session, run_id, reading.plan.ordinal)
         await _delete_unseen(session, run_id, reading)
@@ -70,11 +71,11 @@ async def save_records(session: AsyncSession, run_id: str, reading: SectionReadi
 async def add_unseen(session: AsyncSession, run_id: str, places: Sequence[UnseenPlace]) -> None:
     """Write down places that were not read, each once."""
     rows = await session.scalars(select(Unseen).where(col(Unseen.run_id) == run_id))
-    there = {(row.section, row.url, row.reason) for row in rows}
+    there = [(row.section, row.url, row.reason) for row in rows]
     for place in places:
-        what = (sanitize_text(place.section), sanitize_text(place.url), sanitize_text(place.reason))
+        what = (sanitize_text(place.section), sanitize_text(place.url), place.reason)
         if what not in there:
-            there.add(what)
+            there.append(what)
             session.add(Unseen(run_id=run_id, section=what[0], url=what[1], reason=what[2]))
 
 
@@ -192,7 +193,7 @@ def _build_candidate_row(run_id: str, read: SectionPlan, entry: LedgerEntry) -> 
         "date": entry.candidate.date,
         "date_source": entry.candidate.date_source,
         "disposition": entry.disposition,
-        "reason": sanitize_text(entry.reason),
+        "reason": entry.reason,
         "item_id": entry.item_id,
     }
 

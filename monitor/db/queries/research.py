@@ -19,6 +19,7 @@ from monitor.db.sessions import (
     upsert_rows,
 )
 from monitor.db.tables.research import Research, ResearchEvent, ResearchParagraph, ResearchRemark, ResearchStatus
+from monitor.i18n.message import Message
 
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
 
@@ -39,7 +40,7 @@ class ResearchRow(NamedTuple):
     created_at: dt.datetime
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
-    error: str | None
+    error: Message | None
     progress: float
     score: dict[str, Any] | None
 
@@ -172,17 +173,17 @@ class ResearchStore:
             return set(await session.scalars(asked))
 
     async def end(
-        self, task_id: str, *, executor: str, status: ResearchStatus, at: dt.datetime, error: str | None = None
+        self, task_id: str, *, executor: str, status: ResearchStatus, at: dt.datetime, error: Message | None = None
     ) -> bool:
         """Write down how a research ended, its last event being told; False where this executor does not have it."""
-        values = {"status": status, "ended_at": at, "error": None if error is None else sanitize_text(error)}
+        values = {"status": status, "ended_at": at, "error": error}
         return await self._update_where(task_id, (ResearchStatus.RUNNING,), executor, **values)
 
     async def abandon(
         self,
         task_id: str,
         *,
-        reason: str,
+        reason: Message,
         at: dt.datetime,
         executor: str | None,
         event: ResearchEvent,
@@ -193,7 +194,7 @@ class ResearchStore:
             research = await _load_for_update(session, task_id)
             if research is None or research.status not in _ACTIVE_STATUSES or research.executor != executor:
                 return False
-            research.status, research.ended_at, research.error = status, at, sanitize_text(reason)
+            research.status, research.ended_at, research.error = status, at, reason
             await _add_events(session, [event])
             return True
 

@@ -17,6 +17,7 @@ from monitor.db.tables.collection import CandidateRecord, Fallback, Item, Run, R
 from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.research import RunEvent
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
 from monitor.vocabulary import Disposition, EventKind, Phase, RunStatus
 
 
@@ -29,7 +30,7 @@ class RunOutcome(NamedTuple):
     has_read: bool
     has_fallbacks: bool
     has_items: bool
-    unseen: str | None
+    unseen: Message | None
 
 
 @retry_on_disconnect
@@ -114,10 +115,9 @@ class RunStore:
         status: RunStatus,
         at: dt.datetime,
         has_new: bool = False,
-        error: str | None = None,
+        error: Message | None = None,
     ) -> None:
         """Write down how a run ended, with the health of its source; a source that is gone has none."""
-        error = None if error is None else sanitize_text(error)
         async with self._sessions.begin_write() as session:
             ended = {"status": status, "ended_at": at, "error": error}
             await session.execute(update(Run).where(col(Run.id) == run_id).values(ended))
@@ -165,7 +165,7 @@ class RunStore:
             )
             return True
 
-    async def abandon(self, run_id: str, *, reason: str, at: dt.datetime, executor: str | None) -> bool:
+    async def abandon(self, run_id: str, *, reason: Message, at: dt.datetime, executor: str | None) -> bool:
         """End a run that nobody carries out any more as failed; False where it ended or moved on meanwhile."""
         async with self._sessions.begin_write() as session:
             run = await session.get(Run, run_id, with_for_update=True)
@@ -174,9 +174,9 @@ class RunStore:
             run.status, run.ended_at, run.error = RunStatus.FAILED, at, reason
             return True
 
-    async def add_fallback(self, run_id: str, phase: Phase, where: str, reason: str, at: dt.datetime) -> None:
+    async def add_fallback(self, run_id: str, phase: Phase, where: str, reason: Message, at: dt.datetime) -> None:
         """Write down that something fell back; the same phase, place and reason count once."""
-        fallback = Fallback(run_id=run_id, phase=phase, where=sanitize_text(where), reason=sanitize_text(reason), at=at)
+        fallback = Fallback(run_id=run_id, phase=phase, where=sanitize_text(where), reason=reason, at=at)
         same = select(col(Fallback.id)).where(
             col(Fallback.run_id) == run_id,
             col(Fallback.phase) == phase,

@@ -18,6 +18,7 @@ from monitor.db.sessions import (
 )
 from monitor.db.tables.collection import Item, Run, SeededSource, Source
 from monitor.errors import Conflict, NotFound, UsageError
+from monitor.i18n.message import Message
 from monitor.vocabulary import RunStatus
 
 _SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
@@ -141,7 +142,7 @@ class SourceStore:
 
 
 async def record_run(
-    session: AsyncSession, source_id: int, *, at: dt.datetime, status: RunStatus, has_new: bool, error: str | None
+    session: AsyncSession, source_id: int, *, at: dt.datetime, status: RunStatus, has_new: bool, error: Message | None
 ) -> None:
     """Write a run that ended at `at` into the source's health; a source that is gone has none.
 

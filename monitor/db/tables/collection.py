@@ -11,7 +11,8 @@ from sqlalchemy import JSON, Column, Date, ForeignKey, Index, String, Text, Uniq
 from sqlalchemy.orm import validates
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import UtcDateTime, derived_field, enum_field, instant_field, list_field
+from monitor.db.tables.columns import UtcDateTime, derived_field, enum_field, instant_field, list_field, message_field
+from monitor.i18n.message import Message
 from monitor.vocabulary import (
     DateSource,
     Disposition,
@@ -60,7 +61,7 @@ class Source(SQLModel, table=True):
     last_success_at: dt.datetime | None = instant_field()
     last_new_item_at: dt.datetime | None = instant_field()
     consecutive_failures: int = 0
-    last_error: str | None = Field(default=None, sa_column=Column(Text))
+    last_error: Message | None = message_field()
 
 
 class SeededSource(SQLModel, table=True):
@@ -143,7 +144,7 @@ class Run(SQLModel, table=True):
     executor: str | None = None
     enqueued_at: dt.datetime | None = instant_field()
     retry_from: Phase | None = enum_field(Phase)
-    error: str | None = Field(default=None, sa_column=Column(Text))
+    error: Message | None = message_field()
 
 
 class Fallback(SQLModel, table=True):
@@ -153,7 +154,7 @@ class Fallback(SQLModel, table=True):
     run_id: str = _run_id_field()
     phase: Phase = enum_field(Phase, Phase.CRAWL)
     where: str = Field(sa_column=Column("place", Text, nullable=False))
-    reason: str = Field(sa_column=Column(Text, nullable=False))
+    reason: Message = message_field(is_nullable=False, is_required=True)
     at: dt.datetime = instant_field(is_required=True)
 
 
@@ -181,7 +182,7 @@ class RunSection(SQLModel, table=True):
     listed: int | None = None
     listed_dated: int = 0
     is_gap: bool = False
-    error: str = Field(default="", sa_column=Column(Text, nullable=False))
+    error: Message | None = message_field(is_nullable=False)
 
 
 class CandidateRecord(SQLModel, table=True):
@@ -201,7 +202,7 @@ class CandidateRecord(SQLModel, table=True):
     date: dt.date | None = None
     date_source: DateSource = enum_field(DateSource, DateSource.UNKNOWN)
     disposition: Disposition = enum_field(Disposition, Disposition.LEFT)
-    reason: str = Field(default="", sa_column=Column(Text, nullable=False))
+    reason: Message | None = message_field(is_nullable=False)
     item_id: int | None = Field(default=None, foreign_key="item.id", ondelete="SET NULL")
 
 
@@ -212,7 +213,7 @@ class Unseen(SQLModel, table=True):
     run_id: str = _run_id_field()
     section: str = Field(sa_column=Column(Text, nullable=False))
     url: str = Field(sa_column=Column(Text, nullable=False))
-    reason: str = Field(sa_column=Column(Text, nullable=False))
+    reason: Message = message_field(is_nullable=False, is_required=True)
 
 
 class Item(SQLModel, table=True):

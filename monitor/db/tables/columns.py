@@ -1,12 +1,15 @@
-"""How the tables store what SQL has no type for: instants, closed vocabularies, lists."""
+"""How the tables store what SQL has no type for: instants, closed vocabularies, lists, coded messages."""
 
 import datetime as dt
+import json
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Column, DateTime, Dialect, String
+from sqlalchemy import JSON, Column, DateTime, Dialect, String, Text
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import Field
+
+from monitor.i18n.message import Message
 
 
 class UtcDateTime(TypeDecorator[dt.datetime]):
@@ -46,6 +49,34 @@ class StrEnumType(TypeDecorator[StrEnum]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:
         del dialect
         return None if value is None else self.vocabulary(value)
+
+
+class MessageColumn(TypeDecorator[Message]):
+    """A coded message, stored as the JSON of its code and arguments; None is the empty string, or NULL if allowed."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, *, is_nullable: bool = True) -> None:
+        super().__init__()
+        self.is_nullable = is_nullable
+
+    def process_bind_param(self, value: Message | None, dialect: Dialect) -> str | None:
+        del dialect
+        if value is None:
+            return None if self.is_nullable else ""
+        # Escapes and sorted keys: no character that a database refuses, and equal messages are equal texts.
+        return json.dumps(value.to_json(), sort_keys=True)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Message | None:
+        del dialect
+        return Message.from_json(json.loads(value)) if value else None
+
+
+def message_field(*, is_nullable: bool = True, is_required: bool = False) -> Any:
+    """A field that holds a message; without `is_required` it may be None, on whatever column."""
+    column: Column[Any] = Column(MessageColumn(is_nullable=is_nullable), nullable=is_nullable)
+    return Field(sa_column=column) if is_required else Field(default=None, sa_column=column)
 
 
 def enum_field(vocabulary: type[StrEnum], default: StrEnum | None = None, *, index: bool = False) -> Any:

@@ -9,7 +9,9 @@ from pydantic import Field as PlainField
 from sqlalchemy import JSON, Column, ForeignKey, String, Text
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import StrEnumType, UtcDateTime, enum_field, instant_field, list_field
+from monitor.db.tables.columns import StrEnumType, UtcDateTime, enum_field, instant_field, list_field, message_field
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 
 MAX_ATTEMPTS = 10
 """So often a delivery is tried before it counts as failed."""
@@ -57,7 +59,7 @@ class Delivery(SQLModel, table=True):
     attempts: int = 0
     attempts_allowed: int = MAX_ATTEMPTS
     next_try_at: dt.datetime | None = instant_field()
-    last_error: str | None = Field(default=None, sa_column=Column(Text))
+    last_error: Message | None = message_field()
     sent_at: dt.datetime | None = instant_field()
     saved_id: int | None = None
 
@@ -91,7 +93,7 @@ class DeliveryPlan(SQLModel, table=True):
 
 class DeliveryOutcome(BaseModel):
     status: DeliveryStatus
-    last_error: str | None = None
+    last_error: Message | None = None
     next_try_at: dt.datetime | None = None
     sent_at: dt.datetime | None = None
     accepted: list[str] = Field(default_factory=list)
@@ -119,7 +121,7 @@ class Alarm(SQLModel, table=True):
     section: str = Field(default="", sa_column=Column(Text, nullable=False))
     section_key: str = Field(default="", sa_column=Column(Text, nullable=False))
     kind: AlarmKind = Field(sa_column=Column(StrEnumType(AlarmKind), nullable=False))
-    message: str = Field(sa_column=Column(Text, nullable=False))
+    message: Message = message_field(is_nullable=False, is_required=True)
     run_id: str = Field(sa_column=Column(String(64), nullable=False, index=True))
     raised_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False))
     cleared_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime(), nullable=True))
@@ -130,19 +132,19 @@ class AlarmFinding(BaseModel):
     """An alarm that is due now; `section_key` empty means the whole source."""
 
     kind: AlarmKind
-    message: str
+    message: Message
     section: str = ""
     section_key: str = ""
 
 
-class AlarmView(BaseModel):
+class AlarmView(MessageModel):
     """An alarm as people and their programs are told of it."""
 
     id: int = PlainField(examples=[7])
     source: str = PlainField(examples=["国家能源局"])
     section: str = PlainField(examples=["通知公告"])
     kind: AlarmKind = PlainField(examples=["silence"])
-    message: str = PlainField(examples=["nothing new since 2026-10-01; something new usually comes every 2 days"])
+    message: Message = PlainField(examples=["nothing new since 2026-10-01; something new usually comes every 2 days"])
     run_id: str = PlainField(examples=["s1-20261122T040000Z-ed81"])
     raised_at: dt.datetime
     cleared_at: dt.datetime | None = None

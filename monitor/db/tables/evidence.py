@@ -11,7 +11,8 @@ from pydantic import Field as PydanticField
 from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import StrEnumType, UtcDateTime, list_field
+from monitor.db.tables.columns import StrEnumType, UtcDateTime, list_field, message_field
+from monitor.i18n.message import Message
 from monitor.page import Attachment, PageErrorCode
 from monitor.vocabulary import FetchMode, Phase
 
@@ -60,7 +61,7 @@ class EvidenceRecord(SQLModel, table=True):
     hops: list[str] = list_field()
     is_cut_short: bool = False
     error: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
-    notes: dict[str, str] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    notes: dict[str, dict[str, Any]] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
     fetched_at: dt.datetime = _required_instant_field()
     sha256: str | None = Field(default=None, max_length=64)
     size: int = 0
@@ -191,7 +192,7 @@ class PageChange(BaseModel):
     edits: list[PageEdit] = PydanticField(default_factory=list)
     more_edits: int = 0
     kept: float = 1.0
-    reason: str = ""
+    reason: Message | None = None
 
     def list_articles(self, op: EditOperation) -> list[str]:
         """The articles to which this was done, each once, in order."""
@@ -233,7 +234,7 @@ class PageSnapshot(BaseModel):
     is_list: bool = False
     sha256: str | None = None
     failure: PageErrorCode | None = None
-    reason: str = ""
+    reason: Message | None = None
 
 
 class ItemSnapshot(SQLModel, table=True):
@@ -252,7 +253,7 @@ class ItemSnapshot(SQLModel, table=True):
     page: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     standing: ChangeKind = Field(default=ChangeKind.NONE, sa_column=Column(StrEnumType(ChangeKind), nullable=False))
     doubt: ChangeKind | None = Field(default=None, sa_column=Column(StrEnumType(ChangeKind), nullable=True))
-    failure: str = Field(default="", sa_column=Column(Text, nullable=False))
+    failure: Message | None = message_field(is_nullable=False)
 
     def build_page_snapshot(self, text: str) -> PageSnapshot:
         """What was seen, with the text that is kept with the item."""
@@ -278,7 +279,7 @@ class Revision(SQLModel, table=True):
     kind: ChangeKind = Field(sa_column=Column(StrEnumType(ChangeKind), nullable=False))
     edits: list[dict[str, Any]] = list_field()
     more_edits: int = 0
-    reason: str = Field(default="", sa_column=Column(Text, nullable=False))
+    reason: Message | None = message_field(is_nullable=False)
     before_text: str = Field(default="", sa_column=Column(Text, nullable=False))
     before_sha256: str | None = None
     after_sha256: str | None = None

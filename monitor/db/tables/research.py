@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import UtcDateTime, enum_field, instant_field
+from monitor.db.tables.columns import UtcDateTime, enum_field, instant_field, message_field
+from monitor.i18n.message import Message
 
 
 class ResearchStatus(StrEnum):
@@ -63,7 +64,7 @@ class Research(SQLModel, table=True):
     created_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
     started_at: dt.datetime | None = instant_field()
     ended_at: dt.datetime | None = instant_field()
-    error: str | None = Field(default=None, sa_column=Column(Text))
+    error: Message | None = message_field()
 
 
 class ResearchParagraph(SQLModel, table=True):

@@ -1,5 +1,6 @@
 """How a good model reads the prompts of a sweep: by their structure, knowing nothing but what stands in them."""
 
+import datetime as dt
 import json
 import re
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
+from monitor.dates import date_in_url
 from monitor.demo.model.conversation import (
     RANK_LINE_PATTERN,
     URL_PATTERN,
@@ -36,12 +38,7 @@ _NO_SECTION = re.compile(
     re.IGNORECASE,
 )
 
-_URL_DATES = (
-    re.compile(r"/(\d{4})(\d{2})(\d{2})/"),
-    re.compile(r"/(\d{4})-(\d{2})/(\d{2})/"),
-    re.compile(r"/art/(\d{4})/(\d{1,2})/(\d{1,2})/"),
-    re.compile(r"/t(\d{4})(\d{2})(\d{2})_"),
-)
+_LAST_DAY = dt.date(2100, 1, 1)
 
 _TYPES = (
     ("解读", "解读|问答|一图读懂"),
@@ -150,9 +147,8 @@ def _compute_weight(words: str) -> int:
 def _get_date(item: dict[str, Any]) -> str | None:
     if item.get("date"):
         return str(item["date"])
-    url = str(item.get("url"))
-    parts = next((found.groups() for form in _URL_DATES if (found := form.search(url))), None)
-    return None if parts is None else f"{int(parts[0]):04}-{int(parts[1]):02}-{int(parts[2]):02}"
+    day = date_in_url(str(item.get("url")), _LAST_DAY)
+    return None if day is None else str(day)
 
 
 def _build_browse_call(url: str, offset: int | None = None) -> ScriptedToolCall:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.dates.grammar import dates_in_text
+from monitor.dates import find_days
 from monitor.extract.articles.dates import find_article_date
 from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata, list_labelled_values, read_metadata
 from monitor.extract.articles.text import extract_main_text, list_prose_weights
@@ -20,19 +20,12 @@ from monitor.page import Candidate
 from monitor.vocabulary import DateSource
 
 _MAX_SUMMARY_CHARS = 800
-
 _MIN_HEADLINE_WEIGHT = 30
-
 _MIN_PROSE_CHARS = 80
-
 _MAX_DATE_LINE_CHARS = 60
-
 _MAX_NEARBY_TEXTS = 6
-
 _MAX_HEADLINE_TEXTS = 2
-
 _MAX_TEXTS_ABOVE = 3
-
 _OPENING_CHARS = 12
 
 
@@ -101,7 +94,7 @@ class _ListedDates:
         """Whether a line is hardly more than a day that no row shows."""
         if len(line) > _MAX_DATE_LINE_CHARS or is_not_posting_date(line):
             return False
-        return any(match.has_year and match.date not in self.listed for match in dates_in_text(line, self.today))
+        return any(match.has_year and match.date not in self.listed for match in find_days(line, self.today))
 
 
 def _measure_weight(text: str) -> int:
@@ -113,22 +106,15 @@ _DOCUMENT_NUMBER = re.compile(
     r"20)\d\d\s?[〕\]】）)﹞］]\s?(?:第\s?)?\d{1,5}\s?[号號]"
     r"|[\u4e00-\u9fff]{2,14}(?:公告|令|通告)\s?(?:19|20)\d\d\s?年\s?第\s?\d{1,4}\s?[号號]"
 )
-
 # What stands in the cell of a document's number without the usual brackets: 2026年第3号, 第12号, AQ-2026-3.
 _BARE_NUMBER = re.compile(r"(?=.{2,40}$)(?=.*\d)[\u4e00-\u9fffA-Za-z\d〔〕\[\]（）()/第号號-]+")
-
 _KANA, _HANGUL, _HAN = map(re.compile, ("[\u3040-\u30ff]+", "[\uac00-\ud7a3]+", "[\u4e00-\u9fff]+"))
-
 _MAX_ISSUER_CHARS = 40
-
 _MAX_HEAD_CHARS = 600
-
 _GENERIC_SOURCE = re.compile(
     r"本[站网]?(?:原创)?|原创|转载|网络|互联网|佚名|未知|不详|无|admin(?:istrator)?", re.IGNORECASE
 )
-
 _MIN_TITLE_CHARS, _MAX_TITLE_CHARS = 6, 200
-
 _TRAILING_LABEL = re.compile(
     r"\s*(?:发布时间|发布日期|发文日期|成文日期|时间|日期|作者|编辑|责任编辑|浏览|阅读|点击|字体|字号|字体大小|打印|分享|【|\||(?:19|20)\d\d[-/年.]).*$"
 )

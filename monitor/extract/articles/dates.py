@@ -4,9 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from monitor.dates.calendar import Order, customary_order
-from monitor.dates.grammar import dates_in_text, numeric_order
-from monitor.dates.urls import date_in_url
+from monitor.dates import DateOrder, date_in_url, detect_order, find_days, infer_order
 from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata
 from monitor.extract.articles.view import ArticleView, is_not_posting_date
 from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
@@ -27,44 +25,31 @@ _POSTED_LABEL = re.compile(
 _BYLINE = re.compile(
     r"^\s*(?:von|by|par|por|door|av|af)\s+\S.{0,60}?(?:\b(?:am|on|le|el|op|den)\b|[,|·•–-])", re.IGNORECASE
 )
-
 _WEAK_LABEL = re.compile(
     r"(?:^|[\s|【\[])(?:时间|日期|來源|来源|Date|Datum|Fecha|Stand)\s*[】\]]?\s*[:：]", re.IGNORECASE
 )
-
 _BARE_LABEL = re.compile(r"^\s*(?:Datum|Date|Fecha|Data|Дата|日期|时间|날짜)\s*[:：]?\s*$", re.IGNORECASE)
-
 _DATE_NAMES = re.compile(
     r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
     r"timestamp|shijian|tarih)\w*(?=$|[\s_-])"
 )
-
 _TIMESTAMP = re.compile(r"\d{12}(?:\d\d)?")
-
 _HAS_DIGIT = re.compile(r"\d")
-
 _BLOCKS = frozenset({"p", "div", "li", "tr", "dd"})
-
 _MAX_NEARBY_TEXTS = 14
-
 _MAX_LINE_CHARS = 120
-
 _MIN_SENTENCE_CHARS = 40
-
 _MAX_SENTENCES = 3
-
 _MAX_TEXTS_ABOVE = 5
-
 _MAX_DATE_TEXTS = 4
-
 _MIN_TITLE_CHARS = 20
 
 
-def parse_first_date(text: str, today: dt.date, order: Order | None) -> dt.date | None:
+def parse_first_date(text: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
     """The first date that a short text writes with its year; 20260203081530 is one with its time."""
     if _TIMESTAMP.fullmatch(text):
         text = text[:8]
-    return next((match.date for match in dates_in_text(text[:80], today, order=order) if match.has_year), None)
+    return next((match.date for match in find_days(text[:80], today, order=order) if match.has_year), None)
 
 
 def find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.date | None = None) -> dt.date | None:
@@ -127,7 +112,7 @@ def _list_dates_after_words(view: ArticleView) -> Iterator[tuple[int, dt.date]]:
         if not label:
             continue
         behind = collapse_whitespace(" ".join([text[label.end() :], *texts[index + 1 : index + 3]]))[:60]
-        matches = dates_in_text(behind, view.today, order=view.order)
+        matches = find_days(behind, view.today, order=view.order)
         matches = [match for match in matches if match.has_year and match.start < 30]
         if matches:
             yield index, matches[0].date
@@ -203,7 +188,7 @@ def _find_in_sentence(view: ArticleView) -> dt.date | None:
     for start in view.body_starts[:1]:
         lines = map(collapse_whitespace, view.page.texts[start : start + _MAX_NEARBY_TEXTS])
         opening = next((line for line in lines if len(line) >= _MIN_SENTENCE_CHARS), "")
-        matches = dates_in_text(opening[:60], view.today, order=view.order)
+        matches = find_days(opening[:60], view.today, order=view.order)
         if matches and matches[0].has_year and re.match(r"\s*[)）\]:–—-]", opening[matches[0].end :]):
             return matches[0].date
     return None
@@ -316,14 +301,10 @@ _SCRIPT_DATE = re.compile(
     r"\s*:\s*\\?\"([^\"\\]{8,40})\\?\"",
     re.IGNORECASE,
 )
-
 _MAX_SCRIPT_CONTEXT_CHARS, _MIN_TITLE_WEIGHT = 3_000, 20
-
 # An instant in UTC, or a bare day: neither says what day it was where the page is read.
 _WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
-
 _DASHES = re.compile(r"\s[-–—|·»]\s")
-
 _ONE_DAY = dt.timedelta(days=1)
 
 
@@ -343,13 +324,13 @@ def find_article_date(
     the url, what a script in `html_text` writes beside the title. A sidebar's or a comment's date is never the
     article's, nor is a row's on a list page (`is_list`).
     """
-    order = _detect_east_asian_order(page.full_text[:2_000]) or numeric_order(page.full_text[:20_000])
+    order = _detect_east_asian_order(page.full_text[:2_000]) or detect_order(page.full_text[:20_000])
     by_url = date_in_url(page.url, today) or date_in_url(metadata.get_first("og:url") or "", today)
     hidden, written = _find_metadata_date(metadata, today, order)
     if is_list:
         return (hidden, DateSource.PAGE) if hidden else (None, DateSource.UNKNOWN)
     # What is written for readers follows the custom of their country; machines may write as their makers do.
-    sight = ArticleView(page, title, today, order or customary_order(page.url, page.language), labelled)
+    sight = ArticleView(page, title, today, order or infer_order(page.url, page.language), labelled)
     if hidden:
         day: dt.date | None = _adjust_to_shown_date(hidden, written, metadata, sight, by_url)
     else:
@@ -380,21 +361,21 @@ def _extract_script_context(html_text: str, match: re.Match[str]) -> str:
     return before + html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
 
 
-def _find_date_in_title(title: str, today: dt.date, order: Order | None) -> dt.date | None:
+def _find_date_in_title(title: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
     """The day that is one of the parts between the dashes of a title element, as some blogs write it."""
     for part in _DASHES.split(title):
-        for match in dates_in_text(part, today, order=order):
+        for match in find_days(part, today, order=order):
             if match.has_year and match.end - match.start == len(part.strip()):
                 return match.date
     return None
 
 
-def _detect_east_asian_order(text: str) -> Order | None:
+def _detect_east_asian_order(text: str) -> DateOrder | None:
     """In East Asia the year comes first, with two digits too."""
     return "ymd" if 5 * count_wide_chars(text) > len(text) else None
 
 
-def _find_metadata_date(metadata: PageMetadata, today: dt.date, order: Order | None) -> tuple[dt.date | None, str]:
+def _find_metadata_date(metadata: PageMetadata, today: dt.date, order: DateOrder | None) -> tuple[dt.date | None, str]:
     """The day that meta elements or JSON-LD give, and what they write."""
     published = (name for name in metadata.meta if _NAMED_PUBLISHED.search(name))
     stated = (
@@ -436,7 +417,7 @@ def _complete_year_from_change(view: ArticleView, metadata: PageMetadata) -> dt.
     changes = {(day.month, day.day): day for day in _list_modified_dates(view, metadata) if day}
     for entry in view.labelled if changes else ():
         if entry.label is Label.POSTED:
-            for match in dates_in_text(entry.value[:20], view.today):
+            for match in find_days(entry.value[:20], view.today):
                 if not match.has_year and (match.date.month, match.date.day) in changes:
                     return changes[match.date.month, match.date.day]
     return None

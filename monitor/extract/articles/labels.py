@@ -55,20 +55,14 @@ _WORDS_BY_LABEL = {
 }
 
 _LABEL_BY_WORD = {word: label for label, words in _WORDS_BY_LABEL.items() for word in words.split()}
-
 _GAP = r"[\s\u3000\u00a0]*"
-
 # A label is followed by a colon or stands in brackets; alone in its cell or span it needs neither.
 _LABEL_PATTERN = "|".join(_GAP.join(word) for word in sorted(_LABEL_BY_WORD, key=len, reverse=True))
-
 _LABEL_WITH_COLON = re.compile(
     rf"(?<![\u4e00-\u9fff])(?:[【\[]{_GAP})?({_LABEL_PATTERN}){_GAP}(?:[】\]]{_GAP}[:：]?|[:：])"
 )
-
 _LABEL_ALONE = re.compile(rf"^[\s\u3000【\[]*({_LABEL_PATTERN})[\s\u3000】\]:：]*$")
-
 _MAX_LINE_CHARS = 300
-
 _MAX_LABEL_CHARS = 16
 
 
@@ -199,7 +193,6 @@ _ARTICLE_TYPES = (
 )
 
 _MAX_CHARS = 2000
-
 _SITE_NAMES = ("sitename", "og:site_name")
 
 

@@ -15,7 +15,6 @@ BLOCK_TAGS = frozenset(
         *("figcaption", "aside", "nav", "center", "address", "tbody", "details", "summary", "fieldset", "label"),
     }
 )
-
 _BESIDE_TAGS = frozenset(
     {"nav", "footer", "aside", "form", "button", "select", "textarea", "figcaption", "figure", "label", "fieldset"}
 )
@@ -31,22 +30,13 @@ _BESIDE_NAMES = re.compile(
 )
 
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-
-
 _MIN_SENTENCE_CHARS = 40
-
 _MIN_SENTENCE_WEIGHT = 80
-
 _MIN_PROSE_WEIGHT = 450
-
 _MIN_MAIN_SHARE = 0.9
-
 _MAX_RIVAL_SHARE = 0.5
-
 _MAX_LINK_SHARE = 0.25
-
 _MIN_LINKED_SHARE = 0.8
-
 _MIN_LINE_PROSE_SHARE = 0.7
 
 
@@ -209,17 +199,11 @@ _BODY_NAMES = re.compile(
     r"trs_editor_view|news_conent_two_text|article_con|con_con|bt-article|zwxl-article|ewb-article-info|"
     r"detail_content)(?=\s|$)"
 )
-
 _ADJACENT_ARTICLE_LINE = re.compile(r"\W*(?:上一?[篇条條则頁页]|下一?[篇条條则頁页]|[前后後]一[篇条條则])\s*[:：]")
-
 _EDITOR_LINE = re.compile(r"\W*(?:本文)?(?:责任编辑|責任編輯|责编|責編)\W*[:：].{0,20}$")
-
 _MAX_TAIL_SHARE = 0.25
-
 _MIN_TEXT_CHARS = 80
-
 _MIN_PROSE_SHARE = 0.6
-
 # The library takes some 50 microseconds for an element, so half a second here; the largest article known has 3,100.
 _MAX_ELEMENTS = 10_000
 

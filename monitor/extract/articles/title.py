@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
 from monitor.extract.articles.labels import PageMetadata, find_label_before
 from monitor.extract.html import Element, Outline, collapse_whitespace
 
@@ -13,40 +14,28 @@ _SEPARATORS = re.compile(
     r"\s+[-–—|·•»«›‹<>/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|"
     r"\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
 )
-
 # What some put into the headline's element behind the headline.
-_HEADLINE_TAIL = re.compile(
-    r"\s+(?:(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}\s?[-/.月]\s?\d{1,2}\D|(?:发布时间|发布日期|来源|作者)\s*[:：]).*$"
-)
-
+_HEADLINE_TAIL = re.compile(rf"\s+(?:{DATE_SIGN}|(?:发布时间|发布日期|来源|作者)\s*[:：]).*$")
 _HIDDEN_QUOTES, _RESTORED_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
-
 _TITLE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:title|headline|tit|biaoti|bt|h-?title|article-?title|entry-title|post-?title|arti_title|"
     r"maintitle|news_?title|content_?title)(?=$|[\s_-])"
 )
-
 _SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-app-title")
-
 _TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
-
 _ASIDE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:nav\w*|footer|sidebar|aside|related|comments?|logo|brand|site-?title|site-?name|widget\w*|"
     r"menu|teaser\w*)(?=$|[\s_-])"
 )
-
 _DATELINE = re.compile(
     r"^[\s【\[(（]*(?:发布时间|发布日期|发文时间|发文日期|发稿时间|時間|时间|日期|發布日期|發佈日期|来源|信息来源|文章来源)\s*[】\]]?\s*[:：]"
 )
-
 # A short title that ends so names an office and its site, not a document.
 _OFFICE_NAME = re.compile(
     r"[\u4e00-\u9fff（）()·]{1,14}(?:政府|网站?|網站?|门户|公开|平台|[局厅委]|委员会|办公室|总署|法院|检察院|公开专栏|公开目录|"
     r"政策文件库?)"
 )
-
 _NO_LETTERS = re.compile(r"[\W_]+")
-
 _KIND_SCORES = {"h1": 1.6, "named": 1.2, "h2": 0.8, "h3": 0.3}
 
 
@@ -234,7 +223,8 @@ def _list_headlines(page: Outline) -> list[_HeadlineCandidate]:
             kind = "named"
         if not kind:
             continue
-        text = _HEADLINE_TAIL.sub("", page.get_text(element))
+        masked = mask_dates(page.get_text(element), YEAR_FIRST)
+        text = masked.restore(_HEADLINE_TAIL.sub("", masked.text))
         if 2 <= len(text) <= 300:
             found.append(_HeadlineCandidate(text, kind, _is_aside(element), _is_home_link(page, element, url_of)))
     return found

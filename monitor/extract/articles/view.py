@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from monitor.dates.calendar import Order
-from monitor.dates.grammar import dates_in_text
+from monitor.dates import DateOrder, find_dates, find_days
 from monitor.extract.articles.labels import Label, LabelledValue, find_label_before
 from monitor.extract.articles.title import normalize_title
 from monitor.extract.html import Element, Outline, count_wide_chars
@@ -17,10 +16,8 @@ _ASIDE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:related|sidebar|side|comments?|footer|nav|menu|recommend\w*|hot|rank\w*|latest|popular|"
     r"widget|teaser|trending|more)(?=$|[\s_-])"
 )
-
 # The foot of the article itself, where blogs say who wrote it and when.
 _OWN_FOOTER = re.compile(r"(?:^|[\s_-])(?:post|entry|article|asset|story|content|single)[_-]?footer(?=$|[\s_-])")
-
 _HEADLINE_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "div", "p", "td", "span", "strong"})
 
 _NOT_POSTED_WORDS = re.compile(
@@ -34,41 +31,28 @@ _NOT_POSTED_WORDS = re.compile(
 
 # 会议时间：, 公示期： and the like, but not what names the posting in other words.
 _OTHER_DATE_LABEL = re.compile(r"([\u4e00-\u9fff]{2,8})(?:时间|時間|日期|期限?)\s*[:：]\s*$")
-
 _POSTING_WORDS = re.compile(
     r"发布|發布|發佈|发表|發表|发文|发稿|公开|公開|公布|公告|刊|登载|录入|添加|上传|上網|上网|信息|创建|建立|编辑|提交|张贴|張貼|文章|新闻|稿件"
 )
-
 _RANGE_SEPARATOR = re.compile(r"[日号號일]?\s*(?:至|到|[-–—~～]+|to|until|bis|au|al?)\s*", re.IGNORECASE)
-
+# Up to or from that day: 2025年12月31日前取得许可证, 自2026年1月1日起施行.
+_DATE_BOUND = re.compile(r"\s?(?:[之以]?[前后後]|起|止|为止|至今|まで|까지|부터)")
 # The clock that many sites show over every page.
 _TODAY_LABEL = re.compile(
     r"今天是?|今日是|现在是|当前(?:时间|日期)|오늘은?|today(?: is)?|heute ist|aujourd.hui|сегодня", re.IGNORECASE
 )
-
 _CLOCK = re.compile(
     r"[日일\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE
 )
-
 _NUMBER = re.compile(r"[\d二]")
-
 _MIN_SENTENCE_CHARS = 40
-
 _MAX_WORD_CHARS = 20
-
+_MAX_SIGNATURE_CHARS = 60
 _MIN_TITLE_WEIGHT = 20
-
 _MAX_ROW_TEXTS = 12
-
 _ROW_TAGS = frozenset({"li", "tr", "dd"})
-
 _WEEKDAY = re.compile(
     r"星期|周[一二三四五六日]|曜日|요일|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE
-)
-
-# A day alone in its line, in words: at the end of a Chinese document it is the day on which it was signed.
-_SIGNATURE_DATE = re.compile(
-    r"[\s（(]*(?:20\d\d|二[〇○零Ｏ0]..)\s*年\s*[\d一二三四五六七八九十]{1,3}\s*月\s*[\d一二三四五六七八九十]{1,3}\s*日[\s）)]*"
 )
 
 
@@ -79,7 +63,7 @@ class ArticleView:
     page: Outline
     title: str
     today: dt.date
-    order: Order | None
+    order: DateOrder | None
     labelled: Sequence[LabelledValue] = field(default=())
 
     @cached_property
@@ -116,7 +100,7 @@ class ArticleView:
             return False
         if self.is_in_teaser_row(index, _ROW_TAGS) or self._is_clock(index):
             return False
-        if not _SIGNATURE_DATE.fullmatch(text):
+        if not _is_signature(text):
             return True
         return all(len(above) < _MIN_SENTENCE_CHARS for above in self.page.texts[start:index])
 
@@ -144,7 +128,7 @@ class ArticleView:
         """Whether a text over the headline is the day of reading, with its weekday."""
         if index >= min(self.body_starts, default=0) or not _WEEKDAY.search(self.page.texts[index]):
             return False
-        matches = dates_in_text(self.page.texts[index], self.today, order=self.order)
+        matches = find_days(self.page.texts[index], self.today, order=self.order)
         return any(abs(match.date - self.today) <= dt.timedelta(days=1) for match in matches)
 
     def _follows_change_label(self, index: int) -> bool:
@@ -157,7 +141,7 @@ class ArticleView:
 
         With each goes how many characters it takes, its time of day included.
         """
-        matches = dates_in_text(text, self.today, order=self.order)
+        matches = find_days(text, self.today, order=self.order)
         starts = [*(match.start for match in matches), len(text)][1:]
         end, is_range = 0, False
         for match, following in zip(matches, starts, strict=True):
@@ -171,6 +155,7 @@ class ArticleView:
                 or was_range
                 or _TODAY_LABEL.search(before)
                 or _is_other_date_label(before)
+                or _DATE_BOUND.match(after)
             ):
                 continue
             if not _NOT_POSTED_WORDS.search(before) and not _NOT_POSTED_WORDS.match(after.lstrip(" (（,")):
@@ -225,6 +210,16 @@ def _is_other_date_label(before: str) -> bool:
     """Whether the words just before a date say that it is the day of a meeting, a deadline or the like."""
     label = _OTHER_DATE_LABEL.search(before)
     return label is not None and _POSTING_WORDS.search(label[1]) is None
+
+
+def _is_signature(text: str) -> bool:
+    """Whether a line is a day in words alone: under a Chinese document it is the day on which it was signed."""
+    if len(text) > _MAX_SIGNATURE_CHARS:
+        return False
+    dates = find_dates(text)
+    return (
+        len(dates) == 1 and dates[0].form == "chinese" and not text.replace(dates[0].written, "", 1).strip(" （()）\n")
+    )
 
 
 def is_not_posting_date(text: str) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from selectolax.lexbor import LexborHTMLParser
 
+from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
 from monitor.extract.html import Anchor, Element, Outline, build_outline, collapse_whitespace, is_within_sentence
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.paging import is_pager_text
@@ -24,16 +25,12 @@ _SIDE_HEADING = re.compile(
 )
 
 _MAX_HEADING_TEXTS = 3
-
 _COUNTER = re.compile(
     r"[共第]\s*\d{1,5}\s*[页頁条條]|(?:page|seite)\s*\d{1,4}\s*(?:of|/|von)\s*\d|全\s*\d+\s*件|(?:총|전체)\s*\d+",
     re.IGNORECASE,
 )
-
 _SIDE_ROW_TAGS = frozenset({"li", "tr", "dd", "dl", "article"})
-
 _MAX_ROW_CHARS = 300
-
 _MAX_PROSE_WEIGHT = 200
 
 
@@ -77,11 +74,8 @@ def _has_pager(page: Outline) -> bool:
 
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-
 _HAS_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\ud7a3]{2}")
-
 _MAX_CHARS = 500
-
 _ELLIPSIS = re.compile(r"\s*(?:…+|\.{2,}|⋯+|。。+)\s*$")
 
 _GENERIC_TEXT = re.compile(
@@ -98,16 +92,10 @@ _GENERIC_TEXT = re.compile(
 )
 
 _DATE_TAIL = re.compile(
-    r"[\s\[(（【|·-]*(?:发布时间|发布日期|日期|时间)?[:：\s]*(?:19|"
-    r"20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】\s]*$"
+    rf"[\s\[(（【|·-]*(?:发布时间|发布日期|日期|时间)?[:：\s]*{DATE_SIGN}(?:\s*\d{{1,2}}:\d\d(?::\d\d)?)?[\])）】\s]*$"
 )
-
-_DATE_HEAD = re.compile(
-    r"^[\s\[(（【]*(?:19|20)\d\d[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:\s*\d{1,2}:\d\d(?::\d\d)?)?[\])）】]*[\s|·:：]+"
-)
-
+_DATE_HEAD = re.compile(rf"^[\s\[(（【]*{DATE_SIGN}(?:\s*\d{{1,2}}:\d\d(?::\d\d)?)?[\])）】]*[\s|·:：]+")
 _BULLET = re.compile(r"^[\s·•▪■□◆◇●○>›»)]+(?=\S)")
-
 _DATE_LABEL = re.compile(r"^[^:：]{0,20}(?:\bdate[ds]?|日期|时间)\s*[:：]", re.IGNORECASE)
 
 
@@ -128,16 +116,25 @@ def find_row_title(page: Outline, row: ListRow) -> str:
 def find_link_title(page: Outline, anchor: Anchor) -> str:
     """What one link is called: never its date, in full where its `title` attribute has more than it shows."""
     visible = (_find_heading(page, anchor.element) or anchor.text)[:_MAX_CHARS]
-    visible = collapse_whitespace(_BULLET.sub("", _DATE_HEAD.sub("", _DATE_TAIL.sub("", visible)) or visible))
+    visible = collapse_whitespace(_BULLET.sub("", _strip_date(visible, _DATE_TAIL, _DATE_HEAD) or visible))
     written = collapse_whitespace((anchor.element.attributes.get("title") or "")[:_MAX_CHARS])
     if not written:
         return visible
     stem = _ELLIPSIS.sub("", visible)
     if not visible or (stem and written.startswith(stem) and len(written) > len(stem)):
-        return collapse_whitespace(_DATE_TAIL.sub("", written)) or written
+        return collapse_whitespace(_strip_date(written, _DATE_TAIL)) or written
     if stem != visible and stem[:6] and stem[:6] in written:
-        return collapse_whitespace(_DATE_TAIL.sub("", written)) or written
+        return collapse_whitespace(_strip_date(written, _DATE_TAIL)) or written
     return visible
+
+
+def _strip_date(title: str, *places: re.Pattern[str]) -> str:
+    """A title without the date before or behind it that begins with its year; others may belong to the title."""
+    masked = mask_dates(title, YEAR_FIRST)
+    text = masked.text
+    for place in places:
+        text = place.sub("", text)
+    return masked.restore(text)
 
 
 def _find_heading(page: Outline, element: Element) -> str:
@@ -151,7 +148,11 @@ def _find_longest_text(page: Outline, row: ListRow) -> str:
     texts = [
         _BULLET.sub("", text)
         for text in texts
-        if not (_DATE_HEAD.match(text + " ") or _DATE_LABEL.match(text) or _GENERIC_TEXT.match(text))
+        if not (
+            _DATE_HEAD.match(mask_dates(text, YEAR_FIRST).text + " ")
+            or _DATE_LABEL.match(text)
+            or _GENERIC_TEXT.match(text)
+        )
     ]
     longest = max(texts, key=len, default="")
     return longest if len(longest) >= 4 else ""
@@ -167,19 +168,12 @@ def _find_image_name(page: Outline, row: ListRow) -> str:
 
 
 _MIN_SCORE = 7.0
-
 _MIN_DATED_SCORE = 5.5
-
 _MIN_DATED_SHARE = 0.6
-
 _ROW_TAGS = frozenset({"tr", "li", "dd", "article"})
-
 _MIN_FURTHER_SCORE = 7.0
-
 _MIN_FURTHER_DATED_SHARE = 0.8
-
 _MAX_KNOWN_SHARE = 0.25
-
 _ADDRESS_PREFIXES = ("http://", "https://", "www.")
 
 

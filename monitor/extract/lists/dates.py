@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from monitor.dates.calendar import DateMatch, Order, customary_order
-from monitor.dates.grammar import ERA_START, dates_in_text, numeric_order
-from monitor.dates.urls import date_in_url
+from monitor.dates import ERA_START, DateMatch, DateOrder, date_in_url, detect_order, find_dates, find_days, infer_order
 from monitor.extract.html import Element, Outline, collapse_whitespace
 from monitor.extract.lists.rows import ListRow
 from monitor.vocabulary import DateSource
@@ -20,17 +18,10 @@ HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "
 _ANNOUNCEMENT = re.compile(
     r"as follows|handed down|posted on|released on|published on|issued on|filed on|如下|发布如下", re.IGNORECASE
 )
-
 _HAS_DIGIT = re.compile(r"\d")
-
-_ISO_DATE = re.compile(r"\s*(?:19|20)\d\d-\d{1,2}-\d{1,2}(?!\d)")
-
 _MAX_PIECE_CHARS = 40
-
 _MAX_DATE_LINE_CHARS = 30
-
 _MAX_LINE_CHARS = 100
-
 SlotKey = tuple[str, ...]
 
 
@@ -51,7 +42,7 @@ class PlacedDate:
 class DateReader:
     """Reads dates out of stretches of the page's texts, with what the whole page says about their order and year."""
 
-    def __init__(self, page: Outline, today: dt.date, order: Order | None) -> None:
+    def __init__(self, page: Outline, today: dt.date, order: DateOrder | None) -> None:
         self.page = page
         self.today = today
         self.order = order
@@ -80,7 +71,7 @@ class DateReader:
             return []
         joined = " ".join(parts)
         for left, right in _list_runs(spans, parts, matches):
-            for match in dates_in_text(joined[left:right], self.today, order=self.order, year=year):
+            for match in find_days(joined[left:right], self.today, order=self.order, year=year):
                 moved = _shift_match(match, left)
                 if all(moved.end <= other.start or moved.start >= other.end for other in matches):
                     matches.append(moved)
@@ -93,8 +84,8 @@ class DateReader:
         for element in (owner, owner.parent, owner.parent and owner.parent.parent):
             if element is None or not (value := _get_machine_date(element)):
                 continue
-            shown = dates_in_text(self.page.get_text(element), self.today, order=self.order)
-            found = dates_in_text(value, self.today)
+            shown = find_days(self.page.get_text(element), self.today, order=self.order)
+            found = find_days(value, self.today)
             return found[0].date if found and not any(match.has_year for match in shown) else None
         return None
 
@@ -102,7 +93,7 @@ class DateReader:
         """The dates of one text, remembered: rows are read for themselves and as the neighbours of others."""
         key = text, year
         if key not in self._matches_by_text:
-            self._matches_by_text[key] = dates_in_text(
+            self._matches_by_text[key] = find_days(
                 text, self.today, order=self.order, year=year, relative=len(text) < 40
             )
         return self._matches_by_text[key]
@@ -193,7 +184,10 @@ def _get_machine_date(element: Element) -> str | None:
     if element.tag == "time":
         return element.attributes.get("datetime")
     title = element.attributes.get("title")
-    return title if title and element.tag in ("abbr", "span", "em") and _ISO_DATE.match(title) else None
+    if not title or element.tag not in ("abbr", "span", "em"):
+        return None
+    first = next(iter(find_dates(title.strip()[:_MAX_PIECE_CHARS])), None)
+    return title if first and first.start == 0 and first.value.to_date() else None
 
 
 def _is_in_heading(element: Element) -> bool:
@@ -228,28 +222,21 @@ _POSTED_WORDS = re.compile(
     r"publish|release|date added|uploaded",
     re.IGNORECASE,
 )
-
 _FILED_WORDS = re.compile(r"\bfiled\b|filing|\bissued?\b", re.IGNORECASE)
-
 _NOT_POSTED_WORDS = re.compile(
     r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|来信|decided|decision date|argued|effective|"
     r"deadline|expire|closing|hearing|due|"
     r"updated|modified|next|trial",
     re.IGNORECASE,
 )
-
 _ROW_TAGS = frozenset({"tr", "li", "dd", "article"})
-
 _YEAR_HEADING = re.compile(
-    r"^(?!.*(?:©|copyright|版权))\D{0,12}(?:(?P<y>(?:19|20)\d\d)|(?P<era>令和|平成|民國|民国)\s?(?P<of_era>\d{1,3}))"
+    rf"^(?!.*(?:©|copyright|版权))\D{{0,12}}(?:(?P<y>(?:19|20)\d\d)|(?P<era>{'|'.join(ERA_START)})\s?(?P<of_era>\d{{1,4}}))"
     r"(?!年度)(?:\s?[-/.年]\s?\d{1,2}\s?月?)?(?P<rest>\D{0,40})$",
     re.IGNORECASE,
 )
-
 _MAX_HEADING_REST_CHARS = 12
-
 _YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
-
 _MAX_NEARBY_TEXTS = 12
 
 
@@ -267,7 +254,7 @@ def find_row_dates(page: Outline, rows: Sequence[ListRow], today: dt.date) -> li
     Numeric dates whose order nothing on the page settles by a number above 12 are read as the host's country writes
     them, else in the one order in which the rows run by date; where both orders do, they are no dates.
     """
-    order = numeric_order(page.full_text) or customary_order(page.url, page.language)
+    order = detect_order(page.full_text) or infer_order(page.url, page.language)
     dated = _find_dates_in_order(page, rows, today, order)
     if order is None and not any(entry.source is DateSource.LISTED for entry in dated):
         dated = _find_dates_in_likelier_order(page, rows, today) or dated
@@ -288,7 +275,9 @@ def _find_dates_in_likelier_order(page: Outline, rows: Sequence[ListRow], today:
     return readings[0] if len(readings) == 1 else None
 
 
-def _find_dates_in_order(page: Outline, rows: Sequence[ListRow], today: dt.date, order: Order | None) -> list[RowDate]:
+def _find_dates_in_order(
+    page: Outline, rows: Sequence[ListRow], today: dt.date, order: DateOrder | None
+) -> list[RowDate]:
     reader = DateReader(page, today, order)
     years = _find_heading_years(page, rows)
     inside = [

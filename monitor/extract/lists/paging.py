@@ -15,15 +15,12 @@ _CALL = re.compile(
     r"creatPage\w*)\s*\("
     r"(?P<arguments>[^()]{3,160})\)"
 )
-
 _COUNT = re.compile(
     r"\b(?:countPage|totalPage|pageCount|nPageCount|_PAGE_COUNT|total_page)s?\s*=\s*[\"']?(\d{1,5})", re.IGNORECASE
 )
-
 _CURRENT = re.compile(
     r"\b(?:currentPage|nCurrIndex|curPage|_PAGE_INDEX|pageIndex)\s*=\s*[\"']?(\d{1,5})", re.IGNORECASE
 )
-
 _NAME = re.compile(
     r"[\"'](?P<name>[A-Za-z_][\w-]{0,40})_?[\"']\s*\+\s*(?:\"_\"|'_'|\w+|"
     r"\([^)]*\))[^;\n]{0,60}?[\"']\.?(?P<extension>s?html?|jsp|aspx?)[\"']"
@@ -46,7 +43,6 @@ _SCRIPT_MARKERS = (
 )
 
 _STRING = re.compile(r"""^\s*["'](.*)["']\s*$""")
-
 _EXTENSION = re.compile(r"^\.?(s?html?|jsp|aspx?|php)$", re.IGNORECASE)
 
 
@@ -117,14 +113,11 @@ _PREVIOUS = (
     r"předchozí|önceki|előző|предыдущая|назад|попередня|предишна|προηγούμεν[ηο]|sebelumnya|trước|السابقة?|قبلی|הקודם|"
     rf"ก่อนหน้า|पिछला|পূর্ববর্তী)(?:\s*{_PAGE})?"
 )
-
 _ENDS = (
     r"首\s*[页頁]|第一[页頁]|尾\s*[页頁]|末\s*[页頁]|最后一?页|最後一?頁|first(?:\s+page)?|last(?:\s+page)?|erste|letzte"
     r"|최초|처음|마지막|最初|最後|跳转|跳轉|go|確定|确定"
 )
-
 _EDGE = r"[\s\[\]()（）【】<>«»‹›→←»…|:：.&;▶►▸⟩-]*"
-
 NEXT_PAGE_TEXT = re.compile(rf"^{_EDGE}(?:{_NEXT}){_EDGE}$", re.IGNORECASE)
 """A link text that says nothing but "next page"."""
 
@@ -144,11 +137,8 @@ def is_pager_text(text: str) -> bool:
 
 
 _NEXT_CLASS = re.compile(r"(?:^|[\s_-])(?:next|pagenext|nextpage|nextpostslink|pager-next)(?=$|[\s_-])")
-
 _CAROUSEL = re.compile(r"slick|swiper|carousel|slide|calendar|gallery|month|lightbox|nav-next|post-navigation")
-
 _PAGER_NAMES = re.compile(r"pag(?:e|ing|in)|fenye|yema")
-
 _PAGE_NUMBER = re.compile(r"^[\s\[(第]*(\d{1,4})[\s\])页頁]*$")
 
 

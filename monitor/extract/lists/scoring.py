@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
+from monitor.dates import has_day
 from monitor.extract.html import Anchor, Element, Outline, is_inline, measure_text_weight
 from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow
@@ -16,9 +17,7 @@ from monitor.extract.lists.rows import ListRow
 _ROW_STATE_WORDS = re.compile(
     r"\b(odd|even|first|last|active|current|cur|on|alt|alternate|new|hot|top|sticky|clearfix|cf)\b"
 )
-
 _DIGITS = re.compile(r"\d+")
-
 # A text that so many links of a group show tells nothing about any of them.
 _MIN_REPEATS = 3
 
@@ -164,9 +163,7 @@ def _normalize_class(css_class: str) -> str:
 
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
-
 _BOILERPLATE_TAGS = frozenset({"nav", "footer", "aside", "select", "menu"})
-
 _BOILERPLATE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:nav\w*|menus?|footer|foot|header|head|crumbs?|breadcrumbs?|bread|sidebar|side|related|"
     r"recommend\w*|hot|rank\w*|tags?|tagcloud|"
@@ -174,22 +171,11 @@ _BOILERPLATE_NAMES = re.compile(
     r"search-?(?:box|form|bar)|sitemap|widget\w*|"
     r"utility|subnav|submenu|dropdown|filter\w*|facets?|skip\w*|weizhi|dqwz|banner)(?=$|[\s_-])"
 )
-
 _BREADCRUMB_TEXT = re.compile(
     r"[\W_]*(?:(?:您?当前|您?的?|你的?|所在|現在)(?:所在)?(?:的)?位置|您现在|現在地|현재\s*위치|you\s+are\s+here|sie\s+(?:sind|befinden\s+sich)\s+hier|"
     r"vous\s+êtes\s+ici|está\s+(?:usted\s+)?(?:aquí|en))",
     re.IGNORECASE,
 )
-
-_DATE_LIKE = re.compile(
-    r"(?:19|20)\d\d\s?[-/.年]\s?\d{1,2}(?!\d{2})|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?!\d)|[\[(（]\d\d[-/]\d\d[\])）]|"
-    r"^\s*\d\d-\d\d\s*$|\d{1,2}月\d{1,2}日"
-    r"|\b(?:jan|feb|mar|mär|apr|may|jun|jul|aug|sep|oct|okt|nov|dec|dez|dic|ene|abr|avr|fév|déc)[a-z]*\.?\s+\d{1,2}\b|"
-    r"\b\d{1,2}\.?\s+(?:jan|feb|mar|mär|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]|dic|ene|abr|avr|fév|déc)"
-    r"|(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天",
-    re.IGNORECASE,
-)
-
 _ARTICLE_URL = re.compile(
     r"\d{4,}|/20\d\d|[-_]\w+[-_]\w+|\d+[^/]*\.s?html?$|\.(?:pdf|docx?|xlsx?|ofd|mp3)$|[?&]\w*id=|[?&]p=\d|"
     r"content|article|detail|view|show",
@@ -219,12 +205,9 @@ MAX_ROW_WEIGHT = 600
 """Longer records (in the weight of their text) are no rows of a list but articles."""
 
 _MAX_NEARBY_TEXTS = 6
-
 _MAX_DATE_CHARS = 40
-
 _MAX_HEADER_ELEMENTS = 40
-
-_MAYBE_DATE = re.compile(r"\d|昨天")
+_RECENTLY = re.compile(r"(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天")
 
 
 @dataclass(slots=True)
@@ -255,10 +238,7 @@ class ListScorer:
 
     def __init__(self, page: Outline) -> None:
         self.page = page
-        self._dates = [
-            0,
-            *accumulate(bool(_MAYBE_DATE.search(text) and _DATE_LIKE.search(text)) for text in page.texts),
-        ]
+        self._dates = [0, *accumulate(_is_dated(text) for text in page.texts)]
         anchored = [False] * (len(page.elements) + 1)
         linked = [False] * len(page.texts)
         for anchor in page.anchors:
@@ -425,6 +405,10 @@ class ListScorer:
 
     def _count_links(self, element: Element) -> int:
         return self._links[element.end] - self._links[element.index]
+
+
+def _is_dated(text: str) -> bool:
+    return has_day(text) or _RECENTLY.search(text) is not None
 
 
 def _strip_host(url: str) -> str:

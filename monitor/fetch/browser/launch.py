@@ -102,29 +102,25 @@ def map_browser_error(error_text: str) -> FetchError:
     """The page's error in what the browser says about a page that it could not load."""
     message = error_text.splitlines()[0] if error_text else "no reason given"
     if "Download is starting" in message:
-        return build_fetch_error(PageErrorCode.UNSUPPORTED_TYPE, "This is a document to download, not a page.")
+        return build_fetch_error(PageErrorCode.UNSUPPORTED_TYPE, "page.document")
     if any(word in message for word in _FORBIDDEN_ERRORS):
         return build_forbidden_error()
     if any(word in message for word in _INVALID_URL_ERRORS):
-        return build_fetch_error(PageErrorCode.INVALID_URL, "The page leads to what is no url.")
+        return build_fetch_error(PageErrorCode.INVALID_URL, "page.leads_to_no_url")
     if "ERR_TOO_MANY_REDIRECTS" in message:
-        return build_fetch_error(PageErrorCode.NETWORK, "The site redirects without end.")
+        return build_fetch_error(PageErrorCode.NETWORK, "page.endless_redirects")
     reason = next((word for word in message.split() if word.startswith("net::")), message[:200])
-    return build_fetch_error(
-        PageErrorCode.NETWORK, f"The browser could not load the page: {reason.removeprefix('net::')}."
-    )
+    return build_fetch_error(PageErrorCode.NETWORK, "page.browser_failed", reason=reason.removeprefix("net::"))
 
 
 def build_forbidden_error() -> FetchError:
     """The error of a page that leads to where we do not go."""
-    return build_fetch_error(PageErrorCode.FORBIDDEN, "The page leads to an address that is refused.")
+    return build_fetch_error(PageErrorCode.FORBIDDEN, "page.address_refused")
 
 
 def build_too_large_error(max_bytes: int) -> FetchError:
     """The error of a page over the limit."""
-    return build_fetch_error(
-        PageErrorCode.TOO_LARGE, f"The page is larger than {max_bytes / 2**20:.3g} MB, the limit pages.max_bytes."
-    )
+    return build_fetch_error(PageErrorCode.TOO_LARGE, "page.too_large", limit_mb=f"{max_bytes / 2**20:.3g}")
 
 
 def format_start_failure(error_text: str, path: Path | None, endpoint: str | None) -> str:

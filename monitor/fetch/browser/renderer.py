@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
 
 from playwright.async_api import Browser, Route, async_playwright
 from playwright.async_api import Error as PlaywrightError
@@ -76,9 +75,7 @@ class Renderer:
                 if error := classify_response(response.status, response.headers, response.body, response.final_url):
                     raise FetchError(error, response=response)
                 return response
-        raise build_fetch_error(
-            PageErrorCode.NETWORK, f"The browser stopped {_MAX_ATTEMPTS} times while it drew this page."
-        )
+        raise build_fetch_error(PageErrorCode.NETWORK, "page.browser_stopped", count=_MAX_ATTEMPTS)
 
     async def _render_in_session(self, session: BrowserSession, url: str) -> Response:
         try:
@@ -129,9 +126,7 @@ class Renderer:
         if tab and tab.is_redirected_off_web:
             return build_forbidden_error()
         if isinstance(error, PlaywrightTimeout | TimeoutError):
-            return build_fetch_error(
-                PageErrorCode.TIMEOUT, f"The page was not drawn within {self._pages.timeout_s:g} s."
-            )
+            return build_fetch_error(PageErrorCode.TIMEOUT, "page.not_drawn", seconds=f"{self._pages.timeout_s:g}")
         return map_browser_error(error.message)
 
     @contextlib.asynccontextmanager

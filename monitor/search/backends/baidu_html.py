@@ -1,19 +1,19 @@
 """Baidu (百度), by its result pages."""
 
 import datetime as dt
-import re
 from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from monitor.dates import find_dates
 from monitor.fetch.result import Response
-from monitor.search.contract import DateRange, Recency, SearchHit, SearchQuery, SearchResults
+from monitor.search.contract import DateRange, Recency, SearchErrorCode, SearchHit, SearchQuery, SearchResults
 from monitor.search.responses import (
     RESULTS_PER_PAGE,
     add_site_operator,
     build_captcha_failure,
-    build_parse_failure,
+    build_failure,
     check_page,
     collect_pages,
     compute_timeout_s,
@@ -24,33 +24,25 @@ from monitor.search.responses import (
     resolve_range,
     select_outermost,
 )
-from monitor.search.service import BackendClient, BackendRequest
-
-DEFAULT_BASE_URL = "https://www.baidu.com"
+from monitor.search.service import BackendClient, BackendRequest, BackendSpec
 
 _PATH = "/s"
-
 _CAPTCHA_HOST = "wappass.baidu.com"
-
 _CAPTCHA_TITLE = "百度安全验证"
-
 _DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 365}
-
 _CHINA_TIMEZONE = dt.timezone(dt.timedelta(hours=8))
-
 _SNIPPET_SELECTORS = ("[class*='summary-text_']", "[class*='content-right_']", ".c-abstract", "[class*='c-abstract']")
 
-_SNIPPET_DATE = re.compile(r"^(\d{4})年(\d{1,2})月(\d{1,2})日")
+_MAX_DAY_CHARS = 20
 
 _NO_RESULTS_SELECTOR = ".content_none, .nors, [class^='content-none'], [class^='content_none']"
-
 _MISSING_URL_PREFIX = "http://nourl."
 
 
 class BaiduHtmlBackend:
-    """Asks for result pages (`ports.SearchBackend`). It has no option for the language.
+    """The language of results cannot be chosen.
 
-    The url of a result is Baidu's redirect; the real address, where the page tells it, is its `source`.
+    The url of a result is Baidu's redirect; the real address, where the page has it, is its `source`.
     """
 
     name = "baidu_html"
@@ -59,8 +51,6 @@ class BaiduHtmlBackend:
         self._client = client
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """The results page by page, ten on each."""
-
         async def ask(page: int) -> Sequence[SearchHit]:
             params: dict[str, str | int] = {
                 "wd": add_site_operator(query),
@@ -79,9 +69,9 @@ class BaiduHtmlBackend:
 
 
 def parse_result_page(response: Response, *, base_url: str) -> list[SearchHit]:
-    """The results of a page, without Baidu's own cards and advertisements.
+    """Return the results of a page, without Baidu's own cards and advertisements.
 
-    `SearchFailed` for a block, and for a page that shows neither results nor that there are none, as the home page.
+    Raises `SearchFailed` for a block, and for a page with neither results nor the notice that there are none.
     """
     tree = parse_tree(response)
     blocks = select_outermost(tree.css("#content_left .c-container"))
@@ -90,16 +80,16 @@ def parse_result_page(response: Response, *, base_url: str) -> list[SearchHit]:
     if response.status != 200 or not blocks:
         check_page(response)
     if not blocks and tree.css_first(_NO_RESULTS_SELECTOR) is None:
-        raise build_parse_failure("The service's page shows neither results nor that there are none.")
+        raise build_failure(SearchErrorCode.PARSE, "search.page_without_results")
     results = [block for block in blocks if _is_result(block)]
     hits = [hit for hit in (_parse_hit(block, base_url) for block in results) if hit is not None]
     if results and not hits:
-        raise build_parse_failure("The service's page shows results without links.")
+        raise build_failure(SearchErrorCode.PARSE, "search.results_without_links")
     return hits
 
 
 def _is_captcha(tree: LexborHTMLParser) -> bool:
-    """By the page's whole title, which no result page has, or a form or frame of the captcha's host."""
+    """Recognise a captcha by the page's title, which no result page has, or a form or frame of the captcha's host."""
     parts = tree.css("form, iframe")
     places = [part.attributes.get("action") or part.attributes.get("src") or "" for part in parts]
     return get_text(tree.css_first("title")) == _CAPTCHA_TITLE or any(_CAPTCHA_HOST in place for place in places)
@@ -137,14 +127,12 @@ def _parse_hit(block: LexborNode, base_url: str) -> SearchHit | None:
 
 def _parse_day(text: str) -> dt.date | None:
     """The day that Baidu writes before a snippet."""
-    try:
-        return dt.date(*(int(part) for part in found.groups())) if (found := _SNIPPET_DATE.match(text)) else None
-    except ValueError:
-        return None
+    first = next(iter(find_dates(text[:_MAX_DAY_CHARS])), None)
+    return first.value.to_date() if first and first.start == 0 else None
 
 
 def _format_period(time_range: Recency | DateRange, today: dt.date) -> str:
-    """The days as Baidu takes them: instants in seconds, from the first day's beginning to the last one's end."""
+    """Return the range as Baidu expects it: epoch seconds from the start of the first day to the end of the last."""
     if isinstance(time_range, DateRange):
         start, end = resolve_range(time_range, today)
     else:
@@ -152,3 +140,6 @@ def _format_period(time_range: Recency | DateRange, today: dt.date) -> str:
     first = dt.datetime.combine(start, dt.time.min, tzinfo=_CHINA_TIMEZONE)
     last = dt.datetime.combine(end, dt.time(23, 59, 59), tzinfo=_CHINA_TIMEZONE)
     return f"stf={int(first.timestamp())},{int(last.timestamp())}|stftype=1"
+
+
+BACKEND = BackendSpec(build=BaiduHtmlBackend, base_url="https://www.baidu.com", is_html=True)

@@ -1,4 +1,4 @@
-"""Bocha (博查), a Chinese search service for programs."""
+"""Bocha (博查), a Chinese search API."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,6 @@ from monitor.search.contract import Recency, SearchErrorCode, SearchHit, SearchQ
 from monitor.search.responses import (
     ProviderPayload,
     build_failure,
-    build_parse_failure,
     check_status,
     extract_error_message,
     parse_entries,
@@ -19,12 +18,9 @@ from monitor.search.responses import (
     resolve_range,
     strip_markup,
 )
-from monitor.search.service import BackendClient, BackendRequest
-
-DEFAULT_BASE_URL = "https://api.bochaai.com"
+from monitor.search.service import BackendClient, BackendRequest, BackendSpec
 
 _FRESHNESS = {Recency.DAY: "oneDay", Recency.WEEK: "oneWeek", Recency.MONTH: "oneMonth", Recency.YEAR: "oneYear"}
-
 _SUCCESS_CODE = "200"
 
 
@@ -53,7 +49,7 @@ class BochaData(ProviderPayload):
 
 
 class BochaResponse(BochaData):
-    """The answer of today; older deployments have its data at the top."""
+    """The current answer has its results under `data`, that of older deployments at the top."""
 
     code: int | str = _SUCCESS_CODE
     msg: str = ""
@@ -63,7 +59,7 @@ class BochaResponse(BochaData):
 
 
 class BochaBackend:
-    """Asks the web search of the API (`ports.SearchBackend`). It has no option for the language."""
+    """The language of results cannot be chosen."""
 
     name = "bocha"
 
@@ -71,19 +67,19 @@ class BochaBackend:
         self._client = client
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """One request: it gives up to fifty results."""
+        """Send one request, which returns up to fifty results."""
         headers = {"accept": "application/json", "authorization": f"Bearer {self._client.require_key()}"}
         request = BackendRequest(path="/v1/web-search", json_body=self._build_body(query, limit), headers=headers)
-        told = ""
+        request_id = ""
 
         def read(response: Response) -> Sequence[SearchHit]:
-            nonlocal told
+            nonlocal request_id
             answer = parse_response(response)
-            told = answer.log_id
+            request_id = answer.log_id
             return list_hits(answer)
 
         hits = await self._client.fetch_hits(request, read)
-        return SearchResults(hits=hits[:limit], request_id=told or None)
+        return SearchResults(hits=hits[:limit], request_id=request_id or None)
 
     def _build_body(self, query: SearchQuery, limit: int) -> dict[str, object]:
         freshness = "noLimit"
@@ -99,22 +95,25 @@ class BochaBackend:
 
 
 def parse_response(response: Response) -> BochaResponse:
-    """The answer, an error in it raised: some come with the status 200 and a code of their own."""
+    """Parse the answer; raise its error, which may come with status 200 and a code of its own."""
     check_status(response, extract_error_message(response))
     answer = parse_payload(response, BochaResponse)
     code = str(answer.code)
     if code == _SUCCESS_CODE:
         return answer
-    said = answer.msg or answer.message or "no reason told"
+    reason = answer.msg or answer.message
     if code.isdecimal() and 400 <= int(code) < 600:
-        check_status(Response(url="", final_url="", status=int(code), headers={}, body=b""), said)
+        check_status(Response(url="", final_url="", status=int(code), headers={}, body=b""), reason)
     raise build_failure(
-        SearchErrorCode.PROVIDER, strip_markup(f"The service answered with the error {code}: {said}", 300)
+        SearchErrorCode.PROVIDER, "search.service_error_code", error=strip_markup(f"{code} {reason}", 200)
     )
 
 
 def list_hits(answer: BochaResponse) -> list[SearchHit]:
     pages = (answer.data and answer.data.pages) or answer.pages
     if pages is None and answer.data is None:
-        raise build_parse_failure("The service's answer has no web pages in it.")
-    return [one.to_hit() for one in parse_entries(pages.value if pages else [], BochaResult)]
+        raise build_failure(SearchErrorCode.PARSE, "search.unexpected_shape", where="webPages")
+    return [result.to_hit() for result in parse_entries(pages.value if pages else [], BochaResult)]
+
+
+BACKEND = BackendSpec(build=BochaBackend, base_url="https://api.bochaai.com")

@@ -11,7 +11,6 @@ from monitor.search.responses import (
     ProviderPayload,
     add_site_operator,
     build_failure,
-    build_parse_failure,
     check_status,
     extract_error_message,
     parse_entries,
@@ -21,17 +20,13 @@ from monitor.search.responses import (
     resolve_range,
     split_language_tag,
 )
-from monitor.search.service import BackendClient, BackendRequest
-
-DEFAULT_BASE_URL = "https://api.search.brave.com"
+from monitor.search.service import BackendClient, BackendRequest, BackendSpec
 
 _MAX_QUERY_CHARS = 400
-
 _FRESHNESS = {Recency.DAY: "pd", Recency.WEEK: "pw", Recency.MONTH: "pm", Recency.YEAR: "py"}
 
 # Brave's own names where they are not the language's.
 _LANGUAGES = {"zh-tw": "zh-hant", "zh-hk": "zh-hant", "zh-cn": "zh-hans", "en-gb": "en-gb", "pt-br": "pt-br"}
-
 _LANGUAGES_WITHOUT_REGION = {"zh": "zh-hans", "ja": "jp", "pt": "pt-pt"}
 
 _COUNTRIES = (
@@ -58,22 +53,20 @@ class BraveWebResults(ProviderPayload):
 
 
 class BraveResponse(ProviderPayload):
-    """An answer without results has no `web`, but still tells the query."""
+    """An answer without results has no `web`, but still has the query."""
 
     query: dict[str, Any] | None = None
     web: BraveWebResults | None = None
 
 
 class BraveBackend:
-    """Asks the web search of the API (`ports.SearchBackend`)."""
-
     name = "brave"
 
     def __init__(self, client: BackendClient) -> None:
         self._client = client
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """One request: it gives up to twenty results."""
+        """Send one request, which returns up to twenty results."""
         headers = {"accept": "application/json", "x-subscription-token": self._client.require_key()}
         request = BackendRequest(path="/res/v1/web/search", params=self._build_params(query, limit), headers=headers)
         hits = await self._client.fetch_hits(request, parse_hits)
@@ -89,20 +82,23 @@ class BraveBackend:
             params["freshness"] = f"{start}to{end}"
         if query.lang:
             language, region = split_language_tag(query.lang)
-            named = _LANGUAGES.get(f"{language}-{region}") or _LANGUAGES_WITHOUT_REGION.get(language, language)
-            params["search_lang"] = named
+            params["search_lang"] = _LANGUAGES.get(f"{language}-{region}") or _LANGUAGES_WITHOUT_REGION.get(
+                language, language
+            )
             if "-" in query.lang and region.upper() in _COUNTRIES.split():
                 params["country"] = region.upper()
         return params
 
 
 def parse_hits(response: Response) -> Sequence[SearchHit]:
-    """The results of an answer; an error in it is raised."""
-    said = extract_error_message(response)
-    if response.status == 422 and _INVALID_KEY_CODE in said:
-        raise build_failure(SearchErrorCode.AUTH, "The service refuses the key (422).")
-    check_status(response, said)
+    reason = extract_error_message(response)
+    if response.status == 422 and _INVALID_KEY_CODE in reason:
+        raise build_failure(SearchErrorCode.AUTH, "search.key_refused", status=422)
+    check_status(response, reason)
     answer = parse_payload(response, BraveResponse)
     if answer.web is None and answer.query is None:
-        raise build_parse_failure("The service's answer has no web results in it.")
-    return [one.to_hit() for one in parse_entries(answer.web.results if answer.web else [], BraveResult)]
+        raise build_failure(SearchErrorCode.PARSE, "search.unexpected_shape", where="web")
+    return [result.to_hit() for result in parse_entries(answer.web.results if answer.web else [], BraveResult)]
+
+
+BACKEND = BackendSpec(build=BraveBackend, base_url="https://api.search.brave.com")

@@ -1,17 +1,16 @@
-"""DuckDuckGo, by the pages that it makes for browsers without scripts."""
+"""DuckDuckGo, by its result pages for browsers without scripts."""
 
-import re
 from collections.abc import Sequence
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from monitor.fetch.result import Response
-from monitor.search.contract import Recency, SearchHit, SearchQuery, SearchResults
+from monitor.search.contract import Recency, SearchErrorCode, SearchHit, SearchQuery, SearchResults
 from monitor.search.responses import (
     add_site_operator,
     build_captcha_failure,
-    build_parse_failure,
+    build_failure,
     check_page,
     collect_pages,
     compute_timeout_s,
@@ -26,16 +25,11 @@ from monitor.search.responses import (
     select_outermost,
     split_language_tag,
 )
-from monitor.search.service import BackendClient, BackendRequest
-
-DEFAULT_BASE_URL = "https://html.duckduckgo.com"
+from monitor.search.service import BackendClient, BackendRequest, BackendSpec
 
 _PATH = "/html/"
-
 _HOST = "duckduckgo.com"
-
 _MAX_QUERY_CHARS = 499
-
 _TIME_RANGES = {Recency.DAY: "d", Recency.WEEK: "w", Recency.MONTH: "m", Recency.YEAR: "y"}
 
 # Regions that are not written as region and language, and the region of a language that is given alone.
@@ -61,28 +55,20 @@ _DEFAULT_REGIONS = {
 }
 
 _ALL_REGIONS = "wt-wt"
-
 _SAME_REGION = ("de", "fr", "it", "es", "nl", "pl", "pt", "ru", "fi", "hu", "no", "ro", "tr")
-
 _CHALLENGE_SELECTOR = "form#challenge-form, form[action*='anomaly.js']"
-
 _NO_RESULTS_SELECTOR = ".no-results, .result--no-result"
-
 _ADVERTISEMENT_CLASSES = frozenset({"result--ad", "result-sponsored"})
-
-_INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:]+")
 
 
 class DdgHtmlBackend:
-    """Asks the page for browsers without scripts (`ports.SearchBackend`)."""
-
     name = "ddg_html"
 
     def __init__(self, client: BackendClient) -> None:
         self._client = client
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """The results page by page; the form at the end of a page asks for the next."""
+        """Fetch the results page by page; the form at the end of a page requests the next."""
         form: dict[str, str] | None = {"q": require_max_length(add_site_operator(query), _MAX_QUERY_CHARS), "b": ""}
         options = self._build_options(query)
 
@@ -124,9 +110,9 @@ class DdgHtmlBackend:
 
 
 def parse_result_page(response: Response, *, base_url: str) -> tuple[list[SearchHit], dict[str, str] | None]:
-    """The results of a page, in either of the markups that the service has, and the form that asks for the next.
+    """Return the results of a page, in either of the service's markups, and the form that requests the next page.
 
-    A redirect (303) means that there are none. A block is known by its form, never by words: a page echoes the query.
+    A redirect (303) means no results. A block is recognised by its form, never by words: a page echoes the query.
     """
     if response.status == 303:
         return [], None
@@ -138,12 +124,12 @@ def parse_result_page(response: Response, *, base_url: str) -> tuple[list[Search
     if response.status != 200 or not (rows or lines):
         check_page(response)
     if not (rows or lines) and tree.css_first(_NO_RESULTS_SELECTOR) is None:
-        raise build_parse_failure("The service's page shows neither results nor that there are none.")
+        raise build_failure(SearchErrorCode.PARSE, "search.page_without_results")
     results = [row for row in rows if not _is_advertisement(row)]
     hits = [hit for hit in (_parse_row(row, base_url) for row in results) if hit is not None]
     hits = hits or _parse_lite_results(lines, base_url)
     if results and not hits:
-        raise build_parse_failure("The service's page shows results without links.")
+        raise build_failure(SearchErrorCode.PARSE, "search.results_without_links")
     return hits, _find_next_form(tree)
 
 
@@ -152,17 +138,16 @@ def _parse_row(row: LexborNode, base_url: str) -> SearchHit | None:
     url = None if link is None else _resolve_redirect(link.attributes.get("href") or "", base_url)
     if url is None:
         return None
-    day = _INSTANT.search(find_first_text(row, ".result__extras"))
     return SearchHit(
         title=get_text(link),
         url=url,
         snippet=find_first_text(row, ".result__snippet"),
-        published_at=parse_published_day(day[0]) if day else None,
+        published_at=parse_published_day(find_first_text(row, ".result__extras")),
     )
 
 
 def _parse_lite_results(parts: Sequence[LexborNode], base_url: str) -> list[SearchHit]:
-    """The results of the markup for the simplest browsers: links, each with the snippet that follows it, if any."""
+    """Parse the markup for the simplest browsers: links, each followed by its snippet, if any."""
     hits: list[SearchHit] = []
     is_open = False
     for part in parts:
@@ -178,7 +163,7 @@ def _parse_lite_results(parts: Sequence[LexborNode], base_url: str) -> list[Sear
 
 
 def _resolve_redirect(href: str, base_url: str) -> str | None:
-    """Where a link leads, the service's redirect taken off; None for an advertisement."""
+    """Return the target of a result link without the service's redirect; None for an advertisement."""
     try:
         url = urljoin(base_url, href)
         parts = urlsplit(url)
@@ -191,16 +176,16 @@ def _resolve_redirect(href: str, base_url: str) -> str | None:
 
 
 def _is_advertisement(node: LexborNode) -> bool:
-    return any(not _ADVERTISEMENT_CLASSES.isdisjoint(get_classes(one)) for one in (node, *iter_ancestors(node)))
+    return any(not _ADVERTISEMENT_CLASSES.isdisjoint(get_classes(element)) for element in (node, *iter_ancestors(node)))
 
 
 def _find_next_form(tree: LexborHTMLParser) -> dict[str, str] | None:
-    """The fields of the form for the next page; only that one has a `vqd` and goes on from a later result."""
+    """Return the form of the next page: the only one with a `vqd` and an offset."""
     for form in tree.css("form"):
         fields = {
-            one.attributes.get("name") or "": one.attributes.get("value") or ""
-            for one in form.css("input")
-            if one.attributes.get("name")
+            name: field.attributes.get("value") or ""
+            for field in form.css("input")
+            if (name := field.attributes.get("name"))
         }
         leads_back = form.css_first("input[value*='Prev']") is not None
         if fields.get("vqd") and fields.get("s", "0") != "0" and not leads_back:
@@ -214,3 +199,6 @@ def _resolve_region(lang: str | None) -> str:
     language, region = split_language_tag(lang)
     region = region or _DEFAULT_REGIONS.get(language) or (language if language in _SAME_REGION else "")
     return _REGIONS.get(f"{region}-{language}", f"{region}-{language}") if region else _ALL_REGIONS
+
+
+BACKEND = BackendSpec(build=DdgHtmlBackend, base_url="https://html.duckduckgo.com", is_html=True)

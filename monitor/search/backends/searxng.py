@@ -1,4 +1,4 @@
-"""SearXNG, the search engine of search engines that one runs oneself."""
+"""SearXNG, a self-hosted metasearch engine, by its JSON API."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from monitor.search.responses import (
     parse_published_day,
     strip_markup,
 )
-from monitor.search.service import BackendClient, BackendRequest
+from monitor.search.service import BackendClient, BackendRequest, BackendSpec
 
 _TIME_RANGES = ((1, Recency.DAY), (7, Recency.WEEK), (31, Recency.MONTH), (366, Recency.YEAR))
 
@@ -48,10 +48,10 @@ class SearxngResponse(ProviderPayload):
 
 
 class SearxngBackend:
-    """Asks the JSON interface of an instance (`ports.SearchBackend`). The provider of a result is its engine.
+    """The provider of a result is its engine.
 
-    SearXNG has no date ranges: the shortest of its spans that holds the range is asked for, and what is known to lie
-    outside the range is left out here.
+    SearXNG has no date ranges: the backend requests the shortest span that holds the range and drops the results that
+    are dated outside it.
     """
 
     name = "searxng"
@@ -60,8 +60,6 @@ class SearxngBackend:
         self._client = client
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """The results page by page; no results of engines that did not answer are a failure, not an empty answer."""
-
         async def ask(page: int) -> Sequence[SearchHit]:
             return await self._client.fetch_hits(
                 self._build_request(query, page), lambda response: parse_hits(response, query)
@@ -87,23 +85,19 @@ class SearxngBackend:
         if time_range.start is None:
             return None
         days = (self._client.get_today() - time_range.start).days + 1
-        return next((span for most, span in _TIME_RANGES if days <= most), None)
+        return next((span for max_days, span in _TIME_RANGES if days <= max_days), None)
 
 
 def parse_hits(response: Response, query: SearchQuery) -> list[SearchHit]:
-    """The results of an answer; an error in it is raised."""
+    """Parse an answer; no results from engines that did not answer are a failure, not an empty answer."""
     if response.status == 403:
-        message = (
-            "The instance refuses JSON (403): add `json` to search.formats in its settings.yml, which has only html "
-            "by default; if it asks for a key, set SEARXNG_API_KEY."
-        )
-        raise build_failure(SearchErrorCode.AUTH, message)
+        raise build_failure(SearchErrorCode.AUTH, "search.searxng_refuses_json")
     check_status(response)
     answer = parse_payload(response, SearxngResponse)
-    hits = [one.to_hit() for one in parse_entries(answer.results, SearxngResult)]
+    hits = [result.to_hit() for result in parse_entries(answer.results, SearxngResult)]
     if not answer.results and answer.unresponsive_engines:
         silent = strip_markup(", ".join(_format_engine(engine) for engine in answer.unresponsive_engines), 200)
-        raise build_failure(SearchErrorCode.BAD_GATEWAY, f"The instance's engines did not answer: {silent}.")
+        raise build_failure(SearchErrorCode.BAD_GATEWAY, "search.searxng_engines_silent", engines=silent)
     return [hit for hit in hits if _is_within(hit.published_at, query.time_range)]
 
 
@@ -115,3 +109,6 @@ def _is_within(day: dt.date | None, time_range: Recency | DateRange | None) -> b
     if day is None or not isinstance(time_range, DateRange):
         return True
     return (time_range.start is None or time_range.start <= day) and (time_range.end is None or day <= time_range.end)
+
+
+BACKEND = BackendSpec(build=SearxngBackend)

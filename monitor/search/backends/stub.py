@@ -1,4 +1,4 @@
-"""The backend of a fresh install: no network, the same few results for everything."""
+"""The backend of a fresh install: no network, the same three results for every query."""
 
 from monitor.search.contract import SearchHit, SearchQuery, SearchResults
 
@@ -16,6 +16,5 @@ class StubBackend:
     name = "stub"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """The first of three results that are always the same."""
         del query
         return SearchResults(hits=_SAMPLE_HITS[:limit])

@@ -1,4 +1,4 @@
-"""Tavily, a search service for programs."""
+"""Tavily, a search API."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +15,9 @@ from monitor.search.responses import (
     parse_published_day,
     require_max_length,
 )
-from monitor.search.service import BackendClient, BackendRequest
-
-DEFAULT_BASE_URL = "https://api.tavily.com"
+from monitor.search.service import BackendClient, BackendRequest, BackendSpec
 
 _MAX_QUERY_CHARS = 400
-
 _PLAN_LIMIT_STATUSES = (432, 433)
 
 
@@ -42,7 +39,7 @@ class TavilyResponse(ProviderPayload):
 
 
 class TavilyBackend:
-    """Asks the search of the API (`ports.SearchBackend`). It has no option for the language."""
+    """The language of results cannot be chosen."""
 
     name = "tavily"
 
@@ -50,31 +47,30 @@ class TavilyBackend:
         self._client = client
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        """One request: it gives up to twenty results."""
+        """Send one request, which returns up to twenty results."""
         headers = {"accept": "application/json", "authorization": f"Bearer {self._client.require_key()}"}
         request = BackendRequest(path="/search", json_body=_build_body(query, limit), headers=headers)
-        told = ""
+        request_id = ""
 
         def read(response: Response) -> Sequence[SearchHit]:
-            nonlocal told
+            nonlocal request_id
             answer = parse_response(response)
-            told = answer.request_id
+            request_id = answer.request_id
             return list_hits(answer)
 
         hits = await self._client.fetch_hits(request, read)
-        return SearchResults(hits=hits[:limit], request_id=told or None)
+        return SearchResults(hits=hits[:limit], request_id=request_id or None)
 
 
 def parse_response(response: Response) -> TavilyResponse:
-    """The answer; an error in it is raised."""
     if response.status in _PLAN_LIMIT_STATUSES:
-        raise build_failure(SearchErrorCode.AUTH, f"The plan of the key allows no more ({response.status}).")
+        raise build_failure(SearchErrorCode.AUTH, "search.plan_exhausted", status=response.status)
     check_status(response, extract_error_message(response))
     return parse_payload(response, TavilyResponse)
 
 
 def list_hits(answer: TavilyResponse) -> list[SearchHit]:
-    return [one.to_hit() for one in parse_entries(answer.results, TavilyResult)]
+    return [result.to_hit() for result in parse_entries(answer.results, TavilyResult)]
 
 
 def _build_body(query: SearchQuery, limit: int) -> dict[str, object]:
@@ -82,7 +78,7 @@ def _build_body(query: SearchQuery, limit: int) -> dict[str, object]:
         "query": require_max_length(query.text, _MAX_QUERY_CHARS),
         "max_results": limit,
         "search_depth": query.depth or "basic",
-        # A thorough search brings the service's own answer too, as its tool is meant; what is handed on are results.
+        # A thorough search includes the service's own answer, as its documentation advises; only results are used.
         "include_answer": query.depth == "advanced",
         "include_raw_content": False,
         "include_images": query.wants_images,
@@ -96,3 +92,6 @@ def _build_body(query: SearchQuery, limit: int) -> dict[str, object]:
     if query.site_filter:
         document["include_domains"] = [query.site_filter]
     return document
+
+
+BACKEND = BackendSpec(build=TavilyBackend, base_url="https://api.tavily.com")

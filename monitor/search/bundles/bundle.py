@@ -1,8 +1,7 @@
-"""Bundles of search results: one query, what it found, and how that is judged.
+"""Bundles of search results, one query each, and the folder that keeps them as files.
 
-Names and constraints are those of the retrieval protocol to the letter. What is optional there is absent from the JSON
-where it is not known, never null. The JSON names its schema and version under `$schema`; keys beside the protocol's are
-passed over when a bundle is read.
+Names and constraints are those of the retrieval protocol. Optional fields are absent from the JSON where unknown, never
+null. The JSON names its schema and version under `$schema`; unknown keys are ignored when a bundle is read.
 """
 
 import datetime as dt
@@ -41,7 +40,7 @@ _FAILED_ITEM_RULE: JsonDict = {
 
 
 def _replace_surrogates(text: str) -> str:
-    """A text that a file can hold: half characters, which pages do contain, replaced."""
+    """Replace half surrogates, which pages do contain and UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -50,7 +49,7 @@ def _drop_default(schema: JsonDict) -> None:
 
 
 class ItemStatus(StrEnum):
-    """What became of a result: `ok` is handed on, `filtered` was not asked for, `failed` could not be had."""
+    """The state of a result: usable, outside of what was asked for, or not loaded."""
 
     OK = "ok"
     FILTERED = "filtered"
@@ -58,42 +57,35 @@ class ItemStatus(StrEnum):
 
 
 def _convert_to_utc(instant: dt.datetime) -> dt.datetime:
-    """An instant in UTC; one without a zone is taken as UTC, which is what everything here is written in."""
+    """Return the instant in UTC; one without a zone is taken as UTC."""
     return instant.replace(tzinfo=dt.UTC) if instant.tzinfo is None else instant.astimezone(dt.UTC)
 
 
 def _strip_time(value: Any) -> Any:
-    """Of a date with a time of day the date, as it stands there: publication dates have no time zone."""
+    """Drop the time of day as written: publication dates have no time zone."""
     return value[:10] if isinstance(value, str) and value[10:11] in ("T", "t", " ") else value
 
 
 def _build_optional_field() -> Any:
-    """The value of a field that the protocol marks with `?`, until it is known."""
+    """Return a field that the protocol marks with `?`: absent from the JSON while it is None."""
     return Field(default=None, exclude_if=lambda value: value is None, json_schema_extra=_drop_default)
 
 
 Text = Annotated[str, AfterValidator(_replace_surrogates)]
-
 Instant = Annotated[dt.datetime, AfterValidator(_convert_to_utc)]
-
 Day = Annotated[dt.date, BeforeValidator(_strip_time)]
-
 UnitScore = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
 Count = Annotated[int, Field(ge=0)]
-
 HttpStatus = Annotated[int, Field(ge=100, le=999)]
-
 ErrorCode = Annotated[str, Field(min_length=1)]
-
 Absent = SkipJsonSchema[None]
 
 
 class SearchResultItem(BaseModel):
-    """One result.
+    """A result of a query.
 
-    `source_id` is the first 16 hex digits of the SHA-256 of the normalised url. `error_code` is one of the codes by
-    which pages fail, as `Timeout` or `WebBlocked`.
+    `source_id` is the first 16 hex digits of the SHA-256 of the normalised url. `error_code` of a failed result is the
+    code of its page, such as `Timeout` or `WebBlocked`.
     """
 
     model_config = ConfigDict(json_schema_extra=_FAILED_ITEM_RULE)
@@ -123,10 +115,10 @@ class SearchResultItem(BaseModel):
 
 
 class SearchResultStats(BaseModel):
-    """What became of the results of a query.
+    """The counts of a query's results.
 
-    `total_returned` is the sum of `kept_after_filter` (status ok), `failed_count`, `dedup_count` (removed, because the
-    same source stands in the bundle already) and the items of status filtered.
+    `total_returned` is the sum of `kept_after_filter` (status ok), `failed_count`, `dedup_count` (duplicates of a
+    source, which were removed) and the items of status filtered.
     """
 
     total_returned: Count
@@ -136,8 +128,6 @@ class SearchResultStats(BaseModel):
 
 
 class SearchResultBundle(BaseModel):
-    """One query and what it found."""
-
     task_id: str = Field(min_length=1)
     query_id: str = Field(min_length=1)
     query_text: Text
@@ -148,12 +138,12 @@ class SearchResultBundle(BaseModel):
     stats: SearchResultStats
 
     def list_by_score(self) -> list[SearchResultItem]:
-        """The results by `score_final`, best first; equal ones by rank, then by `source_id`, always in the same way."""
+        """Return the results by `score_final`, best first; equal ones by rank, then by `source_id`."""
         return sorted(self.results, key=lambda item: (-item.score_final, item.rank, item.source_id))
 
 
 def compute_stats(results: Sequence[SearchResultItem], *, removed: int) -> SearchResultStats:
-    """The counts of a bundle's results, `removed` being how many were left out as duplicates."""
+    """Count the results; `removed` is the number of duplicates that were left out."""
     having = [item.status for item in results]
     return SearchResultStats(
         total_returned=len(results) + removed,
@@ -164,10 +154,7 @@ def compute_stats(results: Sequence[SearchResultItem], *, removed: int) -> Searc
 
 
 def compute_source_id(url: str) -> str:
-    """The name of a source: the first 16 hex digits of the SHA-256 of its normalised url (`url_key`).
-
-    What is no url at all has the name of its own text.
-    """
+    """Return the first 16 hex digits of the SHA-256 of the normalised url (`url_key`), or of the text if it is none."""
     try:
         key = url_key(url)
     except ValueError:
@@ -176,55 +163,49 @@ def compute_source_id(url: str) -> str:
 
 
 SCHEMA_KEY = "$schema"
-
 BUNDLE_SCHEMA = "urn:monitor:search-result-bundle:1"
-"""The name of a bundle's schema; the number at its end is its version."""
 
 _FILE_SUFFIX = ".json"
-
 _MAX_NAME_BYTES = 200
-
 _OBJECT_ADAPTER: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
-
 FileSignature = tuple[int, int, int]
-"""What changes when a file is replaced: its number on the disk, its size, its time."""
+"""Inode, size and modification time, which change when a file is replaced."""
 
 
 class BundleDamaged(WorkFailed):
-    """A bundle is there and cannot be read."""
+    """A bundle is missing, damaged or that of another query."""
 
 
 class BundleFolder:
-    """The bundles of all tasks, below one folder. Every call waits for the disk."""
+    """The bundles of all tasks below one folder. Every call blocks on the disk."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def write(self, bundle: SearchResultBundle) -> Path:
-        """Keep a bundle, in place of one that its query had before; `WorkFailed` where that is not possible."""
+        """Write a bundle, replacing an earlier one of its query; raise `WorkFailed` where that fails."""
         path = self._path(bundle.task_id, bundle.query_id)
         write_atomically(path, serialize_document(bundle, BUNDLE_SCHEMA))
         return path
 
     def read(self, task_id: str, query_id: str) -> SearchResultBundle:
-        """The bundle of a query; `BundleDamaged` where there is none that can be read, with the reason."""
+        """Return the bundle of a query; raise `BundleDamaged` where there is none that can be read."""
         path = self._path(task_id, query_id)
         try:
             bundle = SearchResultBundle.model_validate(parse_document(path.read_bytes(), BUNDLE_SCHEMA))
         except OSError as error:
-            raise BundleDamaged(f"The bundle {path} cannot be read: {error.strerror or error}.") from error
+            raise BundleDamaged("search.bundle_unreadable", path=str(path), reason=_format_os_error(error)) from error
         except ValidationError as error:
-            raise BundleDamaged(
-                f"The bundle {path} is not as its schema says: {_format_first_error(error)}."
-            ) from error
+            reason = _format_first_error(error)
+            raise BundleDamaged("search.bundle_invalid", path=str(path), reason=reason) from error
         except ValueError as error:
-            raise BundleDamaged(f"The bundle {path} is damaged: {error}.") from error
+            raise BundleDamaged("search.bundle_damaged", path=str(path), reason=str(error)) from error
         if (bundle.task_id, bundle.query_id) != (task_id, query_id):
-            raise BundleDamaged(f"The bundle {path} belongs to another query: {bundle.task_id}/{bundle.query_id}.")
+            raise BundleDamaged("search.bundle_foreign", path=str(path), query=f"{bundle.task_id}/{bundle.query_id}")
         return bundle
 
     def list_bundles(self, task_id: str) -> dict[str, FileSignature]:
-        """The queries of a task whose bundles are there, in natural order, each with its file's signature."""
+        """Return the queries of a task that have a bundle, in natural order, each with its file's signature."""
         found: dict[str, FileSignature] = {}
         try:
             with os.scandir(self._root / _encode_name(task_id)) as entries:
@@ -236,13 +217,13 @@ class BundleFolder:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise WorkFailed(f"The bundles of {task_id} cannot be listed: {error.strerror or error}.") from error
+            raise WorkFailed("search.bundles_not_listed", task=task_id, reason=_format_os_error(error)) from error
         return {query_id: found[query_id] for query_id in sorted(found, key=build_natural_key)}
 
     def remove_before(self, instant: dt.datetime) -> int:
-        """Let go of the tasks of which nothing was written since an instant; answers how many files that were.
+        """Remove the tasks to which nothing was written since an instant and return the number of files.
 
-        `WorkFailed` where one cannot be removed.
+        Raises `WorkFailed` where one cannot be removed.
         """
         removed = 0
         try:
@@ -252,11 +233,11 @@ class BundleFolder:
                     shutil.rmtree(folder)
                     removed += len(files)
         except OSError as error:
-            raise WorkFailed(f"Old bundles could not be removed: {error.strerror or error}.") from error
+            raise WorkFailed("search.bundles_not_removed", reason=_format_os_error(error)) from error
         return removed
 
     def get_cursor_folder(self, task_id: str) -> Path:
-        """The folder in which the readers of a task keep how far they are."""
+        """Return the folder of the cursors of a task's readers."""
         return self._root / _encode_name(task_id) / "cursors"
 
     def _path(self, task_id: str, query_id: str) -> Path:
@@ -264,9 +245,9 @@ class BundleFolder:
 
 
 def build_natural_key(text: str) -> tuple[object, ...]:
-    """The key by which `q2` stands before `q10`: numbers by their value, what is between them by its characters.
+    """Return the sort key by which `q2` comes before `q10`: numbers by value, the rest by characters.
 
-    Texts that are equal in this way (`q2`, `q02`) stand in the order of their characters.
+    Texts that are equal in this way (`q2`, `q02`) are ordered by their characters.
     """
     parts = [
         (1, 0, words) if words else (0, len(digits.lstrip("0")), digits.lstrip("0"))
@@ -276,20 +257,20 @@ def build_natural_key(text: str) -> tuple[object, ...]:
 
 
 def build_file_name(name: str) -> str:
-    """The file of a name that anybody may have chosen; `WorkFailed` where it can be none."""
+    """Return the file name for an id chosen by anybody; raise `WorkFailed` where it cannot be one."""
     return _encode_name(name) + _FILE_SUFFIX
 
 
 def serialize_document(document: BaseModel, schema: str) -> bytes:
-    """A document with the name of its schema in front."""
+    """Return the JSON of a document with the name of its schema first."""
     body = document.model_dump_json(indent=1)
     return f'{{\n "{SCHEMA_KEY}": "{schema}",{body.removeprefix("{")}\n'.encode()
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that is whole or not there after any kill or loss of power: `WorkFailed` where it cannot be.
+    """Write a file so that it is whole or absent after a crash or loss of power; raise `WorkFailed` on errors.
 
-    Written and flushed under another name, renamed, and the folder flushed, which makes the new name last.
+    The content is flushed under another name, the file renamed, and the folder flushed to make the name last.
     """
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
@@ -304,11 +285,11 @@ def write_atomically(path: Path, content: bytes) -> None:
             part.unlink(missing_ok=True)
         flush_folder(path.parent)
     except OSError as error:
-        raise WorkFailed(f"The file {path} could not be written: {error.strerror or error}.") from error
+        raise WorkFailed("search.file_not_written", path=str(path), reason=_format_os_error(error)) from error
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that they last."""
+    """Create a folder and its parents durably."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -316,7 +297,6 @@ def make_folder(folder: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make the names in a folder last."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -325,7 +305,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def parse_document(content: bytes, schema: str) -> dict[str, Any]:
-    """The object in a file; `ValueError` where it holds none, or one of a later version of the schema."""
+    """Parse the object in a file; raise `ValueError` where it holds none, or one of another schema version."""
     values = _OBJECT_ADAPTER.validate_python(from_json(content))
     named = values.get(SCHEMA_KEY, schema)
     if named != schema:
@@ -334,9 +314,9 @@ def parse_document(content: bytes, schema: str) -> dict[str, Any]:
 
 
 def _encode_name(name: str) -> str:
-    """A name as one part of a path: all but letters, digits, `-`, `_` and `.` percent-encoded, and a leading dot too.
+    """Encode a name as one part of a path: all but letters, digits, `-`, `_` and `.` percent-encoded.
 
-    So no name leads out of its folder, hides, or is two names at once, and the name can be read back.
+    A leading dot is encoded too, so that no name leaves its folder or is hidden, and every name can be decoded.
     """
     try:
         safe = quote(name, safe="").replace("~", "%7E")
@@ -345,16 +325,19 @@ def _encode_name(name: str) -> str:
     if safe.startswith("."):
         safe = f"%2E{safe[1:]}"
     if not 0 < len(safe) <= _MAX_NAME_BYTES:
-        raise WorkFailed(f"{name[:40]!a} cannot name a bundle: it is empty, too long or no text.")
+        raise WorkFailed("search.bundle_name_invalid", name=ascii(name[:40])[1:-1])
     return safe
 
 
 def _is_bundle_file(query_id: str, name: str) -> bool:
-    """Whether a file's name is the one that a query's bundle has."""
     try:
         return build_file_name(query_id) == name
     except WorkFailed:
         return False
+
+
+def _format_os_error(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def _format_first_error(error: ValidationError) -> str:

@@ -16,7 +16,6 @@ from monitor.search.contract import DateRange, Recency, SearchItem, SearchQuery,
 from monitor.urls import clean_url, is_on_site
 
 _DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 366}
-
 _STATUS_ORDER = (ItemStatus.OK, ItemStatus.FILTERED, ItemStatus.FAILED)
 
 

@@ -60,11 +60,11 @@ def read_cursor(path: Path) -> SearchReadCursor | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise WorkFailed(f"The cursor {path} cannot be read: {error.strerror or error}.") from error
+        raise WorkFailed("search.cursor_unreadable", path=str(path), reason=error.strerror or str(error)) from error
     except ValidationError:
-        raise WorkFailed(f"The cursor {path} is not as its schema says.") from None
+        raise WorkFailed("search.cursor_invalid", path=str(path)) from None
     except ValueError as error:
-        raise WorkFailed(f"The cursor {path} is damaged: {error}.") from None
+        raise WorkFailed("search.cursor_damaged", path=str(path), reason=str(error)) from None
 
 
 def write_cursor(path: Path, cursor: SearchReadCursor) -> None:
@@ -94,9 +94,9 @@ class ConsumptionJournal:
                 self._file.close()
                 raise
         except BlockingIOError:
-            raise WorkFailed(f"Another process is reading under the cursor {path.stem}.") from None
+            raise WorkFailed("search.cursor_in_use", name=path.stem) from None
         except OSError as error:
-            raise WorkFailed(f"The journal {path} cannot be used: {error.strerror or error}.") from error
+            raise WorkFailed("search.journal_unusable", path=str(path), reason=error.strerror or str(error)) from error
 
     def __contains__(self, source_id: str) -> bool:
         return source_id in self._queries
@@ -133,7 +133,9 @@ class ConsumptionJournal:
         except OSError as error:
             # Half a line would spoil the next one.
             self._file.truncate(self._length)
-            raise WorkFailed(f"The journal {self._path} cannot be written: {error.strerror or error}.") from error
+            raise WorkFailed(
+                "search.journal_not_written", path=str(self._path), reason=error.strerror or str(error)
+            ) from error
         self._length += len(lines)
         for query_id, source_id in consumed:
             self._queries.setdefault(source_id, query_id)

@@ -99,9 +99,7 @@ def _parse_table(table: str) -> Iterator[tuple[str, float]]:
 
 
 _UNKNOWN_DATE_FRESHNESS = 0.5
-
 _HALF_SCORE_RANK = 11
-
 _DECIMALS = 4
 
 

@@ -15,6 +15,8 @@ from monitor.db.tables.research import Research
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive
 from monitor.extract.documents import DocumentReader
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.page import Page, PageErrorCode
 from monitor.pages.loader import PageLoader
@@ -75,7 +77,7 @@ class ResearchPageLoader:
         """Whether there is a browser to draw with."""
         return self._loader.can_render()
 
-    def notes(self) -> Mapping[str, str]:
+    def notes(self) -> Mapping[str, Message]:
         """What is to be said about getting there, by url."""
         return self._loader.notes()
 
@@ -196,7 +198,7 @@ class ResearchDependencyFactory:
             model=asked.model if asked else None,
             count_tokens=asked.tokens if asked else _count_no_tokens,
             search=gathering.search,
-            search_warnings=tuple(gathering.warnings),
+            search_warnings=tuple(render(warning, "en") for warning in gathering.warnings),
             pages=ResearchPageLoader(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
             notebook=StoreNotebook(self.store, research.id),
             bundles=self.bundles,

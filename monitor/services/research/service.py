@@ -11,7 +11,9 @@ from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.queries.research import ResearchKey
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
-from monitor.errors import Conflict, NotFound, RunCancelled, UsageError, WorkFailed
+from monitor.errors import Conflict, NotFound, RunCancelled, UsageError, WorkFailed, to_message
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
 from monitor.research.shapes import (
     STEP_IDS,
@@ -231,7 +233,7 @@ _EXECUTOR = "research"
 
 _POLL_INTERVAL_S = 0.5
 
-_CANCELLED_MESSAGE = "The research was cancelled."
+_CANCELLED = Message("cause.research_cancelled")
 
 _log = get_logger("research")
 
@@ -273,7 +275,8 @@ class ResearchService(ResearchReader):
 
     def list_search_warnings(self, config: SearchConfig) -> Sequence[str]:
         """What is to be said of the backends that would be asked."""
-        return self._dependency_factory.search_service.build_research_search(config.engines).warnings
+        gathering = self._dependency_factory.search_service.build_research_search(config.engines)
+        return [render(warning, "en") for warning in gathering.warnings]
 
     async def enqueue(self, query: str, *, config: SearchConfig, options: ResearchOptions, by: str) -> str:
         """Put a research into the queue; answers its id. `UsageError` where no worker is at work."""
@@ -376,7 +379,9 @@ class ResearchService(ResearchReader):
             # Whatever ended it, the research does not stay `running`; what it kept stays kept.
             with suppress(Exception):
                 await log.flush()
-            await self.abandon(task_id, executor=executor, reason=str(error) or type(error).__name__)
+            await self.abandon(
+                task_id, executor=executor, reason=to_message(error) or Message.other(type(error).__name__)
+            )
             raise
         finally:
             await log.close()
@@ -412,7 +417,7 @@ class ResearchService(ResearchReader):
         del by
         await self.fail_orphaned()
         research = await self.load_research(task_id)
-        told = await self._build_final_event(research, "cancelled", _CANCELLED_MESSAGE)
+        told = await self._build_final_event(research, "cancelled", _CANCELLED)
         status = await self._store.research.request_cancel(research.id, at=self._clock.now(), event=told)
         if status is None:
             raise Conflict(f"The research {task_id} has ended already: {research.status}.")
@@ -428,11 +433,11 @@ class ResearchService(ResearchReader):
         alive = await self._presence.list_alive() if lost else {}
         for one in lost:
             if one.executor not in alive or one.executor == own_executor:
-                reason = f"Its process ended without a word; `monitor research --resume {one.id}` goes on with it."
+                reason = Message.of("cause.research_process_ended", task_id=one.id)
                 await self.abandon(one.id, executor=one.executor, reason=reason)
 
     async def abandon(
-        self, task_id: str, *, executor: str | None, reason: str, status: ResearchStatus = ResearchStatus.FAILED
+        self, task_id: str, *, executor: str | None, reason: Message, status: ResearchStatus = ResearchStatus.FAILED
     ) -> None:
         """End a research that this executor had and nobody carries out any more."""
         code = "cancelled" if status is ResearchStatus.CANCELLED else "failed"
@@ -451,7 +456,7 @@ class ResearchService(ResearchReader):
         try:
             outcome = await self._cancellation.run_until_cancelled(processor.run(), event, run_id=research.id)
             if outcome is None:
-                outcome = await processor.abort("cancelled", _CANCELLED_MESSAGE)
+                outcome = await processor.abort("cancelled", render(_CANCELLED, "en"))
         except RunCancelled as moved:
             # Another process has it by now: its row is that one's.
             _log.warning("research moved on", task=research.id, reason=str(moved))
@@ -461,7 +466,11 @@ class ResearchService(ResearchReader):
         else:
             now = self._clock.now()
             await self._store.research.end(
-                research.id, executor=executor, status=outcome.status, at=now, error=outcome.error
+                research.id,
+                executor=executor,
+                status=outcome.status,
+                at=now,
+                error=Message.other(outcome.error) if outcome.error else None,
             )
         return outcome.status
 
@@ -473,7 +482,7 @@ class ResearchService(ResearchReader):
                 task_id, executor=executor, steps=self._steps, cancel_event=cancel_event, on_event=on_event
             )
         except asyncio.CancelledError:
-            await self.abandon(task_id, executor=executor, reason=_CANCELLED_MESSAGE, status=ResearchStatus.CANCELLED)
+            await self.abandon(task_id, executor=executor, reason=_CANCELLED, status=ResearchStatus.CANCELLED)
             raise
 
     async def _resume(self, task_id: str, executor: str | None) -> None:
@@ -486,10 +495,15 @@ class ResearchService(ResearchReader):
         latest = await self._store.research_events.latest((await self.load_research(task_id)).id)
         return (latest.id or 0) if latest else 0
 
-    async def _build_final_event(self, research: Research, code: str, message: str) -> ResearchEvent:
+    async def _build_final_event(self, research: Research, code: str, message: Message) -> ResearchEvent:
         latest = await self._store.research_events.latest(research.id)
         return build_final_event(
-            research.id, latest, language=research.language, code=code, message=message, at=self._clock.now()
+            research.id,
+            latest,
+            language=research.language,
+            code=code,
+            message=render(message, "en"),
+            at=self._clock.now(),
         )
 
     def _build_research(self, query: str, config: SearchConfig, options: ResearchOptions, by: str) -> Research:

@@ -14,6 +14,8 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
 from monitor.errors import Conflict, NotFound
 from monitor.exports.document import Document
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.research.document import build_report_document
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import (
@@ -50,7 +52,7 @@ class ResearchUsage(StepUsage):
     by_phase: dict[str, StepUsage] = Field(default_factory=dict)
 
 
-class ResearchSummary(CamelCaseSchema):
+class ResearchSummary(CamelCaseSchema, MessageModel):
     """A research as the history shows it."""
 
     task_id: str
@@ -63,10 +65,10 @@ class ResearchSummary(CamelCaseSchema):
     ended_at: dt.datetime | None
     progress: float
     score: ReportScore | None
-    error: str | None
+    error: Message | None
 
 
-class ResearchView(CamelCaseSchema):
+class ResearchView(CamelCaseSchema, MessageModel):
     """A research with all that it has so far; `bases` say for each note where it is from."""
 
     task_id: str
@@ -88,7 +90,7 @@ class ResearchView(CamelCaseSchema):
     report: ResearchReport | None
     score: ReportScore | None
     usage: ResearchUsage
-    error: str | None
+    error: Message | None
     warnings: list[str]
 
 

@@ -12,6 +12,8 @@ from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.services.alarms import get_backoff_end
 from monitor.services.runtime import CronParser
 from monitor.services.sources.service import SourceService
@@ -36,7 +38,7 @@ class PinnedSection(BaseModel):
     url: str
 
 
-class SourceSchema(BaseModel):
+class SourceSchema(MessageModel):
     """A source: what a person set, and how it fares.
 
     `next_run_at` is the next planned time that is not passed over; `run_id` a run that waits or is under way;
@@ -67,7 +69,7 @@ class SourceSchema(BaseModel):
     last_success_at: dt.datetime | None
     last_new_item_at: dt.datetime | None
     consecutive_failures: int
-    last_error: str | None
+    last_error: Message | None
     state: SourceStatus
     resting_until: dt.datetime | None = None
     next_run_at: dt.datetime | None = None

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from monitor.clock import Clock
 from monitor.db.tables.collection import Source
 from monitor.errors import Conflict, MonitorError, NotFound
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
 from monitor.services.sources.service import SourceService
 from monitor.services.sweeps import SweepService, TrialResult
@@ -47,7 +49,7 @@ class TrialState(StrEnum):
         return self not in (TrialState.WAITING, TrialState.RUNNING)
 
 
-class TrialStep(BaseModel):
+class TrialStep(MessageModel):
     """A sign of life of a trial: a phase, how far it came; a section, begun or `ended`; a page that was read."""
 
     kind: EventKind
@@ -59,10 +61,10 @@ class TrialStep(BaseModel):
     ended: SectionEnd | None = None
     candidates: int | None = None
     saved: int | None = None
-    reason: str = ""
+    reason: Message | None = None
 
 
-class TrialReport(BaseModel):
+class TrialReport(MessageModel):
     """A trial as it stands: what it has told so far and, once it is done, what a sweep would find and save.
 
     `values` are the source as it was written down, `source_id` the stored one whose changes are tried.
@@ -76,7 +78,7 @@ class TrialReport(BaseModel):
     source_id: int | None = None
     steps: list[TrialStep] = Field(default_factory=list)
     result: TrialResult | None = None
-    error: str | None = None
+    error: Message | None = None
 
 
 @dataclass(kw_only=True)
@@ -157,12 +159,12 @@ class TrialService:
             report.state = TrialState.CANCELLED
             raise
         except TimeoutError:
-            report.error = f"The trial did not end within {self._max_trial_s / 60:.0f} minutes."
+            report.error = Message.of("cause.trial_timeout", minutes=f"{self._max_trial_s / 60:.0f}")
         except MonitorError as error:
-            report.error = str(error)
+            report.error = error.message
         except Exception as error:  # noqa: BLE001 -- whoever waits is told; a trial ends nothing but itself
             _log.error("unforeseen error", trial=report.id, error=type(error).__name__, exc_info=error)
-            report.error = f"Something went wrong that nobody foresaw ({type(error).__name__}); the log tells more."
+            report.error = Message.of("cause.unforeseen", error=type(error).__name__)
         finally:
             job.ended_at = self._clock.now()
             if report.error is not None:

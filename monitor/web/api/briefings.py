@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -12,10 +13,10 @@ from starlette.datastructures import FormData, QueryParams
 from monitor.bootstrap import App
 from monitor.briefing.compose import Briefing, GroupBy
 from monitor.briefing.editing import BriefingEditPatch
-from monitor.briefing.notification import MEDIA_TYPES, build_attachment_name
+from monitor.briefing.notification import build_attachment_name
 from monitor.db.queries.briefings import BriefingRow
 from monitor.db.sessions import sanitize_text
-from monitor.exports.registry import check_format
+from monitor.exports.registry import BRIEFING_FORMATS, BriefingFormat, get_format
 from monitor.services.briefings import BriefingQuery, ExportService
 from monitor.services.deliveries import DeliverySchema
 from monitor.services.drafts import BriefingDraft
@@ -90,7 +91,6 @@ def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
 
 async def export_briefing(briefing: Briefing, format_name: str, export_service: ExportService) -> Response:
     """The file, to be saved and never to be shown as a page of ours; `UsageError` for a format that is not known."""
-    check_format(format_name)
     content = await export_service.export_briefing(briefing, format_name)
     plain = f"briefing-{briefing.period.until}.{format_name}"
     return build_download_response(
@@ -101,15 +101,18 @@ async def export_briefing(briefing: Briefing, format_name: str, export_service: 
 def build_download_response(content: bytes, format_name: str, *, filename: str, ascii_filename: str) -> Response:
     """The file under its name; `plain` is the name for browsers that read nothing but ASCII."""
     said = f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{quote(filename, safe='', errors='replace')}"
-    kind = MEDIA_TYPES[format_name]
-    return Response(
-        content,
-        media_type=f"{kind}; charset=utf-8" if kind.startswith("text/") else kind,
-        headers={"Content-Disposition": said},
-    )
+    return Response(content, media_type=get_format(format_name).content_type, headers={"Content-Disposition": said})
 
 
-Format = Literal["md", "html", "docx", "pdf", "xlsx", "json", "csv", "atom"]
+def describe_files(formats: Iterable[str]) -> dict[str, Any]:
+    """The OpenAPI `content` of a response that is a file in one of these formats."""
+    return {
+        get_format(name).media_type: {
+            "schema": {"type": "object"} if name == "json" else {"type": "string", "format": "binary"}
+        }
+        for name in formats
+    }
+
 
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
@@ -221,17 +224,14 @@ def _add_one(routes: APIRouter, app: App) -> None:
         """It stands in the list again."""
         return await app.drafts.set_archived(briefing_id, by=visitor.name, is_archived=False)
 
-    file, document = {"type": "string", "format": "binary"}, {"type": "object"}
-    contents = {kind: {"schema": document if name == "json" else file} for name, kind in MEDIA_TYPES.items()}
-
     @routes.get(
         "/{briefing_id}/export",
         summary="Export a briefing",
         response_class=Response,
-        responses={200: {"description": "The document.", "content": contents}},
+        responses={200: {"description": "The document.", "content": describe_files(BRIEFING_FORMATS)}},
     )
     async def export(
-        visitor: Reader, briefing_id: BriefingId, form: Annotated[Format, Query(alias="format")]
+        visitor: Reader, briefing_id: BriefingId, form: Annotated[BriefingFormat, Query(alias="format")]
     ) -> Response:
         """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one."""
         del visitor

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from monitor.bootstrap import App
 from monitor.briefing.render import render_items, render_saved_briefings
 from monitor.db.sessions import sanitize_text
+from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
 from monitor.services.evidence import ItemProof, ItemSnapshotView
 from monitor.services.items import ItemDetail, ItemQuery, ListedItem
 from monitor.services.marks import MAX_NOTE_CHARS, MAX_REASON_CHARS, HiddenItemSchema, ItemNoteSchema
@@ -80,14 +81,6 @@ def parse_item_parameters(request: Request) -> ItemParameters:
         raise Problem(400, f"{first['loc'][0]}: {message[:1].lower()}{message[1:]}.") from None
 
 
-MEDIA_TYPES = {
-    "csv": "text/csv; charset=utf-8",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "json": "application/json",
-    "jsonl": "application/x-ndjson",
-    "atom": "application/atom+xml",
-}
-
 MAX_EXPORTED_ITEMS = 10_000
 
 ItemId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of an item", examples=[7])]
@@ -95,7 +88,7 @@ ItemId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of an i
 NoteId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a note", examples=[1])]
 
 _EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}, "description": "The file"}
+    200: {"content": {get_format(name).media_type: {} for name in ITEM_FORMATS}, "description": "The file"}
 }
 
 _EXAMPLE: dict[str, Any] = {
@@ -144,7 +137,7 @@ class ItemListParameters(ItemParameters):
 
 
 class ItemExportParameters(ItemParameters):
-    format: Literal["csv", "xlsx", "json", "jsonl", "atom"] = "csv"
+    format: ItemFormat = "csv"
     lang: Literal["zh", "en"] | None = Field(None, description="The language of the words in xlsx and atom")
     limit: int = Field(MAX_EXPORTED_ITEMS, ge=1, le=MAX_EXPORTED_ITEMS)
 
@@ -181,7 +174,7 @@ def router(app: App) -> APIRouter:
         language = asked.lang or visitor.language
         body = await asyncio.to_thread(render_items, found, asked.format, language=language, now=now)
         named = f'attachment; filename="items.{asked.format}"'
-        return Response(body, media_type=MEDIA_TYPES[asked.format], headers={"Content-Disposition": named})
+        return Response(body, media_type=get_format(asked.format).content_type, headers={"Content-Disposition": named})
 
     @routes.get("/{item_id}", summary="Read an item")
     async def item(visitor: Reader, item_id: ItemId) -> ItemDetail:
@@ -267,10 +260,10 @@ def encode_item_cursor(position: tuple[dt.date, int] | None) -> str | None:
     return None if position is None else encode_cursor(position[0].isoformat(), position[1])
 
 
-ATOM_MEDIA_TYPE = "application/atom+xml"
+_ATOM_MEDIA_TYPE = get_format("atom").media_type
 
 _FEED_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {ATOM_MEDIA_TYPE: {}}, "description": "An Atom feed"}
+    200: {"content": {_ATOM_MEDIA_TYPE: {}}, "description": "An Atom feed"}
 }
 
 
@@ -291,7 +284,7 @@ def feed_router(app: App) -> APIRouter:
         now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
         language = asked.lang or visitor.language
         body = await asyncio.to_thread(render_items, found, "atom", language=language, now=now)
-        return Response(body, media_type=f"{ATOM_MEDIA_TYPE}; charset=utf-8")
+        return Response(body, media_type=f"{_ATOM_MEDIA_TYPE}; charset=utf-8")
 
     @routes.get(
         "/briefings.atom", summary="Saved briefings as a feed", response_class=Response, responses=_FEED_RESPONSES
@@ -310,6 +303,6 @@ def feed_router(app: App) -> APIRouter:
             now=app.clock.now(),
             public_url=app.settings.web.public_url,
         )
-        return Response(body, media_type=f"{ATOM_MEDIA_TYPE}; charset=utf-8")
+        return Response(body, media_type=f"{_ATOM_MEDIA_TYPE}; charset=utf-8")
 
     return routes

@@ -1,6 +1,6 @@
 """Researches over HTTP: asked, looked at while they go, their plans approved, stopped, read, saved as documents."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -8,18 +8,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from monitor.bootstrap import App
-from monitor.briefing.notification import MEDIA_TYPES
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import ResearchStatus
+from monitor.exports.registry import REPORT_FORMATS, ReportFormat
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
 from monitor.services.research.views import NoteSnapshotView, ResearchSummary, ResearchView
-from monitor.web.api.briefings import build_download_response
+from monitor.web.api.briefings import build_download_response, describe_files
 from monitor.web.api.cursors import decode_instant_cursor, encode_cursor
 from monitor.web.api.events import EXAMPLE_TASK_ID, TaskId
 from monitor.web.auth import Editor, Reader, require_scope
 from monitor.web.problems import PROBLEM_RESPONSES
-
-ReportFormat = Literal["md", "html", "docx", "pdf"]
 
 NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
 
@@ -217,19 +215,17 @@ def _add_action_routes(routes: APIRouter, app: App) -> None:
 
 
 def _add_results(routes: APIRouter, app: App) -> None:
-    files = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in get_args(ReportFormat)}
-
     @routes.get(
         "/{task_id}/report.{form}",
         summary="Export a report",
         response_class=Response,
-        responses={200: {"description": "The document.", "content": files}},
+        responses={200: {"description": "The document.", "content": describe_files(REPORT_FORMATS)}},
     )
     async def report(visitor: Reader, task_id: TaskId, form: ReportFormat) -> Response:
         """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
         del visitor
         document = await app.research.build_document(task_id)
-        content = await app.exports.export_document(document, form)
+        content = await app.exports.export({"document": lambda: document}, form)
         name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
         return build_download_response(
             content, form, filename=f"{name}.{form}", ascii_filename=f"research-{task_id}.{form}".replace(":", "-")

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import AwareDatetime, BeforeValidator
 
 from monitor.bootstrap import App
+from monitor.i18n.model import reader_language
 from monitor.search.contract import ToolResult
 from monitor.web.auth import Reader
 from monitor.web.problems import build_problem_responses
@@ -81,6 +82,6 @@ def router(app: App) -> APIRouter:
         del visitor
         found = await app.search.search(asked.to_arguments(), backend=asked.backend)
         status = 200 if found.items or not found.errors else 400 if found.is_refused else 502
-        return JSONResponse(found.to_json(), status_code=status)
+        return JSONResponse(found.to_json(reader_language.get()), status_code=status)
 
     return routes

@@ -17,7 +17,7 @@ from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, apply_edit
 from monitor.briefing.layout import group_items_by_heading
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.errors import Conflict, UsageError
-from monitor.exports.registry import FORMATS
+from monitor.exports.registry import BRIEFING_FORMATS
 from monitor.services.drafts import BriefingDraft
 from monitor.vocabulary import ItemType
 from monitor.web.api import cursors
@@ -148,7 +148,7 @@ def _add_one(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
                 section="briefings",
                 row=draft.row,
                 view=build_briefing_view(draft.briefing),
-                formats=FORMATS,
+                formats=BRIEFING_FORMATS,
                 targets=_build_options(app.targets.list_names()),
                 **sent,
             )

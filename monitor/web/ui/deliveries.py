@@ -23,7 +23,8 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.errors import Conflict
 from monitor.exports.document import Document, find_numeric_columns
-from monitor.exports.registry import FORMATS
+from monitor.exports.registry import BRIEFING_FORMATS
+from monitor.i18n.message import OTHER, Message
 from monitor.services.deliveries import DeliverySchema, TargetForm
 from monitor.services.settings import InvalidSettings
 from monitor.vocabulary import ItemType
@@ -66,12 +67,13 @@ def has_delivery_in_progress(deliveries: Sequence[DeliverySchema], now: dt.datet
     )
 
 
-def translate_delivery_error(error: str | None, language: str) -> str:
-    """A reason of the log in the language; one that nobody foresaw as it stands."""
-    if not error or language != "zh":
-        return error or ""
-    for pattern, words in _ERROR_MESSAGES:
-        if found := re.fullmatch(pattern, error, re.DOTALL):
+def translate_delivery_error(error: Message | None, language: str) -> str:
+    """Return a reason of the log in the language; one without a code as it stands, where no pattern knows it."""
+    if error is None:
+        return ""
+    text = str(error.args.get("text", "")) if error.code == OTHER and language == "zh" else ""
+    for pattern, words in _ERROR_MESSAGES if text else ():
+        if found := re.fullmatch(pattern, text, re.DOTALL):
             return words.format(*(group or "" for group in found.groups())).removesuffix("：")
     return get_briefing_messages(language).translate(error)
 
@@ -218,7 +220,7 @@ def target_router(app: App, renderer: TemplateRenderer) -> APIRouter:
             values=values,
             errors=errors,
             types=list(ItemType),
-            formats=list(FORMATS),
+            formats=list(BRIEFING_FORMATS),
             sources=[source.name for source in await app.store.sources.list()],
             status=HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK,
         )

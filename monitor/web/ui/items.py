@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup, escape
 
 from monitor.bootstrap import App
+from monitor.briefing.item import list_item_details
+from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.evidence import ClaimKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
+from monitor.exports.registry import ITEM_FORMATS
 from monitor.services.evidence import ClaimSchema, ItemProof
 from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
 from monitor.vocabulary import ItemType, RankDirection
@@ -66,8 +70,6 @@ def _iter_match_spans(text: str, query: TextQuery | None) -> Iterator[tuple[int,
     yield from sorted(span for span in found if span[1] > span[0])
 
 
-_FORMATS = ("csv", "xlsx", "json", "jsonl", "atom")
-
 _CLAIM_ORDER = (
     ClaimKind.SUMMARY,
     ClaimKind.FIGURE,
@@ -108,7 +110,7 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
             marked=partial(highlight_matches, query=query),
             choices=await app.items.get_filter_options(),
             types=list(ItemType),
-            formats=_FORMATS,
+            formats=ITEM_FORMATS,
             most=MAX_COUNT,
             is_first=cursor is None,
             filters=urlencode(narrowing, doseq=True),
@@ -127,6 +129,7 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
             "items/item.html",
             section="items",
             item=detail,
+            details=list_item_details(detail, get_briefing_messages(visitor.language), ZoneInfo(app.settings.timezone)),
             proof=proof,
             mine=mine,
             problems={record.id: record.problem for record in proof.records},

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from babel.core import Locale, UnknownLocaleError, negotiate_locale
 from babel.messages.pofile import read_po
 from fastapi import Request
 
-from monitor.briefing.words import get_briefing_messages
+from monitor.i18n.catalogue import get_words
 
 LANGUAGES = ("zh", "en")
 
@@ -347,16 +346,6 @@ def get_labels(language: str, kind: str) -> Mapping[str, str]:
 
 @cache
 def _load_labels(language: str, kind: str) -> Mapping[str, str]:
-    wording = get_briefing_messages(language)
-    shared: dict[str, Mapping[Any, str]] = {
-        "status": wording.statuses,
-        "type": wording.types,
-        "tier": wording.themes,
-        "phase": wording.phases,
-        "date_source": wording.date_sources,
-        "change": wording.change_kinds,
-        "gap": wording.gap_kinds,
-    }
-    words = {str(key): told for key, told in shared.get(kind, {}).items()}
+    words = dict(get_words(language, kind))
     place = 0 if language == "zh" else 1
     return words | {value: told[place] for value, told in _LABELS.get(kind, {}).items()}

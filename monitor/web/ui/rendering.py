@@ -20,6 +20,8 @@ from markupsafe import Markup
 from monitor import __version__
 from monitor.clock import Clock
 from monitor.config.model import Settings
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.web.middleware import get_app_path, get_url_prefix
 from monitor.web.ui.language import LANGUAGES, get_label, negotiate_language, translate, translate_plural
 
@@ -174,6 +176,7 @@ class TemplateRenderer:
             monitor_version=__version__,
             now=self._clock.now,
             word=lambda kind, value: get_label(language, kind, value),
+            say=lambda value: _say(language, value),
         )
         environment.filters.update(
             day=_format_day,
@@ -196,6 +199,10 @@ class TemplateRenderer:
         told = format_timedelta(instant - self._clock.now(), add_direction=True, locale=language)
         exact = instant.astimezone(self._zone).strftime("%Y-%m-%d %H:%M")
         return Markup('<time datetime="{}" title="{}">{}</time>').format(instant.isoformat(), exact, told)
+
+
+def _say(language: str, value: Message | str | None) -> str:
+    return render(value, language) if isinstance(value, Message) else value or ""
 
 
 def _format_day(day: dt.date | None) -> Markup:

@@ -11,6 +11,7 @@ from monitor.bootstrap import App
 from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import Conflict, UsageError
+from monitor.exports.registry import REPORT_FORMATS
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.web.api.cursors import decode_instant_cursor, encode_cursor
 from monitor.web.api.events import TaskId
@@ -162,6 +163,7 @@ async def _load_context(app: App, look: TemplateRenderer, visitor: Principal, ta
     return {
         **facts,
         "said": get_briefing_messages(visitor.language).translate,
+        "formats": REPORT_FORMATS,
         "is_nobody_at_work": facts["view"].status is ResearchStatus.QUEUED and not await app.research.has_worker(),
         "most_paragraphs": app.settings.research.max_paragraphs,
         "trouble": "",

@@ -14,6 +14,7 @@ from monitor.bootstrap import App
 from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.exports.document import Block
+from monitor.i18n.message import Message
 from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.document import parse_report_blocks
 from monitor.research.findings import NoteBasis
@@ -67,7 +68,7 @@ def _format_reason(reason: str, language: str) -> str:
     for pattern, sentence in _REASONS:
         if found := re.fullmatch(pattern, reason, re.DOTALL):
             return translate(language, sentence).format(*found.groups())
-    return get_briefing_messages(language).translate(reason)
+    return get_briefing_messages(language).translate(Message.other(reason))
 
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from monitor.bootstrap import App
 from monitor.config.model import BACKENDS
 from monitor.config.stored import SEARCH_SERVICES, SECRET_PREFIX, get_setting_infos
+from monitor.i18n.message import Message
 from monitor.search.registry import find_missing_setting, select_backends
 from monitor.services.settings import InvalidSettings, SecretSettingSchema, SettingSchema
 from monitor.web.api.settings import SettingsActions
@@ -273,7 +274,7 @@ class _SettingsPages:
 
     def _list_services(
         self, wires: Mapping[str, SettingSchema], sent: RejectedForm
-    ) -> list[tuple[str, bool, str | None, list[SettingRow]]]:
+    ) -> list[tuple[str, bool, Message | None, list[SettingRow]]]:
         """Each search service: whether it is asked, what it lacks, its settings."""
         search = self._app.settings.search
         asked = select_backends(search).names

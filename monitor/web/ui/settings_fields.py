@@ -116,7 +116,7 @@ SEARCH_GROUPS = (
                 "search.backend",
                 _("Backends, in their order"),
                 _(
-                    "Parted by commas: ddg_html, baidu_html, searxng, bocha, brave, tavily, archive. "
+                    "Parted by commas: archive, and the services named below. "
                     "Several are asked at once and merged. stub finds nothing real."
                 ),
                 "words",

@@ -13,7 +13,7 @@ from docx import Document as WordDocument
 from monitor.briefing.compose import Briefing
 from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing
-from monitor.exports.registry import FORMATS
+from monitor.exports.registry import BRIEFING_FORMATS
 from monitor.fetch.browser.launch import find_browser
 
 BEGINS = {
@@ -50,7 +50,7 @@ def folder(typed: Any, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", BRIEFING_FORMATS)
 def test_a_briefing_is_written_in_each_format(typed: Any, folder: Path, form: str) -> None:
     if form == "pdf":
         try:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import KEY_VARIABLES, SHARED_VARIABLES
+from monitor.config.model import BACKENDS, SHARED_VARIABLES
 
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in (*SHARED_VARIABLES, *KEY_VARIABLES.values()):
+    for variable in (*SHARED_VARIABLES, *(f"{name.upper()}_API_KEY" for name in BACKENDS)):
         monkeypatch.delenv(variable, raising=False)
 
 

@@ -56,7 +56,9 @@ def briefing(count: int) -> str:
         )
         for n in range(1, count + 1)
     ]
-    return render_html(Document(title="官方动态简报", blocks=[Heading(text="政策法规"), Entries(entries=entries)]))
+    return render_html(
+        Document(title="官方动态简报", blocks=[Heading(text="政策法规"), Entries(entries=entries)])
+    ).decode()
 
 
 async def test_the_words_come_back_and_links_lead_to_their_pages() -> None:

@@ -199,7 +199,7 @@ async def test_each_result_is_handed_on_once_under_the_paragraphs_cursor(storage
     cursor = read_cursor(parts.bundles.cursors("t1") / build_file_name("p2"))
     assert cursor is not None
     assert cursor.last_query_id.startswith("p2-q")
-    assert list(parts.bundles.present("t1")) == ["p2-q1", "p2-q2", "p2-q3"]
+    assert list(parts.bundles.list_bundles("t1")) == ["p2-q1", "p2-q2", "p2-q3"]
 
 
 async def test_a_bundle_that_arrives_late_is_read_in_the_final_pass(storage: Any, planned: Any) -> None:

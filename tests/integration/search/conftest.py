@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.search_services import SIMULATED_BACKENDS, SimulatedResult
-from monitor.config.model import KEY_VARIABLES, Settings
+from monitor.config.model import BACKENDS, Settings
 from monitor.db import migrate
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item
@@ -98,8 +98,8 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def searching(empty_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Searching]:
-    for variable in KEY_VARIABLES.values():
-        monkeypatch.setenv(variable, f"key-of-{variable}")
+    for name in BACKENDS:
+        monkeypatch.setenv(f"{name.upper()}_API_KEY", f"key-of-{name.upper()}_API_KEY")
     async with Store.open(f"sqlite:///{shutil.copy(empty_database, tmp_path)}") as store:
         searching = Searching(store, tmp_path, MovedClock())
         yield searching

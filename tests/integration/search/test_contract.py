@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from monitor.config.model import BACKENDS
+from monitor.i18n.catalogue import render
 from monitor.search.contract import ToolResult
 from monitor.search.tool import SearchTool
 
@@ -30,8 +31,9 @@ async def backend(
         wire, told = wires[name], results(result, 40)
 
         def page(asked: Any) -> Any:
-            at = (wire.page_of(asked) - 1) * wire.per_page
-            return send(wire.answer(told[at : at + wire.per_page], page=wire.page_of(asked), has_more=True))
+            at = (wire.get_page_number(asked) - 1) * wire.per_page
+            page_number = wire.get_page_number(asked)
+            return send(wire.build_response(told[at : at + wire.per_page], page=page_number, has_more=True))
 
         searching.asked_at(name, site.on(wire.path, page))
     return name
@@ -65,8 +67,8 @@ async def test_a_result_is_what_the_service_tells(searching: Any, backend: str) 
 
 async def test_the_answer_has_the_one_shape_and_tells_who_gave_it(searching: Any, backend: str) -> None:
     found = await searching.found(backend, limit=3, trace_id="trace-7")
-    assert ToolResult.model_validate(found.wire()) == found
-    assert set(found.wire()) == {"items", "provider_meta", "errors"}
+    assert ToolResult.model_validate(found.to_json()) == found
+    assert set(found.to_json()) == {"items", "provider_meta", "errors"}
     assert found.provider_meta.provider_name == backend
     assert found.provider_meta.request_id == "trace-7"
     assert (await searching.found(backend, limit=3)).provider_meta.request_id
@@ -78,7 +80,7 @@ async def test_nothing_found_is_an_empty_answer_without_an_error(
     if backend == "stub":
         return
     if backend != "archive":
-        site.on(wires[backend].path, send(wires[backend].answer([])))
+        site.on(wires[backend].path, send(wires[backend].build_response([])))
     found = await searching.found(backend, text="不会有的词语")
     assert (found.items, found.errors) == ([], [])
 
@@ -107,14 +109,14 @@ async def test_nothing_found_is_an_empty_answer_without_an_error(
 )
 async def test_arguments_that_break_the_contract_ask_nobody(searching: Any, site: Any, arguments: Any) -> None:
     searching.asked_at("ddg_html", site.url("/html/"))
-    tool = SearchTool(searching.open().over(["ddg_html"]))
+    tool = SearchTool(searching.open().build_search(["ddg_html"]))
     refused = await tool.call("web.search", arguments)
     assert refused.items == []
     assert [(error.type, error.retryable) for error in refused.errors] == [("InvalidInput", False)]
-    assert "\n" not in refused.errors[0].message
+    assert "\n" not in render(refused.errors[0].message, "en")
     assert site.asked == []
 
 
 async def test_another_tool_is_not_found(searching: Any, backend: str) -> None:
-    refused = await SearchTool(searching.open().over([backend])).call("web.fetch", {"query": "x"})
+    refused = await SearchTool(searching.open().build_search([backend])).call("web.fetch", {"query": "x"})
     assert [error.type for error in refused.errors] == ["ToolNotFound"]

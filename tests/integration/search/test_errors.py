@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.fetch.result import ACCEPT_ENCODING
+from monitor.i18n.catalogue import render
 from monitor.search.contract import SearchError, SearchQuery
 
 JSON = {"content-type": "application/json"}
@@ -33,8 +34,8 @@ def one_error(searching: Any, site: Any) -> Callable[..., Any]:
         found = await searching.found(wire.name)
         assert found.items == []
         (error,) = found.errors
-        assert "\n" not in error.message
-        assert "key-of-" not in error.message
+        assert "\n" not in render(error.message, "en")
+        assert "key-of-" not in render(error.message, "en")
         return error
 
     return told
@@ -111,15 +112,15 @@ async def test_an_answer_of_another_kind_is_a_parse_error_and_is_kept(
     assert (error.type, error.retryable) == ("WebParseError", False)
     kept = list((searching.folder / "debug" / "search").glob(f"{wire.name}-*.html"))
     assert [page.read_bytes() for page in kept] == ([body.encode()] if body else [])
-    assert all(page.name in error.message for page in kept)
+    assert all(page.name in render(error.message, "en") for page in kept)
 
 
 async def test_an_address_that_is_not_allowed_is_said_to_be_so(wire: Any, searching: Any, site: Any) -> None:
     searching.asked_at(wire.name, site.url("/"))
     backends = searching.open(network={"allowed_private_hosts": []})
-    (error,) = (await backends.over([wire.name]).search(SearchQuery(text="x"), 3)).errors
+    (error,) = (await backends.build_search([wire.name]).search(SearchQuery(text="x"), 3)).errors
     assert error.type == "WebProviderError"
-    assert "network.allowed_private_hosts" in error.message
+    assert "network.allowed_private_hosts" in render(error.message, "en")
     assert site.asked == []
 
 
@@ -130,21 +131,21 @@ async def test_without_a_key_nobody_is_asked(
     monkeypatch.delenv(f"{name.upper()}_API_KEY")
     error = await one_error(wires[name], "")
     assert error.type == "AuthError"
-    assert f"{name.upper()}_API_KEY" in error.message
+    assert f"{name.upper()}_API_KEY" in render(error.message, "en")
     assert site.asked == []
 
 
 async def test_searxng_without_an_address_says_where_it_belongs(searching: Any) -> None:
     (error,) = (await searching.found("searxng")).errors
-    assert "search.backends.searxng.base_url" in error.message
+    assert "search.backends.searxng.base_url" in render(error.message, "en")
 
 
 async def test_searxng_that_refuses_json_says_what_to_change(wires: dict[str, Any], reply: Any, one_error: Any) -> None:
     error = await one_error(wires["searxng"], reply("<h1>Forbidden</h1>", 403))
     assert error.type == "AuthError"
-    assert "settings.yml" in error.message
-    assert "`json`" in error.message
-    assert "search.formats" in error.message
+    assert "settings.yml" in render(error.message, "en")
+    assert "`json`" in render(error.message, "en")
+    assert "search.formats" in render(error.message, "en")
 
 
 async def test_searxng_without_results_of_engines_that_did_not_answer_is_an_error(
@@ -153,7 +154,7 @@ async def test_searxng_without_results_of_engines_that_did_not_answer_is_an_erro
     body = '{"query": "q", "results": [], "unresponsive_engines": [["bing", "timeout"], ["baidu", "CAPTCHA"]]}'
     error = await one_error(wires["searxng"], reply(body, 200, JSON))
     assert (error.type, error.retryable) == ("BadGateway", True)
-    assert "bing timeout, baidu CAPTCHA" in error.message
+    assert "bing timeout, baidu CAPTCHA" in render(error.message, "en")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ async def test_bocha_says_its_errors_in_answers_with_status_200(
     body = json.dumps({"code": code, "log_id": "1", "msg": "key-of-BOCHA_API_KEY is <b>no</b> good", "data": None})
     error = await one_error(wires["bocha"], reply(body, 200, JSON))
     assert (error.type, error.detail_code) == expected
-    assert "*** is no good" in error.message
+    assert "*** is no good" in render(error.message, "en")
 
 
 async def test_bocha_of_an_older_deployment_has_its_pages_at_the_top(
@@ -206,14 +207,14 @@ async def test_a_query_longer_than_the_service_takes_is_refused_not_cut(
     searching.asked_at(name, site.on(wires[name].path, ""))
     (error,) = (await searching.found(name, text="光" * (most + 1))).errors
     assert error.type == "InvalidInput"
-    assert str(most) in error.message
+    assert str(most) in render(error.message, "en")
     assert site.asked == []
 
 
 async def test_what_may_pass_is_asked_again_and_what_may_not_is_not(
     wire: Any, searching: Any, site: Any, send: Any, reply: Any, result: Any
 ) -> None:
-    good = send(wire.answer([result("A", "https://a.example/", "")]))
+    good = send(wire.build_response([result("A", "https://a.example/", "")]))
     answers = [reply("", 503), reply("", 429, {"retry-after": "0"}), good]
     searching.asked_at(wire.name, site.on(wire.path, lambda _: answers.pop(0) if len(answers) > 1 else answers[0]))
     found = await searching.found(wire.name)
@@ -229,6 +230,7 @@ async def test_what_may_pass_is_asked_again_and_what_may_not_is_not(
 async def test_an_answer_may_be_packed_in_all_the_ways_that_are_offered(
     wire: Any, searching: Any, site: Any, send: Any, result: Any
 ) -> None:
-    searching.asked_at(wire.name, site.on(wire.path, send(wire.answer([result("A", "https://a.example/", "")]))))
+    answer = wire.build_response([result("A", "https://a.example/", "")])
+    searching.asked_at(wire.name, site.on(wire.path, send(answer)))
     await searching.found(wire.name)
     assert site.asked[0].headers["accept-encoding"] == ACCEPT_ENCODING

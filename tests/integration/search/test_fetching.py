@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.i18n.catalogue import render
 from monitor.page import PageErrorCode
 from monitor.pages.loader import Loader
-from monitor.search.web_fetch import FETCH_TOOL_NAME, FetchTool, FetchToolResult, render_fetch_schema
+from monitor.search.web_fetch import FETCH_TOOL_NAME, FetchToolResult, WebFetchTool, render_fetch_schema
 
 ARTICLE = (
     "<html lang=zh><head><title>关于光伏补贴的通知</title><meta name=PubDate content='2026-11-03'></head><body>"
@@ -24,14 +25,14 @@ Fetch = Callable[[Any], Awaitable[FetchToolResult]]
 
 
 @pytest.fixture
-async def tool(tmp_path: Path, network: NetworkSettings, clock) -> AsyncIterator[FetchTool]:
+async def tool(tmp_path: Path, network: NetworkSettings, clock) -> AsyncIterator[WebFetchTool]:
     pages = PagesSettings(delay_s=0, timeout_s=1, max_bytes=100_000, browser=BrowserSettings(path=tmp_path / "none"))
     async with Loader.from_settings(pages=pages, network=network, clock=clock) as loader:
-        yield FetchTool(loader.for_run())
+        yield WebFetchTool(loader.for_run())
 
 
 @pytest.fixture
-def fetch(tool: FetchTool) -> Fetch:
+def fetch(tool: WebFetchTool) -> Fetch:
     return partial(tool.call, FETCH_TOOL_NAME)
 
 
@@ -48,7 +49,7 @@ async def test_a_page_is_read_behind_the_redirect_of_a_search_service(fetch, sit
         clock.now(),
     )
     assert result.errors == []
-    assert result.wire()["published_at"] == "2026-11-03"
+    assert result.to_json()["published_at"] == "2026-11-03"
 
 
 async def test_a_page_is_asked_for_once_under_the_asked_and_under_the_final_url(fetch, site, reply) -> None:
@@ -91,7 +92,7 @@ async def test_what_goes_wrong_outside_is_the_answers_error(fetch, site, reply, 
     assert [(error.type, error.detail_code, error.retryable) for error in result.errors] == [
         (code.split(maxsplit=1)[0], detail, retryable)
     ]
-    assert result.errors[0].message.endswith(".")
+    assert render(result.errors[0].message, "en").endswith(".")
     assert (result.url, result.text) == (url, "")
 
 
@@ -124,14 +125,14 @@ async def test_robots_txt_is_obeyed_and_our_own_machines_are_left_alone(fetch, s
 async def test_arguments_that_break_the_contract_get_an_answer_of_the_same_shape(fetch, site, arguments: Any) -> None:
     result = await fetch(arguments)
     assert [(error.type, error.retryable) for error in result.errors] == [(PageErrorCode.INVALID_URL, False)]
-    assert "\n" not in result.errors[0].message
-    FetchToolResult.model_validate_json(json.dumps(result.wire()))
+    assert "\n" not in render(result.errors[0].message, "en")
+    FetchToolResult.model_validate_json(json.dumps(result.to_json()))
     assert site.asked == []
 
 
 async def test_another_tools_name_gets_an_answer_of_the_same_shape(tool, site) -> None:
     result = await tool.call("web.search", {"url": site.on("/page", ARTICLE)})
-    assert [(error.type, error.message) for error in result.errors] == [
+    assert [(error.type, render(error.message, "en")) for error in result.errors] == [
         ("ToolNotFound", "There is no tool 'web.search' here, only web.fetch.")
     ]
     assert site.asked == []

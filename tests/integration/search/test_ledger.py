@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from monitor.db.queries.usage import Day
 from monitor.db.tables.research import SearchCall
+from monitor.i18n.catalogue import render
 from monitor.search.contract import DateRange, Recency, SearchQuery
 from monitor.search.registry import CachingBackend
 from monitor.search.service import MAX_PAGES_PER_BACKEND
@@ -18,7 +19,7 @@ DAY = (dt.datetime(2026, 11, 20, 16, tzinfo=dt.UTC), dt.datetime(2026, 11, 21, 1
 
 
 async def calls(searching: Any) -> list[SearchCall]:
-    async with searching.store.sessions.reading() as session:
+    async with searching.store.sessions.begin_read() as session:
         return list((await session.scalars(select(SearchCall).order_by(SearchCall.id))).all())
 
 
@@ -27,7 +28,7 @@ def served(searching: Any, wires: dict[str, Any], site: Any, send: Any, result: 
     """A backend whose service has one result."""
 
     def serve(name: str, **settings: Any) -> None:
-        answer = wires[name].answer([result("A", "https://a.example/", "")])
+        answer = wires[name].build_response([result("A", "https://a.example/", "")])
         searching.asked_at(name, site.on(wires[name].path, send(answer)), **settings)
 
     return serve
@@ -44,7 +45,7 @@ async def test_every_request_leaves_a_row_whatever_came_of_it(
     assert (good.backend, good.outcome, good.results, good.cost) == (wire.name, "ok", 1, 0.5)
     assert (bad.outcome, bad.results, bad.cost) == ("WebProviderError", 0, 0.0)
     assert good.at == searching.clock.now()
-    (spent,) = await searching.store.searches.daily([Day(DAY[0].date(), *DAY)])
+    (spent,) = await searching.store.searches.load_daily_usage([Day(DAY[0].date(), *DAY)])
     assert (spent.backend, spent.requests, spent.failed, spent.cost) == (wire.name, 2, 1, 0.5)
 
 
@@ -67,7 +68,7 @@ async def test_a_daily_quota_is_held_until_midnight(searching: Any, served: Any,
         assert (await searching.found("brave")).errors == []
     (error,) = (await searching.found("brave")).errors
     assert (error.type, error.retryable) == ("WebProviderError", False)
-    assert "search.backends.brave.daily_quota of 2" in error.message
+    assert "search.backends.brave.daily_quota of 2" in render(error.message, "en")
     assert len(site.asked) == 2
     searching.clock.at = DAY[1] - dt.timedelta(seconds=1)
     assert (await searching.found("brave")).errors
@@ -85,17 +86,17 @@ async def test_after_a_captcha_the_service_is_left_alone_for_ten_minutes(
         searching.clock.at = DAY[0] + dt.timedelta(hours=16, minutes=minutes)
         (error,) = (await searching.found("baidu_html")).errors
         assert (error.type, error.detail_code) == ("WebBlocked", "captcha_required")
-        assert "Not asked" in error.message
+        assert "Not asked" in render(error.message, "en")
     assert len(site.asked) == 1
     other_way = searching.open(network={"user_agent": "Another/1", "allowed_private_hosts": [site.host]})
-    assert (await other_way.over(["baidu_html"]).search(SearchQuery(text="x"), 3)).items
+    assert (await other_way.build_search(["baidu_html"]).search(SearchQuery(text="x"), 3)).items
     searching.clock.at = DAY[0] + dt.timedelta(hours=16, minutes=10)
     assert (await searching.found("baidu_html")).items
 
 
 async def test_those_who_wait_for_their_turn_do_not_ask_after_a_captcha(searching: Any, site: Any, reply: Any) -> None:
     searching.asked_at("baidu_html", site.on("/s", reply(CAPTCHA)))
-    search = searching.open().over(["baidu_html"])
+    search = searching.open().build_search(["baidu_html"])
     answers = await asyncio.gather(*(search.search(SearchQuery(text=f"{n}"), 3) for n in range(5)))
     assert [answer.errors[0].detail_code for answer in answers] == ["captcha_required"] * 5
     assert len(site.asked) == 1
@@ -133,7 +134,8 @@ async def test_an_error_or_a_part_of_an_answer_does_not_serve_again(
     served("brave")
     assert (await searching.found("brave")).items
     results = [result(f"{n}", f"https://a.example/{n}", "") for n in range(10)]
-    answers = [send(wires["baidu_html"].answer(results)), reply("", 500), send(wires["baidu_html"].answer(results))]
+    good = send(wires["baidu_html"].build_response(results))
+    answers = [good, reply("", 500), good]
     searching.asked_at("baidu_html", site.on("/s", lambda _: answers.pop(0) if len(answers) > 1 else answers[0]))
     assert (await searching.found("baidu_html", limit=20)).errors
     assert (await searching.found("baidu_html", limit=20)).errors == []

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from monitor.i18n.catalogue import render
+
 
 @pytest.fixture
 async def sites(open_site: Any) -> AsyncIterator[list[Any]]:
@@ -29,7 +31,7 @@ async def test_a_dead_and_a_slow_backend_do_not_keep_the_answer_of_a_good_one(
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
 
     searching.asked_at(
-        "brave", good.on(wires["brave"].path, send(wires["brave"].answer([result("A", "https://a/", "")])))
+        "brave", good.on(wires["brave"].path, send(wires["brave"].build_response([result("A", "https://a/", "")])))
     )
     searching.asked_at("tavily", slow.on(wires["tavily"].path, lambda _: wait))
     searching.asked_at("searxng", f"http://127.0.0.1:{free_port}/")
@@ -37,7 +39,7 @@ async def test_a_dead_and_a_slow_backend_do_not_keep_the_answer_of_a_good_one(
     assert not released.is_set()
     released.set()
     assert [item.title for item in found.items] == ["A"]
-    assert [(error.type, error.message.split(":")[0]) for error in found.errors] == [
+    assert [(error.type, render(error.message, "en").split(":")[0]) for error in found.errors] == [
         ("Timeout", "tavily"),
         ("NetworkError", "searxng"),
     ]
@@ -55,7 +57,7 @@ async def test_a_backend_that_is_slower_than_its_own_time_is_left_before_the_bud
         await asyncio.Event().wait()
 
     searching.asked_at(
-        "brave", good.on(wires["brave"].path, send(wires["brave"].answer([result("A", "https://a/", "")])))
+        "brave", good.on(wires["brave"].path, send(wires["brave"].build_response([result("A", "https://a/", "")])))
     )
     searching.asked_at("tavily", slow.on(wires["tavily"].path, lambda _: never), timeout_ms=300)
     found = await searching.found("brave", "tavily", budget_ms=60_000)
@@ -71,7 +73,7 @@ async def test_all_are_asked_at_the_same_time(
     names = ("brave", "tavily", "bocha")
 
     def answering(name: str) -> Any:
-        answer = wires[name].answer([result(name, f"https://{name}.example/", "")])
+        answer = wires[name].build_response([result(name, f"https://{name}.example/", "")])
 
         async def write(writer: asyncio.StreamWriter) -> None:
             await barrier.wait()  # nobody is answered before all three have asked
@@ -98,8 +100,8 @@ async def test_one_document_is_shown_once_by_its_real_address_and_higher_for_it(
         result("R0", "https://r.example/0", ""),
         result("", "http://www.gov.example/policy/1.html?utm_source=x", ""),
     ]
-    searching.asked_at("baidu_html", baidu.on("/s", send(wires["baidu_html"].answer(from_baidu))))
-    searching.asked_at("brave", brave.on(wires["brave"].path, send(wires["brave"].answer(from_brave))))
+    searching.asked_at("baidu_html", baidu.on("/s", send(wires["baidu_html"].build_response(from_baidu))))
+    searching.asked_at("brave", brave.on(wires["brave"].path, send(wires["brave"].build_response(from_brave))))
     found = await searching.found("baidu_html", "brave")
     assert [item.title for item in found.items] == ["两家都有", "B0", "R0", "B1"]
     first = found.items[0]
@@ -120,6 +122,6 @@ async def test_a_merged_answer_has_no_more_results_than_asked_for(
 ) -> None:
     for name, site in zip(("brave", "tavily"), sites, strict=False):
         results = [result(f"{name} {n}", f"https://{name}.example/{n}", "") for n in range(10)]
-        searching.asked_at(name, site.on(wires[name].path, send(wires[name].answer(results))))
+        searching.asked_at(name, site.on(wires[name].path, send(wires[name].build_response(results))))
     found = await searching.found("brave", "tavily", limit=5)
     assert [item.title for item in found.items] == ["brave 0", "tavily 0", "brave 1", "tavily 1", "brave 2"]

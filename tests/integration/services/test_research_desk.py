@@ -106,7 +106,7 @@ async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: 
     document = await app.research.build_document(
         task_id, citation_url=lambda index: f"/research/{task_id}/notes/{index}"
     )
-    written = (await app.exports.export_document(document, "html")).decode()
+    written = (await app.exports.export({"document": lambda: document}, "html")).decode()
     assert note.evidence[0].quote[:10] in written
     with pytest.raises(NotFound):
         await app.research.get_note_snapshot(task_id, len(view.notes))

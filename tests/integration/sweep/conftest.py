@@ -28,6 +28,7 @@ from monitor.search.backends.archive import ArchiveSearch
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.registry import SearchBackends
+from monitor.pages.loader import PageLoader
 from monitor.services.alarms import AlarmService
 from monitor.services.recording import RunDependencyFactory
 from monitor.services.run_report import RunReport
@@ -178,6 +179,10 @@ def search() -> dict[str, Any]:
     return {}
 
 
+def _refuse_to_load() -> PageLoader:
+    raise AssertionError("a query source loads no page through the search")
+
+
 @asynccontextmanager
 async def standing_search(store: Store, settings: Settings, clock: MovableClock) -> AsyncIterator[SavedSearch]:
     """The searches of `query` sources, joined as the program joins them."""
@@ -192,7 +197,9 @@ async def standing_search(store: Store, settings: Settings, clock: MovableClock)
     scoring = ResultScorer(settings.search.weights, settings.retrieval)
     try:
         yield SavedSearch(
-            build_search=SearchService(settings=settings, new_search=backends.build_search).build_source_search,
+            build_search=SearchService(
+                settings=settings, new_search=backends.build_search, new_loader=_refuse_to_load
+            ).build_source_search,
             clock=clock,
             new_scoring=lambda: scoring,
             folder=BundleFolder(settings.data_dir / "bundles"),

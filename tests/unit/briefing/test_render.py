@@ -14,9 +14,10 @@ from openpyxl import load_workbook
 
 from monitor.briefing.compose import Briefing
 from monitor.briefing.item import ItemSchema
-from monitor.briefing.render import ITEM_FORMATS, render_briefing, render_items
+from monitor.briefing.render import render_briefing, render_items
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
+from monitor.exports.registry import ITEM_FORMATS
 
 NOW = dt.datetime(2026, 2, 3, 9, 30, tzinfo=dt.timezone(dt.timedelta(hours=8)))
 FORMATS = ("md", "html", "docx", "xlsx", "json", "csv", "atom")

@@ -25,7 +25,7 @@ from monitor.exports.document import (
     normalize_line,
     sanitize_link_target,
 )
-from monitor.exports.registry import check_format, render_document
+from monitor.exports.registry import get_format, render_document
 
 HOSTILE = [
     '<script>alert(1)</script><img src=x onerror="alert(1)">',
@@ -134,10 +134,10 @@ def test_the_page_asks_for_nothing_and_allows_only_its_own_style() -> None:
 
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
-        UsageError, match="no format 'doc' here; choose one of md, html, docx, pdf, xlsx, json, csv, at"
+        UsageError, match="no format 'doc' here; choose one of md, html, docx, pdf, csv, xlsx, json, jsonl, at"
     ):
-        check_format("doc")
-    with pytest.raises(UsageError, match="cannot be written as xlsx; choose md, html or docx"):
+        get_format("doc")
+    with pytest.raises(UsageError, match="no format 'xlsx' here; choose one of md, html, docx, pdf"):
         render_document(document("a"), "xlsx")
 
 

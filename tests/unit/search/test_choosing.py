@@ -1,9 +1,19 @@
 """Which backends are asked."""
 
+from pathlib import Path
+
 import pytest
 
 from monitor.config.model import BACKENDS, SearchSettings
-from monitor.search.registry import ARCHIVE_ONLY_WARNING, find_missing_setting, select_backends, select_content_backends
+from monitor.i18n.catalogue import render
+from monitor.search import backends
+from monitor.search.registry import (
+    ARCHIVE_ONLY_WARNING,
+    find_missing_setting,
+    load_backend_spec,
+    select_backends,
+    select_content_backends,
+)
 
 
 @pytest.mark.parametrize(
@@ -30,16 +40,27 @@ def test_the_stub_stands_in_for_nothing_and_is_never_gathered_from(
 
 
 def test_a_warning_names_the_nearest_backend() -> None:
-    assert "did you mean brave?" in select_backends(SearchSettings(backend="braev")).warnings[0]
-    assert "the stub takes its place" in select_backends(SearchSettings(backend="braev")).warnings[0]
+    warning = render(select_backends(SearchSettings(backend="braev")).warnings[0], "en")
+    assert "did you mean brave?" in warning
+    assert "the stub takes its place" in warning
 
 
 def test_what_a_backend_lacks_is_told_with_the_place_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SearchSettings(backends={"brave": {"api_key_env": "MY_KEY"}})
-    told = {name: find_missing_setting(settings, name) or "" for name in BACKENDS}
-    assert [name for name, what in told.items() if what] == ["searxng", "bocha", "brave", "tavily"]
+    missing = {name: find_missing_setting(settings, name) for name in BACKENDS}
+    told = {name: render(message, "en") for name, message in missing.items() if message is not None}
+    assert list(told) == ["searxng", "bocha", "brave", "tavily"]
     assert "MY_KEY" in told["brave"]
     assert "TAVILY_API_KEY" in told["tavily"]
     assert "SEARXNG_BASE_URL" in told["searxng"]
     monkeypatch.setenv("MY_KEY", "x")
     assert find_missing_setting(settings, "brave") is None
+
+
+def test_each_backend_is_one_module_and_one_line_of_the_table() -> None:
+    (folder,) = backends.__path__
+    assert {path.stem for path in Path(folder).glob("*.py")} - {"__init__"} == set(BACKENDS)
+    for name, info in BACKENDS.items():
+        if info.is_service:
+            spec = load_backend_spec(name)
+            assert (spec.base_url is None) == info.needs_base_url

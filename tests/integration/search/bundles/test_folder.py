@@ -36,8 +36,8 @@ def test_a_bundle_is_read_as_it_was_written_and_lies_where_the_protocol_says(tmp
     bundle = bundle_of("q1", [("a" * 16, 0.9), ("b" * 16, 0.25)])
     assert folder.write(bundle) == tmp_path / "bundles" / "task-1" / "q1.json"
     assert folder.read("task-1", "q1") == bundle
-    assert list(folder.present("task-1")) == ["q1"]
-    assert folder.present("another") == {}
+    assert list(folder.list_bundles("task-1")) == ["q1"]
+    assert folder.list_bundles("another") == {}
 
 
 @pytest.mark.parametrize("name", AWKWARD)
@@ -48,13 +48,13 @@ def test_no_name_leads_out_of_its_folder_or_hides(tmp_path, folder, bundle_of, n
         assert path.suffix == ".json"
         assert not path.name.startswith(".")
         assert folder.read(task_id, query_id).query_id == query_id
-        assert query_id in folder.present(task_id)
+        assert query_id in folder.list_bundles(task_id)
     assert {one.name for one in tmp_path.iterdir()} == {"bundles"}
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "字" * 100, "half \ud800"], ids=["long", "long in bytes", "no text"])
 def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(folder, bundle_of, name: str) -> None:
-    for ask in (folder.present, folder.cursors, lambda name: folder.read("task-1", name)):
+    for ask in (folder.list_bundles, folder.get_cursor_folder, lambda name: folder.read("task-1", name)):
         with pytest.raises(WorkFailed, match="cannot name a bundle") as told:
             ask(name)
         assert str(told.value).isascii()
@@ -176,13 +176,13 @@ def test_tasks_of_which_nothing_is_new_are_let_go_of(tmp_path, folder, bundle_of
     assert folder.remove_before(now) == 0
     for task_id, ages in {"old": (9, 400), "read lately": (9, 0), "searched lately": (0, 9)}.items():
         bundle = folder.write(bundle_of("q1", [], task_id=task_id))
-        cursor = folder.cursors(task_id) / "p1.json"
+        cursor = folder.get_cursor_folder(task_id) / "p1.json"
         write_atomically(cursor, b"{}")
         for path, age in zip((bundle, cursor), ages, strict=True):
             at = (now - dt.timedelta(days=age)).timestamp()
             os.utime(path, (at, at))
     assert folder.remove_before(now - dt.timedelta(days=8)) == 2
-    assert {task_id: list(folder.present(task_id)) for task_id in ("old", "read lately", "searched lately")} == {
+    assert {task_id: list(folder.list_bundles(task_id)) for task_id in ("old", "read lately", "searched lately")} == {
         "old": [],
         "read lately": ["q1"],
         "searched lately": ["q1"],

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.dates.grammar import dates_in_text, numeric_order, parse_date
-from monitor.dates.urls import date_in_url
+from monitor.dates import date_in_url, detect_order, find_days, has_day, parse_day
 
 TODAY = dt.date(2026, 11, 21)
 FEBRUARY_3 = dt.date(2026, 2, 3)
@@ -72,7 +71,7 @@ FEBRUARY_3 = dt.date(2026, 2, 3)
     ],
 )
 def test_a_date_is_read_in_every_form_that_sites_use(text: str) -> None:
-    assert parse_date(text, TODAY) == FEBRUARY_3
+    assert parse_day(text, TODAY) == FEBRUARY_3
 
 
 @pytest.mark.parametrize(
@@ -97,23 +96,23 @@ def test_a_date_is_read_in_every_form_that_sites_use(text: str) -> None:
     ],
 )
 def test_what_is_impossible_doubtful_or_no_date_is_none(text: str) -> None:
-    assert parse_date(text, TODAY) is None
+    assert parse_day(text, TODAY) is None
 
 
 def test_day_and_month_are_told_apart_only_by_a_number_above_twelve() -> None:
-    assert numeric_order("02/03/2026 and 14/03/2026") == "dmy"
-    assert numeric_order("02/03/2026 and 03/14/2026") == "mdy"
-    assert numeric_order("02/03/2026") is None
-    assert numeric_order("14/03/2026 and 03/14/2026") is None
-    assert parse_date("03/02/2026", TODAY, order="dmy") == FEBRUARY_3
-    assert parse_date("02/03/2026", TODAY, order="mdy") == FEBRUARY_3
-    assert parse_date("02.03.26", TODAY, order="mdy") == FEBRUARY_3
+    assert detect_order("02/03/2026 and 14/03/2026") == "dmy"
+    assert detect_order("02/03/2026 and 03/14/2026") == "mdy"
+    assert detect_order("02/03/2026") is None
+    assert detect_order("14/03/2026 and 03/14/2026") is None
+    assert parse_day("03/02/2026", TODAY, order="dmy") == FEBRUARY_3
+    assert parse_day("02/03/2026", TODAY, order="mdy") == FEBRUARY_3
+    assert parse_day("02.03.26", TODAY, order="mdy") == FEBRUARY_3
 
 
 def test_month_and_day_alone_never_lie_in_the_future() -> None:
-    assert parse_date("[12-03]", TODAY) == dt.date(2025, 12, 3)
-    assert parse_date("11-21", TODAY) == TODAY
-    assert parse_date("12-03", TODAY, year=2024) == dt.date(2024, 12, 3)
+    assert parse_day("[12-03]", TODAY) == dt.date(2025, 12, 3)
+    assert parse_day("11-21", TODAY) == TODAY
+    assert parse_day("12-03", TODAY, year=2024) == dt.date(2024, 12, 3)
 
 
 @pytest.mark.parametrize(
@@ -121,11 +120,26 @@ def test_month_and_day_alone_never_lie_in_the_future() -> None:
     [("3天前", 3), ("昨天 10:20", 1), ("前天", 2), ("5小时前", 0), ("yesterday", 1), ("2 weeks ago", 14), ("刚刚", 0)],
 )
 def test_relative_dates_count_from_the_day_of_fetching(text: str, days: int) -> None:
-    assert parse_date(text, TODAY) == TODAY - dt.timedelta(days=days)
+    assert parse_day(text, TODAY) == TODAY - dt.timedelta(days=days)
+
+
+@pytest.mark.parametrize(("text", "day"), [("02-03", dt.date(2026, 3, 2)), ("02-25", dt.date(2026, 2, 25))])
+def test_a_cell_has_the_day_first_where_the_page_does_unless_its_number_is_no_month(text: str, day: dt.date) -> None:
+    assert parse_day(text, TODAY, order="dmy") == day
+
+
+@pytest.mark.parametrize("text", ["11-17", "03/02/2026", "2/19/26", "3 de febrero", "令和8年2月3日"])
+def test_a_text_shows_a_day_whatever_its_order(text: str) -> None:
+    assert has_day(text)
+
+
+@pytest.mark.parametrize("text", ["20260203", "2026-02", "3.5", "no day", "2026年2月"])
+def test_a_number_or_a_month_is_no_day(text: str) -> None:
+    assert not has_day(text)
 
 
 def test_relative_words_count_only_where_they_are_asked_for() -> None:
-    assert dates_in_text("昨天", TODAY) == []
+    assert find_days("昨天", TODAY) == []
 
 
 @pytest.mark.parametrize(
@@ -154,6 +168,6 @@ def test_the_url_gives_its_date(url: str, day: dt.date | None) -> None:
 
 @given(st.text(alphabet="0123456789年月日-/. []:FebMar昨天前3", max_size=60))
 def test_dates_out_are_real_and_not_in_the_future(text: str) -> None:
-    for match in dates_in_text(text, TODAY, order="dmy", relative=True):
+    for match in find_days(text, TODAY, order="dmy", relative=True):
         assert dt.date(1990, 1, 1) <= match.date <= TODAY + dt.timedelta(days=1) or "前" in text
         assert 0 <= match.start < match.end <= len(text)

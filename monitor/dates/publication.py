@@ -1,0 +1,154 @@
+"""Days of publication: whole dates of rows, date lines and urls, no earlier than 1990 and no later than tomorrow."""
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+
+from monitor.dates.forms import COMPACT, Context
+from monitor.dates.grammar import scan
+from monitor.dates.names import fold_digits, parse_month
+from monitor.dates.partial import DateMatch, DateOrder, SpanSet, WrittenDate
+
+_FIRST_DAY = dt.date(1990, 1, 1)
+# Days counted from the day of reading: 3天前, 2 weeks ago, yesterday, 昨天.
+_AGO = re.compile(
+    r"(?<![\d.])(?P<n>\d{1,4}|\ban?|\bone)\s{0,3}(?P<unit>秒|分钟|分鐘|分|小时|小時|時間|个小时|天|日|周|週|星期|초|"
+    r"분|시간|일|seconds?|mins?|minutes?|hours?|hrs?|days?|weeks?)"
+    r"\s{0,3}(?:前|之前|以前|전|ago)",
+    re.IGNORECASE,
+)
+_DAY_WORDS = re.compile(
+    r"(?P<word>刚刚|剛剛|今天|今日|昨天|昨日|前天|오늘|어제|"
+    r"\btoday\b|\byesterday\b|\bjust now\b|\bheute\b|\bgestern\b)",
+    re.IGNORECASE,
+)
+_DAYS_BACK = {"昨天": 1, "昨日": 1, "前天": 2, "어제": 1, "yesterday": 1, "gestern": 1}
+_DAYS_IN_UNIT = {"天": 1, "日": 1, "일": 1, "day": 1, "周": 7, "週": 7, "星期": 7, "week": 7}
+_HOURS = frozenset({"小时", "小時", "hour", "hr", "시간", "時間"})
+_MAX_NUMBER, _MAX_WEEKS = 999, 5
+
+# What content management systems write into the urls of articles.
+_URL_FORMS = (
+    re.compile(r"(?<!\d)/?t(?P<y>20\d\d|19\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>[0-3]\d)_\d+"),
+    re.compile(r"/(?P<y>20\d\d|19\d\d)[-_]?(?P<m>0[1-9]|1[0-2])/(?P<d>0[1-9]|[12]\d|3[01])(?=[/_.-])"),
+    re.compile(r"/(?P<y>20\d\d|19\d\d)/(?P<m>\d{1,2})[/_-](?P<d>\d{1,2})(?=[/_.-]|$)"),
+    re.compile(r"(?<!\d)(?P<y>20\d\d|19\d\d)[-_](?P<m>0?[1-9]|1[0-2])[-_](?P<d>0?[1-9]|[12]\d|3[01])(?!\d)"),
+    re.compile(r"/(?P<y>20\d\d)/(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?=/|[_-]|\.\w)"),
+    re.compile(r"/(?P<y>\d\d)/(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])/\d\d/"),
+    re.compile(r"/(?P<y>20\d\d)/[A-Za-z][\w-]*/(?P<m>0[1-9]|1[0-2])/(?P<d>0[1-9]|[12]\d|3[01])/"),
+    re.compile(r"(?<!\d)(?P<y>20\d\d|199\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d)"),
+    re.compile(
+        r"(?<![\da-f])(?P<y>20\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|"
+        r"3[01])(?=[0-2]\d[0-5]\d(?:[0-5]\d\d{0,6})?(?![\da-f]))"
+    ),
+)
+_NAME_IN_URL = re.compile(r"(?<!\d)(?P<y>20\d\d|19\d\d)[/-](?P<month>[A-Za-z]{3,9})[/-](?P<d>\d{1,2})(?!\d)")
+
+
+def publication_day(year: int, month: int, day: int, today: dt.date) -> dt.date | None:
+    """Return the calendar day, or None for what is no day, lies before 1990 or after tomorrow."""
+    try:
+        date = dt.date(year, month, day)
+    except (ValueError, OverflowError):
+        return None
+    return date if _FIRST_DAY <= date <= today + dt.timedelta(days=1) else None
+
+
+def parse_day(
+    text: str, today: dt.date, *, order: DateOrder | None = None, year: int | None = None, relative: bool = True
+) -> dt.date | None:
+    """Return the one day that a short text gives; None where it gives none, or two different ones."""
+    found = {match.date for match in find_days(text, today, order=order, year=year, relative=relative)}
+    return found.pop() if len(found) == 1 else None
+
+
+def has_day(text: str) -> bool:
+    """Whether a text shows a day, with or without its year, and be it 03/02/2026; a number of eight digits is none."""
+    context = Context(order="dmy", is_list=True)
+    return any(date.form != COMPACT.name for date in scan(fold_digits(text), context))
+
+
+def find_days(
+    text: str, today: dt.date, *, order: DateOrder | None = None, year: int | None = None, relative: bool = False
+) -> list[DateMatch]:
+    """Return all days of a text, in its order.
+
+    `today` bounds them and is what "yesterday" and 3天前 count from; `order` settles 03/02/2026, which is no date
+    without it; `year` is the year that a heading gives to dates written without one. Where neither is known,
+    month and day alone mean the latest such day that is not in the future.
+    """
+    folded = fold_digits(text)
+    written = scan(folded, Context(order, latest_year=today.year + 1, is_list=True))
+    days = [*_resolve(folded, written, today, year)]
+    if relative:
+        days += _find_relative_beside(folded, written, today)
+    return sorted(days, key=lambda match: match.start)
+
+
+def _find_relative_beside(text: str, written: list[WrittenDate], today: dt.date) -> Iterator[DateMatch]:
+    spans = SpanSet(len(text))
+    for date in written:
+        spans.take(date.start, date.end)
+    for day in _find_relative_days(text, today):
+        if spans.is_free(day.start, day.end):
+            spans.take(day.start, day.end)
+            yield day
+
+
+def _resolve(text: str, dates: list[WrittenDate], today: dt.date, year: int | None) -> Iterator[DateMatch]:
+    for date in dates:
+        if date.year is None and text[date.start - 1 : date.start] == "年":
+            continue  # 去年2月3日, 每年2月3日: of a year that is not written
+        day = _resolve_day(date, today, year)
+        if day:
+            yield DateMatch(day, date.start, date.end, date.year is not None, date.form)
+
+
+def _resolve_day(date: WrittenDate, today: dt.date, year: int | None) -> dt.date | None:
+    month, day = date.month or 0, date.day or 0
+    if date.year is not None:
+        return publication_day(date.year, month, day, today)
+    if year is not None:
+        return publication_day(year, month, day, today)
+    return publication_day(today.year, month, day, today) or publication_day(today.year - 1, month, day, today)
+
+
+def _find_relative_days(text: str, today: dt.date) -> Iterator[DateMatch]:
+    """Yield the days of "ago" and its like, up to weeks: months and years are too coarse to give a day."""
+    for found in _AGO.finditer(text):
+        number = int(found["n"]) if found["n"].isdigit() else 1
+        unit = found["unit"].lower().rstrip("s")
+        days = _DAYS_IN_UNIT.get(unit, 0)
+        if number <= _MAX_NUMBER and (days < 7 or number <= _MAX_WEEKS):
+            count = days * number + (number // 24 if unit in _HOURS else 0)
+            yield DateMatch(today - dt.timedelta(days=count), found.start(), found.end(), form="ago")
+    for found in _DAY_WORDS.finditer(text):
+        days = _DAYS_BACK.get(found["word"].lower(), 0)
+        yield DateMatch(today - dt.timedelta(days=days), found.start(), found.end(), form="word")
+
+
+def date_in_url(url: str, today: dt.date) -> dt.date | None:
+    """The publication date that a content management system writes into an article's url, if any.
+
+    Understands the forms /20260203/, /2026-01/15/, /art/2026/2/3/ and /202601/t20260115_, those of other common
+    systems (2026/02-03/, 2026-02-03-slug, /26/0203/22/, 20260203101500 in a file's name), never the host. A number
+    that is no calendar date, or lies before 1990 or after tomorrow, is no date; neither are two that differ.
+    """
+    path = re.sub(r"^\w+://[^/]*", "", url)
+    for form in _URL_FORMS:
+        dates = {
+            date
+            for found in form.finditer(path)
+            if (date := publication_day(_full_year(found["y"]), int(found["m"]), int(found["d"]), today))
+        }
+        if dates:
+            return dates.pop() if len(dates) == 1 else None
+    for found in _NAME_IN_URL.finditer(path):
+        month = parse_month(found["month"])
+        if month:
+            return publication_day(int(found["y"]), month, int(found["d"]), today)
+    return None
+
+
+def _full_year(digits: str) -> int:
+    return int(digits) + (2000 if len(digits) == 2 else 0)
