@@ -101,12 +101,15 @@ class Terminal:
         sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
     def write_table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Write a table under `column.<name>` of the catalogue, padded to the width that Chinese cells have, too."""
+        """Write a table under the words `column.<name>` of the catalogue."""
+        self.write_rows([[Message(f"column.{name}") for name in columns], *rows])
+
+    def write_rows(self, rows: Sequence[Sequence[object]]) -> None:
+        """Write rows whose columns are as wide as their cells on a terminal, Chinese ones included."""
         from rich.cells import cell_len
 
-        headers = [self.render(Message(f"column.{name}")) for name in columns]
-        texts = [headers, *([self._format_cell(value) for value in row] for row in rows)]
-        widths = [max(cell_len(row[column]) for row in texts) for column in range(len(columns))]
+        texts = [[self._format_cell(value) for value in row] for row in rows]
+        widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
         for row in texts:
             cells = [text + " " * (width - cell_len(text)) for text, width in zip(row[:-1], widths, strict=False)]
             self.write_line("  ".join([*cells, row[-1]]).rstrip())
