@@ -12,7 +12,7 @@ FIND_PYTHON := python=; for name in $(or $(PYTHON),python3 python3.14 python3.13
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && python=$$name && break; done
 
 # A download that hangs must not hang the set-up; where there is no `timeout` it has to be stopped by hand.
-PATIENCE := $(if $(shell command -v timeout),timeout 300)
+TIMEOUT := $(if $(shell command -v timeout),timeout 300)
 
 AS_ROOT := $(filter 0,$(shell id -u))
 APT := $(and $(AS_ROOT),$(shell command -v apt-get))
@@ -53,6 +53,10 @@ soak: .venv/.browser ## run the long tests (memory, endurance) that `make test` 
 	@.venv/bin/python -m pytest -m soak $(ARGS)
 	@.venv/bin/python -m pytest -m hypothesis --hypothesis-profile=explore
 
+.PHONY: bench
+bench: .venv/.browser ## list the benchmarks, or run one: make bench NAME=startup JSON=1 ARGS=…
+	@.venv/bin/python -m benchmarks $(or $(NAME),--help) $(if $(NAME),$(ARGS) $(if $(JSON),--json))
+
 ## Set it up -------------------------------------------------------------------------------------------
 
 .PHONY: browser
@@ -85,7 +89,7 @@ lock: ## choose the newest allowed packages anew and write requirements.lock (ne
 .venv/.browser: .venv/.packages
 	@{ $(BROWSER_STARTS); } \
 	|| { echo "No browser yet; asking Playwright for its Chromium …" \
-		&& $(PATIENCE) .venv/bin/python -m playwright install chromium >/dev/null 2>&1 && { $(BROWSER_STARTS); }; } \
+		&& $(TIMEOUT) .venv/bin/python -m playwright install chromium >/dev/null 2>&1 && { $(BROWSER_STARTS); }; } \
 	|| { test -n "$(APT)" && echo "Installing chromium-headless-shell and fonts-noto-cjk …" && apt-get update -qq >/dev/null \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium-headless-shell fonts-noto-cjk >/dev/null \
 		&& { $(BROWSER_STARTS); }; } \

@@ -17,6 +17,7 @@ from monitor.config.model import PagesSettings, Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
 from monitor.errors import DatabaseError, UsageError
+from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
@@ -731,16 +732,16 @@ def _check_storage(settings: Settings) -> str:
     return FileStorage(settings.storage_url).check()
 
 
-def upgrade_database(settings: Settings) -> str:
-    """Create the database or bring it to this version's schema; returns in a sentence what was done."""
+def upgrade_database(settings: Settings) -> Message:
+    """Create the database or bring it to this version's schema; return what was done."""
     from monitor.db import migrate
 
     url = settings.database_url
     shown, before = DatabaseAddress.parse(url).redacted_url, migrate.get_current_revision(url)
     if before == migrate.get_head_revision():
-        return f"The database {shown} has the schema of this version."
+        return Message.of("database.up_to_date", database=shown)
     migrate.upgrade(url)
-    return f"The database {shown} was {'created' if before is None else 'brought to the schema of this version'}."
+    return Message.of("database.created" if before is None else "database.upgraded", database=shown)
 
 
 def back_up_database(settings: Settings, file: Path) -> int:

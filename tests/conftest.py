@@ -27,7 +27,7 @@ from psycopg import sql
 
 from monitor.db import migrate
 
-# How long an example takes says more about the machine than about the program: speed is measured by `monitor bench`.
+# How long an example takes says more about the machine than about the program: speed is measured by `make bench`.
 # A property takes the same examples each time: a change is blamed for what it did. `make soak` looks for others.
 settings.register_profile("monitor", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)

@@ -1,6 +1,5 @@
-"""`monitor brief`."""
+"""`monitor brief`: a ranked briefing of a period."""
 
-import asyncio
 import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,7 +8,6 @@ import typer
 
 from monitor.cli.terminal import (
     OptionValue,
-    Terminal,
     add_options,
     check_output,
     collect_given,
@@ -22,6 +20,7 @@ from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.vocabulary import ItemType
 
 if TYPE_CHECKING:
+    from monitor.bootstrap import App
     from monitor.briefing.compose import Briefing
 
 
@@ -65,31 +64,24 @@ def brief(
     from_file: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Write the briefing of this JSON file in the format.")
     ] = None,
-    **wanted: OptionValue,
+    **options: OptionValue,
 ) -> None:
-    """Write a ranked briefing of what was first seen in a period, and of what could not be seen."""
-    terminal = get_terminal(context)
     get_format(form, BRIEFING_FORMATS)
     check_output(form, out)
-    chosen = collect_given(wanted)
-    if from_file is not None and chosen:
-        raise UsageError("--from writes a briefing as it is: give it with --format, --out and --template alone.")
-    briefing = _read_briefing(from_file) if from_file is not None else None
-    content, count = asyncio.run(_compose(terminal, briefing, chosen, form=form, template=template))
+    query = collect_given(options)
+    if from_file is not None and query:
+        raise UsageError("brief.from_stands_alone")
+    stored = _read_briefing(from_file) if from_file is not None else None
+
+    async def compose(app: "App") -> tuple[bytes, int]:
+        from monitor.services.briefings import BriefingQuery
+
+        briefing = stored or await app.briefings.compose(BriefingQuery(**query))
+        return await app.exports.export_briefing(briefing, form, template=template), len(briefing.items)
+
+    terminal = get_terminal(context)
+    content, count = terminal.run(compose)
     write_output(terminal, content, form, out, count)
-
-
-async def _compose(
-    terminal: Terminal, briefing: "Briefing | None", wanted: dict[str, Any], *, form: str, template: Path | None
-) -> tuple[bytes, int]:
-    """The briefing in its format, composed now unless it is there already, and how many items it shows."""
-    from monitor.bootstrap import open_app
-    from monitor.services.briefings import BriefingQuery
-
-    async with open_app(terminal.load_settings()) as parts:
-        if briefing is None:
-            briefing = await parts.briefings.compose(BriefingQuery(**wanted))
-        return await parts.exports.export_briefing(briefing, form, template=template), len(briefing.items)
 
 
 def _read_briefing(file: Path) -> "Briefing":
@@ -100,6 +92,6 @@ def _read_briefing(file: Path) -> "Briefing":
     try:
         return Briefing.model_validate_json(file.read_bytes())
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+        raise UsageError("file.not_read", path=file, reason=error.strerror) from None
     except ValidationError:
-        raise UsageError(f"{file} is no briefing: give a file that --format json wrote.") from None
+        raise UsageError("brief.not_a_briefing", path=file) from None

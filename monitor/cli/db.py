@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.cli.parser import build_group
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
+from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
-    from monitor.db.queries.retention import PruneResult
+    from monitor.bootstrap import App
 
-app = typer.Typer(help="The database.", rich_markup_mode=None)
+app = build_group()
 
 ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the database holds.")]
-
-
-@app.callback()
-def _group() -> None:
-    """Migrate, back up, prune and copy the database."""
 
 
 @app.command()
@@ -27,7 +24,7 @@ def upgrade(context: typer.Context) -> None:
     from monitor.bootstrap import upgrade_database
 
     terminal = get_terminal(context)
-    terminal.write_line(upgrade_database(terminal.load_settings()))
+    terminal.print_message(upgrade_database(terminal.load_settings()))
 
 
 @app.command()
@@ -44,7 +41,7 @@ def backup(
     if as_json:
         terminal.write_json({"file": str(file), "bytes": size})
     else:
-        terminal.write_line(f"{file}: {size / 1e6:.1f} MB, checked.")
+        terminal.print("db.backed_up", path=file, megabytes=f"{size / 1e6:.1f}")
 
 
 @app.command()
@@ -59,7 +56,7 @@ def restore(
 
     terminal = get_terminal(context)
     rows = asyncio.run(restore_database(terminal.load_settings(), file, is_replacing=replace))
-    _print_rows(terminal, rows, "restored", as_json=as_json)
+    _print_rows(terminal, rows, "db.restored", as_json=as_json)
 
 
 @app.command()
@@ -72,12 +69,20 @@ def prune(
 ) -> None:
     """Forget old texts, runs with their evidence, and model calls; items, and all urls ever seen, stay."""
     terminal = get_terminal(context)
-    pruned = asyncio.run(_prune(terminal, days))
+
+    async def prune(app: "App") -> dict[str, int]:
+        from monitor.services.audit import COMMAND_LINE_ACTOR
+
+        pruned = await app.retention.prune(days)
+        await app.audit.record(COMMAND_LINE_ACTOR, "storage.prune", "storage", days=days, **pruned.model_dump())
+        return pruned.model_dump()
+
+    pruned = terminal.run(prune)
     if as_json:
-        terminal.write_json(pruned.model_dump())
+        terminal.write_json(pruned)
     else:
-        told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in pruned.model_dump().items())
-        terminal.write_line(f"Forgotten: {told}.")
+        counts = [Message.of(f"pruned.{name}", number=count) for name, count in pruned.items()]
+        terminal.print("db.pruned", counts=counts)
 
 
 @app.command()
@@ -92,22 +97,12 @@ def copy(
 
     terminal = get_terminal(context)
     rows = asyncio.run(copy_database(terminal.load_settings(), url, is_replacing=replace))
-    _print_rows(terminal, rows, "copied", as_json=as_json)
+    _print_rows(terminal, rows, "db.copied", as_json=as_json)
 
 
-def _print_rows(terminal: Terminal, rows: dict[str, int], done: str, *, as_json: bool) -> None:
+def _print_rows(terminal: Terminal, rows: dict[str, int], code: str, *, as_json: bool) -> None:
     if as_json:
         terminal.write_json({"tables": rows})
         return
     terminal.write_table(("table", "rows"), sorted(rows.items()))
-    terminal.write_line(f"{sum(rows.values())} rows {done}, every table counted again.")
-
-
-async def _prune(terminal: Terminal, days: int | None) -> "PruneResult":
-    from monitor.bootstrap import open_app
-    from monitor.services.audit import COMMAND_LINE_ACTOR
-
-    async with open_app(terminal.load_settings()) as parts:
-        pruned = await parts.retention.prune(days)
-        await parts.audit.record(COMMAND_LINE_ACTOR, "storage.prune", "storage", days=days, **pruned.model_dump())
-        return pruned
+    terminal.print(code, rows=sum(rows.values()))

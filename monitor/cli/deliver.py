@@ -1,22 +1,21 @@
 """`monitor deliver`: briefings on their way to people."""
 
-import asyncio
 import datetime as dt
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, get_terminal, parse_day
-from monitor.i18n.catalogue import render
+from monitor.cli.parser import build_group
+from monitor.cli.terminal import JsonOption, Terminal, format_instant, get_terminal, parse_day
+from monitor.errors import WorkFailed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from monitor.services.deliveries import DeliverySchema, DeliveryService
+    from monitor.bootstrap import App
+    from monitor.services.deliveries import DeliverySchema
 
-T = TypeVar("T")
-
-app = typer.Typer(help="Briefings on their way to people.", rich_markup_mode=None)
+app = build_group()
 
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="The name of a target of deliver.targets.")]
 
@@ -30,23 +29,32 @@ def list_deliveries(
 ) -> None:
     """List the deliveries of briefings, newest first."""
     terminal = get_terminal(context)
-    rows = asyncio.run(_query_deliveries(terminal, lambda desk: desk.list(target=target, limit=limit)))
+    rows = terminal.run(lambda app: app.deliveries.list(target=target, limit=limit))
     if as_json:
-        terminal.write_json({"deliveries": [one.model_dump(mode="json") for one in rows]})
+        terminal.write_json({"deliveries": [row.model_dump(mode="json") for row in rows]})
     elif rows:
         cells = [
-            (row.id, row.target, row.kind, row.status, row.planned_at, row.attempts, row.sent_at, row.last_error)
+            (
+                row.id,
+                row.target,
+                terminal.word("delivery_kind", row.kind),
+                terminal.word("delivery", row.status),
+                row.planned_at,
+                row.attempts,
+                row.sent_at,
+                row.last_error,
+            )
             for row in rows
         ]
         terminal.write_table(("id", "target", "kind", "status", "planned", "tries", "sent", "error"), cells)
     else:
-        terminal.write_status("No deliveries.")
+        terminal.notify("deliveries.none")
 
 
 @app.command("test")
 def send_test(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
-    """Send a letter that says that it is a test, to see whether the target works."""
-    _run_action(get_terminal(context), lambda desk: desk.send_test(target), "target.test", as_json=as_json)
+    """Send a test message, to see whether the target works."""
+    _run_action(get_terminal(context), lambda app: app.deliveries.send_test(target), "target.test", as_json=as_json)
 
 
 @app.command()
@@ -59,7 +67,9 @@ def now(
     as_json: JsonOption = False,
 ) -> None:
     """Send a target its briefing now, beside what is planned."""
-    _run_action(get_terminal(context), lambda desk: desk.send_now(target, date), "target.send", as_json=as_json)
+    _run_action(
+        get_terminal(context), lambda app: app.deliveries.send_now(target, date), "target.send", as_json=as_json
+    )
 
 
 @app.command()
@@ -69,44 +79,32 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a failed delivery again: the same briefing under the same key."""
-    _run_action(get_terminal(context), lambda desk: desk.retry(delivery_id), "delivery.retry", as_json=as_json)
+    _run_action(get_terminal(context), lambda app: app.deliveries.retry(delivery_id), "delivery.retry", as_json=as_json)
 
 
 def _run_action(
-    terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[DeliverySchema]]", action: str, *, as_json: bool
+    terminal: Terminal, send: "Callable[[App], Awaitable[DeliverySchema]]", action: str, *, as_json: bool
 ) -> None:
-    """What became of a delivery that was waited for; one that did not arrive is a failure of the command."""
+    """Send and print the delivery; one that did not arrive is a failure of the command."""
     from monitor.db.tables.delivery import DeliveryStatus
-    from monitor.errors import WorkFailed
 
-    found = asyncio.run(_run_and_audit(terminal, ask, action))
-    is_sent = found.status is DeliveryStatus.SENT
+    async def act(app: "App") -> "DeliverySchema":
+        from monitor.services.audit import COMMAND_LINE_ACTOR
+
+        delivery = await send(app)
+        subject = delivery.id if action == "delivery.retry" else delivery.target
+        await app.audit.record(COMMAND_LINE_ACTOR, action, subject, status=delivery.status)
+        return delivery
+
+    delivery = terminal.run(act)
+    is_sent = delivery.status is DeliveryStatus.SENT
     if as_json:
-        terminal.write_json(found.model_dump(mode="json"))
+        terminal.write_json(delivery.model_dump(mode="json"))
     elif is_sent:
-        terminal.write_line(f"{found.id} was sent to {found.target}.")
+        terminal.print("delivery.sent", id=delivery.id, target=delivery.target)
     if not is_sent:
-        again = f"; it is tried again at {found.next_try_at:%Y-%m-%d %H:%MZ}" if found.next_try_at else ""
-        raise WorkFailed(
-            f"{found.id} was not sent to {found.target}: {render(found.last_error, 'en').rstrip('.') if found.last_error else ''}{again}."
-        )
-
-
-async def _run_and_audit(
-    terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[DeliverySchema]]", action: str
-) -> "DeliverySchema":
-    from monitor.bootstrap import open_app
-    from monitor.services.audit import COMMAND_LINE_ACTOR
-
-    async with open_app(terminal.load_settings()) as parts:
-        found = await ask(parts.deliveries)
-        subject = found.id if action == "delivery.retry" else found.target
-        await parts.audit.record(COMMAND_LINE_ACTOR, action, subject, status=found.status)
-        return found
-
-
-async def _query_deliveries(terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[T]]") -> T:
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        return await ask(parts.deliveries)
+        reason = terminal.to_text(delivery.last_error).rstrip(".。")
+        if delivery.next_try_at is None:
+            raise WorkFailed("delivery.not_sent", id=delivery.id, target=delivery.target, reason=reason)
+        at = format_instant(delivery.next_try_at)
+        raise WorkFailed("delivery.retried_later", id=delivery.id, target=delivery.target, reason=reason, at=at)

@@ -14,38 +14,23 @@ import typer
 
 from monitor.cli.progress import show_progress
 from monitor.cli.terminal import Terminal, get_terminal, write_file
-from monitor.i18n.catalogue import render
 from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
     from monitor.briefing.compose import Briefing
-    from monitor.services.run_report import RunReport
-
-if TYPE_CHECKING:
     from monitor.demo.site import SampleSite
+    from monitor.services.run_report import RunReport
 
 
 _SITES = ("ministry", "bureau")
 
 _MAX_ITEMS = 30
 
-_NEXT_STEPS = """\
-Now with real sources{activate}:
-  monitor init                          writes config.yaml and the database
-  monitor doctor                        says what is missing on this machine
-  monitor sources add URL --name NAME --focus TOPIC
-  monitor sources try NAME              shows what a sweep would bring, and writes nothing
-  monitor sweep NAME                    runs it
-  monitor brief --format html --out briefing.html
-  monitor serve                         all of it on web pages, and sources on their schedules
-A model is optional: set llm.base_url, or the key in OPENAI_API_KEY."""
-
 
 def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where briefing.html goes.")] = Path("out"),
 ) -> None:
-    """Sweep a sample ministry and a bureau that are served on this machine, and print their ranked briefing."""
     from monitor.briefing.render import render_briefing
 
     terminal = get_terminal(context)
@@ -54,15 +39,20 @@ def demo(
     terminal.write_line(_strip_markdown(render_briefing(briefing, "md").decode()))
     path = out / "briefing.html"
     write_file(path, render_briefing(briefing, "html"))
-    terminal.write_line(f"The same as a page: {path}")
+    terminal.print("demo.page", path=path)
     failed = [report for report in reports if report.status is RunStatus.FAILED]
     for report in failed:
-        terminal.write_status(
-            f"monitor: {report.source}: {render(report.error, 'en') if report.error else 'the run failed'}"
-        )
+        error = terminal.to_text(report.error) or terminal.translate("the run failed")
+        terminal.complain(f"{report.source}: {error}")
     if failed:
         raise typer.Exit(1)
-    terminal.write_line("\n" + _NEXT_STEPS.format(activate=_format_activation_hint()))
+    terminal.write_line()
+    script = _find_activation_script()
+    if script is None:
+        terminal.print("demo.next_steps")
+    else:
+        terminal.print("demo.next_steps_activate", script=script)
+    terminal.print("demo.commands")
 
 
 async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport], Briefing]":
@@ -78,15 +68,15 @@ async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport],
     reports = []
     async with AsyncExitStack() as stack:
         urls = [await stack.enter_async_context(site.serve()) for site in sites]
-        parts = await stack.enter_async_context(open_app(build_sample_settings(Settings(), *urls, folder=folder)))
+        app = await stack.enter_async_context(open_app(build_sample_settings(Settings(), *urls, folder=folder)))
         for site, url in zip(sites, urls, strict=True):
-            source = await parts.sources.add(_build_source(site, url))
-            terminal.write_status(f"{site.title} is served at {url}/ for as long as this takes.")
+            source = await app.sources.add(_build_source(site, url))
+            terminal.notify("demo.served", title=site.title, url=f"{url}/")
             with show_progress(terminal, is_quiet=False) as on_progress:
-                report = await parts.sweeps.sweep(source, on_progress=on_progress)
+                report = await app.sweeps.sweep(source, on_progress=on_progress)
             print_run(terminal, report, top=0)
             reports.append(report)
-        return reports, await parts.briefings.compose(BriefingQuery(top=_MAX_ITEMS))
+        return reports, await app.briefings.compose(BriefingQuery(top=_MAX_ITEMS))
 
 
 def _build_source(site: "SampleSite", base_url: str) -> dict[str, object]:
@@ -94,17 +84,16 @@ def _build_source(site: "SampleSite", base_url: str) -> dict[str, object]:
     return {"name": site.title, "url": f"{base_url}/", "focus_areas": focus}
 
 
-def _format_activation_hint() -> str:
-    """How this shell comes to know the command, where it does not yet."""
+def _find_activation_script() -> Path | None:
+    """Return the script by which this shell comes to know the command, where it does not yet."""
     script = Path(sys.prefix) / "bin" / "activate"
     if shutil.which("monitor") or not script.exists():
-        return ""
-    shown = script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else script
-    return f" (type `. {shown}` first, so that the shell finds the command)"
+        return None
+    return script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else script
 
 
 def _strip_markdown(markdown: str) -> str:
-    """Markdown as a terminal's reader wants it: links with their urls beside them, no marks and no escapes.
+    """Return Markdown without marks and escapes, each url beside its link.
 
     A number in brackets stays one: its entry, with the url, is on the same page.
     """

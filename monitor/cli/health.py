@@ -1,22 +1,15 @@
-"""`monitor health`: how sources and deliveries fare, and what is out of the ordinary."""
+"""`monitor health` and `monitor costs`: how sources and deliveries fare, and what the work costs."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, get_terminal
-from monitor.i18n.catalogue import render
+from monitor.cli.terminal import JsonOption, Terminal, format_instant, get_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from monitor.services.alarms import HealthReport
+    from monitor.bootstrap import App
+    from monitor.services.alarms import HealthReport, SourceHealth
     from monitor.services.deliveries import DeliverySchema
-    from monitor.services.usage import CostLedger
-
-if TYPE_CHECKING:
-    from monitor.services.alarms import SourceHealth
 
 
 def health(
@@ -25,35 +18,57 @@ def health(
     past: Annotated[bool, typer.Option("--past", help="Alarms that are over, too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show alarms, deliveries in trouble, and how every source and section fares."""
+    async def load(app: "App") -> "tuple[HealthReport, list[DeliverySchema]]":
+        report = await app.alarms.get_report(source or [], include_cleared=past)
+        return report, await app.deliveries.list_problems()
+
     terminal = get_terminal(context)
-    found, deliveries = asyncio.run(_load_health(terminal, source or [], is_whole=past))
+    report, deliveries = terminal.run(load)
     if as_json:
-        told = [delivery.model_dump(mode="json") for delivery in deliveries]
-        terminal.write_json({**found.model_dump(mode="json"), "deliveries": told})
+        problems = [delivery.model_dump(mode="json") for delivery in deliveries]
+        terminal.write_json({**report.model_dump(mode="json"), "deliveries": problems})
         return
-    if found.alarms:
+    if report.alarms:
         rows = [
-            (alarm.raised_at, alarm.cleared_at, alarm.kind, alarm.source, alarm.section, alarm.message)
-            for alarm in found.alarms
+            (
+                alarm.raised_at,
+                alarm.cleared_at,
+                terminal.word("alarm", alarm.kind),
+                alarm.source,
+                alarm.section,
+                alarm.message,
+            )
+            for alarm in report.alarms
         ]
         terminal.write_table(("since", "over", "alarm", "source", "section", "what"), rows)
     else:
-        terminal.write_line("No alarm.")
+        terminal.print("health.no_alarm")
     if deliveries:
-        terminal.write_line("\nDeliveries in trouble (`monitor deliver retry ID` tries a failed one again):")
-        cells = [(one.id, one.status, one.attempts, one.next_try_at, one.last_error) for one in deliveries]
-        terminal.write_table(("id", "status", "tries", "next try", "error"), cells)
-    for one in found.sources:
-        _print_source(terminal, one)
+        terminal.write_line()
+        terminal.print("health.deliveries")
+        cells = [
+            (
+                delivery.id,
+                terminal.word("delivery", delivery.status),
+                delivery.attempts,
+                delivery.next_try_at,
+                delivery.last_error,
+            )
+            for delivery in deliveries
+        ]
+        terminal.write_table(("id", "status", "tries", "next_try", "error"), cells)
+    for entry in report.sources:
+        _print_source(terminal, entry)
 
 
 def _print_source(terminal: Terminal, source: "SourceHealth") -> None:
-    state = "" if source.enabled else " (disabled)"
-    rest = f"; rests until {source.resting_until:%Y-%m-%d %H:%MZ}" if source.resting_until else ""
-    terminal.write_line(f"\n{source.source}{state}: {source.consecutive_failures} failures in a row{rest}")
+    terminal.write_line()
+    code = "health.source" if source.enabled else "health.source_disabled"
+    terminal.print(code, source=source.source, failures=source.consecutive_failures)
+    if source.resting_until:
+        terminal.print("health.resting", until=format_instant(source.resting_until))
     if source.last_error:
-        terminal.write_line(f"  last error: {render(source.last_error, 'en')}")
+        terminal.print("health.last_error", error=source.last_error)
     rows = [
         (
             section.name,
@@ -66,17 +81,7 @@ def _print_source(terminal: Terminal, source: "SourceHealth") -> None:
         for section in source.sections
     ]
     if rows:
-        head = ("section", "last new", "usual days", "alarm after days", "read whole on", "url")
-        terminal.write_table(head, rows)
-
-
-async def _load_health(
-    terminal: Terminal, names: "Sequence[str]", *, is_whole: bool
-) -> "tuple[HealthReport, list[DeliverySchema]]":
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        return await parts.alarms.get_report(names, include_cleared=is_whole), await parts.deliveries.list_problems()
+        terminal.write_table(("section", "last_new", "usual_days", "alarm_after", "read_whole_on", "url"), rows)
 
 
 def costs(
@@ -84,9 +89,8 @@ def costs(
     days: Annotated[int, typer.Option("--days", min=1, max=366, metavar="N", help="So many, today included.")] = 7,
     as_json: JsonOption = False,
 ) -> None:
-    """Show tokens, searches and money by day; prices stand in llm.prices and search.backends."""
     terminal = get_terminal(context)
-    ledger = asyncio.run(_load_costs(terminal, days))
+    ledger = terminal.run(lambda app: app.costs.get_ledger(days))
     if as_json:
         terminal.write_json(ledger.model_dump(mode="json"))
         return
@@ -94,7 +98,7 @@ def costs(
         (
             cost.day,
             cost.source,
-            cost.phase,
+            terminal.word("phase", cost.phase),
             cost.calls,
             cost.prompt_tokens,
             cost.completion_tokens,
@@ -103,28 +107,24 @@ def costs(
         for cost in ledger.costs
     ]
     if rows:
-        terminal.write_table(("day", "source", "phase", "calls", "prompt tokens", "completion tokens", "cost"), rows)
+        terminal.write_table(("day", "source", "phase", "calls", "prompt_tokens", "completion_tokens", "cost"), rows)
     searches = [
         (search.day, search.backend, search.requests, search.failed, format_money(search.cost))
         for search in ledger.searches
     ]
     if searches:
-        terminal.write_table(("day", "search backend", "requests", "failed", "cost"), searches)
-    unpriced = sum(one.unpriced_calls for one in ledger.costs)
-    without = f", {unpriced} calls of models without a price" if unpriced else ""
-    terminal.write_line(
-        f"{ledger.since} to {ledger.until}: {ledger.calls} calls, {ledger.tokens} tokens, cost {format_money(ledger.cost)}"
-        f"{without}."
+        terminal.write_table(("day", "search_backend", "requests", "failed", "cost"), searches)
+    unpriced = sum(cost.unpriced_calls for cost in ledger.costs)
+    terminal.print(
+        "costs.total_unpriced" if unpriced else "costs.total",
+        since=ledger.since,
+        until=ledger.until,
+        calls=ledger.calls,
+        tokens=ledger.tokens,
+        cost=format_money(ledger.cost),
+        unpriced=unpriced,
     )
 
 
 def format_money(cost: float | None) -> str:
-    """An amount as it is shown; there is no price, there is no amount."""
     return "-" if cost is None else f"{cost:.4f}"
-
-
-async def _load_costs(terminal: Terminal, days: int) -> "CostLedger":
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        return await parts.costs.get_ledger(days)

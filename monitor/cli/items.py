@@ -1,29 +1,23 @@
 """`monitor items`: the archive."""
 
-import asyncio
 import datetime as dt
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import typer
 
+from monitor.cli.parser import build_group
 from monitor.cli.terminal import JsonOption, Terminal, check_output, get_terminal, parse_day, write_output
 from monitor.exports.registry import ITEM_FORMATS, get_format
-from monitor.i18n.catalogue import render
-from monitor.services.evidence import ItemProof
 from monitor.vocabulary import ItemType
 
 if TYPE_CHECKING:
-    from monitor.briefing.item import ItemSchema
-    from monitor.services.items import FullItemSchema, ItemMatchSchema, RevisionSchema
+    from monitor.bootstrap import App
+    from monitor.services.evidence import ItemProof
+    from monitor.services.items import FullItemSchema, ItemQuery, RevisionSchema
 
-if TYPE_CHECKING:
-    from monitor.services.items import ItemQuery
-
-
-app = typer.Typer(help="The archive of what was gathered.", rich_markup_mode=None)
+app = build_group()
 
 SourceNames = Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")]
 
@@ -54,8 +48,26 @@ def list_items(
 ) -> None:
     """List the collected items, newest first."""
     terminal = get_terminal(context)
-    items = asyncio.run(_load_items(terminal, source or (), tag or (), kind or (), since, until, text, limit))
-    _print_items(terminal, items, as_json=as_json)
+    query = _build_query(source, tag, kind, since, until, text)
+    items = terminal.run(lambda app: app.archive.list_items(query, limit))
+    if as_json:
+        terminal.write_json({"items": [item.model_dump(mode="json") for item in items]})
+    elif items:
+        rows = [
+            (
+                item.id,
+                item.date,
+                terminal.word("date_source", item.date_source),
+                terminal.word("type", item.type),
+                item.source,
+                item.title,
+                item.url,
+            )
+            for item in items
+        ]
+        terminal.write_table(("id", "date", "from", "type", "source", "title", "url"), rows)
+    else:
+        terminal.notify("items.none")
 
 
 @app.command()
@@ -66,8 +78,13 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show one item with the text of its page and what was changed in it."""
+
+    async def load(app: "App") -> "tuple[FullItemSchema, ItemProof | None]":
+        item = await app.archive.get_item(item_id)
+        return item, await app.proofs.get_proof(item_id) if evidence else None
+
     terminal = get_terminal(context)
-    item, proof = asyncio.run(_load_item(terminal, item_id, with_proof=evidence))
+    item, proof = terminal.run(load)
     if as_json:
         proved = {} if proof is None else proof.model_dump(mode="json", include={"claims", "records"})
         terminal.write_json(item.model_dump(mode="json") | proved)
@@ -76,7 +93,7 @@ def show(
         if value not in (None, ""):
             terminal.write_line(f"{name:<16} {value}")
     for attachment in item.attachments:
-        terminal.write_line(f"attachment       [{attachment.type}] {attachment.title} {attachment.url}")
+        terminal.print("item.attachment", type=attachment.type, title=attachment.title, url=attachment.url)
     for revision in item.revisions:
         _print_revision(terminal, revision)
     if proof is not None:
@@ -86,17 +103,19 @@ def show(
 
 
 def _print_revision(terminal: Terminal, revision: "RevisionSchema") -> None:
-    """A change: the sentence that says it, then each place as it was and as it is."""
-    because = f" ({render(revision.reason, 'en')})" if revision.reason else ""
-    terminal.write_line(f"\nrevision         {revision.seen_at:%Y-%m-%d %H:%M} UTC: {revision.said}{because}")
+    """Print the sentence that says what was changed, then each place as it was and as it is."""
+    terminal.write_line()
+    because = f" ({terminal.to_text(revision.reason)})" if revision.reason else ""
+    seen_at = f"{revision.seen_at:%Y-%m-%d %H:%M}"
+    terminal.print("item.revision", at=seen_at, change=f"{terminal.to_text(revision.said)}{because}")
     for edit in revision.edits:
-        place = edit.article or str(edit.part)
-        terminal.write_line(f"  {place} {edit.op}")
+        place = edit.article or terminal.word("part", edit.part)
+        terminal.write_line(f"  {place} {terminal.word('op', edit.op)}")
         for sign, text in (("-", edit.before), ("+", edit.after)):
             for line in text.splitlines():
                 terminal.write_line(f"  {sign} {line}")
     if revision.more_edits:
-        terminal.write_line(f"  and {revision.more_edits} more")
+        terminal.print("item.more_edits", number=revision.more_edits)
 
 
 @app.command()
@@ -117,20 +136,16 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find items by words of their title, summary or text, the best first."""
-    from monitor.services.items import ItemQuery
-
     terminal = get_terminal(context)
-    wanted = ItemQuery(
-        sources=source or (), tags=tag or (), types=kind or (), since=since, until=until, text=query, site=site
-    )
-    found = asyncio.run(_search_items(terminal, wanted, limit))
+    item_query = _build_query(source, tag, kind, since, until, query, site)
+    matches = terminal.run(lambda app: app.archive.search(item_query, limit))
     if as_json:
-        terminal.write_json({"items": [one.model_dump(mode="json") for one in found]})
-    elif found:
-        rows = [(one.id, one.date, one.source, one.title, one.snippet, one.url) for one in found]
-        terminal.write_table(("id", "date", "source", "title", "found in", "url"), rows)
+        terminal.write_json({"items": [match.model_dump(mode="json") for match in matches]})
+    elif matches:
+        rows = [(match.id, match.date, match.source, match.title, match.snippet, match.url) for match in matches]
+        terminal.write_table(("id", "date", "source", "title", "found_in", "url"), rows)
     else:
-        terminal.write_status("No items.")
+        terminal.notify("items.none")
 
 
 @app.command()
@@ -155,76 +170,50 @@ def export(
     terminal = get_terminal(context)
     get_format(form, ITEM_FORMATS)
     check_output(form, out)
-    items = asyncio.run(_load_items(terminal, source or (), tag or (), kind or (), since, until, text, None))
+    query = _build_query(source, tag, kind, since, until, text)
+    items = terminal.run(lambda app: app.archive.list_items(query, None))
     now = SystemClock().now().astimezone(ZoneInfo(terminal.load_settings().timezone))
     write_output(terminal, render_items(items, form, language=lang, now=now), form, out, len(items))
 
 
-async def _load_items(
-    terminal: Terminal,
-    sources: Sequence[str],
-    tags: Sequence[str],
-    kinds: Sequence[ItemType],
+def _build_query(
+    sources: list[str] | None,
+    tags: list[str] | None,
+    kinds: list[ItemType] | None,
     since: dt.date | None,
     until: dt.date | None,
     text: str,
-    limit: int | None,
-) -> "list[ItemSchema]":
-    from monitor.bootstrap import open_app
+    site: str | None = None,
+) -> "ItemQuery":
     from monitor.services.items import ItemQuery
 
-    wanted = ItemQuery(sources=sources, tags=tags, types=kinds, since=since, until=until, text=text)
-    async with open_app(terminal.load_settings()) as parts:
-        return await parts.archive.list_items(wanted, limit)
+    return ItemQuery(
+        sources=sources or (), tags=tags or (), types=kinds or (), since=since, until=until, text=text, site=site
+    )
 
 
-async def _load_item(
-    terminal: Terminal, item_id: int, *, with_proof: bool
-) -> "tuple[FullItemSchema, ItemProof | None]":
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        item = await parts.archive.get_item(item_id)
-        return item, await parts.proofs.get_proof(item_id) if with_proof else None
-
-
-async def _search_items(terminal: Terminal, wanted: "ItemQuery", limit: int) -> "list[ItemMatchSchema]":
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        return await parts.archive.search(wanted, limit)
-
-
-def _print_items(terminal: Terminal, items: "list[ItemSchema]", *, as_json: bool) -> None:
-    if as_json:
-        terminal.write_json({"items": [item.model_dump(mode="json") for item in items]})
-    elif items:
-        rows = [(one.id, one.date, one.date_source, one.type, one.source, one.title, one.url) for one in items]
-        terminal.write_table(("id", "date", "from", "type", "source", "title", "url"), rows)
-    else:
-        terminal.write_status("No items.")
-
-
-def print_proof(terminal: Terminal, proof: ItemProof) -> None:
-    """Claim by claim, then record by record."""
+def print_proof(terminal: Terminal, proof: "ItemProof") -> None:
+    """Print claim by claim, then record by record."""
     if not proof.claims:
-        terminal.write_status(
-            "Nothing is recorded for this item: it was saved before records were kept, or they are gone."
-        )
+        terminal.notify("proof.none")
         return
     numbers = {record.id: number for number, record in enumerate(proof.records, start=1)}
     terminal.write_line()
     for claim in proof.claims:
-        terminal.write_line(f"{claim.kind:<16} {claim.claim}")
-        words = f"“{claim.passage}”" if claim.passage else "the page as a whole"
+        terminal.write_line(f"{terminal.word('claim', claim.kind):<16} {claim.claim}")
+        words = f"“{claim.passage}”" if claim.passage else terminal.translate("the page as a whole")
         terminal.write_line(f"{'':<16}   [{numbers.get(claim.record, claim.record)}] {words}")
     for record in proof.records:
         status = "" if record.status is None else f", {record.status}"
-        terminal.write_line(f"\n[{numbers[record.id]}] record {record.id}: {record.final_url}")
-        terminal.write_line(
-            f"    seen     {record.fetched_at:%Y-%m-%d %H:%M:%S} UTC ({record.way}{status}), run {record.run_id}"
+        terminal.write_line()
+        terminal.print("proof.record", number=numbers[record.id], id=record.id, url=record.final_url)
+        terminal.print(
+            "proof.seen",
+            at=f"{record.fetched_at:%Y-%m-%d %H:%M:%S}",
+            way=f"{terminal.word('fetch_mode', record.way)}{status}",
+            run=record.run_id,
         )
         terminal.write_line(f"    sha256   {record.sha256 or '-'}")
-        terminal.write_line(f"    file     {record.file or '-'}")
+        terminal.print("proof.file", path=record.file or "-")
         if record.problem:
-            terminal.write_line(f"    PROBLEM  {record.problem}")
+            terminal.print("proof.problem", problem=record.problem)

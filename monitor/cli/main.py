@@ -12,31 +12,11 @@ from typing import Annotated
 
 import typer
 
-from benchmarks import cli as bench
 from monitor import __version__
-from monitor.cli import (
-    brief,
-    db,
-    deliver,
-    demo,
-    health,
-    items,
-    page,
-    research,
-    runs,
-    search,
-    serve,
-    sources,
-    sweep,
-    users,
-)
-from monitor.cli import health as costs
-from monitor.cli import runs as replay
-from monitor.cli import serve as mcp
-from monitor.cli import setup as doctor
-from monitor.cli import setup as init
+from monitor.cli.parser import CommandGroup, LazyCommand, build_group, describe_usage_error, localize
 from monitor.cli.terminal import Terminal, get_terminal
 from monitor.errors import MonitorError
+from monitor.i18n.message import Message
 
 EXIT_INTERRUPTED = 130
 
@@ -44,41 +24,58 @@ _EXIT_CRASHED = 1
 
 _GC_THRESHOLD = 50_000  # new objects; at 700 of them, as Python has it, a start takes a tenth longer
 
+COMMANDS = {
+    "init": LazyCommand(
+        "setup:init", "Write a commented config.yaml where none is, and create or migrate the database."
+    ),
+    "doctor": LazyCommand("setup:doctor", "Check configuration, database, browser, model, search, disk and clock."),
+    "page": LazyCommand(
+        "page:page", "Show what the service sees in one page: title, date, candidates, attachments, text."
+    ),
+    "sweep": LazyCommand("sweep:sweep", "Run sources now, one after another, and wait for them."),
+    "brief": LazyCommand("brief:brief", "Write a ranked briefing of what was first seen in a period."),
+    "search": LazyCommand(
+        "search:search", "Search the web, or the archive, with the backends that search.backend names."
+    ),
+    "fetch": LazyCommand("search:fetch", "Fetch one page as the web.fetch tool does."),
+    "research": LazyCommand(
+        "research:research", "Answer a question with a report whose every quote stands in a kept page."
+    ),
+    "replay": LazyCommand(
+        "runs:replay", "Do a run again from its records, without network and model, and show what differs."
+    ),
+    "demo": LazyCommand(
+        "demo:demo", "Sweep a sample ministry and a sample bureau on this machine, and print their briefing."
+    ),
+    "health": LazyCommand(
+        "health:health", "Show alarms, deliveries in trouble, and how every source and section fares."
+    ),
+    "costs": LazyCommand("health:costs", "Show tokens, searches and money by day."),
+    "mcp": LazyCommand("serve:mcp", "Serve the Model Context Protocol on stdin and stdout."),
+    "serve": LazyCommand("serve:serve", "Run the service in one process: web, scheduler and worker."),
+    "worker": LazyCommand("serve:worker", "Run a worker alone; any number of them on PostgreSQL."),
+    "scheduler": LazyCommand("serve:scheduler", "Run a scheduler alone; further ones stand by."),
+    "web": LazyCommand("serve:web", "Run the web pages and the HTTP API alone."),
+    "sources": LazyCommand("sources:app", "Manage the monitored sources."),
+    "items": LazyCommand("items:app", "Read the archive of what was gathered."),
+    "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
+    "deliver": LazyCommand("deliver:app", "Show, send and retry deliveries of briefings."),
+    "db": LazyCommand("db:app", "Migrate, back up, prune and copy the database."),
+    "users": LazyCommand("users:app", "Manage people and tokens."),
+}
 
-def build_cli() -> typer.Typer:
-    """All commands, as they are offered."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.callback(invoke_without_command=True)(_apply_global_options)
-    for name, command in (
-        ("init", init.init),
-        ("doctor", doctor.doctor),
-        ("page", page.page),
-        ("sweep", sweep.sweep),
-        ("brief", brief.brief),
-        ("search", search.search),
-        ("research", research.research),
-        ("replay", replay.replay),
-        ("demo", demo.demo),
-        ("health", health.health),
-        ("costs", costs.costs),
-        ("mcp", mcp.mcp),
-        ("serve", serve.serve),
-        ("worker", serve.worker),
-        ("scheduler", serve.scheduler),
-        ("web", serve.web),
-    ):
-        app.command(name)(command)
-    for name, group in (
-        ("sources", sources.app),
-        ("items", items.app),
-        ("runs", runs.app),
-        ("deliver", deliver.app),
-        ("db", db.app),
-        ("users", users.app),
-        ("bench", bench.app),
-    ):
-        app.add_typer(group, name=name)
-    return app
+
+class _TopLevel(CommandGroup):
+    lazy_commands = COMMANDS
+
+
+def build_cli(language: str = "en") -> typer._click.core.Command:
+    """Return the whole command line, with its help in the language."""
+    app = build_group()
+    app.callback(cls=_TopLevel, invoke_without_command=True)(_apply_global_options)
+    command = typer.main.get_command(app)
+    localize(command, language)
+    return command
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,47 +96,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str], terminal: Terminal) -> int:
-    command = typer.main.get_command(build_cli())
+    command = build_cli(terminal.language)
     try:
         code = command.main(args=list(arguments), prog_name="monitor", standalone_mode=False, obj=terminal)
     except MonitorError as error:
-        return _report_error(str(error), error.exit_code, error, arguments, terminal)
+        return _report_error(error.message, error.exit_code, error, arguments, terminal)
     except typer.TyperException as error:
-        return _report_error(_format_usage_error(error), error.exit_code, error, arguments, terminal)
+        return _report_error(describe_usage_error(error), error.exit_code, error, arguments, terminal)
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
         return _EXIT_CRASHED
-    except Exception as error:  # noqa: BLE001 -- the last stop: told in one line, and whole with --debug
-        text = f"Unexpected {type(error).__name__}: {_join_lines(str(error))} (`monitor --debug …` shows where)"
-        return _report_error(text, _EXIT_CRASHED, error, arguments, terminal)
+    except Exception as error:  # noqa: BLE001 -- the last stop: one line, and the traceback with --debug
+        message = Message.of("cli.crashed", type=type(error).__name__, text=str(error))
+        return _report_error(message, _EXIT_CRASHED, error, arguments, terminal)
     if code == EXIT_INTERRUPTED:
-        return _report_error(
-            "interrupted; what was kept so far stays kept.", code, KeyboardInterrupt(), arguments, terminal
-        )
+        return _report_error(Message.of("cli.interrupted"), code, KeyboardInterrupt(), arguments, terminal)
     return code if isinstance(code, int) else 0
 
 
-def _report_error(text: str, code: int, error: BaseException, arguments: Sequence[str], terminal: Terminal) -> int:
-    """Tell an error: one line on stderr and, where JSON was asked for and none printed yet, a document on stdout."""
-    text = _join_lines(text)
+def _report_error(
+    message: Message, code: int, error: BaseException, arguments: Sequence[str], terminal: Terminal
+) -> int:
+    """Write one line to stderr and, where JSON was asked for and none printed yet, a document to stdout."""
+    text = " ".join(terminal.render(message).split())
     if terminal.is_debug:
         traceback.print_exception(error)
     terminal.write_status(f"monitor: {text}")
     if "--json" in arguments and not terminal.has_written_json:
-        terminal.write_json({"error": {"type": type(error).__name__, "message": text, "exit_code": code}})
+        detail = {"type": type(error).__name__, "message": text, "exit_code": code}
+        terminal.write_json({"error": detail | message.to_json()})
     return code
-
-
-def _format_usage_error(error: typer.TyperException) -> str:
-    """What is wrong with what was typed, and where its right form stands."""
-    context = getattr(error, "ctx", None)
-    path = getattr(context, "command_path", None) or "monitor"
-    return f"{_join_lines(error.format_message()).rstrip('.')}; see `{path} --help`."
-
-
-def _join_lines(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _apply_global_options(
@@ -148,7 +135,7 @@ def _apply_global_options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
 ) -> None:
-    """Watches official sites and briefs the analysts who need to know."""
+    """Watch official sites and brief the analysts who need to know."""
     terminal = get_terminal(context)
     terminal.config, terminal.is_debug = config, debug
     if debug:

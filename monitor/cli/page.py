@@ -13,7 +13,6 @@ import typer
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.errors import UsageError
 from monitor.extract.parse import parse_page
-from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.urls import clean_url
@@ -28,15 +27,14 @@ def page(
     batch: Annotated[bool, typer.Option("--batch", help="Read JSON lines {id?, path, url, fetched_at?}.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what the service sees in one page: title, date, candidates, next page, attachments, text."""
     terminal = get_terminal(context)
     if batch:
         if file_or_url is not None or url is not None:
-            raise UsageError("With --batch the pages are named on stdin: give neither FILE_OR_URL nor --url.")
+            raise UsageError("page.batch_takes_no_page")
         process_batch(terminal.load_settings().pages.max_bytes)
         return
     if file_or_url is None:
-        raise UsageError("Name a saved page or a url: `monitor page https://www.example.gov/`.")
+        raise UsageError("page.not_named")
     seen = (
         _read_saved_page(terminal, file_or_url, url)
         if _is_file(file_or_url)
@@ -47,7 +45,7 @@ def page(
     elif seen.error is None:
         _print_page(terminal, seen)
     if seen.error is not None:
-        terminal.write_status(f"monitor: {seen.url}: {render(seen.error.reason, 'en')}")
+        terminal.complain(f"{seen.url}: {terminal.render(seen.error.reason)}")
         raise typer.Exit(1)
 
 
@@ -56,24 +54,23 @@ def _is_file(text: str) -> bool:
     return "://" not in text
 
 
-def _read_saved_page(terminal: Terminal, name: str, base: str | None) -> "Page":
-
+def _read_saved_page(terminal: Terminal, name: str, base: str | None) -> Page:
     path = Path(name)
     if not path.is_file():
-        raise UsageError(f"There is no file {name}; a url is written in full, as https://www.example.gov/.")
+        raise UsageError("page.no_file", path=name)
     if base is None:
-        terminal.write_status("Without --url BASE the page's relative links lead nowhere and are left out.")
+        terminal.notify("page.no_base")
     at = dt.datetime.now(dt.UTC)
     return load_saved_page(path, url=base, fetched_at=at, max_bytes=terminal.load_settings().pages.max_bytes)
 
 
-def _load_from_url(terminal: Terminal, url: str, base: str | None) -> "Page":
+def _load_from_url(terminal: Terminal, url: str, base: str | None) -> Page:
     if base is not None:
-        raise UsageError("--url BASE belongs to a saved page; a url that is loaded is its own base.")
+        raise UsageError("page.base_of_url")
     return asyncio.run(_fetch_page(terminal, url))
 
 
-async def _fetch_page(terminal: Terminal, url: str) -> "Page":
+async def _fetch_page(terminal: Terminal, url: str) -> Page:
     from monitor.clock import SystemClock
     from monitor.pages.loader import Loader
 
@@ -82,61 +79,64 @@ async def _fetch_page(terminal: Terminal, url: str) -> "Page":
         return await loader.load(url)
 
 
-def _print_page(terminal: Terminal, seen: "Page") -> None:
-    dated = Counter(str(candidate.date_source) for candidate in seen.candidates)
-    terminal.write_line(seen.title or "(no title)")
-    facts = [
-        ("url", seen.final_url),
-        ("published", f"{seen.published_on} ({seen.date_source})" if seen.published_on else None),
-        ("issuer", seen.issuer),
-        ("number", seen.document_number),
-        ("language", seen.language),
-        ("loaded", f"{'drawn' if seen.rendered else 'without a browser'}, {seen.encoding or 'no text'}"),
-        ("next page", seen.next_page),
-        ("candidates", f"{len(seen.candidates)} ({', '.join(f'{n} {word}' for word, n in dated.items()) or 'none'})"),
-    ]
-    for name, value in facts:
+def _print_page(terminal: Terminal, seen: Page) -> None:
+    sources = Counter(terminal.word("date_source", candidate.date_source) for candidate in seen.candidates)
+    counts = [f"{count} {source}" for source, count in sources.items()]
+    published = f"{seen.published_on} ({terminal.word('date_source', seen.date_source)})" if seen.published_on else None
+    terminal.write_line(seen.title or terminal.translate("(no title)"))
+    facts = {
+        "url": seen.final_url,
+        "published": published,
+        "issuer": seen.issuer,
+        "number": seen.document_number,
+        "language": seen.language,
+        "loaded": Message.of("page.drawn" if seen.rendered else "page.not_drawn", encoding=seen.encoding or "-"),
+        "next_page": seen.next_page,
+        "candidates": Message.of("page.candidates", number=len(seen.candidates), sources=counts or ["-"]),
+    }
+    for name, value in facts.items():
         if value:
-            terminal.write_line(f"  {name:<11} {value}")
+            terminal.write_line(f"  {terminal.render(Message(f'column.{name}')):<11} {terminal.to_text(value)}")
     if seen.candidates:
         terminal.write_line()
-        rows = [(one.date, one.date_source, one.title, one.url) for one in seen.candidates]
+        rows = [
+            (candidate.date, terminal.word("date_source", candidate.date_source), candidate.title, candidate.url)
+            for candidate in seen.candidates
+        ]
         terminal.write_table(("date", "from", "title", "url"), rows)
     for attachment in seen.attachments:
-        terminal.write_line(f"  attachment: [{attachment.type}] {attachment.title} {attachment.url}")
+        terminal.print("page.attachment", type=attachment.type, title=attachment.title, url=attachment.url)
     if seen.text:
-        cut = f" … ({len(seen.text)} characters)" if len(seen.text) > _MAX_TEXT_CHARS else ""
-        terminal.write_line(f"\n{seen.text[:_MAX_TEXT_CHARS]}{cut}")
+        terminal.write_line(f"\n{seen.text[:_MAX_TEXT_CHARS]}")
+        if len(seen.text) > _MAX_TEXT_CHARS:
+            terminal.print("page.text_cut", chars=len(seen.text))
 
 
 def load_saved_page(path: Path, *, url: str | None, fetched_at: dt.datetime, max_bytes: int) -> Page:
-    """The Page that a file holds, as if it had come from `url` at `fetched_at`; what is wrong is its `error`.
+    """Return the Page that a file holds, as if it had come from `url` at `fetched_at`; what is wrong is its `error`.
 
-    Without a url (None or empty) it keeps the file's own, so that relative links lead nowhere and are left out.
+    Without a url (None or empty) it has the file's own, so that relative links lead nowhere and are left out.
     """
     address = clean_url(url) if url else path.absolute().as_uri()
     if address is None:
-        return build_error_page(url or "", PageErrorCode.INVALID_URL, f"“{(url or '')[:200]}” is no url.", fetched_at)
+        return _build_error_page(url or "", PageErrorCode.INVALID_URL, fetched_at, "page.no_url", url=(url or "")[:200])
     try:
         size = path.stat().st_size
         if size > max_bytes:
-            message = f"The file has {size / 2**20:.3g} MB, the limit pages.max_bytes is {max_bytes / 2**20:.3g} MB."
-            return build_error_page(address, PageErrorCode.TOO_LARGE, message, fetched_at)
+            limits = {"size": f"{size / 2**20:.3g}", "limit": f"{max_bytes / 2**20:.3g}"}
+            return _build_error_page(address, PageErrorCode.TOO_LARGE, fetched_at, "page.file_too_large", **limits)
         body = path.read_bytes()
     except (OSError, ValueError) as error:
         # ValueError: a name with a NUL in it is none that a file can have.
         reason = getattr(error, "strerror", None) or str(error)
-        return build_error_page(
-            address, PageErrorCode.NOT_FOUND, f"The file {path} cannot be read: {reason}.", fetched_at
-        )
+        details = {"path": str(path), "reason": reason}
+        return _build_error_page(address, PageErrorCode.NOT_FOUND, fetched_at, "file.not_read_page", **details)
     return parse_page(body, url=address, final_url=address, status=None, content_type=None, fetched_at=fetched_at)
 
 
-def build_error_page(url: str, code: PageErrorCode, message: str, fetched_at: dt.datetime) -> Page:
-    """A page that could not be seen, and why."""
-    return Page(
-        url=url, final_url=url, fetched_at=fetched_at, error=PageError(code=code, message=Message.other(message))
-    )
+def _build_error_page(url: str, code: PageErrorCode, fetched_at: dt.datetime, reason: str, /, **args: Any) -> Page:
+    error = PageError(code=code, message=Message(reason, args))
+    return Page(url=url, final_url=url, fetched_at=fetched_at, error=error)
 
 
 def process_batch(max_bytes: int) -> None:
@@ -151,38 +151,30 @@ def process_batch(max_bytes: int) -> None:
 def _process_line(line: bytes, number: int, max_bytes: int) -> dict[str, Any]:
     now = dt.datetime.now(dt.UTC)
     try:
-        asked = json.loads(line)
+        request = json.loads(line)
     except (ValueError, RecursionError):
-        return _build_response(
-            build_error_page("", PageErrorCode.PARSE, f"Line {number} is no JSON.", now), {"id": None}
-        )
-    if not isinstance(asked, dict):
-        return _build_response(
-            build_error_page("", PageErrorCode.PARSE, f"Line {number} is no JSON object.", now), {"id": None}
-        )
-    identity = {"id": asked["id"]} if "id" in asked else {}
-    return _build_response(_load_page(asked, number, now, max_bytes), identity)
+        return _dump(_build_error_page("", PageErrorCode.PARSE, now, "page.line_no_json", line=number), {"id": None})
+    if not isinstance(request, dict):
+        page = _build_error_page("", PageErrorCode.PARSE, now, "page.line_no_object", line=number)
+        return _dump(page, {"id": None})
+    identity = {"id": request["id"]} if "id" in request else {}
+    return _dump(_load_page(request, number, now, max_bytes), identity)
 
 
 def _load_page(request: dict[str, Any], number: int, now: dt.datetime, max_bytes: int) -> Page:
     path, url, fetched_at = request.get("path"), request.get("url"), request.get("fetched_at")
     if not (isinstance(path, str) and path and isinstance(url, str)):
         named = url if isinstance(url, str) else ""
-        return build_error_page(
-            named, PageErrorCode.INVALID_URL, f"Line {number} must name `path` and `url` as text.", now
-        )
+        return _build_error_page(named, PageErrorCode.INVALID_URL, now, "page.line_no_path", line=number)
     try:
         at = now if fetched_at is None else _parse_instant(fetched_at)
     except (TypeError, ValueError):
-        message = f"Line {number} has no instant in `fetched_at`; write it as 2026-02-03T08:00:00Z."
-        return build_error_page(url, PageErrorCode.PARSE, message, now)
+        return _build_error_page(url, PageErrorCode.PARSE, now, "page.line_no_instant", line=number)
     try:
         url.encode()
         return load_saved_page(Path(path), url=url, fetched_at=at, max_bytes=max_bytes)
     except UnicodeError:
-        return build_error_page(
-            "", PageErrorCode.INVALID_URL, f"Line {number} holds half a character in `path` or `url`.", now
-        )
+        return _build_error_page("", PageErrorCode.INVALID_URL, now, "page.line_bad_text", line=number)
 
 
 def _parse_instant(text: Any) -> dt.datetime:
@@ -190,5 +182,5 @@ def _parse_instant(text: Any) -> dt.datetime:
     return instant if instant.tzinfo else instant.replace(tzinfo=dt.UTC)
 
 
-def _build_response(page: Page, identity: dict[str, Any]) -> dict[str, Any]:
+def _dump(page: Page, identity: dict[str, Any]) -> dict[str, Any]:
     return {**identity, **page.model_dump(mode="json")}

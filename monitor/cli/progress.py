@@ -1,24 +1,19 @@
-"""Signs of life from long work, on stderr: a live display on a terminal, plain lines elsewhere."""
+"""How runs are shown: their progress while they work, and their account afterwards."""
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, replace_control_characters
-from monitor.i18n.catalogue import render
-from monitor.services.run_report import FullRunReport, RunReport
 from monitor.vocabulary import Disposition, EventKind, Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from monitor.sweep.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from monitor.sweep.progress import Progress
+    from monitor.services.run_report import FullRunReport, RunReport
+    from monitor.sweep.progress import Progress, ProgressCallback
 
 
 _MAX_PLACE_CHARS = 40
@@ -28,7 +23,7 @@ _SHOWN_KINDS = {EventKind.STEP, EventKind.PHASE, EventKind.SECTION}
 
 @contextmanager
 def show_progress(terminal: Terminal, *, is_quiet: bool) -> "Iterator[ProgressCallback]":
-    """Gives what long work is to call; `is_quiet` leaves the plain lines out, the live display stays."""
+    """Give what long work is to call; `is_quiet` leaves the plain lines out, the live display stays."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -42,14 +37,13 @@ def show_progress(terminal: Terminal, *, is_quiet: bool) -> "Iterator[ProgressCa
             TextColumn("{task.description}", markup=False),
         )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-            yield _ProgressBars(bars)
+            yield _ProgressBars(terminal, bars)
     else:
-        yield _SilentProgress() if is_quiet else _ProgressLines(terminal)
+        yield _ignore_progress if is_quiet else _ProgressLines(terminal)
 
 
-class _SilentProgress:
-    def __call__(self, progress: "Progress") -> None:
-        """Nothing: somebody reads only the document."""
+def _ignore_progress(progress: "Progress") -> None:
+    """Show nothing: only the document is read."""
 
 
 class _ProgressLines:
@@ -64,9 +58,9 @@ class _ProgressLines:
             return
         if progress.phase != self._phase:
             self._phase = progress.phase
-            self._terminal.write_status(f"{progress.phase} …")
+            self._terminal.write_status(f"{self._terminal.word('phase', progress.phase)} …")
         if progress.message:
-            self._terminal.write_status(f"  {progress.place}: {render(progress.message, 'en')}")
+            self._terminal.write_status(f"  {progress.place}: {self._terminal.render(progress.message)}")
 
 
 class _ProgressBars:
@@ -75,7 +69,8 @@ class _ProgressBars:
     Reading sections counts sections: how many there are is known once navigation has ended.
     """
 
-    def __init__(self, bars: "Bars") -> None:
+    def __init__(self, terminal: Terminal, bars: "Bars") -> None:
+        self._terminal = terminal
         self._bars = bars
         self._tasks: dict[str, TaskID] = {}
         self._sections: int | None = None
@@ -91,77 +86,112 @@ class _ProgressBars:
             self._sections_read += bool(progress.message)
             done, total = self._sections_read, self._sections
         if phase not in self._tasks:
-            self._tasks[phase] = self._bars.add_task("", total=None, phase=str(phase))
+            self._tasks[phase] = self._bars.add_task("", total=None, phase=self._terminal.word("phase", phase))
         place = replace_control_characters(progress.place)[:_MAX_PLACE_CHARS]
         self._bars.update(self._tasks[phase], completed=done, total=total, description=place)
         if progress.message:
-            self._bars.console.print(
-                replace_control_characters(f"  {progress.place}: {render(progress.message, 'en')}"),
-                markup=False,
-                highlight=False,
-            )
+            line = f"  {progress.place}: {self._terminal.render(progress.message)}"
+            self._bars.console.print(replace_control_characters(line), markup=False, highlight=False)
 
 
-def print_run(terminal: Terminal, report: RunReport, *, top: int = 10) -> None:
-    """Print the account of a run with so many of its items; 0 leaves them to whoever prints them next."""
-    dates = f"{report.since} to {report.until}"
-    baseline = "; the first run of this source, its baseline" if report.is_baseline else ""
-    terminal.write_line(f"{report.source}: {report.state} ({report.run_id}, {dates}{baseline})")
+def print_run(terminal: Terminal, report: "RunReport", *, top: int = 10) -> None:
+    """Print the account of a run with so many of its items."""
+    terminal.print(
+        "run.heading_baseline" if report.is_baseline else "run.heading",
+        source=report.source,
+        status=terminal.word("status", report.state),
+        run=report.run_id,
+        since=report.since,
+        until=report.until,
+    )
     if report.error:
-        terminal.write_line(f"  {render(report.error, 'en')}")
+        terminal.write_line(f"  {terminal.render(report.error)}")
     if report.sections:
         terminal.write_line()
         rows = [
-            (section.name, section.ended, section.pages, section.candidates, section.found_by, section.url)
+            (
+                section.name,
+                terminal.word("ended", section.ended) if section.ended else None,
+                section.pages,
+                section.candidates,
+                terminal.word("by", section.found_by),
+                section.url,
+            )
             for section in report.sections
         ]
-        terminal.write_table(("section", "ended", "pages", "candidates", "found by", "url"), rows)
+        terminal.write_table(("section", "ended", "pages", "candidates", "found_by", "url"), rows)
     _print_coverage(terminal, report)
     for fallback in report.fallbacks:
-        terminal.write_line(f"  fell back: {fallback.phase} · {fallback.where} · {render(fallback.reason, 'en')}")
+        phase = terminal.word("phase", fallback.phase)
+        terminal.print("run.fallback", phase=phase, where=fallback.where, reason=fallback.reason)
     for place in report.coverage.unseen:
-        terminal.write_line(f"  not seen: {place.section} {place.url} ({render(place.reason, 'en')})")
+        terminal.print("run.unseen", section=place.section, url=place.url, reason=place.reason)
     for alarm in report.alarms:
-        terminal.write_line(f"  alarm: {alarm.kind} · {alarm.section or report.source} · {render(alarm.message, 'en')}")
+        kind = terminal.word("alarm", alarm.kind)
+        terminal.print("run.alarm", kind=kind, place=alarm.section or report.source, message=alarm.message)
     usage = report.usage
     if usage.calls:
-        spent = f"{usage.calls} calls, {usage.prompt_tokens} + {usage.completion_tokens} tokens"
-        spent += "" if usage.cost is None else f", cost {usage.cost:.4f}"
-        terminal.write_line(f"  model: {spent}, largest context {usage.largest_context_chars} characters")
+        terminal.print(
+            "run.usage" if usage.cost is None else "run.usage_cost",
+            calls=usage.calls,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cost="" if usage.cost is None else f"{usage.cost:.4f}",
+            chars=usage.largest_context_chars,
+        )
     else:
-        terminal.write_line("  model: not asked, every phase went by rule")
+        terminal.print("run.no_model")
     if top:
         _print_items(terminal, report, top)
 
 
-def print_candidates(terminal: Terminal, run: FullRunReport) -> None:
+def print_candidates(terminal: Terminal, run: "FullRunReport") -> None:
     """Print the ledger of a run: each candidate in the order of its page, and what became of it."""
     terminal.write_line()
     rows = [
-        (candidate.section, candidate.disposition, candidate.reason, candidate.date, candidate.title, candidate.url)
+        (
+            candidate.section,
+            terminal.word("disposition", candidate.disposition),
+            candidate.reason,
+            candidate.date,
+            candidate.title,
+            candidate.url,
+        )
         for candidate in run.candidates
     ]
     terminal.write_table(("section", "became", "reason", "date", "title", "url"), rows)
 
 
-def _print_coverage(terminal: Terminal, report: RunReport) -> None:
-    counts = {word: int(getattr(report.coverage, word)) for word in Disposition}
-    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+def _print_coverage(terminal: Terminal, report: "RunReport") -> None:
+    counts = [
+        f"{count} {terminal.word('disposition', disposition)}"
+        for disposition in Disposition
+        if (count := int(getattr(report.coverage, disposition)))
+    ]
     candidates = sum(section.candidates for section in report.sections)
-    terminal.write_line(f"\n  coverage: {candidates} candidates = {told or '0'}")
-
-
-def _print_items(terminal: Terminal, report: RunReport, top: int) -> None:
-    if not report.items:
-        terminal.write_line("\nNo new items.\n")
-        return
     terminal.write_line()
+    terminal.print("run.coverage", candidates=candidates, counts=counts or ["0"])
+
+
+def _print_items(terminal: Terminal, report: "RunReport", top: int) -> None:
+    terminal.write_line()
+    if not report.items:
+        terminal.print("run.no_items")
+        terminal.write_line()
+        return
     rows = [
-        (item.rank, item.tier, item.date, item.date_source, item.type, item.title, item.url)
+        (
+            item.rank,
+            item.tier,
+            item.date,
+            terminal.word("date_source", item.date_source),
+            terminal.word("type", item.type),
+            item.title,
+            item.url,
+        )
         for item in report.items[:top]
     ]
     terminal.write_table(("rank", "tier", "date", "from", "type", "title", "url"), rows)
-    more = len(report.items) - top
-    terminal.write_line(
-        f"… and {more} more: `monitor runs show {report.run_id}`, `monitor brief`\n" if more > 0 else ""
-    )
+    if len(report.items) > top:
+        terminal.print("run.more_items", number=len(report.items) - top, run=report.run_id)
+    terminal.write_line()

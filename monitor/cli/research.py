@@ -4,7 +4,6 @@ import asyncio
 import json
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,16 +20,14 @@ from monitor.cli.terminal import (
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import UsageError
 from monitor.exports.registry import list_formats
-from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from monitor.services.research.service import ResearchService
-
-if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.db.tables.research import ResearchEvent
+    from monitor.services.research.service import ResearchService
     from monitor.services.research.views import ResearchView
 
 
@@ -49,30 +46,26 @@ def research(
         bool, typer.Option("--events", help="Print what it tells while it goes, a JSON object a line.")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help=f"Write the report there; its ending says as what: {' '.join(_FORMATS)}."
-        ),
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the report there; its ending names the format.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question with a report whose every quote stands in a kept page."""
     terminal = get_terminal(context)
     if (query is None) == (resume is None):
-        raise UsageError("Give a question, or --resume with the id of a research: one of the two.")
+        raise UsageError("research.query_or_resume")
     if events and as_json:
-        raise UsageError("Give --json for the result or --events for the way there, not both.")
-    form = out.suffix.removeprefix(".").lower() if out is not None else ""
-    if out is not None and form not in _FORMATS:
-        raise UsageError(f"{out} says no format that a report is written in: end it in .{', .'.join(_FORMATS)}.")
-    wish = _ResearchArguments(query=query, resume=resume, out=out, form=form)
-    work = _ResearchCommand(terminal, wish, prints_events=events, is_quiet=events or as_json)
+        raise UsageError("research.json_or_events")
+    if out is not None and _get_format(out) not in _FORMATS:
+        raise UsageError("research.no_format", path=out, formats=[f".{name}" for name in _FORMATS])
+    command = _ResearchCommand(
+        terminal, query=query, resume=resume, out=out, prints_events=events, is_quiet=events or as_json
+    )
     try:
-        view = asyncio.run(work.run())
+        view = terminal.run(command.run)
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     _print_result(terminal, view, out, as_json=as_json, has_printed_events=events)
-    if work.is_interrupted:
+    if command.is_interrupted:
         raise typer.Exit(_EXIT_INTERRUPTED)
     if view.status in (ResearchStatus.FAILED, ResearchStatus.CANCELLED):
         raise typer.Exit(1)
@@ -84,55 +77,53 @@ def _print_result(
     if as_json:
         terminal.write_json(view.to_json())
     elif out is not None and view.report is not None:
-        terminal.write_status(f"The report was written to {out}.")
+        terminal.notify("research.report_written", path=out)
     elif view.report is not None and not has_printed_events:
         sys.stdout.write(replace_control_characters(view.report.markdown) + "\n")
     for warning in view.warnings:
-        terminal.write_status(f"monitor: {warning}")
+        terminal.complain(warning)
     if view.report is None:
-        why = render(view.error, "en") if view.error else f"it is {view.status}"
-        terminal.write_status(f"monitor: The research {view.task_id} gave no report: {why}")
-
-
-@dataclass(frozen=True)
-class _ResearchArguments:
-    query: str | None
-    resume: str | None
-    out: Path | None
-    form: str
+        reason = view.error or Message.of(f"word.research_status.{view.status}")
+        terminal.complain(Message.of("research.no_report", task=view.task_id, reason=reason))
 
 
 class _ResearchCommand:
     """One research, followed to its end."""
 
     def __init__(
-        self, terminal: Terminal, arguments: _ResearchArguments, *, prints_events: bool, is_quiet: bool
+        self,
+        terminal: Terminal,
+        *,
+        query: str | None,
+        resume: str | None,
+        out: Path | None,
+        prints_events: bool,
+        is_quiet: bool,
     ) -> None:
         self.is_interrupted = False
         self._terminal = terminal
-        self._arguments = arguments
+        self._query = query
+        self._resume = resume
+        self._out = out
         self._prints_events = prints_events
         self._is_quiet = is_quiet
         self._cancel_event = asyncio.Event()
 
-    async def run(self) -> "ResearchView":
-        """The research as it is at its end, its report written to the file."""
-        from monitor.bootstrap import open_app
-
-        async with open_app(self._terminal.load_settings()) as app:
-            with handle_interrupts(self._terminal, self._request_stop), self._show_progress() as on_event:
-                task_id = await self._execute(app.research, on_event)
-            view = await app.research.get(task_id)
-            if self._arguments.out is not None and view.report is not None:
-                write_file(self._arguments.out, await self._render_report(app, view))
-            return view
+    async def run(self, app: "App") -> "ResearchView":
+        """Return the research as it is at its end, its report written to the file."""
+        with handle_interrupts(self._terminal, self._request_stop), self._show_progress() as on_event:
+            task_id = await self._execute(app.research, on_event)
+        view = await app.research.get(task_id)
+        if self._out is not None and view.report is not None:
+            write_file(self._out, await _render_report(app, view, _get_format(self._out)))
+        return view
 
     async def _execute(self, service: "ResearchService", on_event: "Callable[[ResearchEvent], None]") -> str:
-        """Hand it to the service where one is at work, else do it here; answers its id."""
+        """Hand the research to the service where one is at work, else do it here; return its id."""
         from monitor.research.shapes import ResearchOptions, SearchConfig
         from monitor.services.audit import COMMAND_LINE_ACTOR
 
-        stop, resumed = self._cancel_event, self._arguments.resume
+        stop, resumed = self._cancel_event, self._resume
         if resumed is not None:
             if await service.has_worker():
                 after = await service.resume(resumed)
@@ -140,7 +131,7 @@ class _ResearchCommand:
             else:
                 await service.resume_in_process(resumed, on_event=on_event, cancel_event=stop)
             return resumed
-        query, config, options = self._arguments.query or "", SearchConfig(), ResearchOptions()
+        query, config, options = self._query or "", SearchConfig(), ResearchOptions()
         if await service.has_worker():
             task_id = await service.enqueue(query, config=config, options=options, by=COMMAND_LINE_ACTOR)
             await service.wait_for(task_id, on_event=on_event, cancel_event=stop)
@@ -149,17 +140,13 @@ class _ResearchCommand:
             query, config=config, options=options, by=COMMAND_LINE_ACTOR, on_event=on_event, cancel_event=stop
         )
 
-    async def _render_report(self, app: "App", view: "ResearchView") -> bytes:
-        document = await app.research.build_document(view.task_id)
-        return await app.exports.export({"document": lambda: document, "data": view.to_json}, self._arguments.form)
-
     def _request_stop(self) -> None:
         self.is_interrupted = True
         self._cancel_event.set()
 
     @contextmanager
     def _show_progress(self) -> "Iterator[Callable[[ResearchEvent], None]]":
-        """What takes the messages: they are printed, or show on stderr how far it is."""
+        """Give what takes the events: they are printed, or show on stderr how far the research is."""
         if self._prints_events:
             yield _print_event
         elif sys.stderr.isatty():
@@ -179,6 +166,15 @@ class _StepLines:
     def __call__(self, event: "ResearchEvent") -> None:
         if event.data["status"] == "start" and not self._is_quiet:
             self._terminal.write_status(f"{event.data['label']} …")
+
+
+async def _render_report(app: "App", view: "ResearchView", form: str) -> bytes:
+    document = await app.research.build_document(view.task_id)
+    return await app.exports.export({"document": lambda: document, "data": view.to_json}, form)
+
+
+def _get_format(out: Path) -> str:
+    return out.suffix.removeprefix(".").lower()
 
 
 def _print_event(event: "ResearchEvent") -> None:
@@ -202,12 +198,12 @@ def _show_bar() -> "Iterator[Callable[[ResearchEvent], None]]":
         task = bars.add_task("", total=1.0)
 
         def show(event: "ResearchEvent") -> None:
-            about: dict[str, Any] = event.data["payload"].get("metadata") or {}
-            said = " ".join(str(about[name]) for name in ("title", "query") if about.get(name))
+            metadata: dict[str, Any] = event.data["payload"].get("metadata") or {}
+            topic = " ".join(str(metadata[name]) for name in ("title", "query") if metadata.get(name))
             bars.update(
                 task,
                 completed=event.data["progress"],
-                description=replace_control_characters(f"{event.data['label']}  {said}")[:60],
+                description=replace_control_characters(f"{event.data['label']}  {topic}")[:60],
             )
 
         yield show

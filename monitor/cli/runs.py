@@ -1,22 +1,25 @@
-"""`monitor runs`: the run history."""
+"""`monitor runs` and `monitor replay`: the run history."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.cli.parser import build_group
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
+    from monitor.bootstrap import App
     from monitor.services.replay import ReplayResult
-    from monitor.services.run_report import FullRunReport, RunSummary
+    from monitor.services.run_report import RunSummary
 
-app = typer.Typer(help="The run history.", rich_markup_mode=None)
+app = build_group()
 
 RunId = Annotated[str, typer.Argument(metavar="ID", help="The id that `runs list` shows.")]
+
+_MAX_VALUE_CHARS = 300
 
 
 @app.command("list")
@@ -27,16 +30,25 @@ def list_runs(
     as_json: JsonOption = False,
 ) -> None:
     """List the recorded runs, newest first."""
+
+    async def load(app: "App") -> "list[RunSummary]":
+        from monitor.services.runs import RunQuery
+
+        reports = await app.runs.list_summaries(RunQuery(source=source), limit=limit)
+        if source is not None and not reports:
+            await app.sources.get(source)
+        return reports
+
     terminal = get_terminal(context)
-    reports = asyncio.run(_load_runs(terminal, source, limit))
+    reports = terminal.run(load)
     if as_json:
-        terminal.write_json({"runs": [one.model_dump(mode="json") for one in reports]})
+        terminal.write_json({"runs": [report.model_dump(mode="json") for report in reports]})
     elif reports:
         rows = [
             (
                 report.run_id,
                 report.source,
-                report.state,
+                terminal.word("status", report.state),
                 report.planned_at,
                 report.coverage.saved,
                 len(report.fallbacks),
@@ -46,7 +58,7 @@ def list_runs(
         ]
         terminal.write_table(("id", "source", "status", "planned", "saved", "fallbacks", "error"), rows)
     else:
-        terminal.write_status("No runs.")
+        terminal.notify("runs.none")
 
 
 @app.command()
@@ -60,7 +72,7 @@ def show(
     from monitor.cli.progress import print_candidates, print_run
 
     terminal = get_terminal(context)
-    report = asyncio.run(_load_run(terminal, run_id))
+    report = terminal.run(lambda app: app.sweeps.get_report(run_id))
     if as_json:
         terminal.write_json(report.model_dump(mode="json"))
     else:
@@ -72,10 +84,17 @@ def show(
 @app.command()
 def cancel(context: typer.Context, run_id: RunId) -> None:
     """Ask a run to stop; a queued one is cancelled at once, a running one at its next step."""
+
+    async def cancel(app: "App") -> RunStatus:
+        from monitor.services.audit import COMMAND_LINE_ACTOR
+
+        status = await app.sweeps.cancel(run_id)
+        await app.audit.record(COMMAND_LINE_ACTOR, "run.cancel", run_id)
+        return status
+
     terminal = get_terminal(context)
-    status = asyncio.run(_cancel_run(terminal, run_id))
-    word = "is cancelled" if status is RunStatus.CANCELLED else "was asked to stop and does so at its next step"
-    terminal.write_line(f"The run {run_id} {word}.")
+    is_cancelled = terminal.run(cancel) is RunStatus.CANCELLED
+    terminal.print("run.cancelled" if is_cancelled else "run.asked_to_stop", run=run_id)
 
 
 @app.command()
@@ -86,37 +105,6 @@ def retry(context: typer.Context, run_id: RunId, as_json: JsonOption = False) ->
     retry_run(get_terminal(context), run_id, as_json=as_json)
 
 
-async def _load_runs(terminal: Terminal, source: str | None, limit: int) -> "list[RunSummary]":
-    from monitor.bootstrap import open_app
-    from monitor.services.runs import RunQuery
-
-    async with open_app(terminal.load_settings()) as parts:
-        reports = await parts.runs.list_summaries(RunQuery(source=source), limit=limit)
-        if source is not None and not reports:
-            await parts.sources.get(source)
-        return reports
-
-
-async def _load_run(terminal: Terminal, run_id: str) -> "FullRunReport":
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        return await parts.sweeps.get_report(run_id)
-
-
-async def _cancel_run(terminal: Terminal, run_id: str) -> RunStatus:
-    from monitor.bootstrap import open_app
-    from monitor.services.audit import COMMAND_LINE_ACTOR
-
-    async with open_app(terminal.load_settings()) as parts:
-        status = await parts.sweeps.cancel(run_id)
-        await parts.audit.record(COMMAND_LINE_ACTOR, "run.cancel", run_id)
-        return status
-
-
-_MAX_VALUE_CHARS = 300
-
-
 def replay(
     context: typer.Context,
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The id that `runs list` shows.")],
@@ -125,9 +113,8 @@ def replay(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Do a run again from its records, with no network and no model, and say what differs."""
     terminal = get_terminal(context)
-    replayed = asyncio.run(_run_replay(terminal, run_id, database))
+    replayed = terminal.run(lambda app: app.replays.replay(run_id, database=database))
     if as_json:
         terminal.write_json(replayed.model_dump(mode="json"))
     else:
@@ -137,27 +124,22 @@ def replay(
 
 
 def _print_replay(terminal: Terminal, replayed: "ReplayResult") -> None:
-    seen = f"{replayed.records} records, {replayed.answers} answers of the model"
-    if replayed.is_identical:
-        terminal.write_line(f"{replayed.run_id}: the same {len(replayed.replayed.items)} items, from {seen}.")
-    else:
-        terminal.write_line(f"{replayed.run_id}: {len(replayed.differences)} differences, from {seen}.")
+    terminal.print(
+        "replay.same" if replayed.is_identical else "replay.differs",
+        run=replayed.run_id,
+        number=len(replayed.replayed.items) if replayed.is_identical else len(replayed.differences),
+        records=replayed.records,
+        answers=replayed.answers,
+    )
     for difference in replayed.differences:
-        terminal.write_line(
-            f"{difference.what}\n  the run:    {_format_value(difference.recorded)}\n  the replay: {_format_value(difference.replayed)}"
-        )
+        terminal.write_line(terminal.to_text(difference.what))
+        terminal.print("replay.recorded", value=_format_value(difference.recorded))
+        terminal.print("replay.replayed", value=_format_value(difference.replayed))
     if replayed.is_briefing_identical is not None:
-        word = "is the same to the byte" if replayed.is_briefing_identical else "is another one"
-        terminal.write_line(f"The day's briefing of {replayed.source} {word}.")
+        code = "replay.same_briefing" if replayed.is_briefing_identical else "replay.other_briefing"
+        terminal.print(code, source=replayed.source)
 
 
 def _format_value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MAX_VALUE_CHARS else f"{text[:_MAX_VALUE_CHARS]}…"
-
-
-async def _run_replay(terminal: Terminal, run_id: str, database: Path | None) -> "ReplayResult":
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        return await parts.replays.replay(run_id, database=database)

@@ -1,15 +1,15 @@
-"""The command `monitor search`, which prints what web.search finds."""
+"""`monitor search` and `monitor fetch`: the tools web.search and web.fetch."""
 
-import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
-from monitor.i18n.catalogue import get_system_language, render
 
 if TYPE_CHECKING:
-    from monitor.i18n.message import Message
+    from collections.abc import Sequence
+
+    from monitor.bootstrap import App
     from monitor.search.contract import ToolResult
 
 
@@ -25,41 +25,57 @@ def search(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Search the web, or what was gathered, with the backends that search.backend names."""
+    arguments = {"query": query} | ({} if max_results is None else {"max_results": max_results})
+
+    async def ask(app: "App") -> "tuple[ToolResult, Sequence[Any]]":
+        warnings = () if backend else app.search.list_warnings()
+        return await app.search.search(arguments, backend=backend), warnings
+
     terminal = get_terminal(context)
-    found, warnings = asyncio.run(_run_search(terminal, query, backend, max_results))
+    result, warnings = terminal.run(ask)
     for warning in warnings:
-        terminal.write_status(f"monitor: {render(warning, get_system_language())}")
+        terminal.complain(warning)
     if as_json:
-        terminal.write_json(found.to_json())
+        terminal.write_json(result.to_json())
     else:
-        _print_results(terminal, found)
-    for error in found.errors:
-        code = f"{error.type}/{error.detail_code}" if error.detail_code else error.type
-        terminal.write_status(f"monitor: {code}: {render(error.message, get_system_language())}")
-    if found.errors and not found.items:
-        raise typer.Exit(2 if found.is_refused else 1)
+        _print_results(terminal, result)
+    _print_errors(terminal, result.errors)
+    if result.errors and not result.items:
+        raise typer.Exit(2 if result.is_refused else 1)
 
 
-def _print_results(terminal: Terminal, found: "ToolResult") -> None:
-    for item in found.items:
+def _print_results(terminal: Terminal, result: "ToolResult") -> None:
+    for item in result.items:
         day = f"  {item.published_at}" if item.published_at else ""
-        terminal.write_line(f"{item.rank:>2}  {item.title or '(no title)'}  [{item.provider}]{day}")
+        title = item.title or terminal.translate("(no title)")
+        terminal.write_line(f"{item.rank:>2}  {title}  [{item.provider}]{day}")
         terminal.write_line(f"    {item.source or item.url}")
         if item.snippet:
             terminal.write_line(f"    {item.snippet[:_MAX_SNIPPET_CHARS]}")
-    if not found.items and not found.errors:
-        terminal.write_line("Nothing was found.")
+    if not result.items and not result.errors:
+        terminal.print("search.nothing_found")
 
 
-async def _run_search(
-    terminal: Terminal, query: str, backend: str | None, max_results: int | None
-) -> "tuple[ToolResult, list[Message]]":
-    from monitor.bootstrap import open_app
+def _print_errors(terminal: Terminal, errors: "Sequence[Any]") -> None:
+    for error in errors:
+        code = f"{error.type}/{error.detail_code}" if error.detail_code else error.type
+        terminal.complain(f"{code}: {terminal.to_text(error.message)}")
 
-    arguments: dict[str, object] = {"query": query}
-    if max_results is not None:
-        arguments["max_results"] = max_results
-    async with open_app(terminal.load_settings()) as parts:
-        warnings = [] if backend else list(parts.search.list_warnings())
-        return await parts.search.search(arguments, backend=backend), warnings
+
+def fetch(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page to fetch.")],
+    as_json: JsonOption = False,
+) -> None:
+    terminal = get_terminal(context)
+    result = terminal.run(lambda app: app.search.fetch(url))
+    if as_json:
+        terminal.write_json(result.to_json())
+    elif not result.errors:
+        published = f"  {result.published_at}" if result.published_at else ""
+        terminal.write_line(f"{result.title or terminal.translate('(no title)')}{published}")
+        terminal.write_line(result.final_url)
+        terminal.write_line(f"\n{result.text}")
+    _print_errors(terminal, result.errors)
+    if result.errors:
+        raise typer.Exit(1)

@@ -1,6 +1,4 @@
-"""`monitor init`."""
-
-import asyncio
+"""`monitor init` and `monitor doctor`: setting the program up, and seeing whether it can work."""
 
 import typer
 
@@ -8,26 +6,23 @@ from monitor.cli.terminal import JsonOption, get_terminal, write_file
 
 
 def init(context: typer.Context) -> None:
-    """Write a commented config.yaml where none is, and create or migrate the database."""
     from monitor.bootstrap import upgrade_database
     from monitor.config.loading import get_settings_path, render_config
 
     terminal = get_terminal(context)
     path = get_settings_path(terminal.config)
     if path.exists():
-        terminal.write_line(f"{path} is there already and stays as it is.")
+        terminal.print("setup.config_kept", path=path)
     else:
         write_file(path, render_config().encode())
-        terminal.write_line(f"{path} was written: every setting with its default.")
-    settings = terminal.load_settings()
-    terminal.write_line(upgrade_database(settings))
-    terminal.write_line(
-        "Next: `monitor doctor`, then `monitor sources add URL --name NAME --focus TOPIC` and `monitor sweep`."
-    )
+        terminal.print("setup.config_written", path=path)
+    terminal.print_message(upgrade_database(terminal.load_settings()))
+    terminal.print("setup.next")
 
 
 def doctor(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Check configuration, database, browser, model, search, disk and clock; exit code 1 if any fails."""
+    import asyncio
+
     from monitor.bootstrap import build_doctor
 
     terminal = get_terminal(context)
@@ -37,6 +32,6 @@ def doctor(context: typer.Context, as_json: JsonOption = False) -> None:
         terminal.write_json({"ok": is_well, "checks": [finding.model_dump(mode="json") for finding in findings]})
     else:
         for finding in findings:
-            terminal.write_line(f"{finding.level:<4}  {finding.check:<13}  {finding.message}")
+            terminal.write_line(f"{finding.level:<4}  {finding.check:<13}  {terminal.to_text(finding.message)}")
     if not is_well:
         raise typer.Exit(1)

@@ -1,15 +1,15 @@
-"""`monitor sources`: what is watched."""
+"""`monitor sources`: the monitored sources."""
 
-import asyncio
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.cli.parser import build_group
 from monitor.cli.progress import show_progress
 from monitor.cli.terminal import (
     Command,
@@ -23,16 +23,14 @@ from monitor.cli.terminal import (
 )
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
+from monitor.i18n.model import reader_language
 from monitor.vocabulary import Render, SourceKind
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from monitor.services.sweeps import TrialResult
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.db.tables.collection import Source
+    from monitor.services.sweeps import TrialResult
 
 
 _OPTIONS: dict[str, Any] = {
@@ -73,7 +71,7 @@ def add_source_options(*, without: Collection[str] = ()) -> Callable[[Command], 
 
 
 def collect_fields(fields: Mapping[str, OptionValue]) -> dict[str, Any]:
-    """The options that were given, as a source is written down."""
+    """Return the options that were given, as a source is written down."""
     written = collect_given(fields)
     if "sections" in written:
         written["sections"] = [_parse_section(text) for text in written["sections"]]
@@ -81,26 +79,24 @@ def collect_fields(fields: Mapping[str, OptionValue]) -> dict[str, Any]:
 
 
 def get_default_values(names: Collection[str]) -> dict[str, Any]:
-    """The defaults of these fields; `UsageError` for a field that has none."""
+    """Return the defaults of these fields; `UsageError` for a field that has none."""
     from monitor.services.sources.form import SourceForm
 
     clearable = [name for name in SourceForm.model_fields if name not in ("name", "url")]
     for name in names:
         if name not in clearable:
-            raise UsageError(f"The field {name!r} cannot be cleared; those that can are {', '.join(clearable)}.")
+            raise UsageError("source.field_not_clearable", field=name, fields=clearable)
     return {name: SourceForm.model_fields[name].get_default(call_default_factory=True) for name in names}
 
 
 def _parse_section(text: str) -> dict[str, str]:
     name, equals, url = text.partition("=")
     if not (name.strip() and equals and url.strip()):
-        raise UsageError(f"The section {text!r} is written as NAME=URL.")
+        raise UsageError("source.section_form", text=text)
     return {"name": name.strip(), "url": url.strip()}
 
 
-T = TypeVar("T")
-
-app = typer.Typer(help="What is watched.", rich_markup_mode=None)
+app = build_group()
 
 _HEALTH_FIELDS = (
     "created_at",
@@ -122,35 +118,35 @@ def list_sources(
 ) -> None:
     """List the sources with their health, newest first."""
     terminal = get_terminal(context)
-    sources = _run_with_app(terminal, lambda parts: parts.sources.list_sources(tag=tag))
+    sources = terminal.run(lambda app: app.sources.list_sources(tag=tag))
     if as_json:
         terminal.write_json({"sources": [_build_source_json(source) for source in sources]})
     elif sources:
-        head = ("name", "kind", "enabled", "schedule", "last run", "last success", "failures", "url", "last error")
+        head = ("name", "kind", "enabled", "schedule", "last_run", "last_success", "failures", "url", "last_error")
         rows = [
             (
-                one.name,
-                one.kind,
-                "yes" if one.enabled else "no",
-                one.schedule,
-                one.last_run_at,
-                one.last_success_at,
-                one.consecutive_failures,
-                one.url,
-                one.last_error,
+                source.name,
+                terminal.word("kind", source.kind),
+                terminal.translate("yes" if source.enabled else "no"),
+                source.schedule,
+                source.last_run_at,
+                source.last_success_at,
+                source.consecutive_failures,
+                source.url,
+                source.last_error,
             )
-            for one in sources
+            for source in sources
         ]
         terminal.write_table(head, rows)
     else:
-        terminal.write_status("No sources yet: add one with `monitor sources add URL --name NAME`.")
+        terminal.notify("sources.none")
 
 
 @app.command()
 def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> None:
     """Show all fields of one source."""
     terminal = get_terminal(context)
-    source = _run_with_app(terminal, lambda parts: parts.sources.get(name))
+    source = terminal.run(lambda app: app.sources.get(name))
     if as_json:
         terminal.write_json(_build_source_json(source))
         return
@@ -172,14 +168,14 @@ def add(
     terminal = get_terminal(context)
     values = {"name": _get_host(url), **collect_fields(fields), "url": url}
 
-    async def added(parts: "App") -> "Source":
+    async def add(app: "App") -> "Source":
         from monitor.services.sources.form import dump_form_values
 
-        source = await parts.sources.add(values)
-        await _record_audit(parts, "source.add", source, after=dump_form_values(source))
+        source = await app.sources.add(values)
+        await _record_audit(app, "source.add", source, after=dump_form_values(source))
         return source
 
-    _print_stored_source(terminal, _run_with_app(terminal, added), "was added", as_json=as_json)
+    _print_stored_source(terminal, terminal.run(add), "source.added", as_json=as_json)
 
 
 @app.command()
@@ -197,9 +193,9 @@ def edit(
     terminal = get_terminal(context)
     changes = {**get_default_values(clear or ()), **collect_fields(fields)}
     if not changes:
-        raise UsageError("Nothing to change was given; `monitor sources edit --help` names the options.")
-    changed = _run_with_app(terminal, lambda parts: _edit_source(parts, source, changes))
-    _print_stored_source(terminal, changed, "was changed", as_json=as_json)
+        raise UsageError("source.nothing_to_change")
+    changed = terminal.run(lambda app: _edit_source(app, source, changes))
+    _print_stored_source(terminal, changed, "source.changed", as_json=as_json)
 
 
 @app.command()
@@ -207,15 +203,15 @@ def remove(context: typer.Context, name: Name) -> None:
     """Stop watching a source; its items and runs stay in the archive."""
     terminal = get_terminal(context)
 
-    async def removed(parts: "App") -> None:
+    async def remove(app: "App") -> None:
         from monitor.services.sources.form import dump_form_values
 
-        source = await parts.sources.get(name)
-        await parts.sources.remove(name)
-        await _record_audit(parts, "source.remove", source, before=dump_form_values(source))
+        source = await app.sources.get(name)
+        await app.sources.remove(name)
+        await _record_audit(app, "source.remove", source, before=dump_form_values(source))
 
-    _run_with_app(terminal, removed)
-    terminal.write_line(f"The source {name!r} was removed; its items and runs stay.")
+    terminal.run(remove)
+    terminal.print("source.removed", source=name)
 
 
 @app.command()
@@ -237,16 +233,16 @@ def import_file(
     """Add the sources of a file: all of them, or none where one is wrong."""
     terminal = get_terminal(context)
 
-    async def brought_in(parts: "App") -> "list[Source]":
+    async def import_all(app: "App") -> "list[Source]":
         from monitor.services.sources.form import dump_form_values
 
-        sources = await parts.sources.import_file(file)
+        sources = await app.sources.import_file(file)
         for source in sources:
-            await _record_audit(parts, "source.import", source, after=dump_form_values(source))
+            await _record_audit(app, "source.import", source, after=dump_form_values(source))
         return sources
 
-    sources = _run_with_app(terminal, brought_in)
-    terminal.write_line(f"{len(sources)} sources were added: {', '.join(source.name for source in sources) or 'none'}.")
+    names = [source.name for source in terminal.run(import_all)]
+    terminal.print("sources.imported", number=len(names), names=names or ["-"])
 
 
 @app.command()
@@ -257,12 +253,12 @@ def export(
 ) -> None:
     """Write all sources as YAML, OPML or CSV."""
     terminal = get_terminal(context)
-    text = _run_with_app(terminal, lambda parts: parts.sources.export(form))
+    text = terminal.run(lambda app: app.sources.export(form))
     if out is None:
         sys.stdout.write(text)
     else:
         write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
-        terminal.write_status(f"The sources were written to {out}.")
+        terminal.notify("sources.written", path=out)
 
 
 @app.command("try")
@@ -278,63 +274,70 @@ def try_source(
     """Dry run: the sections found, their candidates with dates, what would be saved; writes nothing."""
     terminal = get_terminal(context)
     values = {"name": _get_host(url_or_name), **collect_fields(fields), "url": url_or_name}
-    run_trial(terminal, url_or_name, values, as_json=as_json)
 
+    async def run_trial(app: "App") -> "TrialResult":
+        is_stored = any(source.name == url_or_name for source in await app.sources.list_sources())
+        # What is no source, no url and not said to be a query is a mistyped name.
+        if is_stored or ("://" not in url_or_name and values.get("kind") != SourceKind.QUERY):
+            source = await app.sources.get(url_or_name)
+        else:
+            source = app.sources.build_draft(values)
+        with show_progress(terminal, is_quiet=as_json) as on_progress:
+            return await app.sweeps.run_trial(source, on_progress=on_progress)
 
-def _run_with_app(terminal: Terminal, ask: "Callable[[App], Awaitable[T]]") -> T:
-    from monitor.bootstrap import open_app
-
-    async def answer() -> T:
-        async with open_app(terminal.load_settings()) as parts:
-            return await ask(parts)
-
-    return asyncio.run(answer())
+    trial = terminal.run(run_trial)
+    if as_json:
+        terminal.write_json(trial.model_dump(mode="json"))
+    else:
+        _print_trial(terminal, trial)
+    if trial.status == "failed":
+        error = terminal.to_text(trial.error) or terminal.translate("no section could be read")
+        terminal.complain(f"{trial.source}: {error}")
+        raise typer.Exit(1)
 
 
 def _set_enabled(terminal: Terminal, name: str, *, is_on: bool) -> None:
-    _run_with_app(terminal, lambda parts: _edit_source(parts, name, {"enabled": is_on}))
-    terminal.write_line(f"The source {name!r} is {'enabled' if is_on else 'disabled'}.")
+    terminal.run(lambda app: _edit_source(app, name, {"enabled": is_on}))
+    terminal.print("source.enabled" if is_on else "source.disabled", source=name)
 
 
-async def _edit_source(parts: "App", name: str, changes: dict[str, Any]) -> "Source":
+async def _edit_source(app: "App", name: str, changes: dict[str, Any]) -> "Source":
     from monitor.services.sources.form import diff_sources
 
-    before = await parts.sources.get(name)
-    after = await parts.sources.edit(name, changes)
+    before = await app.sources.get(name)
+    after = await app.sources.edit(name, changes)
     was, now = diff_sources(before, after)
     if now:
-        await _record_audit(parts, "source.edit", after, before=was, after=now)
+        await _record_audit(app, "source.edit", after, before=was, after=now)
     return after
 
 
-async def _record_audit(parts: "App", action: str, source: "Source", **detail: Any) -> None:
+async def _record_audit(app: "App", action: str, source: "Source", **detail: Any) -> None:
     from monitor.services.audit import COMMAND_LINE_ACTOR
 
-    await parts.audit.record(COMMAND_LINE_ACTOR, action, source.name, **detail)
+    await app.audit.record(COMMAND_LINE_ACTOR, action, source.name, **detail)
 
 
 def _build_source_json(source: "Source") -> dict[str, Any]:
-    """The source as JSON: what a person set, then its health."""
+    """Return the source as JSON: what a person set, then its health."""
     from monitor.services.sources.form import SourceForm
 
     values = source.model_dump(mode="json")
     if error := source.last_error:
         written = error.to_json()
         values |= {
-            "last_error": render(error, "en"),
+            "last_error": render(error, reader_language.get()),
             "last_error_code": written["code"],
             "last_error_args": written["args"],
         }
     return {name: values[name] for name in dict.fromkeys(("id", *SourceForm.model_fields, *_HEALTH_FIELDS))}
 
 
-def _print_stored_source(terminal: Terminal, source: "Source", done: str, *, as_json: bool) -> None:
+def _print_stored_source(terminal: Terminal, source: "Source", code: str, *, as_json: bool) -> None:
     if as_json:
         terminal.write_json(_build_source_json(source))
     else:
-        terminal.write_line(
-            f"The source {source.name!r} {done}. See what it would bring: `monitor sources try {quote(source.name)}`."
-        )
+        terminal.print(code, source=source.name, quoted=quote(source.name))
 
 
 def _get_host(url: str) -> str:
@@ -343,55 +346,36 @@ def _get_host(url: str) -> str:
     return get_host(url).removeprefix("www.") or url
 
 
-def run_trial(terminal: Terminal, url_or_name: str, values: Mapping[str, Any], *, as_json: bool) -> None:
-    """Try a stored source, or the one that the values describe; exit code 1 where no section could be read."""
-    trial = asyncio.run(_try_source(terminal, url_or_name, values, is_quiet=as_json))
-    if as_json:
-        terminal.write_json(trial.model_dump(mode="json"))
-    else:
-        _print_trial(terminal, trial)
-    if trial.status == "failed":
-        terminal.write_status(
-            f"monitor: {trial.source}: {render(trial.error, 'en') if trial.error else 'no section could be read'}"
-        )
-        raise typer.Exit(1)
-
-
-async def _try_source(
-    terminal: Terminal, url_or_name: str, values: Mapping[str, Any], *, is_quiet: bool
-) -> "TrialResult":
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        is_stored = any(source.name == url_or_name for source in await parts.sources.list_sources())
-        # What is no source, no url and not said to be a query is a mistyped name, and told as one.
-        if is_stored or ("://" not in url_or_name and values.get("kind") != SourceKind.QUERY):
-            source = await parts.sources.get(url_or_name)
-        else:
-            source = parts.sources.build_draft(values)
-        with show_progress(terminal, is_quiet=is_quiet) as on_progress:
-            return await parts.sweeps.run_trial(source, on_progress=on_progress)
-
-
 def _print_trial(terminal: Terminal, trial: "TrialResult") -> None:
-    terminal.write_line(f"{trial.source}: {trial.status}, {trial.would_save} items would be saved")
+    status = terminal.word("status", trial.status)
+    terminal.print("trial.heading", source=trial.source, status=status, number=trial.would_save)
     for section in trial.sections:
-        counts = Counter(str(one.disposition) for one in section.candidates)
-        told = ", ".join(f"{count} {word}" for word, count in counts.items()) or "no candidates"
-        terminal.write_line(f"\n{section.name}  {section.url}\n  ended {section.ended}: {told}")
+        counts = Counter(terminal.word("disposition", entry.disposition) for entry in section.candidates)
+        terminal.write_line(f"\n{section.name}  {section.url}")
+        terminal.print(
+            "trial.section",
+            ended=terminal.word("ended", section.ended) if section.ended else "-",
+            counts=[f"{count} {disposition}" for disposition, count in counts.items()]
+            or [Message("trial.no_candidates")],
+        )
         rows = [
             (
-                "would be saved"
-                if candidate.disposition == "saved"
-                else f"{candidate.disposition} {render(candidate.reason, 'en') if candidate.reason else ''}".strip(),
-                candidate.candidate.date,
-                candidate.candidate.date_source,
-                candidate.candidate.title,
-                candidate.candidate.url,
+                _describe_disposition(terminal, entry.disposition, entry.reason),
+                entry.candidate.date,
+                terminal.word("date_source", entry.candidate.date_source),
+                entry.candidate.title,
+                entry.candidate.url,
             )
-            for candidate in section.candidates
+            for entry in section.candidates
         ]
         if rows:
-            terminal.write_table(("what becomes of it", "date", "from", "title", "url"), rows)
+            terminal.write_table(("becomes", "date", "from", "title", "url"), rows)
     for fallback in trial.fallbacks:
-        terminal.write_line(f"  fell back: {fallback.phase} · {fallback.where} · {render(fallback.reason, 'en')}")
+        phase = terminal.word("phase", fallback.phase)
+        terminal.print("run.fallback", phase=phase, where=fallback.where, reason=fallback.reason)
+
+
+def _describe_disposition(terminal: Terminal, disposition: str, reason: Message | None) -> str:
+    if disposition == "saved":
+        return terminal.translate("would be saved")
+    return f"{terminal.word('disposition', disposition)} {terminal.to_text(reason)}".strip()

@@ -1,4 +1,4 @@
-"""What a person typed before the command, and what is said to them: results on stdout, everything else on stderr."""
+"""The terminal of a command: results on stdout, everything else on stderr, words in the reader's language."""
 
 import asyncio
 import datetime as dt
@@ -7,7 +7,7 @@ import json
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -15,97 +15,142 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from monitor.errors import UsageError
-from monitor.i18n.catalogue import render
+from monitor.i18n.catalogue import get_system_language, get_word, render, translate
 from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
+    from monitor.bootstrap import App
     from monitor.config.model import Settings
 
 
-# Titles and messages come from web pages: a control character in them would be obeyed by the terminal.
+T = TypeVar("T")
+
+# Titles and messages come from web pages: a terminal would act on a control character in them.
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class Terminal:
-    """The two streams of one command.
+    """The two streams of one command, and the language of the person who reads them.
 
-    `config` and `is_debug` are the options before the command; `has_document` says that a JSON document was printed,
-    so that nothing else may follow it.
+    `config` and `is_debug` are the options before the command; `has_written_json` says that a JSON document was
+    printed, so that nothing else may follow it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, language: str | None = None) -> None:
+        self.language = language or get_system_language()
         self.config: Path | None = None
         self.is_debug = False
         self.has_written_json = False
 
     def load_settings(self) -> "Settings":
-        """The settings in force; `SettingsError` where they cannot be used."""
+        """Return the settings in force; `SettingsError` where they cannot be used."""
         from monitor.config.loading import load_settings
+        from monitor.i18n.model import reader_language
 
+        reader_language.set(self.language)
         return load_settings(self.config)
+
+    def run(self, work: "Callable[[App], Awaitable[T]]") -> T:
+        """Open the program for this work and close it again."""
+
+        async def run() -> T:
+            from monitor.bootstrap import open_app
+
+            async with open_app(self.load_settings()) as app:
+                return await work(app)
+
+        return asyncio.run(run())
+
+    def render(self, message: Message) -> str:
+        return render(message, self.language)
+
+    def word(self, kind: str, value: object) -> str:
+        """Return a value of a vocabulary in the reader's language; English readers see it as JSON has it."""
+        return str(value) if self.language == "en" else get_word(self.language, kind, value)
+
+    def translate(self, english: str) -> str:
+        return translate(self.language, english)
+
+    def to_text(self, value: "Message | str | None") -> str:
+        return self.render(value) if isinstance(value, Message) else value or ""
+
+    def print_message(self, message: Message) -> None:
+        self.write_line(self.render(message))
+
+    def print(self, code: str, /, **args: Any) -> None:
+        """Write a message of the catalogue to stdout: a result."""
+        self.print_message(Message(code, args))
+
+    def notify(self, code: str, /, **args: Any) -> None:
+        """Write a message of the catalogue to stderr: about the work, not of its result."""
+        self.write_status(self.render(Message(code, args)))
+
+    def complain(self, message: "Message | str") -> None:
+        """Write to stderr what is wrong with a result."""
+        self.write_status(f"monitor: {self.to_text(message)}")
 
     def write_line(self, text: str = "") -> None:
         sys.stdout.write(f"{replace_control_characters(text)}\n")
 
     def write_status(self, text: str) -> None:
-        """A line about the work, not of its result."""
         sys.stderr.write(f"{replace_control_characters(text)}\n")
         sys.stderr.flush()
 
     def write_json(self, value: Any) -> None:
-        """The result as one JSON document."""
         self.has_written_json = True
         sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
-    def write_table(self, headers: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Columns as wide as their cells on a terminal show, Chinese ones included; the last is never padded."""
+    def write_table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Write a table under the words `column.<name>` of the catalogue."""
+        self.write_rows([[Message(f"column.{name}") for name in columns], *rows])
+
+    def write_rows(self, rows: Sequence[Sequence[object]]) -> None:
+        """Write rows whose columns are as wide as their cells on a terminal, Chinese ones included."""
         from rich.cells import cell_len
 
-        texts = [list(headers), *([_format_cell(value) for value in row] for row in rows)]
-        widths = [max(cell_len(row[column]) for row in texts) for column in range(len(headers))]
+        texts = [[self._format_cell(value) for value in row] for row in rows]
+        widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
         for row in texts:
             cells = [text + " " * (width - cell_len(text)) for text, width in zip(row[:-1], widths, strict=False)]
             self.write_line("  ".join([*cells, row[-1]]).rstrip())
 
+    def _format_cell(self, value: object) -> str:
+        if value is None or value == "":
+            return "-"
+        if isinstance(value, Message):
+            value = self.render(value)
+        if isinstance(value, dt.datetime):
+            return format_instant(value)
+        return " ".join(replace_control_characters(str(value)).split())
+
+
+def format_instant(instant: dt.datetime) -> str:
+    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%MZ}"
+
 
 def get_terminal(context: typer.Context) -> Terminal:
-    """The terminal of the running command."""
     terminal = context.find_object(Terminal)
     return terminal if terminal is not None else Terminal()
 
 
 def replace_control_characters(text: str) -> str:
-    """Text that a terminal only shows."""
     return _CONTROL_CHARACTERS.sub(" ", text)
 
 
 def parse_day(text: str) -> dt.date:
-    """A date as it is typed."""
     try:
         return dt.date.fromisoformat(text.strip())
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no date; write it as 2026-02-03") from None
+        raise UsageError("usage.no_date", text=text) from None
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Keep a result in a file; `UsageError` where that is not possible."""
-    from monitor.errors import UsageError
-
+    """Write a result to a file and make its folder; `UsageError` where that is not possible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from None
-
-
-def _format_cell(value: object) -> str:
-    if value is None or value == "":
-        return "-"
-    if isinstance(value, Message):
-        value = render(value, "en")
-    if isinstance(value, dt.datetime):
-        return f"{value.astimezone(dt.UTC):%Y-%m-%d %H:%MZ}"
-    return " ".join(replace_control_characters(str(value)).split())
+        raise UsageError("file.not_written", path=path, reason=error.strerror or str(error)) from None
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -114,31 +159,31 @@ _BOM = "\ufeff"
 
 
 def check_output(form: str, out: Path | None) -> None:
-    """`UsageError` where the format is no text and stdout is a terminal: asked before the work is done."""
+    """Raise `UsageError` where the format is no text and stdout is a terminal: before the work is done."""
     from monitor.exports.registry import get_format
 
     if get_format(form).is_binary and out is None and sys.stdout.isatty():
-        raise UsageError(f"A {form} is nothing that a terminal can show: name a file with --out FILE.")
+        raise UsageError("file.not_for_terminal", format=form)
 
 
 def write_output(terminal: Terminal, content: bytes, form: str, out: Path | None, count: int) -> None:
-    """The content into the file, or to stdout: there without what only a spreadsheet's file needs."""
+    """Write the content to the file, or to stdout: there without the byte order mark that only spreadsheets need."""
     from monitor.exports.registry import get_format
 
-    written = get_format(form)
+    file_format = get_format(form)
     if out is not None:
         write_file(out, content)
-        terminal.write_status(f"{count} items were written to {out}.")
-    elif written.is_binary:
+        terminal.notify("items.written", count=count, path=out)
+    elif file_format.is_binary:
         sys.stdout.buffer.write(content)
     else:
         text = content.decode().removeprefix(_BOM)
-        sys.stdout.write(replace_control_characters(text) if written.shape == "document" else text)
+        sys.stdout.write(replace_control_characters(text) if file_format.shape == "document" else text)
 
 
 @contextmanager
 def handle_interrupts(terminal: Terminal, request_stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` at the first Ctrl-C, and cancel the task that this is called in at the second."""
+    """Call `request_stop` at the first Ctrl-C, and cancel the current task at the second."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     is_asked = False
 
@@ -149,7 +194,7 @@ def handle_interrupts(terminal: Terminal, request_stop: Callable[[], None]) -> I
             return
         is_asked = True
         request_stop()
-        terminal.write_status("Stopping after the step in hand; Ctrl-C again stops at once.")
+        terminal.notify("cli.stopping")
 
     loop.add_signal_handler(signal.SIGINT, interrupted)
     try:
@@ -159,15 +204,15 @@ def handle_interrupts(terminal: Terminal, request_stop: Callable[[], None]) -> I
 
 
 OptionValue = Any
-"""What an option may bring: text, a number, a word of a vocabulary, a list of texts, or None where it was not given."""
+"""Text, a number, a value of a vocabulary, a list of texts, or None where the option was not given."""
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def add_options(options: Mapping[str, Any]) -> Callable[[Command], Command]:
-    """Give a command these options, each an annotation by the name of its field, in place of its `**fields`."""
+    """Give a command these options, annotations by the names of their fields, in place of its `**fields`."""
 
-    def added(command: Command) -> Command:
+    def add(command: Command) -> Command:
         signature = inspect.signature(command)
         own = [
             parameter
@@ -181,9 +226,8 @@ def add_options(options: Mapping[str, Any]) -> Callable[[Command], Command]:
         command.__dict__["__signature__"] = signature.replace(parameters=[*own, *more])
         return command
 
-    return added
+    return add
 
 
 def collect_given(fields: Mapping[str, OptionValue]) -> dict[str, Any]:
-    """The fields whose options were given."""
     return {name: value for name, value in fields.items() if value is not None and value != []}

@@ -1,20 +1,17 @@
-"""`monitor users`: who may sign in."""
+"""`monitor users`: people and programs that may sign in."""
 
-import asyncio
 import sys
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, get_terminal
+from monitor.cli.parser import build_group
+from monitor.cli.terminal import JsonOption, get_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from monitor.bootstrap import App
 
-app = typer.Typer(help="Who may sign in.", rich_markup_mode=None)
+app = build_group()
 
 RoleOption = Annotated[str, typer.Option("--role", help="admin, editor or reader.")]
 
@@ -26,8 +23,16 @@ def add(
     role: RoleOption = "reader",
 ) -> None:
     """Add a person and print the password for the first sign-in, this once."""
+
+    async def add(app: "App") -> str:
+        from monitor.services.audit import COMMAND_LINE_ACTOR
+
+        password = await app.people.add(name, role)
+        await app.audit.record(COMMAND_LINE_ACTOR, "person.add", name, after={"role": role})
+        return password
+
     terminal = get_terminal(context)
-    terminal.write_line(asyncio.run(_add_person(terminal, name, role)))
+    terminal.write_line(terminal.run(add))
 
 
 @app.command()
@@ -43,9 +48,17 @@ def passwd(
     if from_stdin:
         password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
     else:
-        password = typer.prompt("Password", hide_input=True, confirmation_prompt="Once more", err=True)
-    asyncio.run(_set_password(terminal, name, password))
-    terminal.write_status(f"{name} signs in with the new password from now on.")
+        asked, again = terminal.translate("Password"), terminal.translate("Once more")
+        password = typer.prompt(asked, hide_input=True, confirmation_prompt=again, err=True)
+
+    async def set_password(app: "App") -> None:
+        from monitor.services.audit import COMMAND_LINE_ACTOR
+
+        await app.people.set_password(name, password)
+        await app.audit.record(COMMAND_LINE_ACTOR, "person.password", name)
+
+    terminal.run(set_password)
+    terminal.notify("user.password_set", name=name)
 
 
 @app.command()
@@ -57,91 +70,75 @@ def token(
         list[str] | None,
         typer.Option("--scope", help="read, write, run or admin: all that it may do; may be given several times."),
     ] = None,
-    days: Annotated[int | None, typer.Option("--days", help="How long it is good; for ever if left out.")] = None,
+    days: Annotated[int | None, typer.Option("--days", help="How many days it is valid; without it, for ever.")] = None,
 ) -> None:
     """Make a token for a program and print it, this once; one of the same name stops being valid."""
+
+    async def create(app: "App") -> str:
+        from monitor.services.audit import COMMAND_LINE_ACTOR
+
+        scopes = scope or []
+        created = await app.tokens.create(name, role, scopes=scopes, days=days)
+        after = {"role": role, "scopes": scopes, "days": days}
+        await app.audit.record(COMMAND_LINE_ACTOR, "token.add", name, after=after)
+        return created
+
     terminal = get_terminal(context)
-    terminal.write_line(asyncio.run(_make_token(terminal, name, role, scope or [], days)))
+    terminal.write_line(terminal.run(create))
 
 
 @app.command("list")
 def list_users(context: typer.Context, as_json: JsonOption = False) -> None:
     """List who may sign in: people, and programs by their tokens."""
     terminal = get_terminal(context)
-    users = asyncio.run(_list_users(terminal))
+    users = terminal.run(_load_users)
     if as_json:
         from pydantic_core import to_jsonable_python
 
         terminal.write_json({"users": to_jsonable_python(users)})
-    elif users:
-        columns = ("name", "kind", "role", "state", "last_seen_at", "created_at")
-        terminal.write_table(columns, [[user[column] for column in columns] for user in users])
-    else:
-        terminal.write_status("Nobody may sign in yet: the first start of `monitor serve` makes an administrator.")
-
-
-@asynccontextmanager
-async def _open_app(terminal: Terminal) -> "AsyncIterator[App]":
-    from monitor.bootstrap import open_app
-
-    async with open_app(terminal.load_settings()) as parts:
-        yield parts
-
-
-async def _add_person(terminal: Terminal, name: str, role: str) -> str:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
-
-    async with _open_app(terminal) as parts:
-        password = await parts.people.add(name, role)
-        await parts.audit.record(COMMAND_LINE_ACTOR, "person.add", name, after={"role": role})
-        return password
-
-
-async def _set_password(terminal: Terminal, name: str, password: str) -> None:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
-
-    async with _open_app(terminal) as parts:
-        await parts.people.set_password(name, password)
-        await parts.audit.record(COMMAND_LINE_ACTOR, "person.password", name)
-
-
-async def _make_token(terminal: Terminal, name: str, role: str, scopes: list[str], days: int | None) -> str:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
-
-    async with _open_app(terminal) as parts:
-        made = await parts.tokens.create(name, role, scopes=scopes, days=days)
-        await parts.audit.record(
-            COMMAND_LINE_ACTOR, "token.add", name, after={"role": role, "scopes": scopes, "days": days}
+        return
+    if not users:
+        terminal.notify("user.none")
+        return
+    rows = [
+        (
+            user["name"],
+            terminal.translate(user["kind"]),
+            terminal.word("role", user["role"]),
+            terminal.translate(user["state"]),
+            user["last_seen_at"],
+            user["created_at"],
         )
-        return made
+        for user in users
+    ]
+    terminal.write_table(("name", "kind", "role", "state", "last_seen_at", "created_at"), rows)
 
 
-async def _list_users(terminal: Terminal) -> list[dict[str, Any]]:
-    async with _open_app(terminal) as parts:
-        now = parts.clock.now()
-        people = [
-            {
-                "name": person.name,
-                "kind": "person",
-                "role": person.role,
-                "created_at": person.created_at,
-                "last_seen_at": person.last_seen_at,
-                "state": "shut out" if person.is_shut_out else "one-time password" if person.is_one_time else "",
-            }
-            for person in await parts.people.list_people()
-        ]
-        tokens = [
-            {
-                "name": one.name,
-                "kind": "token",
-                "role": one.role,
-                "created_at": one.created_at,
-                "last_seen_at": one.last_used_at,
-                "scopes": one.scopes,
-                "created_by": one.created_by,
-                "expires_at": one.expires_at,
-                "state": "expired" if one.expires_at is not None and one.expires_at <= now else "",
-            }
-            for one in await parts.tokens.list_tokens()
-        ]
-    return sorted([*people, *tokens], key=lambda one: one["created_at"], reverse=True)
+async def _load_users(app: "App") -> list[dict[str, Any]]:
+    now = app.clock.now()
+    people = [
+        {
+            "name": person.name,
+            "kind": "person",
+            "role": person.role,
+            "created_at": person.created_at,
+            "last_seen_at": person.last_seen_at,
+            "state": "shut out" if person.is_shut_out else "one-time password" if person.is_one_time else "",
+        }
+        for person in await app.people.list_people()
+    ]
+    tokens = [
+        {
+            "name": token.name,
+            "kind": "token",
+            "role": token.role,
+            "created_at": token.created_at,
+            "last_seen_at": token.last_used_at,
+            "scopes": token.scopes,
+            "created_by": token.created_by,
+            "expires_at": token.expires_at,
+            "state": "expired" if token.expires_at is not None and token.expires_at <= now else "",
+        }
+        for token in await app.tokens.list_tokens()
+    ]
+    return sorted([*people, *tokens], key=lambda user: user["created_at"], reverse=True)

@@ -98,7 +98,7 @@ def _add_list(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
         return look.redirect(sanitize_redirect_path(str(form.get("back") or "/sources")), notice=notice)
 
     @routes.post("/sample", dependencies=[RUN_SCOPE])
-    async def sample(request: Request, visitor: Admin) -> Response:
+    async def sample(visitor: Admin) -> Response:
         """A newcomer's first step: the sample ministry is served on this machine, watched and run."""
         source, run_id = await app.sample.start()
         await app.audit.record(visitor.name, "source.sample", source.name, run=run_id)

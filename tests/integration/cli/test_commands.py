@@ -38,7 +38,7 @@ async def test_from_an_empty_folder_to_a_briefing(monitor: Any, ministry: Any, h
     assert (await here("doctor")).code == 0
     pinned = [
         f"--section={section['name']}={section['url']}"
-        for section in site.sections(base_url)
+        for section in site.list_sections(base_url)
         if section["name"] in ("政策法规", "地方动态")
     ]
     added = await here("sources", "add", f"{base_url}/", "--name", "总署", "--tag", "energy", *pinned, "--json")
@@ -237,17 +237,9 @@ async def test_a_command_loads_no_library_that_it_does_not_need() -> None:
 async def test_help_comes_at_once_and_names_every_command(monitor: Any) -> None:
     said = await monitor("--help")
     assert said.code == 0
-    names = ("init", "doctor", "page", "sources", "sweep", "items", "runs", "brief", "db", "demo", "bench", "users")
+    names = ("init", "doctor", "page", "sources", "sweep", "items", "runs", "brief", "db", "demo", "users", "fetch")
     for name in (*names, "search", "research", "serve", "worker", "scheduler", "web"):
         assert f"\n  {name} " in said.out
-
-
-def test_the_bench_shows_what_small_contexts_save(typed: Any) -> None:
-    figures = typed(["bench", "tokens", "--json"]).document["figures"]
-    pruned, general = figures
-    assert pruned["largest_context_chars"] <= 20_000 < general["largest_context_chars"]
-    assert pruned["prompt_tokens"] < general["prompt_tokens"]
-    assert pruned["items"] > 20
 
 
 def test_the_demo_prints_a_ranked_briefing_and_writes_it_as_a_page(typed: Any, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ async def swept(monitor: Any, ministry: Any, here: Any) -> Any:
     """An installation that has swept one section."""
     monitor.environment["MONITOR_PAGES__RENDER"] = "never"
     site, base_url = ministry
-    section = next(one for one in site.sections(base_url) if one["name"] == "政策法规")
+    section = next(section for section in site.list_sections(base_url) if section["name"] == "政策法规")
     assert (await here("init")).code == 0
     assert (await here("sources", "add", base_url, "--name", "总署", f"--section=政策法规={section['url']}")).code == 0
     assert (await monitor("sweep")).code == 0

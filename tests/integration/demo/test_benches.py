@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks import __main__ as bench
 from benchmarks import extract as bench_extract
-from monitor.cli.main import main
+from benchmarks.startup import measure as measure_startup
 from monitor.config.model import BrowserSettings
 from monitor.errors import UsageError
 from monitor.fetch.browser.launch import find_browser
@@ -68,7 +69,7 @@ def test_a_folder_without_a_corpus_is_said_to_have_none(tmp_path: Path) -> None:
 
 def test_the_command_prints_the_figures_of_each_tool(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
-        main(["bench", "extract", "--corpus", str(corpus)])
+        bench.app(["extract", "--corpus", str(corpus)])
     told = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert left.value.code == 0
     assert told[0][:3] == ["monitor", "trafilatura", "htmldate"]
@@ -76,11 +77,39 @@ def test_the_command_prints_the_figures_of_each_tool(corpus: Path, capsys: pytes
     assert next(row for row in told if row and row[0] == "pages")[1:4] == ["2", "1", "1"]
 
 
+def test_small_contexts_save_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench.app(["tokens", "--json"])
+    pruned, general = json.loads(capsys.readouterr().out)["figures"]
+    assert pruned["largest_context_chars"] <= 20_000 < general["largest_context_chars"]
+    assert pruned["prompt_tokens"] < general["prompt_tokens"]
+    assert pruned["items"] > 20
+
+
+def test_a_command_costs_little_more_than_its_libraries() -> None:
+    base, *commands = measure_startup(repeats=3, on_step=print)
+    assert base.ratio == 1.0
+    assert [cost.command for cost in commands if cost.limit is None or cost.ratio > cost.limit] == []
+
+
+def test_the_files_of_our_own_that_run_are_counted() -> None:
+    counts = json.loads(_run_bench("files"))["figures"]
+    assert [count["work"] for count in counts] == ["a rule sweep", "a fetch", "PATCH /api/sources/1"]
+    sweep, fetch, patch = (set(count["files"]) for count in counts)
+    assert {"sweep/pipeline.py", "fetch/transport.py"} <= sweep
+    assert "fetch/transport.py" in fetch
+    assert "services/sources/service.py" in patch
+
+
+def _run_bench(name: str) -> bytes:
+    return subprocess.run([sys.executable, "-m", "benchmarks", name, "--json"], check=True, capture_output=True).stdout
+
+
 @pytest.fixture(scope="module")
 def figures() -> Any:
-    """What `monitor bench pages --json` prints; it takes minutes."""
+    """What `python -m benchmarks pages --json` prints; it takes minutes."""
     find_browser(BrowserSettings())
-    command = [sys.executable, "-m", "monitor", "bench", "pages", "--json"]
+    command = [sys.executable, "-m", "benchmarks", "pages", "--json"]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["figures"]
 
 
@@ -108,7 +137,7 @@ def test_pages_come_nearly_as_fast_as_from_the_bare_libraries(figures: Any, kind
 @pytest.mark.soak
 @pytest.mark.timeout(300)
 def test_a_page_follows_fifty_events_a_second() -> None:
-    command = [sys.executable, "-m", "monitor", "bench", "live", "--json"]
+    command = [sys.executable, "-m", "benchmarks", "live", "--json"]
     figures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["figures"]
     assert figures["told"] == figures["kept"] == figures["seen"] == 1000
     assert figures["delay_p95_ms"] < 1000, figures
@@ -118,8 +147,8 @@ def test_a_page_follows_fifty_events_a_second() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(300)
 def test_paragraphs_at_once_are_researched_twice_as_fast() -> None:
-    command = [sys.executable, "-m", "monitor", "bench", "research", "--json"]
+    command = [sys.executable, "-m", "benchmarks", "research", "--json"]
     figures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["figures"]
     assert [figure["at_once"] for figure in figures["runs"]] == [3, 1]
-    assert {one["paragraphs"] for one in figures["runs"]} == {5}
+    assert {run["paragraphs"] for run in figures["runs"]} == {5}
     assert figures["speedup"] >= 2.0, figures

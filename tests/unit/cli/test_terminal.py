@@ -12,7 +12,7 @@ def test_a_title_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str])
 
 
 def test_columns_stand_in_line_under_chinese_text(capsys: pytest.CaptureFixture[str]) -> None:
-    Terminal().write_table(("name", "url"), [("国家能源局", "https://a/"), ("x\ny", None)])
+    Terminal("en").write_table(("name", "url"), [("国家能源局", "https://a/"), ("x\ny", None)])
     lines = capsys.readouterr().out.splitlines()
     assert [cell_len(line[: line.index(word)]) for line, word in zip(lines, ("url", "https", "-"), strict=True)] == [
         12

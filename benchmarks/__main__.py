@@ -1,4 +1,4 @@
-"""`monitor bench`: the benchmarks."""
+"""`make bench NAME=…`, or `python -m benchmarks NAME`: each benchmark prints a table or, with --json, its figures."""
 
 import asyncio
 import datetime as dt
@@ -10,39 +10,34 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, get_terminal
+from monitor.cli.terminal import JsonOption, Terminal
 
 if TYPE_CHECKING:
     from benchmarks.pages import PageRate
 
-app = typer.Typer(help="The benchmarks.", rich_markup_mode=None)
-
-
-@app.callback()
-def _group() -> None:
-    """Run the benchmarks of this checkout."""
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
-def tokens(context: typer.Context, as_json: JsonOption = False) -> None:
+def tokens(as_json: JsonOption = False) -> None:
     """Compare section agents with pruning and one general agent without, on the sample ministry."""
     from benchmarks.tokens import measure
 
-    terminal = get_terminal(context)
+    terminal = Terminal("en")
     figures = asyncio.run(measure(_get_today()))
     if as_json:
-        terminal.write_json({"bench": "tokens", "figures": [one.model_dump(mode="json") for one in figures]})
+        terminal.write_json({"bench": "tokens", "figures": [figure.model_dump(mode="json") for figure in figures]})
         return
     head = ("way", "calls", "prompt tokens", "completion tokens", "largest context", "items")
-    terminal.write_table(head, [tuple(figure.model_dump().values()) for figure in figures])
+    terminal.write_rows([head, *[tuple(figure.model_dump().values()) for figure in figures]])
 
 
 @app.command()
-def pages(context: typer.Context, as_json: JsonOption = False) -> None:
+def pages(as_json: JsonOption = False) -> None:
     """Compare the loading of pages with bare httpx and bare Playwright, and watch the memory over 1,000 drawn pages."""
     from benchmarks.pages import measure
 
-    terminal = get_terminal(context)
+    terminal = Terminal("en")
     figures = asyncio.run(measure(_get_today(), on_step=_build_step_printer(terminal)))
     if as_json:
         terminal.write_json({"bench": "pages", "figures": figures.model_dump(mode="json")})
@@ -65,7 +60,6 @@ def pages(context: typer.Context, as_json: JsonOption = False) -> None:
 
 @app.command()
 def extract(
-    context: typer.Context,
     corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Labelled pages with their score.py.")] = Path(
         "../shared/corpus"
     ),
@@ -74,16 +68,16 @@ def extract(
     """Compare what is seen in labelled pages, and how fast, with trafilatura, htmldate and gerapy-auto-extractor."""
     from benchmarks.extract import METRICS, measure
 
-    terminal = get_terminal(context)
+    terminal = Terminal("en")
     readers = measure(corpus, on_step=_build_step_printer(terminal))
     if as_json:
-        terminal.write_json({"bench": "extract", "figures": [one.model_dump(mode="json") for one in readers]})
+        terminal.write_json({"bench": "extract", "figures": [reader.model_dump(mode="json") for reader in readers]})
         return
-    found = [one for one in readers if one.missing is None]
+    found = [reader for reader in readers if reader.missing is None]
     facts = ("ms_a_page", "ms_a_list", "ms_an_article", "pages", "failed")
-    rows = [(name, *(one.figures.get(name) for one in found)) for name in METRICS]
-    rows += [(name, *(getattr(one, name) for one in found)) for name in facts]
-    terminal.write_table(("", *(one.name for one in found)), rows)
+    rows = [(name, *(reader.figures.get(name) for reader in found)) for name in METRICS]
+    rows += [(name, *(getattr(reader, name) for reader in found)) for name in facts]
+    terminal.write_rows([("", *(reader.name for reader in found)), *rows])
     for reader in readers:
         if reader.missing is not None:
             terminal.write_line(f"{reader.name}: {reader.missing}")
@@ -91,7 +85,6 @@ def extract(
 
 @app.command()
 def service(
-    context: typer.Context,
     sources: Annotated[int, typer.Option("--sources", min=1, help="How many simulated sites.")] = 1000,
     hosts: Annotated[int, typer.Option("--hosts", min=1, help="On how many hosts they lie.")] = 200,
     minutes: Annotated[int, typer.Option("--minutes", min=0, help="They fall due within; 0 = all at once.")] = 10,
@@ -104,36 +97,35 @@ def service(
     """Measure the service on a farm of simulated sites: lag, throughput, memory."""
     from benchmarks.service import ServiceLoad, measure
 
-    terminal = get_terminal(context)
+    terminal = Terminal("en")
     load = ServiceLoad(sources=sources, hosts=hosts, minutes=minutes, latency_s=latency, concurrency=concurrency)
     figures = asyncio.run(measure(load, workers=workers, postgres=postgres))
     if as_json:
         terminal.write_json({"bench": "service", "load": load.model_dump(), "figures": figures.model_dump()})
         return
-    terminal.write_table(tuple(type(figures).model_fields), [tuple(figures.model_dump().values())])
+    terminal.write_rows([tuple(type(figures).model_fields), *[tuple(figures.model_dump().values())]])
 
 
 @app.command()
-def search(context: typer.Context, as_json: JsonOption = False) -> None:
+def search(as_json: JsonOption = False) -> None:
     """Measure web.search on simulated services beside the bare libraries, a merged answer, and the archive."""
     from benchmarks.search import measure
 
-    terminal = get_terminal(context)
+    terminal = Terminal("en")
     figures = asyncio.run(measure(on_step=_build_step_printer(terminal)))
     if as_json:
         terminal.write_json({"bench": "search", "figures": figures.model_dump()})
         return
     rows = [(cost.service, cost.bare_ms, cost.ours_ms, f"{cost.ours_ms / cost.bare_ms:.1f}") for cost in figures.costs]
-    terminal.write_table(("service", "bare ms", "ours ms", "times"), rows)
+    terminal.write_rows([("service", "bare ms", "ours ms", "times"), *rows])
     terminal.write_line()
     for group in (figures.merged, figures.archive):
-        terminal.write_table(tuple(type(group).model_fields), [tuple(group.model_dump().values())])
+        terminal.write_rows([tuple(type(group).model_fields), *[tuple(group.model_dump().values())]])
         terminal.write_line()
 
 
 @app.command()
 def live(
-    context: typer.Context,
     rate: Annotated[int, typer.Option("--rate", min=1, help="Events a second.")] = 50,
     seconds: Annotated[int, typer.Option("--seconds", min=1, help="For so long.")] = 20,
     as_json: JsonOption = False,
@@ -141,30 +133,29 @@ def live(
     """Measure how soon a person who watches a run in the browser sees what it tells."""
     from benchmarks.live import measure
 
-    terminal = get_terminal(context)
+    terminal = Terminal("en")
     figures = asyncio.run(measure(events_per_s=rate, seconds=seconds, on_step=_build_step_printer(terminal)))
     if as_json:
         terminal.write_json({"bench": "live", "figures": figures.model_dump()})
         return
-    terminal.write_table(tuple(type(figures).model_fields), [tuple(figures.model_dump().values())])
+    terminal.write_rows([tuple(type(figures).model_fields), *[tuple(figures.model_dump().values())]])
 
 
 @app.command()
 def research(
-    context: typer.Context,
     latency: Annotated[float, typer.Option("--latency", min=0, help="Seconds that the model takes to answer.")] = 1.0,
     as_json: JsonOption = False,
 ) -> None:
     """Measure a research: what it takes for a paragraph, what of it is our own doing, what concurrency brings."""
     from benchmarks.research import measure
 
-    terminal = get_terminal(context)
+    terminal = Terminal("en")
     figures = asyncio.run(measure(latency_s=latency, on_step=_build_step_printer(terminal)))
     if as_json:
         terminal.write_json({"bench": "research", "figures": figures.model_dump()})
         return
     head = tuple(name.replace("_", " ") for name in type(figures.runs[0]).model_fields)
-    terminal.write_table(head, [tuple(run.model_dump().values()) for run in figures.runs])
+    terminal.write_rows([head, *[tuple(run.model_dump().values()) for run in figures.runs]])
     terminal.write_line()
     terminal.write_line(
         f"Our own part of a research with a model that takes {figures.latency_s:g} s an answer: "
@@ -175,7 +166,6 @@ def research(
 
 @app.command()
 def store(
-    context: typer.Context,
     items: Annotated[int, typer.Option("--items", min=1, help="How many items are made.")] = 1_000_000,
     database: Annotated[
         str | None, typer.Option("--database", metavar="URL", help="An empty database to fill, or one that was filled.")
@@ -186,7 +176,7 @@ def store(
     from benchmarks.store import measure
     from monitor.web.app import create_web_app
 
-    terminal = get_terminal(context)
+    terminal = Terminal("en")
     figures = asyncio.run(
         measure(
             items, url=database, today=_get_today(), build_web=create_web_app, on_step=_build_step_printer(terminal)
@@ -197,15 +187,50 @@ def store(
         return
     terminal.write_line(f"{figures.items} items on {figures.database}, filled in {figures.filled_in_s} s")
     head = ("question", "queries", "p50 ms", "p95 ms", "slowest ms", "found")
-    terminal.write_table(head, [tuple(speed.model_dump().values()) for speed in figures.speeds])
+    terminal.write_rows([head, *[tuple(speed.model_dump().values()) for speed in figures.speeds]])
+
+
+@app.command()
+def startup(as_json: JsonOption = False) -> None:
+    """Measure the processor time of a command that does next to nothing."""
+    from benchmarks.startup import measure
+
+    terminal = Terminal("en")
+    costs = measure(on_step=_build_step_printer(terminal))
+    if as_json:
+        terminal.write_json({"bench": "startup", "figures": [cost.model_dump() for cost in costs]})
+        return
+    rows = [(cost.command, cost.cpu_s, cost.ratio, cost.limit) for cost in costs]
+    terminal.write_rows([("command", "cpu s", "times the bare import", "limit"), *rows])
+
+
+@app.command()
+def files(
+    verbose: Annotated[bool, typer.Option("-v", help="Name the files.")] = False, as_json: JsonOption = False
+) -> None:
+    """Count how many of our files run code for one sweep, one fetch and one change over the API."""
+    from benchmarks.files import measure
+
+    terminal = Terminal("en")
+    counts = asyncio.run(measure(on_step=_build_step_printer(terminal)))
+    if as_json:
+        terminal.write_json({"bench": "files", "figures": [count.model_dump() for count in counts]})
+        return
+    terminal.write_rows(
+        [("work", "files", "limit"), *((entry.work, len(entry.files), entry.limit) for entry in counts)]
+    )
+    for count in counts if verbose else ():
+        terminal.write_line(f"\n{count.work}")
+        for file in count.files:
+            terminal.write_line(f"  {file}")
 
 
 def _print_rates(terminal: Terminal, kind: str, rates: "list[PageRate]") -> None:
-    counts = sorted({one.at_once for one in rates})
+    counts = sorted({rate.at_once for rate in rates})
     cells = {(rate.way, rate.at_once): f"{rate.pages_per_s:.1f} ({rate.ratio:.2f})" for rate in rates}
-    ways = list(dict.fromkeys(one.way for one in rates))
+    loaders = list(dict.fromkeys(rate.way for rate in rates))
     head = (kind, *(f"{count} at once" for count in counts))
-    terminal.write_table(head, [(way, *(cells[way, count] for count in counts)) for way in ways])
+    terminal.write_rows([head, *[(loader, *(cells[loader, count] for count in counts)) for loader in loaders]])
 
 
 def _get_today() -> dt.date:
@@ -218,8 +243,12 @@ def _get_today() -> dt.date:
 def _build_step_printer(terminal: Terminal) -> Callable[[str], None]:
     """Says on stderr what is being measured, where somebody watches."""
 
-    def tell(step: str) -> None:
+    def show(step: str) -> None:
         if sys.stderr.isatty():
             terminal.write_status(step)
 
-    return tell
+    return show
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m benchmarks")
