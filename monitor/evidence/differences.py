@@ -1,5 +1,6 @@
 """What differs between two versions of a text: by paragraph and, where it is a regulation, by article."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -237,13 +238,14 @@ def describe_change(change: PageChange, language: str = "zh") -> str:
     Page text in it is quoted; the language is `zh` or `en`.
     """
     parts = [*_describe_page(change), *_describe_articles(change)]
+    paragraphs = Counter(edit.op for edit in change.list_edits(PagePart.PARAGRAPH))
+    parts += [
+        Message.of(f"change.paragraphs_{op}", count=paragraphs[op]) for op in _LISTED_OPERATIONS if paragraphs[op]
+    ]
     for op in _LISTED_OPERATIONS:
-        if count := sum(edit.op is op for edit in change.list_edits(PagePart.PARAGRAPH)):
-            parts.append(Message.of(f"change.paragraphs_{op}", count=count))
-    for op in _LISTED_OPERATIONS:
-        titles = [edit.after or edit.before for edit in change.list_edits(PagePart.ATTACHMENT) if edit.op is op]
-        if titles:
-            parts.append(Message.of(f"change.attachments_{op}", titles=_limit_names([_quote(title) for title in titles])))
+        attachments = [edit for edit in change.list_edits(PagePart.ATTACHMENT) if edit.op is op]
+        names = [_quote(edit.after or edit.before) for edit in attachments]
+        parts += [Message.of(f"change.attachments_{op}", titles=_limit_names(names))] if names else []
     text = render(Message.of("change.separator"), language).join(render(part, language) for part in parts)
     return render(Message.of("change.sentence", text=f"{text[:1].upper()}{text[1:]}"), language)
 
