@@ -340,7 +340,7 @@ def _build_changes(briefing: Briefing, words: BriefingMessages) -> list[Block]:
 
 def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Span]:
     spans = [Span(text=change.title, url=change.url), Span(text=words.get_word("change", change.kind))]
-    said = [Span(text=one) for one in list_differences(change, words)]
+    said = [Span(text=text) for text in list_differences(change, words)]
     return [*spans, *said, Span(text=change.source), Span(text=_format_seen_on(change, words))]
 
 
