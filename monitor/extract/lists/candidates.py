@@ -50,7 +50,7 @@ def find_only_row(page: Outline, scorer: ListScorer) -> ListRow | None:
     if not _has_pager(page):
         return None
     rows = [record for anchor in page.anchors if (record := _build_row(page, anchor)) and scorer.is_dated_row(record)]
-    if len({record.url for record in rows}) != 1 or scorer.measure_prose_outside(rows[:1]) > _MAX_PROSE_WEIGHT:
+    if len({record.url for record in rows}) != 1 or scorer.measure_other_prose(rows[:1]) > _MAX_PROSE_WEIGHT:
         return None
     return rows[0]
 
@@ -308,7 +308,7 @@ def _is_list(group: RowGroup, scorer: ListScorer) -> bool:
     are_rows = parts["dated"] == parts["siblings"] == 1 and len({record.element.tag for record in group.rows}) == 1
     if count <= 6 and not are_rows and in_records > count * 1.2 * MAX_ROW_WEIGHT:
         return False
-    prose = scorer.measure_prose_outside(group.rows)
+    prose = scorer.measure_other_prose(group.rows)
     if is_dated and not is_side_list(scorer.page, group.rows):
         return True
     return prose < max(600, in_records)
