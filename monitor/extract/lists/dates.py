@@ -27,7 +27,7 @@ SlotKey = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class PlacedDate:
-    """A date in or beside a row. `slot` is its position, the same from row to row; `owner` the element with its text."""
+    """A date in or beside a row; `slot` is its place in every row, `owner` the element with its text."""
 
     match: DateMatch
     slot: SlotKey
@@ -408,7 +408,7 @@ def _carry_forward(headings: list[PlacedDate | None]) -> list[PlacedDate | None]
 
 
 def _find_heading_years(page: Outline, rows: Sequence[ListRow]) -> list[int | None]:
-    """Return for each row the year in a heading above it or in the page's url, for rows that show day and month only."""
+    """Return for each row the year in a heading above it or in the page's url; some rows show only day and month."""
     in_url = _YEAR_IN_URL.findall(page.url)
     year = int(in_url[-1]) if len(set(in_url)) == 1 else None
     years: list[int | None] = []

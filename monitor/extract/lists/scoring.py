@@ -1,4 +1,4 @@
-"""Groups the links of a page and scores each group: is it the list that the page exists for?"""
+"""Groups the links of a page and scores each group as the list that the page exists for."""
 
 import math
 import re
@@ -226,7 +226,7 @@ class _LinkTraits:
 
 
 class ListScorer:
-    """Scores the link groups of one page; prefix sums over its texts give the text and dates of a row in two look-ups."""
+    """Scores the link groups of a page; prefix sums over its texts give text and dates of a row in two look-ups."""
 
     def __init__(self, page: Outline) -> None:
         self.page = page
@@ -256,7 +256,7 @@ class ListScorer:
         return self._prose[-1] - sum(self._prose[record.text_end] - self._prose[record.text_start] for record in rows)
 
     def _have_teasers(self, rows: Sequence[ListRow]) -> bool:
-        """Whether the paragraphs between the rows are their teasers: below headings, or each with the same "read more"."""
+        """Whether the paragraphs between the rows are their teasers: below headings, or with one "read more" each."""
         if all(record.element.tag in _HEADING_TAGS for record in rows):
             return True
         link_texts: Counter[str] = Counter()
