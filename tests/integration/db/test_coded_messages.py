@@ -183,7 +183,12 @@ def old_url(empty_url: str) -> str:
             fetched_at=NOW,
             error=error,
         )
-        insert(connection, seen, error=error, notes={"u/robots.txt": "robots.txt could not be read: The site has no address."})
+        insert(
+            connection,
+            seen,
+            error=error,
+            notes={"u/robots.txt": "robots.txt could not be read: The site has no address."},
+        )
         research = Research(id="q", query="?", language="en", created_at=NOW)
         insert(connection, research, error="The research was cancelled.")
     return empty_url
