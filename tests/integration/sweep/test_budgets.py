@@ -7,6 +7,7 @@ import pytest
 
 from monitor.config.model import LlmSettings
 from monitor.errors import ModelUnavailable
+from monitor.i18n.catalogue import render
 from monitor.llm.chat import Message
 from monitor.llm.client import ModelClient
 from monitor.services.usage import CostService
@@ -55,7 +56,7 @@ async def test_a_run_whose_budget_is_spent_goes_on_by_rule_and_says_so(bureau: A
     assert (run.status, run.state, len(run.items)) == (RunStatus.DEGRADED, "degraded: budget", 3)
     assert {item.summary_by for item in run.items} == {SummaryBy.EXTRACT}
     assert model.requests == []
-    assert any("llm.run_token_budget" in fallback.reason for fallback in run.fallbacks)
+    assert any("llm.run_token_budget" in render(fallback.reason, "en") for fallback in run.fallbacks)
 
 
 async def test_a_run_without_anything_new_needs_no_budget(bureau: Any, new_model: Any) -> None:
