@@ -130,7 +130,7 @@ async def test_a_host_is_asked_one_at_a_time_however_many_summaries_are_written(
     for path in served:
         bureau.site.on(path, takes_its_time(path))
     assert len((await bureau.sweep()).items) == 6
-    assert bureau.site.most_under_way == 1
+    assert bureau.site.max_in_progress == 1
 
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
