@@ -146,4 +146,4 @@ def _record_codes(codes: set[CodeType]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
