@@ -41,12 +41,12 @@ test: .venv/.browser ## run the tests; some of them: make test ARGS="tests/unit 
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: check
-check: .venv/.browser ## ruff, mypy, the import rules, and whether the documentation is complete
+check: .venv/.browser ## ruff, mypy, the rules of imports, words and structure, and whether the documentation is complete
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/ruff format --quiet --check . || { echo "Not formatted; mend it with: .venv/bin/ruff format ."; exit 1; }
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
-	@.venv/bin/python -m pytest tests/test_docs.py
+	@.venv/bin/python -m pytest tests/test_docs.py tests/test_words.py tests/test_structure.py
 
 .PHONY: soak
 soak: .venv/.browser ## run the long tests (memory, endurance) that `make test` leaves out

@@ -31,8 +31,7 @@ from monitor.errors import WorkFailed
 from monitor.extract.encoding import decode
 from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.browser.renderer import Renderer
-from monitor.fetch.cache import CachePolicy
-from monitor.fetch.client import HttpClient
+from monitor.fetch.client import CachePolicy, HttpClient
 from monitor.fetch.guard import Guard
 from monitor.fetch.politeness import Politeness
 from monitor.pages.loader import Loader

@@ -1,7 +1,6 @@
-"""Logs: one event a line on stderr, each with the run and source that it belongs to.
+"""Logs: one event a line on stderr, with the run and source that it belongs to.
 
-Nothing is written before `configure_logging`: a command that a person types tells them what they need in its own words, and
-only the long-running processes, and `--debug`, write a log.
+Nothing is written before `configure_logging`: only long-running processes and `--debug` write a log.
 """
 
 import logging
@@ -16,7 +15,6 @@ from structlog.typing import Processor
 Logger = structlog.stdlib.BoundLogger
 
 _ROOT_LOGGER = "monitor"
-
 _NOISY_LOGGERS = (
     "httpx",
     "httpcore",
@@ -34,7 +32,7 @@ logging.getLogger(_ROOT_LOGGER).addHandler(logging.NullHandler())
 
 
 def get_logger(room: str) -> Logger:
-    """The logger of a room of this program: `logger_of("store").warning("database gone", reason=…)`."""
+    """Return the logger of a room: `get_logger("db").warning("database gone", reason=…)`."""
     logger: Logger = structlog.wrap_logger(
         logging.getLogger(f"{_ROOT_LOGGER}.{room}"),
         processors=[
@@ -50,7 +48,7 @@ def get_logger(room: str) -> Logger:
 
 @contextmanager
 def bind_log_context(*, run: str, source: str) -> Iterator[None]:
-    """Every event inside the block, whichever task it comes from, bears this run and source."""
+    """Add run and source to every event inside the block, whichever task it comes from."""
     with structlog.contextvars.bound_contextvars(run=run, source=source):
         yield
 
@@ -58,21 +56,20 @@ def bind_log_context(*, run: str, source: str) -> Iterator[None]:
 def configure_logging(
     *, level: int = logging.INFO, is_readable: bool | None = None, stream: TextIO | None = None
 ) -> None:
-    """Write the log to stderr from now on, that of the libraries from their warnings on.
-
-    JSON lines, unless somebody reads along: `is_readable` None asks whether the stream is a terminal.
-    """
+    """Write the log to stderr from now on, as JSON lines or, on a terminal, as text; libraries log warnings only."""
     target = stream or sys.stderr
-    for_people = target.isatty() if is_readable is None else is_readable
+    is_text = target.isatty() if is_readable is None else is_readable
     handler = logging.StreamHandler(target)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_build_pre_chain(), processors=_build_processors(for_people=for_people)
+            foreign_pre_chain=[structlog.contextvars.merge_contextvars, structlog.stdlib.ExtraAdder()],
+            processors=_build_processors(is_text=is_text),
         )
     )
     root = logging.getLogger()
-    for old in [one for one in root.handlers if isinstance(one.formatter, structlog.stdlib.ProcessorFormatter)]:
-        root.removeHandler(old)
+    for previous in list(root.handlers):
+        if isinstance(previous.formatter, structlog.stdlib.ProcessorFormatter):
+            root.removeHandler(previous)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
     logging.getLogger(_ROOT_LOGGER).setLevel(level)
@@ -80,17 +77,13 @@ def configure_logging(
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _build_pre_chain() -> list[Processor]:
-    return [structlog.contextvars.merge_contextvars, structlog.stdlib.ExtraAdder()]
-
-
-def _build_processors(*, for_people: bool) -> list[Processor]:
+def _build_processors(*, is_text: bool) -> list[Processor]:
     common: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
     ]
-    if for_people:
+    if is_text:
         return [*common, structlog.dev.ConsoleRenderer(colors=False)]
     return [*common, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]

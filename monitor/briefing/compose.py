@@ -148,10 +148,10 @@ class Briefing(BaseModel):
     @property
     def item_ids(self) -> set[int]:
         """All items that the briefing shows or names."""
-        told: list[BriefingItem | MoreItem] = [*self.items, *self.more]
-        readings = [reading for item in told for reading in item.interpretations]
-        places = [place for one in (*told, *readings) for place in one.places]
-        return {one.id for one in (*told, *readings, *places) if one.id is not None}
+        listed: list[BriefingItem | MoreItem] = [*self.items, *self.more]
+        readings = [reading for item in listed for reading in item.interpretations]
+        places = [place for entry in (*listed, *readings) for place in entry.places]
+        return {entry.id for entry in (*listed, *readings, *places) if entry.id is not None}
 
 
 def compose_briefing(
@@ -232,9 +232,9 @@ def build_changed_item(item: Item, revision: Revision) -> ChangedItem:
 def _build_top_item(cluster: DocumentCluster, rank: int, place: int, ranking: Ranking) -> BriefingItem:
     lead = cluster.lead
     tier = ranking.tiers.get(place) or lead.tier or classify_tier(lead)
-    told = {"rank": rank, "tier": tier, "moved": ranking.moved.get(place) or lead.moved}
+    own = {"rank": rank, "tier": tier, "moved": ranking.moved.get(place) or lead.moved}
     return BriefingItem.model_validate(
-        _collect_fields(cluster.lead, BriefingItem) | _build_related_fields(cluster) | told
+        _collect_fields(cluster.lead, BriefingItem) | _build_related_fields(cluster) | own
     )
 
 
@@ -251,7 +251,7 @@ def _build_related_fields(cluster: DocumentCluster) -> dict[str, Any]:
     ]
     return {
         "places": _build_item_references(cluster),
-        "interpretations": [_build_interpretation(one) for one in readings],
+        "interpretations": [_build_interpretation(reading) for reading in readings],
     }
 
 

@@ -47,7 +47,7 @@ def decide_retry(delivery: Delivery, error: MonitorError, now: dt.datetime) -> D
 
     A receiver that says how long to wait is obeyed, for up to a day. What it refuses for good is not tried again.
     """
-    failure = error if isinstance(error, NotDelivered) else NotDelivered(str(error))
+    failure = error if isinstance(error, NotDelivered) else NotDelivered(error.message)
     left = delivery.attempts_allowed - delivery.attempts - 1
     outcome = DeliveryOutcome(status=DeliveryStatus.FAILED, last_error=failure.message, accepted=failure.accepted)
     if not failure.may_retry or left <= 0:

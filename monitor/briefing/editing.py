@@ -81,11 +81,11 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
     """
     whole = _index_by_id(composed)
     shown = [(whole[item.id], item.note) for item in edit.items if item.standing == "top" and item.id in whole]
-    rest = [(whole[one.id], one.note) for one in edit.items if one.standing == "more" and one.id in whole]
-    items = [one.model_copy(update={"rank": rank, "note": note}) for rank, (one, note) in enumerate(shown, start=1)]
-    more = [_build_more_item(one, note) for one, note in rest]
-    ids = {one.id for one in items}
-    told = ids | {one.id for one in more}
+    rest = [(whole[entry.id], entry.note) for entry in edit.items if entry.standing == "more" and entry.id in whole]
+    items = [item.model_copy(update={"rank": rank, "note": note}) for rank, (item, note) in enumerate(shown, start=1)]
+    more = [_build_more_item(item, note) for item, note in rest]
+    ids = {item.id for item in items}
+    named_ids = ids | {item.id for item in more}
     return composed.model_copy(
         update={
             "title": edit.title,
@@ -95,10 +95,14 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
             "items": items,
             "more": more,
             "left_out": len(whole) - len(items) - len(more),
-            "overview": [one for one in composed.overview if edit.has_overview and _is_still_supported(one, ids, told)],
+            "overview": [
+                sentence
+                for sentence in composed.overview
+                if edit.has_overview and _is_still_supported(sentence, ids, named_ids)
+            ],
             "overview_dropped": composed.overview_dropped if edit.has_overview else 0,
-            "extracts": sum(one.summary_by is SummaryBy.EXTRACT for one in items),
-            "without_summary": sum(not one.summary for one in items),
+            "extracts": sum(item.summary_by is SummaryBy.EXTRACT for item in items),
+            "without_summary": sum(not item.summary for item in items),
             "reposts": [repost for repost in composed.reposts if repost in ids],
         }
     )
@@ -109,16 +113,16 @@ def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch
 
     `NotFound` for an item that is not in the briefing, `UsageError` for one that is named twice.
     """
-    items = {one.id: one for one in edit.items}
-    wanted: dict[int, ItemEdit] = {}
+    items = {item.id: item for item in edit.items}
+    changed: dict[int, ItemEdit] = {}
     for item in patch.items or ():
         before = items.get(item.id)
         if before is None:
-            raise NotFound(f"The item {item.id} is not in this briefing: name its own, in the order that you want.")
-        if item.id in wanted:
-            raise UsageError(f"The item {item.id} is named twice: name each once, in the order that you want.")
+            raise NotFound("briefing.item_not_there", item=item.id)
+        if item.id in changed:
+            raise UsageError("briefing.item_named_twice", item=item.id)
         note = before.note if item.note is None else _update_note(item.note, before.note, by)
-        wanted[item.id] = ItemEdit(id=item.id, standing=item.standing or before.standing, note=note)
+        changed[item.id] = ItemEdit(id=item.id, standing=item.standing or before.standing, note=note)
     title = normalize_line(patch.title or "") or edit.title
     return arrange_items(
         composed,
@@ -127,7 +131,7 @@ def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch
             note=edit.note if patch.note is None else _update_note(patch.note, edit.note, by),
             group=patch.group or edit.group,
             has_overview=edit.has_overview if patch.has_overview is None else patch.has_overview,
-            items=[*wanted.values(), *(one for one in edit.items if one.id not in wanted)],
+            items=[*changed.values(), *(item for item in edit.items if item.id not in changed)],
         ),
     )
 
@@ -157,14 +161,14 @@ def arrange_items(composed: Briefing, edit: BriefingEdit) -> BriefingEdit:
     """
     whole = _index_by_id(composed)
     named = {item.id: item for item in edit.items if item.id in whole}
-    every = [*named.values(), *(ItemEdit(id=one) for one in whole if one not in named)]
+    edits = [*named.values(), *(ItemEdit(id=item_id) for item_id in whole if item_id not in named)]
     parts: dict[int | str, list[ItemEdit]] = {}
-    for one in every:
-        if one.standing == "top":
-            parts.setdefault(get_part_key(whole[one.id], edit.group), []).append(one)
-    items = [one for part in parts.values() for one in part]
-    for standing in ("more", "out"):
-        items.extend(one for one in every if one.standing == standing)
+    for item in edits:
+        if item.standing == "top":
+            parts.setdefault(get_part_key(whole[item.id], edit.group), []).append(item)
+    items = [item for part in parts.values() for item in part]
+    for placement in ("more", "out"):
+        items.extend(item for item in edits if item.standing == placement)
     return edit.model_copy(update={"items": items})
 
 
@@ -176,14 +180,14 @@ def _move_by_one(composed: Briefing, edit: BriefingEdit, at: int, move: ItemMove
     if not 0 <= other < len(items) or items[other].standing != items[at].standing:
         return items
 
-    def part(one: ItemEdit) -> tuple[ItemPlacement, int | str]:
-        return one.standing, get_part_key(whole[one.id], edit.group) if one.standing == "top" else ""
+    def part(item: ItemEdit) -> tuple[ItemPlacement, int | str]:
+        return item.standing, get_part_key(whole[item.id], edit.group) if item.standing == "top" else ""
 
     if part(items[other]) == part(items[at]):
         items[at], items[other] = items[other], items[at]
         return items
     mine = [item for item in items if part(item) == part(items[at])]
-    theirs = [one for one in items if part(one) == part(items[other])]
+    theirs = [item for item in items if part(item) == part(items[other])]
     first = min(items.index(mine[0]), items.index(theirs[0]))
     pair = [*mine, *theirs] if step < 0 else [*theirs, *mine]
     return [*items[:first], *pair, *items[first + len(pair) :]]

@@ -107,7 +107,10 @@ def list_gaps(source: SourceRunSummary) -> list[Gap]:
             Gap(source=name, kind="degraded", phase=fallback.phase, place=fallback.where, reason=fallback.reason)
             for fallback in source.fallbacks
         ),
-        *(Gap(source=name, kind="unseen", place=one.section, reason=one.reason, url=one.url) for one in source.unseen),
+        *(
+            Gap(source=name, kind="unseen", place=unread.section, reason=unread.reason, url=unread.url)
+            for unread in source.unseen
+        ),
         *(Gap(source=name, kind="possible_gap", place=gap.section, url=gap.url) for gap in source.possible_gaps),
         *(
             Gap(source=name, kind=GAP_KIND_BY_ALARM[alarm.kind], place=alarm.section, reason=alarm.message)

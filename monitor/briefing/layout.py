@@ -29,6 +29,8 @@ from monitor.exports.document import (
     Span,
     Table,
 )
+from monitor.i18n.catalogue import has_message
+from monitor.i18n.message import Message
 from monitor.vocabulary import DateSource, RunStatus, SummaryBy
 
 _MAX_SIMILAR_GAPS = 3
@@ -98,11 +100,9 @@ def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list
     """A point for each gap; many fallbacks of one source for one reason are one point with their number."""
     alike: dict[tuple[object, ...], list[Gap]] = {}
     for gap in gaps:
-        what = (
-            _get_reason_kind(words.translate(gap.reason))
-            if gap.kind == "degraded"
-            else (gap.place, gap.reason, gap.count, gap.url)
-        )
+        what = gap.model_dump_json()
+        if gap.kind == "degraded":
+            what = _shorten_reason(gap.reason, words)
         alike.setdefault((gap.source, gap.kind, gap.phase, what), []).append(gap)
     points: list[list[Span]] = []
     for same in alike.values():
@@ -110,15 +110,16 @@ def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list
             points.extend(build_gap_spans(gap, words) for gap in same)
             continue
         source, kind, _ = build_gap_spans(same[0], words)
-        phase, reason = same[0].phase, _get_reason_kind(words.translate(same[0].reason))
+        phase = same[0].phase and words.get_word("phase", same[0].phase)
         places = words("and_more", first=same[0].place, count=len(same))
-        points.append([source, kind, Span(text=_join_parts(phase and words.get_word("phase", phase), places, reason))])
+        points.append([source, kind, Span(text=_join_parts(phase, places, _shorten_reason(same[0].reason, words)))])
     return points
 
 
-def _get_reason_kind(reason: str) -> str:
-    """What is common to reasons that differ in their figures only."""
-    return re.split("[:：]", reason, maxsplit=1)[0]
+def _shorten_reason(reason: Message | None, words: BriefingMessages) -> str:
+    """The reason without the details by which reasons of one kind differ, where the catalogue has words for that."""
+    short = f"briefing.short_{reason.code.rpartition('.')[2]}" if reason else ""
+    return words(short) if has_message(words.language, short) else words.translate(reason)
 
 
 def build_gap_spans(gap: Gap, words: BriefingMessages) -> list[Span]:
@@ -339,7 +340,7 @@ def _build_changes(briefing: Briefing, words: BriefingMessages) -> list[Block]:
 
 def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Span]:
     spans = [Span(text=change.title, url=change.url), Span(text=words.get_word("change", change.kind))]
-    said = [Span(text=one) for one in list_differences(change, words)]
+    said = [Span(text=text) for text in list_differences(change, words)]
     return [*spans, *said, Span(text=change.source), Span(text=_format_seen_on(change, words))]
 
 

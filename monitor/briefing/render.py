@@ -42,9 +42,9 @@ def build_briefing_feed(briefing: Briefing) -> Feed:
         _append_note(_build_more_entry(item, zone, briefing.generated_at), item.note, words) for item in briefing.more
     )
     if gaps := [gap for gap in briefing.gaps if gap.kind != "silent"]:
-        told = "; ".join(" · ".join(span.text for span in build_gap_spans(gap, words) if span.text) for gap in gaps)
+        missed = "; ".join(" · ".join(span.text for span in build_gap_spans(gap, words) if span.text) for gap in gaps)
         name = f"gaps {briefing.title} {briefing.period.since} {briefing.period.until}"
-        entries.append(FeedEntry(name=name, title=words("gaps"), updated=briefing.generated_at, summary=told))
+        entries.append(FeedEntry(name=name, title=words("gaps"), updated=briefing.generated_at, summary=missed))
     return Feed(
         name=f"briefing {briefing.public_url or ''} {briefing.title}",
         title=briefing.title,
@@ -74,18 +74,20 @@ def build_saved_briefings_feed(
     words = get_briefing_messages(language)
     home = (public_url or "").rstrip("/")
     entries = []
-    for one in briefings:
-        since, until = one.briefing.period.since, one.briefing.period.until
-        told = [*_format_note(one.briefing.note, words), *(sentence.text for sentence in one.briefing.overview)]
-        titles = [f"{number}. {item.title}" for number, item in enumerate(one.briefing.items, start=1)]
+    for saved in briefings:
+        briefing = saved.briefing
+        since, until = briefing.period.since, briefing.period.until
+        period = since if since == until else words("period", since=since, until=until)
+        texts = [*_format_note(briefing.note, words), *(sentence.text for sentence in briefing.overview)]
+        titles = [f"{number}. {item.title}" for number, item in enumerate(briefing.items, start=1)]
         entries.append(
             FeedEntry(
-                name=f"saved briefing {home} {one.number}",
-                updated=one.at,
-                author=one.by,
-                title=f"{one.briefing.title} {since if since == until else words('period', since=since, until=until)}",
-                url=f"{home}/briefings/{one.number}" if home else None,
-                summary=" ".join([*told, *titles]),
+                name=f"saved briefing {home} {saved.number}",
+                updated=saved.at,
+                author=saved.by,
+                title=f"{briefing.title} {period}",
+                url=f"{home}/briefings/{saved.number}" if home else None,
+                summary=" ".join([*texts, *titles]),
             )
         )
     return Feed(
@@ -93,7 +95,7 @@ def build_saved_briefings_feed(
         title=words("overline"),
         language=words.locale,
         author=_FEED_AUTHOR,
-        updated=max((one.at for one in briefings), default=now),
+        updated=max((saved.at for saved in briefings), default=now),
         url=f"{home}/briefings" if home else None,
         entries=entries,
     )

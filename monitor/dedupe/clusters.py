@@ -131,9 +131,9 @@ def _iter_block_pairs(
         yield from combinations(members, 2)
         return
     in_time = sorted(members, key=lambda index: _build_time_key(identities[index]))
-    for place, one in enumerate(in_time):
+    for place, first in enumerate(in_time):
         for other in in_time[place + 1 : place + 1 + _MAX_NEIGHBOURS]:
-            yield (one, other) if one < other else (other, one)
+            yield (first, other) if first < other else (other, first)
 
 
 def _build_time_key(identity: DocumentIdentity) -> tuple[dt.date, str, str, str]:
@@ -160,8 +160,8 @@ def _build_clusters(count: int, edges: Iterable[IndexPair], relations: _Relation
     """The items in clusters of which every two are one document."""
     clusters: dict[int, list[int]] = {index: [index] for index in range(count)}
     cluster_of = list(range(count))
-    for one, other in sorted(edges, key=relations.build_closeness_key):
-        a, b = cluster_of[one], cluster_of[other]
+    for first, other in sorted(edges, key=relations.build_closeness_key):
+        a, b = cluster_of[first], cluster_of[other]
         if a == b or any(
             relations.get(*pair) is not DocumentRelation.SAME for pair in product(clusters[a], clusters[b])
         ):

@@ -272,9 +272,9 @@ def _may_share_number(a: TitleParts, b: TitleParts) -> bool:
 
 def _is_truncation(a: TitleParts, b: TitleParts) -> bool:
     """Whether a cut title is how the other one begins, be it without the issuer that one of them names."""
-    for one, other in ((a, b), (b, a)):
-        for cut, whole in ((one.full, other.full), (one.head, other.head)):
-            if one.is_truncated and measure_width(cut) >= MIN_BODY_WIDTH and whole.startswith(cut):
+    for short, long in ((a, b), (b, a)):
+        for cut, whole in ((short.full, long.full), (short.head, long.head)):
+            if short.is_truncated and measure_width(cut) >= MIN_BODY_WIDTH and whole.startswith(cut):
                 return True
     return False
 

@@ -1,5 +1,6 @@
 """What differs between two versions of a text: by paragraph and, where it is a regulation, by article."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -14,7 +15,7 @@ from monitor.i18n.message import Message
 MIN_SIMILARITY = 0.5
 """From which likeness on two texts, 0 to 1, are two versions of one."""
 
-# To weigh each with each takes time, some 50 microseconds a pair; where so many differ, nothing is found out by it.
+# Scoring takes about 50 microseconds a pair; where more paragraphs differ, they are not paired.
 _MAX_PAIRS = 40_000
 
 _MAX_COMPARED_CHARS = 300
@@ -36,29 +37,28 @@ def align_texts(
     the likeness of the two texts, where they are alike; a weight of 0 keeps two apart.
     """
 
-    def alike(i: int, j: int) -> float:
+    def compare(i: int, j: int) -> float:
         found = compute_similarity(before[i], after[j])
         return found if found >= MIN_SIMILARITY else 0.0
 
-    weigh = score or alike
     pairs: list[AlignedPair] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after).get_opcodes():
         if tag == "equal":
             pairs += zip(range(i1, i2), range(j1, j2), strict=True)
         else:
-            pairs += _find_best_pairs(range(i1, i2), range(j1, j2), weigh)
+            pairs += _find_best_pairs(range(i1, i2), range(j1, j2), score or compare)
     return pairs
 
 
 def _find_best_pairs(left: range, right: range, score: Callable[[int, int], float]) -> list[AlignedPair]:
-    """The pairs of two stretches whose weights sum up highest, without changing the order of either."""
+    """The pairs of two stretches whose scores sum up highest, without changing the order of either."""
     if len(left) * len(right) > _MAX_PAIRS:
         return [*((i, None) for i in left), *((None, j) for j in right)]
-    weights = [[score(i, j) for j in right] for i in left]
+    scores = [[score(i, j) for j in right] for i in left]
     best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in reversed(range(len(left))):
         for j in reversed(range(len(right))):
-            together = best[i + 1][j + 1] + weights[i][j] if weights[i][j] else 0.0
+            together = best[i + 1][j + 1] + scores[i][j] if scores[i][j] else 0.0
             best[i][j] = max(best[i + 1][j], best[i][j + 1], together)
     pairs: list[AlignedPair] = []
     i = j = 0
@@ -87,7 +87,7 @@ def diff_paragraphs(before: Sequence[TextParagraph], after: Sequence[TextParagra
         return []
     old, new = split_clauses(before), split_clauses(after)
 
-    def weight(i: int, j: int) -> float:
+    def compare(i: int, j: int) -> float:
         """Two clauses of one number are one, rewritten, unless another clause is more like it."""
         if old[i].kind is not new[j].kind:
             return 0.0
@@ -97,13 +97,11 @@ def diff_paragraphs(before: Sequence[TextParagraph], after: Sequence[TextParagra
         return found if found >= MIN_SIMILARITY else 0.0
 
     pairs = align_texts(
-        [_build_alignment_key(one) for one in old], [_build_alignment_key(one) for one in new], score=weight
+        [f"{clause.kind}:{clause.key}" for clause in old],
+        [f"{clause.kind}:{clause.key}" for clause in new],
+        score=compare,
     )
     return [edit for pair in pairs for edit in _iter_clause_edits(*_get_clause_pair(old, new, pair))]
-
-
-def _build_alignment_key(clause: Clause) -> str:
-    return f"{clause.kind}:{clause.key}"
 
 
 def _get_clause_pair(
@@ -156,7 +154,7 @@ def _merge_article_edits(old: Clause, new: Clause, edits: Sequence[PageEdit]) ->
     after = [edit.after for edit in edits if edit.after]
     places = [place for place, paragraph in enumerate(new.paragraphs) if paragraph.text in after]
     if not places:
-        number = old.number_at([place for place, one in enumerate(old.paragraphs) if one.text in before])
+        number = old.number_at([place for place, paragraph in enumerate(old.paragraphs) if paragraph.text in before])
     else:
         number = new.number_at(places)
     return PageEdit(
@@ -170,7 +168,7 @@ def _merge_article_edits(old: Clause, new: Clause, edits: Sequence[PageEdit]) ->
 
 def _iter_paragraph_edits(before: Sequence[TextParagraph], after: Sequence[TextParagraph]) -> Iterator[PageEdit]:
     """The paragraphs that differ; what was only cut otherwise does not."""
-    pairs = align_texts([one.key for one in before], [one.key for one in after])
+    pairs = align_texts([paragraph.key for paragraph in before], [paragraph.key for paragraph in after])
     for is_same, run in groupby(pairs, key=lambda pair: _is_same_paragraph(before, after, pair)):
         if is_same:
             continue
@@ -206,10 +204,9 @@ def _iter_stretch_edits(
         if (left is None or _is_contained(left, new)) and (right is None or _is_contained(right, old)):
             continue
         if left is None or right is None:
-            op = EditOperation.REMOVED if right is None else EditOperation.ADDED
-            yield from (
-                _build_edit(op, PagePart.PARAGRAPH, one.text) for one in (left, right) if one is not None and one.text
-            )
+            op, lone = (EditOperation.REMOVED, left) if right is None else (EditOperation.ADDED, right)
+            if lone is not None and lone.text:
+                yield _build_edit(op, PagePart.PARAGRAPH, lone.text)
         else:
             yield PageEdit(op=EditOperation.CHANGED, part=PagePart.PARAGRAPH, before=left.text, after=right.text)
 
@@ -220,7 +217,7 @@ def _is_contained(paragraph: TextParagraph, text: str) -> bool:
 
 
 def _join_keys(text: Sequence[TextParagraph]) -> str:
-    return "".join(one.key for one in text)
+    return "".join(paragraph.key for paragraph in text)
 
 
 _MAX_NAMES = 8
@@ -237,13 +234,14 @@ def describe_change(change: PageChange, language: str = "zh") -> str:
     Page text in it is quoted; the language is `zh` or `en`.
     """
     parts = [*_describe_page(change), *_describe_articles(change)]
+    paragraphs = Counter(edit.op for edit in change.list_edits(PagePart.PARAGRAPH))
+    parts += [
+        Message.of(f"change.paragraphs_{op}", count=paragraphs[op]) for op in _LISTED_OPERATIONS if paragraphs[op]
+    ]
     for op in _LISTED_OPERATIONS:
-        if count := sum(edit.op is op for edit in change.list_edits(PagePart.PARAGRAPH)):
-            parts.append(Message.of(f"change.paragraphs_{op}", count=count))
-    for op in _LISTED_OPERATIONS:
-        titles = [edit.after or edit.before for edit in change.list_edits(PagePart.ATTACHMENT) if edit.op is op]
-        if titles:
-            parts.append(Message.of(f"change.attachments_{op}", titles=_limit_names([_quote(title) for title in titles])))
+        attachments = [edit for edit in change.list_edits(PagePart.ATTACHMENT) if edit.op is op]
+        names = [_quote(edit.after or edit.before) for edit in attachments]
+        parts += [Message.of(f"change.attachments_{op}", titles=_limit_names(names))] if names else []
     text = render(Message.of("change.separator"), language).join(render(part, language) for part in parts)
     return render(Message.of("change.sentence", text=f"{text[:1].upper()}{text[1:]}"), language)
 

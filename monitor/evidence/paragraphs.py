@@ -119,7 +119,7 @@ class TextParagraph:
 def split_paragraphs(text: str, *, without: Collection[str] = ()) -> list[TextParagraph]:
     """The paragraphs that are the document's own words; lines whose key is among `without` are left out."""
     found = (TextParagraph.from_text(_strip_boilerplate(line)) for line in split_lines(text))
-    return [one for one in found if one.key and one.key not in without]
+    return [paragraph for paragraph in found if paragraph.key and paragraph.key not in without]
 
 
 def split_lines(text: str) -> Iterator[str]:
@@ -238,7 +238,7 @@ def split_clauses(text: Sequence[TextParagraph]) -> list[Clause]:
             found[-1].paragraphs.append(paragraph)
         else:
             found.append(head)
-    return [one for one in found if one.paragraphs]
+    return [clause for clause in found if clause.paragraphs]
 
 
 def _split_at_articles(text: Sequence[TextParagraph]) -> Iterator[TextParagraph]:

@@ -179,7 +179,7 @@ def _find_row_element(anchor: LexborNode) -> LexborNode:
         parent = row.parent
         if parent is None or parent.tag in ("body", "html", "-undef"):
             break
-        others = (one for one in parent.css("a[href]") if one.attributes.get("href") != own)
+        others = (link for link in parent.css("a[href]") if link.attributes.get("href") != own)
         if (
             any(len(_get_text(other)) >= _MIN_LINK_CHARS for other in others)
             or len(_get_text(parent)) > MAX_PASSAGE_CHARS
@@ -213,7 +213,7 @@ def _get_neighbour_text(row: LexborNode, *, is_before: bool) -> str:
     while beside is not None and not _get_text(beside):
         beside = beside.prev if is_before else beside.next
     if beside is None or (
-        beside.tag != "-text" and any(len(_get_text(one)) >= _MIN_LINK_CHARS for one in beside.css("a"))
+        beside.tag != "-text" and any(len(_get_text(link)) >= _MIN_LINK_CHARS for link in beside.css("a"))
     ):
         return ""
     return _get_text(beside)

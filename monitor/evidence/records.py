@@ -43,7 +43,7 @@ class FileStorage:
 
     def write(self, location: str, content: bytes) -> None:
         """Keep a file; one that is there already is replaced. `WorkFailed` where that is not possible."""
-        with self._translate_errors(f"write {location}"):
+        with self._translate_errors("write", location):
             files, path = self._resolve(location)
             if not _is_local(files):
                 files.pipe_file(path, content)
@@ -59,30 +59,30 @@ class FileStorage:
 
     def read(self, location: str) -> bytes:
         """The file at a place; `WorkFailed` where there is none, or it cannot be read."""
-        with self._translate_errors(f"read {location}"):
+        with self._translate_errors("read", location):
             files, path = self._resolve(location)
             return bytes(files.cat_file(path))
 
     def exists(self, location: str) -> bool:
         """Whether there is a file at a place."""
-        with self._translate_errors(f"look for {location}"):
+        with self._translate_errors("look", location):
             files, path = self._resolve(location)
             return bool(files.exists(path))
 
     def remove(self, location: str) -> None:
         """Let go of a file; nothing happens where there is none."""
-        with self._translate_errors(f"remove {location}"):
+        with self._translate_errors("remove", location):
             files, path = self._resolve(location)
             if files.exists(path):
                 files.rm_file(path)
 
     def list_locations(self, folder: str) -> list[str]:
         """The places of all files below a folder."""
-        with self._translate_errors(f"list {folder}"):
+        with self._translate_errors("list", folder):
             files, path = self._resolve(folder)
             root = path.removesuffix(folder)
             found = files.find(path) if files.exists(path) else []
-            return [place for one in found if _LOCATION.fullmatch(place := str(one).removeprefix(root))]
+            return [place for file in found if _LOCATION.fullmatch(place := str(file).removeprefix(root))]
 
     def check(self) -> str:
         """See that a file can be kept, read and removed, and say where; `WorkFailed` or `SettingsError` where not."""
@@ -90,14 +90,14 @@ class FileStorage:
         self.write(place, b"kept")
         try:
             if self.read(place) != b"kept":
-                raise WorkFailed(f"The storage {self.get_display_path(place)} does not give back what it was given.")
+                raise WorkFailed("storage.content_differs", path=self.get_display_path(place))
         finally:
             self.remove(place)
         return f"{self.get_display_path(place).removesuffix(place)} keeps and gives back"
 
     def get_display_path(self, location: str) -> str:
         """The full name of a file, for people."""
-        with self._translate_errors(f"find {location}"):
+        with self._translate_errors("find", location):
             files, path = self._resolve(location)
             return str(path) if _is_local(files) else str(files.unstrip_protocol(path))
 
@@ -113,16 +113,17 @@ class FileStorage:
         return files, f"{root.rstrip('/')}/{location}"
 
     @contextmanager
-    def _translate_errors(self, action: str) -> Iterator[None]:
-        """Every kind of storage has errors of its own: each is told in the same way."""
+    def _translate_errors(self, operation: str, location: str) -> Iterator[None]:
+        """Turn the errors of any kind of storage into ours."""
+        action = Message.of(f"storage.{operation}", location=location)
         try:
             yield
         except ImportError as error:
-            raise SettingsError(f"storage_url is of a kind that needs another package: {error}.") from error
+            raise SettingsError("storage.package_missing", error=str(error)) from error
         except FileNotFoundError as error:
-            raise WorkFailed(f"The storage could not {action}: there is no such file.") from error
+            raise WorkFailed("storage.no_such_file", action=action) from error
         except Exception as error:
-            raise WorkFailed(f"The storage could not {action}: {str(error) or type(error).__name__}.") from error
+            raise WorkFailed("storage.failed", action=action, error=str(error) or type(error).__name__) from error
 
 
 def _is_local(files: "AbstractFileSystem") -> bool:
@@ -150,7 +151,7 @@ def filter_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def build_warc(result: FetchResult, *, sha256: str) -> bytes:
-    """The answer of a sighting as a gzipped WARC file: a `warcinfo` and the record.
+    """A fetched response as a gzipped WARC file: a `warcinfo` and the record.
 
     The body stands in it as the parsers saw it, unpacked: the headers that told how it was packed are there under
     `x-original-…`. A page that a browser drew is a `conversion`: no server ever sent it so.
@@ -180,10 +181,10 @@ def build_warc(result: FetchResult, *, sha256: str) -> bytes:
     )
     about = {"software": "Monitor", "format": "WARC File Format 1.1"}
     members = []
-    for one in (writer.create_warcinfo_record("", about), record):
+    for warc_record in (writer.create_warcinfo_record("", about), record):
         written.seek(0)
         written.truncate()
-        writer.write_record(one)
+        writer.write_record(warc_record)
         members.append(gzip.compress(written.getvalue(), _GZIP_LEVEL, mtime=0))
     return b"".join(members)
 
@@ -238,7 +239,7 @@ class EvidenceArchive:
     def create_recorder(
         self, run_id: str | None = None, *, attempt: int, research_id: str | None = None
     ) -> "RunRecorder":
-        """What keeps the sightings of a run, or of a research, from now on."""
+        """What keeps the results of a run, or of a research, from now on."""
         owner = {"run_id": run_id, "research_id": research_id}
         return RunRecorder(owner, attempt=attempt, store=self._store, storage=self._storage, archive=self)
 
@@ -287,18 +288,17 @@ class EvidenceArchive:
         try:
             content = await asyncio.to_thread(self._storage.read, record.stored_at)
         except WorkFailed as error:
-            raise RecordLost(f"The record {record.id} of {record.url} cannot be read: {error}") from error
+            raise RecordLost("record.not_readable", record=record.id, url=record.url, reason=error.message) from error
         body = await asyncio.to_thread(extract_body, content)
         if body is None or hashlib.sha256(body).hexdigest() != record.sha256:
             raise RecordLost(
-                f"The record {record.id} of {record.url} was altered or damaged: "
-                f"{record.stored_at} does not hold the body with the SHA-256 {record.sha256}."
+                "record.altered", record=record.id, url=record.url, file=record.stored_at, sha256=record.sha256
             )
         return body
 
 
 class RunRecorder:
-    """Keeps what one run or one research sees (`ports.Recorder`); `owner` names it.
+    """Keeps what one run or one research fetches; `owner` names it.
 
     A body that is held already is not written again; its place is made of the day and its hash, never of anything that
     a page says.
@@ -321,34 +321,34 @@ class RunRecorder:
         self._count = 0
         self._latest: OrderedDict[str, FetchResult] = OrderedDict()
 
-    async def keep(self, sighting: FetchResult) -> str:
+    async def keep(self, result: FetchResult) -> str:
         """The id of the record; `WorkFailed` where the storage does not take it."""
         self._count += 1
-        number, body = self._count, sighting.body
+        number, body = self._count, result.body
         sha256 = None if body is None else hashlib.sha256(body).hexdigest()
-        stored_at = None if sha256 is None else await self._store_body(sighting, sha256)
+        stored_at = None if sha256 is None else await self._store_body(result, sha256)
         record = EvidenceRecord(
             id=secrets.token_hex(8),
             **self._owner,
             attempt=self._attempt,
             number=number,
-            url=sighting.url,
-            way=sighting.mode,
-            final_url=sighting.final_url,
-            status=sighting.status,
-            headers=filter_headers(sighting.headers),
-            hops=list(sighting.hops),
-            is_cut_short=sighting.is_cut_short,
-            error=None if sighting.error is None else sighting.error.model_dump(mode="json"),
-            notes={url: note.to_json() for url, note in sighting.notes.items()},
-            fetched_at=sighting.at,
+            url=result.url,
+            way=result.mode,
+            final_url=result.final_url,
+            status=result.status,
+            headers=filter_headers(result.headers),
+            hops=list(result.hops),
+            is_cut_short=result.is_cut_short,
+            error=None if result.error is None else result.error.model_dump(mode="json"),
+            notes={url: note.to_json() for url, note in result.notes.items()},
+            fetched_at=result.at,
             sha256=sha256,
             size=len(body or b""),
             stored_at=stored_at,
         )
         await self._store.evidence.add_record(record)
         if len(body or b"") <= _MAX_CACHED_BYTES:
-            self._latest[record.id] = replace(sighting, record=record.id)
+            self._latest[record.id] = replace(result, record=record.id)
             if len(self._latest) > _MAX_CACHED_RESULTS:
                 self._latest.popitem(last=False)
         return record.id

@@ -38,7 +38,7 @@ class ReplayTransport:
         """The recorded sighting; `RecordLost` for an address that the run did not ask."""
         rows = self._records_by_request.get((url, mode))
         if not rows:
-            raise RecordLost(f"The run holds no record of {url} ({mode}), and nothing is fetched in its place.")
+            raise RecordLost("replay.page_not_recorded", url=url, mode=str(mode))
         row = rows.pop(0) if len(rows) > 1 else rows[0]
         self.used_record_ids.add(row.id)
         return await self._archive.load(row)
@@ -152,9 +152,9 @@ class ReplayModel:
         """
         answers = self._answers.get(hash_request(messages, phase=phase, place=place, tools=tools))
         if not answers and self._was_interrupted:
-            raise ModelFailed("The run was interrupted here; no answer is recorded.", outcome="not_recorded")
+            raise ModelFailed("replay.interrupted", outcome="not_recorded")
         if not answers:
-            raise RecordLost(f"The run did not ask the model this: {phase}, {place}; no answer to it is recorded.")
+            raise RecordLost("replay.answer_not_recorded", phase=str(phase), place=place)
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if answer.completion is not None:
             completion = Completion.model_validate(answer.completion)

@@ -84,19 +84,19 @@ def diff_attachments(before: Sequence[AttachmentSnapshot], after: Sequence[Attac
         _build_matcher(_get_document_file_name),
         _build_matcher(_normalize_title),
     ):
-        for one in list(old):
-            other = next((candidate for candidate in new if same(one, candidate)), None)
+        for attachment in list(old):
+            other = next((candidate for candidate in new if same(attachment, candidate)), None)
             if other is not None:
-                pairs.append((one, other))
-                old.remove(one)
+                pairs.append((attachment, other))
+                old.remove(attachment)
                 new.remove(other)
     changed = [
-        PageEdit(op=EditOperation.CHANGED, part=PagePart.ATTACHMENT, before=one.title, after=other.title)
-        for one, other in pairs
-        if _is_replaced(one, other)
+        PageEdit(op=EditOperation.CHANGED, part=PagePart.ATTACHMENT, before=left.title, after=right.title)
+        for left, right in pairs
+        if _is_replaced(left, right)
     ]
-    gone = [PageEdit(op=EditOperation.REMOVED, part=PagePart.ATTACHMENT, before=one.title) for one in old]
-    added = [PageEdit(op=EditOperation.ADDED, part=PagePart.ATTACHMENT, after=one.title) for one in new]
+    gone = [PageEdit(op=EditOperation.REMOVED, part=PagePart.ATTACHMENT, before=attachment.title) for attachment in old]
+    added = [PageEdit(op=EditOperation.ADDED, part=PagePart.ATTACHMENT, after=attachment.title) for attachment in new]
     return changed + gone + added
 
 
@@ -237,9 +237,9 @@ def compare_snapshots(before: PageSnapshot, after: PageSnapshot) -> PageChange:
     kept = _compute_kept_share(old, new)
     is_empty = not new and not after.attachments
     if (kept < _MAX_KEPT_SHARE_WHEN_GONE or is_empty) and (
-        says := _detect_replacement(before, after, old, new)
+        replacement := _detect_replacement(before, after, old, new)
     ) is not None:
-        return says
+        return replacement
     edits = [*_diff_title(before, after), *_diff_date(before, after), *diff_paragraphs(old, new)]
     documents = diff_attachments(before.attachments, after.attachments)
     kind = ChangeKind.CHANGED if edits else ChangeKind.ATTACHMENTS if documents else ChangeKind.NONE
@@ -267,13 +267,13 @@ def _extract_own_paragraphs(snapshot: PageSnapshot, other: PageSnapshot) -> list
     def is_outside(key: str) -> bool:
         return _hash_key(key) in beside or (len(key) >= _MIN_SHOWN_CHARS and key in other.whole and key not in text)
 
-    return [one for one in own if not is_outside(one.key)]
+    return [paragraph for paragraph in own if not is_outside(paragraph.key)]
 
 
 def _compute_kept_share(old: Sequence[TextParagraph], new: Sequence[TextParagraph]) -> float:
     """The share of the old words that still stand, clause of sentence by clause."""
     pieces, stand = _split_pieces(old), set(_split_pieces(new))
-    words = "".join(one.key for one in new)
+    words = "".join(paragraph.key for paragraph in new)
     missing = dict.fromkeys(piece for piece in pieces if piece not in stand)
     stand.update(piece for piece in islice(missing, _MAX_SEARCHED_PIECES) if piece in words)
     total = sum(map(len, pieces))
@@ -281,17 +281,17 @@ def _compute_kept_share(old: Sequence[TextParagraph], new: Sequence[TextParagrap
 
 
 def _split_pieces(text: Sequence[TextParagraph]) -> list[str]:
-    return [piece for one in text for piece in _TEXT_PIECE.findall(one.key)]
+    return [piece for paragraph in text for piece in _TEXT_PIECE.findall(paragraph.key)]
 
 
 def _detect_replacement(
     before: PageSnapshot, after: PageSnapshot, old: Sequence[TextParagraph], new: Sequence[TextParagraph]
 ) -> PageChange | None:
     """What a page means that holds hardly anything of the old words; None where it may be a new text."""
-    words = "\n".join(one.text for one in new)
-    told = "\n".join((after.title, words, after.notice))
-    if len(words) <= _MAX_NOTICE_CHARS and (notice := _WITHDRAWAL_NOTICE.search(told)):
-        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=Message.other(_get_line_at(told, notice.start())))
+    words = "\n".join(paragraph.text for paragraph in new)
+    shown = "\n".join((after.title, words, after.notice))
+    if len(words) <= _MAX_NOTICE_CHARS and (notice := _WITHDRAWAL_NOTICE.search(shown)):
+        return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=Message.other(_get_line_at(shown, notice.start())))
     is_elsewhere = _is_different_address(before.url, after.url)
     if is_elsewhere and (is_home_page(after.url) or after.is_list):
         return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=Message.of("cause.leads_to", url=after.url))
@@ -300,7 +300,7 @@ def _detect_replacement(
         return PageChange(
             kind=ChangeKind.UNREACHABLE, kept=0, reason=Message.of("cause.other_page", title=after.title[:100])
         )
-    had = sum(len(one.text) for one in old)
+    had = sum(len(paragraph.text) for paragraph in old)
     if len(words) < _MIN_TEXT_CHARS <= had or (not words and not after.attachments and (had or before.attachments)):
         return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=Message("cause.hardly_any_text"))
     return None

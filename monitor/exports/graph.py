@@ -35,7 +35,7 @@ _NOT_AT_LINE_START = "，。、；：！？）》」』”’,.;:!?)"
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A box; `detail` is told to those who point at it, and to those who do not see."""
+    """A box; `detail` is the tooltip, which screen readers read too."""
 
     name: str
     detail: str = ""
@@ -86,15 +86,16 @@ def render_graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], *, titl
     ]
     words = _place_labels(lines, paths, boxes)
     drawn = [_render_edge(edge, path, words) for edge, path in zip(lines, paths, strict=True)]
-    drawn += [_render_node(node, told, box) for node, told, box in zip(shown, names, boxes, strict=True)]
+    drawn += [_render_node(node, label, box) for node, label, box in zip(shown, names, boxes, strict=True)]
     taken = [*boxes, *words.values()]
     left, top = (min((_get_bounds(box)[side] for box in taken), default=0) - _MARGIN for side in (0, 1))
     right, bottom = (max((_get_bounds(box)[side] for box in taken), default=0) + _MARGIN for side in (2, 3))
-    told = "; ".join(_describe_edge(edge) for edge in lines)
-    described = f"<title>{_escape_text(title)}</title>" + (f"<desc>{_escape_text(told)}</desc>" if told else "")
+    width, height = _round(right - left), _round(bottom - top)
+    edges_text = _escape_text("; ".join(_describe_edge(edge) for edge in lines))
+    described = f"<title>{_escape_text(title)}</title>" + (f"<desc>{edges_text}</desc>" if edges_text else "")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{_round_number(left)} {_round_number(top)} {_round_number(right - left)} {_round_number(bottom - top)}" '
-        f'width="{_round_number(right - left)}" height="{_round_number(bottom - top)}" role="img" aria-label="{_escape_text(title)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{_round(left)} {_round(top)} {width} {height}" '
+        f'width="{width}" height="{height}" role="img" aria-label="{_escape_text(title)}" '
         f'font-family="sans-serif">{described}{"".join(drawn)}</svg>'
     )
 
@@ -130,7 +131,7 @@ def layout_boxes(names: Sequence[Sequence[str]]) -> list[Box]:
     radius = 90.0 if len(sizes) > 2 else 70.0
     while True:
         boxes = [
-            Box(_round_number(1.35 * radius * math.sin(turn)), _round_number(-radius * math.cos(turn)), *size)
+            Box(_round(1.35 * radius * math.sin(turn)), _round(-radius * math.cos(turn)), *size)
             for size, turn in zip(sizes, _compute_angles(len(sizes)), strict=True)
         ]
         if not any(
@@ -219,8 +220,9 @@ def _render_edge(edge: GraphEdge, path: Sequence[tuple[float, float]], words: Ma
     if edge.is_directed and len(path) > 1:
         drawn.append(_render_arrow(path[-2], path[-1]))
     if edge in words:
+        x, y = _round(words[edge].x), _round(words[edge].y + _SMALL_FONT_SIZE * 0.35)
         drawn.append(
-            f'<text x="{_round_number(words[edge].x)}" y="{_round_number(words[edge].y + _SMALL_FONT_SIZE * 0.35)}" font-size="{_SMALL_FONT_SIZE}" '
+            f'<text x="{x}" y="{y}" font-size="{_SMALL_FONT_SIZE}" '
             f'text-anchor="middle" fill="currentColor">{_escape_text(_shorten_label(edge.label))}</text>'
         )
     return f"<g><title>{_escape_text(_describe_edge(edge))}</title>{''.join(drawn)}</g>"
@@ -239,7 +241,7 @@ def _find_point_at(path: Sequence[tuple[float, float]], share: float) -> tuple[f
 def _render_arrow(before: tuple[float, float], tip: tuple[float, float]) -> str:
     turn = math.atan2(tip[1] - before[1], tip[0] - before[0])
     corners = [(tip[0] - 9 * math.cos(turn + side), tip[1] - 9 * math.sin(turn + side)) for side in (0.42, -0.42)]
-    points = " ".join(f"{_round_number(x)},{_round_number(y)}" for x, y in (tip, *corners))
+    points = " ".join(f"{_round(x)},{_round(y)}" for x, y in (tip, *corners))
     return f'<polygon points="{points}" fill="currentColor"/>'
 
 
@@ -247,13 +249,14 @@ def _render_node(node: GraphNode, lines: Sequence[str], box: Box) -> str:
     left, top = box.x - box.width / 2, box.y - box.height / 2
     first = top + _PADDING + _LINE_HEIGHT / 2 + _FONT_SIZE * 0.35
     rows = "".join(
-        f'<tspan x="{_round_number(box.x)}" y="{_round_number(first + place * _LINE_HEIGHT)}">{_escape_text(line)}</tspan>'
+        f'<tspan x="{_round(box.x)}" y="{_round(first + place * _LINE_HEIGHT)}">{_escape_text(line)}</tspan>'
         for place, line in enumerate(lines)
     )
-    told = f"{node.name}: {node.detail}" if node.detail else node.name
+    detail = f"{node.name}: {node.detail}" if node.detail else node.name
     return (
-        f'<g><title>{_escape_text(told)}</title><rect x="{_round_number(left)}" y="{_round_number(top)}" width="{_round_number(box.width)}" '
-        f'height="{_round_number(box.height)}" rx="6" fill="currentColor" fill-opacity="0.06" stroke="currentColor" '
+        f"<g><title>{_escape_text(detail)}</title>"
+        f'<rect x="{_round(left)}" y="{_round(top)}" width="{_round(box.width)}" '
+        f'height="{_round(box.height)}" rx="6" fill="currentColor" fill-opacity="0.06" stroke="currentColor" '
         f'stroke-width="1.2"/><text font-size="{_FONT_SIZE}" text-anchor="middle" fill="currentColor">{rows}</text></g>'
     )
 
@@ -269,7 +272,7 @@ def _shorten_label(label: str) -> str:
 
 
 def _format_path_data(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{_round_number(x)} {_round_number(y)}" for x, y in points)
+    return "M" + "L".join(f"{_round(x)} {_round(y)}" for x, y in points)
 
 
 def _get_bounds(box: Box) -> tuple[float, float, float, float]:
@@ -280,5 +283,5 @@ def _escape_text(text: str) -> str:
     return escape(normalize_line(text))
 
 
-def _round_number(value: float) -> float:
+def _round(value: float) -> float:
     return round(value, 1) + 0.0  # never -0.0

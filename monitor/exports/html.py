@@ -96,8 +96,8 @@ def _render_entry(entry: Entry) -> str:
     )
     number = f'<span class="number" aria-hidden="true">{entry.number}</span>'
     title = f"<h3>{_render_span(entry.title)}{badges}</h3>"
-    said = f"{number}{title}{particulars}{text}{links}{_render_remark(entry)}"
-    return f'<li value="{entry.number}"><article{_render_address_attribute([entry.title])}>{said}</article></li>'
+    content = f"{number}{title}{particulars}{text}{links}{_render_remark(entry)}"
+    return f'<li value="{entry.number}"><article{_render_address_attribute([entry.title])}>{content}</article></li>'
 
 
 def _render_remark(entry: Entry) -> str:
@@ -108,7 +108,7 @@ def _render_remark(entry: Entry) -> str:
 
 
 def _render_address_attribute(spans: list[Span]) -> str:
-    """What the first link of the spans says on paper."""
+    """The address of the first link, which the style sheet prints on paper."""
     url = next(filter(None, (sanitize_link_target(span.url) for span in spans)), None)
     return f' data-address="{escape(url)}"' if url else ""
 
@@ -125,7 +125,7 @@ def _render_table(table: Table) -> str:
         tone = table.tones[index] if index < len(table.tones) else "plain"
         notes = f'<span class="notes">{_render_spans(table.notes_of(index))}</span>' if table.notes_of(index) else ""
         cells = "".join(
-            f'<td{kind} data-label="{escape(normalize_line(label))}">{_escape_text(cell)}{"" if column < last else notes}</td>'
+            f'<td{kind} data-label="{_escape_text(label)}">{_escape_text(cell)}{"" if column < last else notes}</td>'
             for column, (label, cell, kind) in enumerate(zip(table.header, row, classes, strict=True))
         )
         rows.append(f'<tr class="{tone}">{cells}</tr>')

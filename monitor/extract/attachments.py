@@ -1,4 +1,4 @@
-"""Documents that hang on a page."""
+"""The documents that a page links to, and the type of a document by url, link text or content."""
 
 import io
 import re
@@ -17,7 +17,7 @@ DOCUMENT_TYPES = frozenset(
     }
 )
 _AMBIGUOUS_TYPES = frozenset({"xml", "txt", "mp3", "mp4", "gz", "tar"})
-# Most links name no document; those that cannot are told from their letters, without taking them apart.
+# A quick check, for most links name no document.
 _MAY_BE_DOCUMENT = re.compile(rf"%|\.[+\s]*(?:{'|'.join(sorted(DOCUMENT_TYPES))})", re.IGNORECASE)
 _DOWNLOAD_URL = re.compile(r"download|attach|file|upload|/doc|fujian", re.IGNORECASE)
 _TYPE_IN_TEXT = re.compile(
@@ -30,7 +30,7 @@ _GENERIC_TEXT = re.compile(
 
 
 def detect_document_type(url: str) -> str | None:
-    """The type of the document that a url names, its lower-case extension; None where the url is a page's.
+    """Return the type of the document that a url names, its lower-case extension; None for the url of a page.
 
     Download scripts name the file in a query field (`?file=a.pdf`, `filename=b.docx`).
     """
@@ -46,7 +46,7 @@ def detect_document_type(url: str) -> str | None:
 
 
 def find_attachments(page: Outline) -> list[Attachment]:
-    """The documents that a page links to, in page order, each url once; titles without the extension's repetition."""
+    """Return the documents that a page links to, in page order, each url once with its longest title."""
     found: dict[str, Attachment] = {}
     for anchor in page.anchors:
         kind = detect_document_type(anchor.url) or _detect_type_in_text(anchor.text, anchor.url)
@@ -66,7 +66,7 @@ def find_attachments(page: Outline) -> list[Attachment]:
 
 
 def _detect_type_in_text(text: str, url: str) -> str | None:
-    """The type that the link's text names, for download scripts whose urls name none."""
+    """Return the type in the link's text, for download scripts whose urls name none."""
     found = _TYPE_IN_TEXT.search(text)
     if not found or not _DOWNLOAD_URL.search(url):
         return None
@@ -102,9 +102,9 @@ _TEXT_EXTENSIONS = frozenset({"txt", "csv", "html", "htm", "shtml", "xml"})
 
 
 def detect_extension(body: bytes, *, url: str, content_type: str | None) -> str:
-    """The kind of a document by its first bytes, else by its url, else by its content type; `bin` where none tells.
+    """Return the type of a document by its first bytes, else its url, else its content type; `bin` if unknown.
 
-    The bytes come first because a login page served in place of a PDF still has the PDF's url.
+    The bytes come first because a login page in place of a PDF still has the PDF's url.
     """
     if body[:1024].find(b"%PDF-") >= 0:
         return "pdf"

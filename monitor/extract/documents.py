@@ -1,6 +1,7 @@
-"""Documents to text, behind limits of size, length, memory and time."""
+"""Reads the text of documents within limits of size, length, memory and time."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +27,7 @@ class DocumentTextReader:
         self._timeout_s = timeout_s
 
     async def read(self, path: Path) -> str:
-        """The text of a document, its first characters where it is long; `WorkFailed` where there is none to read."""
+        """Return the first `max_chars` characters of a document; `WorkFailed` where there is nothing to read."""
         kind = path.suffix.lower()
         path = await asyncio.to_thread(self._check_file, path)
         if kind in _OFFICE_SUFFIXES:
@@ -73,14 +74,21 @@ class DocumentTextReader:
             if process.returncode is None:
                 process.kill()
                 await process.communicate()
-        if process.returncode == 1:
-            reason = complaint.decode("utf-8", "replace").strip().splitlines()
-            said = Message.other(reason[-1][:300]) if reason else Message("cause.document_no_reason")
-            raise WorkFailed("cause.document_broken", name=path.name, reason=said)
         if process.returncode != 0:
-            said = Message("cause.document_reader_crashed")
-            raise WorkFailed("cause.document_broken", name=path.name, reason=said)
+            crashed = Message("cause.document_reader_crashed")
+            reason = _parse_reason(complaint) if process.returncode == 1 else crashed
+            raise WorkFailed("cause.document_broken", name=path.name, reason=reason)
         return text.decode("utf-8", "replace")
+
+
+def _parse_reason(stderr: bytes) -> Message:
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    if not lines:
+        return Message("cause.document_no_reason")
+    try:
+        return Message.from_json(json.loads(lines[-1]))
+    except (ValueError, AttributeError):  # another program's words
+        return Message.other(lines[-1][:300])
 
 
 def _read_text(path: Path, is_markup: bool) -> str:
@@ -94,8 +102,8 @@ def _read_text(path: Path, is_markup: bool) -> str:
 
 
 class DocumentReader(Protocol):
-    """Reads what is not a web page."""
+    """Reads documents that are no web pages."""
 
     async def read(self, path: Path) -> str:
-        """The text of a PDF, DOCX or XLSX file; `WorkFailed` where it cannot be read."""
+        """Return the text of a PDF, DOCX or XLSX file; `WorkFailed` where it cannot be read."""
         ...

@@ -19,7 +19,10 @@ _NAME_BY_LABEL = {
     **dict.fromkeys(("gb-2312", "euc-cn", "cp936", "hz-gb-2312"), "gb18030"),
     **dict.fromkeys(("big-5", "cp950"), "big5"),
     **dict.fromkeys(("ks_c_5601", "cp949", "x-windows-949"), "euc-kr"),
-    **{"cp932": "shift_jis", "eucjp": "euc-jp", "latin-1": "windows-1252", "cp874": "windows-874"},
+    "cp932": "shift_jis",
+    "eucjp": "euc-jp",
+    "latin-1": "windows-1252",
+    "cp874": "windows-874",
 }
 # What a page without a usable declaration is in, by the language that it names.
 _ENCODING_BY_LANGUAGE = {
@@ -121,7 +124,7 @@ def _normalize_label(label: str) -> str | None:
 def _get_codec(name: str) -> str:
     """Return Python's codec for an encoding, the superset that is really written under its name."""
     encoding = webencodings.lookup(name)
-    return name if encoding is None else str(encoding.codec_info.name)
+    return encoding.codec_info.name if encoding else name
 
 
 def _is_valid(body: bytes, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""RSS, Atom, JSON Feed and sitemaps: their entries are candidates."""
+"""Parses RSS, Atom, JSON Feed and sitemaps; their entries are candidates."""
 
 import datetime as dt
 import json
@@ -20,21 +20,14 @@ _ROOT = re.compile(r"<\s*(?:\w+:)?(rss|feed|rdf|urlset|sitemapindex)\b", re.IGNO
 _JSON_FEED = re.compile(
     r"^\s*\{[^<]*\"version\"\s*:\s*\"https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/version", re.IGNORECASE
 )
-# An ampersand that begins no entity: not allowed in XML, and met in every second feed.
+# An ampersand that begins no entity: not allowed in XML, but common in feeds.
 _BARE_AMPERSAND = re.compile(r"&(?!#?\w{1,10};)")
 # HTML's names for characters, which XML does not know.
 _HTML_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]{2,10};")
 
 _DATE_FIELDS = (
-    "pubdate",
-    "published",
-    "issued",
-    "date",
-    "publication_date",
-    "created",
-    "lastmod",
-    "updated",
-    "modified",
+    *("pubdate", "published", "issued", "date", "publication_date"),
+    *("created", "lastmod", "updated", "modified"),
 )
 
 _ENTRY_NAMES = frozenset({"item", "entry", "url", "sitemap"})
@@ -51,7 +44,7 @@ def is_feed(text: str) -> bool:
 
 
 def parse_feed(text: str, url: str, today: dt.date) -> tuple[str, list[Candidate], str | None]:
-    """Title, entries and next page of a feed. Broken XML is read as far as it goes; entities and network are off."""
+    """Return title, entries and next page of a feed. Broken XML is read as far as possible; entities are off."""
     if _JSON_FEED.search(text[:3000]):
         return _parse_json_feed(text, url, today)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=False, load_dtd=False)
@@ -84,12 +77,11 @@ def _get_text(element: etree._Element, name: str) -> str:
 
 
 def _strip_markup(written: str) -> str:
-    """The text of a title that may hold markup, itself or escaped."""
+    """Return the text of a title that may contain markup, plain or escaped."""
     return re.sub(r"</?[A-Za-z][^>]*>", " ", unescape(re.sub(r"</?[A-Za-z][^>]*>", " ", written)))
 
 
 def _get_url_text(element: etree._Element, name: str) -> str:
-    """The url that a child holds; where it is CDATA, as it was written there."""
     child = next(_list_children(element, name), None)
     return (
         collapse_whitespace("".join(str(part) for part in child.itertext())).replace("&amp;", "&")
@@ -139,7 +131,7 @@ def _find_date(entry: etree._Element, today: dt.date) -> dt.date | None:
 
 
 def _get_news_text(entry: etree._Element, name: str) -> str:
-    """A field of the news element of a sitemap's entry."""
+    """Return a field of the news element of a sitemap's entry."""
     return next((_get_text(child, name) for child in entry if _get_local_name(child) == "news"), "")
 
 
@@ -167,7 +159,7 @@ def _find_feed_title(root: etree._Element) -> str:
 
 
 def _find_next_page(root: etree._Element, base: str) -> str | None:
-    """The page after this one, of a feed that is served in pages (RFC 5005)."""
+    """Return the next page of a paged feed (RFC 5005)."""
     for element in (root, *_list_children(root, "channel")):
         for link in _list_children(element, "link"):
             if link.get("rel") == "next" and link.get("href"):
@@ -176,7 +168,7 @@ def _find_next_page(root: etree._Element, base: str) -> str | None:
 
 
 def _parse_json_feed(text: str, base: str, today: dt.date) -> tuple[str, list[Candidate], str | None]:
-    """A JSON Feed (jsonfeed.org); what is not in its shape is left out."""
+    """Return title, entries and next page of a JSON Feed (jsonfeed.org), without malformed entries."""
     feed = json.loads(text, strict=False)
     entries = feed.get("items")
     found: dict[str, Candidate] = {}
@@ -213,22 +205,21 @@ _INDEX = re.compile(r"<\s*(?:\w+:)?sitemapindex\b", re.IGNORECASE)
 
 
 def is_sitemap_index(text: str) -> bool:
-    """Whether a text is a sitemap index, by its first element."""
     return _INDEX.search(text[:3000]) is not None
 
 
 def select_newest_sitemaps(index: Page) -> tuple[list[str], int]:
-    """The sitemaps of an index that are worth reading, newest first, and how many others may hold news as well.
+    """Return the sitemaps of an index to read, newest first, and the number of others that may have newer entries.
 
-    What changed before the last of them did cannot hold anything newer; one that does not say when it changed can.
+    A sitemap that changed before the last of these has nothing newer; one without a date may have.
     """
-    ordered = sorted(index.candidates, key=lambda one: one.date or dt.date.max, reverse=True)
+    ordered = sorted(index.candidates, key=lambda sitemap: sitemap.date or dt.date.max, reverse=True)
     chosen, rest = ordered[:MAX_SITEMAPS], ordered[MAX_SITEMAPS:]
-    return [one.url for one in chosen], sum(one.date is None for one in rest)
+    return [sitemap.url for sitemap in chosen], sum(sitemap.date is None for sitemap in rest)
 
 
 def merge_sitemaps(index: Page, sitemaps: Sequence[Page]) -> Page:
-    """The index as if it held the entries of its sitemaps itself; where none could be read, the first one's error."""
+    """Return the index with the entries of its sitemaps; with the first one's error where none could be read."""
     found: dict[str, Candidate] = {}
     for sitemap in sitemaps:
         for candidate in sitemap.candidates:

@@ -1,11 +1,11 @@
-"""A parsed page, flattened: elements and texts in page order, with what asks for them often at hand.
+"""The outline of a parsed page: its elements, texts and links as flat arrays in page order.
 
-The list and paging rules ask thousands of times "what stands in this element", "what is its parent", "how far is it
-from there"; on flat arrays each such question is one look-up.
+The list and article rules ask thousands of times what an element contains and what contains it; on flat arrays each
+such question is one look-up.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,9 +30,9 @@ _CLICKABLE_TAGS = frozenset(
 
 
 def find_link_address(tag: str, attributes: Mapping[str, str | None]) -> str | None:
-    """The address that an element leads to, as its author wrote it: `href`, a data attribute, or a handler's argument.
+    """Return the address that an element leads to as written: `href`, a data attribute, or a handler's argument.
 
-    A handler whose argument is no address (an identifier, a word) leads nowhere that could be known without running it.
+    None for a handler whose argument is no address (an identifier, a word): only running it would tell.
     """
     if tag in ("a", "area"):
         href = (attributes.get("href") or "").strip()
@@ -55,7 +55,7 @@ def _find_call_address(script: str) -> str | None:
 
 
 _HIDDEN_TAGS = frozenset({"script", "style", "noscript", "template", "head", "svg", "iframe", "object", "rt", "rp"})
-# Deeper than any author nests: only a page that means harm does, and its elements count as their parent's content.
+# Deeper than any author nests; the elements of a hostile page count as their parent's content from there on.
 _MAX_DEPTH = 200
 # Longer "urls" are data, and hostile to every pattern that looks at them.
 _MAX_URL_CHARS = 2048
@@ -71,15 +71,20 @@ _NON_DOCUMENT_HREF = re.compile(r"#|(?:javascript|mailto|tel|data|about):", re.I
 
 
 def collapse_whitespace(text: str) -> str:
-    """The text with every run of spaces, of whatever kind, made one."""
+    """Return the text with each run of white space, zero-width spaces included, as one space."""
     for invisible in _ZERO_WIDTH:
         if invisible in text:
             text = text.replace(invisible, " ")
     return " ".join(text.split())
 
 
+def measure_width(text: str) -> int:
+    """Return the length of a text in Latin letters: a Chinese, Japanese or Korean character counts as two."""
+    return len(text) + count_wide_chars(text)
+
+
 def count_wide_chars(text: str) -> int:
-    """How many characters of a text are Chinese, Japanese or Korean: each says as much as two letters."""
+    """Return the number of Chinese, Japanese and Korean characters; each says as much as two letters."""
     return 0 if text.isascii() else sum(map(len, _WIDE_CHARS.findall(text)))
 
 
@@ -101,7 +106,6 @@ class Element:
     class_and_id: str = " "
 
     def __post_init__(self) -> None:
-        """Class, and class and id together: the words by which the page's author calls the element, lower case."""
         if not self.attributes:
             return
         self.css_class = (self.attributes.get("class") or "").lower()
@@ -111,10 +115,21 @@ class Element:
         """Whether `other` is this element or lies in it."""
         return self.index <= other.index < self.end
 
+    def iter_ancestors(self) -> Iterator["Element"]:
+        """Yield the element itself, its parent, and so on up to the root."""
+        node: Element | None = self
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def closest(self, tags: Collection[str]) -> "Element | None":
+        """Return the nearest of the element and its ancestors that has one of the tags."""
+        return next((node for node in self.iter_ancestors() if node.tag in tags), None)
+
 
 @dataclass(slots=True, eq=False)
 class Anchor:
-    """A link that leads to another document."""
+    """A link to another document, with its absolute url."""
 
     element: Element
     url: str
@@ -132,11 +147,10 @@ class Outline:
     text_owner: list[int] = field(default_factory=list)
 
     def get_text(self, element: Element) -> str:
-        """The visible text in an element, spaces squeezed."""
+        """Return the visible text in an element, its white space collapsed."""
         return collapse_whitespace(" ".join(self.texts[element.text_start : element.text_end]))
 
     def get_descendants(self, element: Element) -> list[Element]:
-        """The element's descendants, in page order."""
         return self.elements[element.index + 1 : element.end]
 
     @property
@@ -146,15 +160,11 @@ class Outline:
 
     @cached_property
     def full_text(self) -> str:
-        """All visible text of the page."""
         return collapse_whitespace(" ".join(self.texts))
 
     @cached_property
     def anchors(self) -> list[Anchor]:
-        """Links to other documents, in page order; links within this page are none.
-
-        Those that a script follows are links where the script's text names the address.
-        """
+        """The links to other documents in page order; what a script opens is a link where its text has the address."""
         here = clean_url(self.url)
         urls: dict[str, str | None] = {}
         links = _LinkResolver(self.base)
@@ -173,12 +183,12 @@ class Outline:
         return _drop_outer_links(found)
 
     def _get_title_attribute(self, link: Element) -> str:
-        """What the markup calls a link with nothing in it: a script writes its text, or it lies over a card."""
+        """Return the title of an empty link: a script writes its text, or it lies over a card."""
         return "" if self.get_descendants(link) else collapse_whitespace(link.attributes.get("title") or "")
 
 
 class _LinkResolver:
-    """Makes a page's links absolute; those written plainly, which most are, without taking them apart."""
+    """Makes a page's links absolute; simple ones, which most are, without parsing them."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -186,7 +196,7 @@ class _LinkResolver:
         self._folder = clean_url("./", base) or ""
 
     def resolve(self, href: str) -> str | None:
-        """What `clean_url` makes of a link of this page."""
+        """Return what `clean_url` makes of a link of this page."""
         if self._site and href and (plain := _PLAIN_ADDRESS.fullmatch(href)):
             if plain["site"]:
                 return href
@@ -196,7 +206,7 @@ class _LinkResolver:
 
 
 def _drop_outer_links(anchors: list[Anchor]) -> list[Anchor]:
-    """The links without those rows and boxes that a script makes one and that hold a link of their own."""
+    """Return the links without the clickable rows and boxes that contain a link of their own."""
     kept = []
     for position, anchor in enumerate(anchors):
         after = anchors[position + 1].element if position + 1 < len(anchors) else None
@@ -206,7 +216,7 @@ def _drop_outer_links(anchors: list[Anchor]) -> list[Anchor]:
 
 
 def build_outline(tree: LexborHTMLParser, url: str) -> Outline:
-    """The outline of a parsed page that was loaded from `url`; a `base` element changes what its links mean."""
+    """Return the outline of a page that was loaded from `url`; its links are relative to its `base` element, if any."""
     root = tree.root
     base = url
     declared = tree.css_first("base[href]")
@@ -219,9 +229,9 @@ def build_outline(tree: LexborHTMLParser, url: str) -> Outline:
 
 
 def _fill_outline(page: Outline, root: LexborNode) -> None:
-    """Walks the tree in page order, with a stack of its own: pages may nest deeper than Python's calls may.
+    """Walk the tree in page order with an explicit stack, for pages may nest deeper than Python's calls may.
 
-    On the stack lie nodes that come later, each with the element it is in; a node's next sibling waits below its child.
+    The stack holds nodes still to visit, each with its parent; a node's next sibling waits below its child.
     """
     open_elements: list[Element] = []
     waiting: list[tuple[LexborNode, Element | None]] = [(root, None)]
@@ -269,13 +279,13 @@ def _fill_outline(page: Outline, root: LexborNode) -> None:
 
 
 def _get_button_label(attributes: dict[str, str | None]) -> str:
-    """What a form's button says: a text like any other on the page, written in an attribute."""
+    """Return the label of a form's button, a visible text that is written in an attribute."""
     is_button = (attributes.get("type") or "").lower() in ("button", "submit")
     return (attributes.get("value") or "").strip() if is_button else ""
 
 
 def _close_elements(page: Outline, open_elements: list[Element], until: Element | None) -> None:
-    """Ends the elements that are over when the walk is back in `until`."""
+    """Close the elements that end where the walk is back in `until`."""
     while open_elements and open_elements[-1] is not until:
         element = open_elements.pop()
         element.end = len(page.elements)
@@ -287,13 +297,13 @@ _MIN_WIDE_CHARS = re.compile(r"[^\u0000-\u2e80]+")
 
 
 def measure_text_weight(text: str) -> int:
-    """Length of a text for the eye: an ideograph says as much as two letters."""
+    """Return the length of a text without white space, a Chinese character counted as two."""
     compact = "".join(text.split())
     return len(compact) if compact.isascii() else 2 * len(compact) - len(_MIN_WIDE_CHARS.sub("", compact))
 
 
 def is_inline(page: Outline, link: Element) -> bool:
-    """Whether words go before a link: so many of the same element that it stands in a sentence, or at its end."""
+    """Whether a link stands in or at the end of a sentence: text of the same element goes before it."""
     if link.parent is None or not _follows_text(page, link, link.parent):
         return False
     for element in reversed(page.elements[link.parent.index + 1 : link.index]):

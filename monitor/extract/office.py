@@ -1,9 +1,9 @@
-"""The text of documents. Run as a program of its own by `documents.py`, because such files may be hostile.
+"""Extracts the text of PDF, DOCX and XLSX files, in a process of its own with limits of memory and time.
 
-Word processors, spreadsheets and PDF files are programs in disguise: they loop, swell and crash their readers. So the
-reading happens in a process that may die, with its memory and its time limited.
+`documents.py` starts it as a program, because a hostile file may loop, expand without end or crash its reader.
 """
 
+import json
 import resource
 import sys
 import zipfile
@@ -11,17 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from monitor.errors import WorkFailed
+from monitor.i18n.message import Message
 
 _MAX_UNPACKED_BYTES = 200 * 2**20
 _MAX_MEMORY_BYTES = 2**30
 
 
 def extract_document_text(path: Path, *, max_chars: int) -> str:
-    """The first `max_chars` characters of a PDF, DOCX or XLSX file; `WorkFailed` for other kinds."""
+    """Return the first `max_chars` characters of a PDF, DOCX or XLSX file; `WorkFailed` for other kinds."""
     readers = {".pdf": _read_pdf, ".docx": _read_docx, ".xlsx": _read_xlsx}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise WorkFailed(f"Files of the kind {path.suffix or 'without an extension'} cannot be read.")
+        raise WorkFailed("document.unknown_kind", kind=path.suffix)
     parts: list[str] = []
     length = 0
     for part in reader(path):
@@ -67,7 +68,7 @@ def _read_xlsx(path: Path) -> Iterator[str]:
     try:
         for sheet in workbook.worksheets:
             yield f"# {sheet.title}"
-            sheet.reset_dimensions()  # the size that a file gives itself may be a million columns of nothing
+            sheet.reset_dimensions()  # a file may declare a million empty columns
             for row in sheet.iter_rows(values_only=True):
                 cells = ["" if value is None else str(value) for value in row]
                 if any(cells):
@@ -79,24 +80,27 @@ def _read_xlsx(path: Path) -> Iterator[str]:
 def _check_unpacked_size(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > _MAX_UNPACKED_BYTES:
-            raise WorkFailed(f"The file swells to more than {_MAX_UNPACKED_BYTES // 2**20} MB when it is unpacked.")
+            raise WorkFailed("document.unpacked_too_large", limit_mb=_MAX_UNPACKED_BYTES // 2**20)
 
 
 def main(path: str, max_chars: str, cpu_s: str) -> int:
-    """Writes the text to stdout as UTF-8 and answers 0; 1 and a sentence on stderr where it cannot be read."""
+    """Write the text to stdout as UTF-8 and return 0; return 1 with the reason on stderr, a message as JSON."""
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_s), int(cpu_s) + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         text = extract_document_text(Path(path), max_chars=int(max_chars))
     except WorkFailed as error:
-        sys.stderr.write(str(error))
-        return 1
-    except Exception as error:  # noqa: BLE001  a reader may raise anything; this process reports it and ends
-        sys.stderr.write(f"The file is damaged or protected ({type(error).__name__}).")
-        return 1
+        return _report(error.message)
+    except Exception as error:  # noqa: BLE001  a reader may raise anything
+        return _report(Message.of("document.damaged", error=type(error).__name__))
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     return 0
+
+
+def _report(reason: Message) -> int:
+    sys.stderr.write(json.dumps(reason.to_json()))
+    return 1
 
 
 if __name__ == "__main__":

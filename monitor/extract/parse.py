@@ -1,4 +1,4 @@
-"""Bytes to a Page: where all that the parsers see is joined."""
+"""Parses the bytes of a page, feed or text into a `Page`, with all that the other modules of extract find."""
 
 import datetime as dt
 import hashlib
@@ -14,8 +14,8 @@ from monitor.extract.attachments import find_attachments
 from monitor.extract.encoding import decode
 from monitor.extract.feeds import is_feed, parse_feed
 from monitor.extract.html import Outline, build_outline
-from monitor.extract.lists.candidates import list_candidates
-from monitor.extract.lists.paging import find_next_page_in_outline
+from monitor.extract.lists.candidates import find_candidates
+from monitor.extract.lists.paging import find_next_page
 from monitor.i18n.message import Message
 from monitor.page import Link, Page, PageError, PageErrorCode
 from monitor.vocabulary import LOAD_MORE_WORDS
@@ -28,17 +28,15 @@ _RECORD = re.compile(r"<record>\s*<!\[CDATA\[(?P<markup>.*?)\]\]>\s*</record>", 
 
 
 def expand_data_stores(html_text: str) -> str:
-    """The page with the records of its data stores in their place, as its script would draw them.
+    """Return the page with the records of its data stores as markup, as its script would render them.
 
-    A content management system of many Chinese provinces writes the rows of a list so; the markup of each is whole.
+    A content management system of many Chinese provinces writes the rows of a list so.
     """
     if "<datastore>" not in html_text:
         return html_text
-    return _DATA_STORE.sub(_render_store, html_text)
-
-
-def _render_store(store: re.Match[str]) -> str:
-    return "\n".join(record["markup"] for record in _RECORD.finditer(store["data"]))
+    return _DATA_STORE.sub(
+        lambda store: "\n".join(record["markup"] for record in _RECORD.finditer(store["data"])), html_text
+    )
 
 
 _BUTTON_SELECTORS = (
@@ -56,9 +54,9 @@ _SAME_PAGE_HREF = re.compile(r"^(?:#.*|javascript:.*)?$", re.IGNORECASE)
 
 
 def has_load_more(tree: LexborHTMLParser) -> bool:
-    """Whether a page that was not drawn holds a button for more of its list, or says that it grows by scrolling.
+    """Whether an unrendered page has a button that loads more of its list, or scrolls infinitely.
 
-    A plain "more" is not enough: without its scripts, a way to a section looks the same.
+    A plain "more" is not enough: without scripts, a link to a section looks the same.
     """
     asks = tree.css_first(_INFINITE_SCROLL_SELECTORS) is not None or any(
         _is_button(node) for node in tree.css(_BUTTON_SELECTORS)
@@ -74,7 +72,7 @@ def _is_button(node: LexborNode) -> bool:
 
 
 def _is_list(tree: LexborHTMLParser) -> bool:
-    """Whether the page is mostly links with texts as long as titles; a drawn page is asked the same before it grows."""
+    """Whether the page is mostly links with texts as long as titles."""
     labels = [_count_chars(link) for link in tree.css("a[href]")]
     visible = _count_chars(tree.body) - sum(
         map(_count_chars, tree.css("body script, body style, body noscript, body template"))
@@ -94,22 +92,14 @@ _TEXT_TYPES = re.compile(
 )
 
 _BINARY_SIGNATURES = (
-    b"%PDF-",
-    b"PK\x03\x04",
-    b"\xd0\xcf\x11\xe0",
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"Rar!",
-    b"\x1f\x8b",
-    b"7z\xbc\xaf",
-    b"ID3",
+    *(b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff"),
+    *(b"GIF8", b"Rar!", b"\x1f\x8b", b"7z\xbc\xaf", b"ID3"),
 )
 
-# Characters, and references to them, that are no text: a terminal obeys them, and they turn the order of what is read.
+# Control characters and references to them: terminals execute them, and some reverse the order of reading.
 _CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CONTROL_REFERENCES = re.compile(
-    # 128 to 159 are left: browsers read them as the dashes and quotes of Windows.
+    # 128 to 159 stay: browsers read them as the dashes and quotes of Windows.
     r"&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01]|127|823[4-8]|829[4-7])(?!\d)"
     r"|x0*(?:[0-8bef]|1[0-9a-f]|7f|202[a-e]|206[6-9])(?![0-9a-f]));?",
     re.IGNORECASE,
@@ -129,11 +119,11 @@ def parse_page(
     fetched_at: dt.datetime,
     rendered: bool = False,
 ) -> Page:
-    """The Page that these bytes make; never raises.
+    """Return the Page of these bytes; never raises.
 
-    `url` was asked for, `final_url` is where redirects ended: links are relative to it. `fetched_at` is when, with its
-    zone: "yesterday" counts from that day. Bytes that are no text give a page with the error `UnsupportedType`, a text
-    that cannot be parsed one with `ParseError`.
+    `url` was requested, `final_url` is where redirects ended; links are relative to it. "Yesterday" counts from
+    `fetched_at`. Bytes that are no text give a page with the error `UnsupportedType`, a text that cannot be parsed one
+    with `ParseError`.
     """
     page = Page(
         url=url,
@@ -188,22 +178,22 @@ def _fill_from_feed(page: Page, text: str, today: dt.date) -> None:
 
 def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
     tree = LexborHTMLParser(expand_data_stores(text))
-    seen = build_outline(tree, page.final_url)
-    page.candidates = list_candidates(seen, today)
-    article = read_article(seen, tree, text, today, candidates=page.candidates)
+    outline = build_outline(tree, page.final_url)
+    page.candidates = find_candidates(outline, today)
+    article = read_article(outline, tree, text, today, candidates=page.candidates)
     page.title, page.text = article.title, article.text
     page.published_on, page.date_source = article.published_on, article.date_source
     page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number
-    page.lines, page.site = list_lines(seen), find_site_name(tree)
-    page.links = _list_links(seen)
-    page.attachments = find_attachments(seen)
+    page.lines, page.site = list_lines(outline), find_site_name(tree)
+    page.links = _list_links(outline)
+    page.attachments = find_attachments(outline)
     if page.candidates:
-        page.next_page = find_next_page_in_outline(seen, tree, text)
+        page.next_page = find_next_page(outline, tree, text)
         page.is_cut_short = page.next_page is None and not page.rendered and has_load_more(tree)
 
 
 def _list_links(page: Outline) -> list[Link]:
-    """The page's links, each url once, under the longest of the texts that lead to it."""
+    """Return the page's links, each url once, with the longest of its link texts."""
     found: dict[str, str] = {}
     for anchor in page.anchors:
         text = anchor.text or (anchor.element.attributes.get("title") or "").strip()

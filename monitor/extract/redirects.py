@@ -1,4 +1,4 @@
-"""Pages that only point elsewhere: meta refresh, a script that sets the location, frames that hold the content."""
+"""Detects pages whose content is elsewhere: redirects by meta refresh or script, frames, and shells for scripts."""
 
 import re
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from monitor.extract.html import collapse_whitespace
 from monitor.page import Page
 from monitor.urls import clean_url, is_same_site
 
-# Longer pages have content of their own; what their scripts do with the location is not why they were opened.
+# Longer pages have content of their own, whatever their scripts do with the location.
 _MAX_HTML_CHARS = 60_000
 _MAX_TEXT_CHARS = 160
 _MAX_LINKS = 3
-# A page that waits longer than this is meant to be read, or renews itself.
+# A page with a longer delay is meant to be read, or reloads itself.
 _MAX_WAIT_S = 15
 _REFRESH = re.compile(r"^\s*(\d{0,4})(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?['\"]?\s*([^'\"]+)", re.IGNORECASE)
 _LOCATION = re.compile(
@@ -22,7 +22,7 @@ _LOCATION = re.compile(
     r"(?:\s*\.\s*(?:href|(?P<call>replace|assign)))?\s*(?(call)\(|=(?!=))\s*(?P<value>['\"`][^'\"`\n]*['\"`][^\S\n]*(?=[;)'\"\n}]|$))?"
 )
 _COMMENT = re.compile(r"/\*.{0,5000}?\*/|(?<![:'\"\w])//[^\n]*", re.DOTALL)
-# What such a script decides, only a browser can answer.
+# The result of such a script depends on the browser.
 _BROWSER_DEPENDENT = re.compile(r"userAgent|\bplatform\b|\.cookie|screen\.(?:width|height)|innerWidth", re.IGNORECASE)
 _EVENT_ATTRIBUTES = ("onload", "onclick")
 _MAIN_NAMES = re.compile(r"main|content|right|body|list|info|center|middle|zhu|nr", re.IGNORECASE)
@@ -37,11 +37,11 @@ _MIN_FRAME_PX = (400, 250)
 
 
 def find_redirect(html: str, url: str) -> str | None:
-    """Where a page that is nothing but a signpost sends its readers; None where it has something to say itself.
+    """Return the url that a page redirects to; None for a page with content.
 
-    A meta refresh counts when it comes within 15 seconds; a script, where hardly anything else stands on the page and
-    all the places where it sets the location name the same address as a plain text. What depends on the reader's
-    browser or on a cookie, and the address of a page for readers without scripts, lead nowhere.
+    A meta refresh counts if its delay is at most 15 seconds; a script if the page has hardly any content and every
+    assignment to the location has the same literal address. Redirects that depend on the browser or a cookie, and
+    those inside `noscript`, do not count.
     """
     if "refresh" not in html[:_MAX_HTML_CHARS].lower() and ("location" not in html or len(html) > _MAX_HTML_CHARS):
         return None
@@ -54,10 +54,10 @@ def find_redirect(html: str, url: str) -> str | None:
 
 
 def find_main_frame(tree: LexborHTMLParser, url: str) -> str | None:
-    """The url of the frame that holds the page's content; None for a page that holds its own.
+    """Return the url of the frame with the page's content; None for a page with content of its own.
 
-    Of a frameset it is the frame that is named as the main one, else the largest. An inline frame counts where the
-    page around it has no prose, and the frame is the site's own, visible, and named as content or large.
+    In a frameset it is the frame with a name for content, else the largest. An inline frame counts if the page around
+    it has no prose and the frame is of the same site, visible, and named as content or large.
     """
     base = _get_base_url(tree, url)
     frames = _list_frameset_frames(tree) if tree.css_first("frameset") is not None else []
@@ -94,15 +94,13 @@ def _find_refresh_target(tree: LexborHTMLParser) -> str | None:
 
 def _is_in_noscript(element: LexborNode) -> bool:
     node = element.parent
-    while node is not None:
-        if node.tag == "noscript":
-            return True
+    while node is not None and node.tag != "noscript":
         node = node.parent
-    return False
+    return node is not None
 
 
 def _is_redirect_only(tree: LexborHTMLParser) -> bool:
-    """Whether a page has next to nothing to read and nowhere to go."""
+    """Whether a page has hardly any text and links."""
     if tree.body is None:
         return True
     links = {element.attributes.get("href") for element in tree.css("a[href]")}
@@ -124,7 +122,6 @@ def _find_script_target(tree: LexborHTMLParser) -> str | None:
 
 
 def _list_visible_texts(tree: LexborHTMLParser) -> list[str]:
-    """The visible texts of the body."""
     if tree.body is None:
         return []
     hidden = {"script", "style", "noscript", "template", "iframe", "noframes"}
@@ -151,7 +148,7 @@ def _list_frameset_frames(tree: LexborHTMLParser) -> list[_Frame]:
 
 
 def _compute_window_share(frame: LexborNode) -> float:
-    """The part of the window that a frame takes, by the sizes of the framesets around it."""
+    """Return the share of the window that a frame takes, by the sizes of the framesets around it."""
     share = 1.0
     node = frame
     while node.parent is not None and node.parent.tag == "frameset":
@@ -166,7 +163,7 @@ def _compute_window_share(frame: LexborNode) -> float:
 
 
 def _parse_shares(sizes: str) -> list[float]:
-    """The parts of a whole of 1000 pixels that a list like `200,*` or `20%,80%` gives."""
+    """Return the shares in a list like `200,*` or `20%,80%`, of a window of 1000 pixels."""
     wanted: list[float | None] = []
     for size in filter(None, (part.strip() for part in sizes.split(","))):
         number = re.match(r"\d{1,6}(?:\.\d{1,3})?", size)
@@ -181,10 +178,10 @@ def _parse_shares(sizes: str) -> list[float]:
 def _score_names(element: LexborNode) -> float:
     names = f"{element.attributes.get('name') or ''} {element.attributes.get('id') or ''}"
     file_name = (element.attributes.get("src") or "").split("?")[0].rsplit("/", 1)[-1]
-    worth = 0.0
-    for text, weight in ((names, 1.0), (file_name, 0.5)):
-        worth += weight * bool(_MAIN_NAMES.search(text)) - weight * bool(_SIDE_NAMES.search(text))
-    return worth
+    return sum(
+        share * (bool(_MAIN_NAMES.search(text)) - bool(_SIDE_NAMES.search(text)))
+        for text, share in ((names, 1.0), (file_name, 0.5))
+    )
 
 
 def _list_inline_frames(tree: LexborHTMLParser, base: str) -> list[_Frame]:
@@ -200,14 +197,14 @@ def _list_inline_frames(tree: LexborHTMLParser, base: str) -> list[_Frame]:
         width, height = (_parse_pixels(element, name) for name in ("width", "height"))
         is_large = (width or 0) >= _MIN_FRAME_PX[0] and (height or 0) >= _MIN_FRAME_PX[1]
         is_small = (width is not None and width < _MIN_FRAME_PX[0] / 2) or (height is not None and height < 100)
-        worth = _score_names(element)
-        if not is_small and worth >= 0 and (is_large or worth > 0):
-            found.append(_Frame(source, worth + 0.5 * is_large))
+        score = _score_names(element)
+        if not is_small and score >= 0 and (is_large or score > 0):
+            found.append(_Frame(source, score + 0.5 * is_large))
     return found
 
 
 def _parse_pixels(element: LexborNode, name: str) -> float | None:
-    """A size in pixels that the attribute or the style gives; a percentage counts of a window of 1000."""
+    """Return a size in pixels from the style or the attribute; a percentage is of a window of 1000 pixels."""
     in_style = re.search(
         rf"(?:^|[;\s]){name}\s*:\s*([\d.]{{1,8}})\s*(%|px)?", element.attributes.get("style") or "", re.IGNORECASE
     )
@@ -258,8 +255,8 @@ _MAX_EMPTY_CHARS = 80
 def needs_browser(page: Page, html: str) -> bool:
     """Whether a page that was loaded without a browser is a shell that its scripts fill.
 
-    Told by structure: hardly any text, no candidates, and a script that would draw (an application's empty root, a
-    notice for readers without scripts, an empty list that a request fills, a script that sets a cookie and reloads).
+    By structure: hardly any text, no candidates, and scripts that would render it (an application's empty root, a
+    `noscript` notice, an empty list with a request that fills it, a cookie challenge).
     """
     if page.rendered or page.error is not None or page.candidates:
         return False

@@ -1,4 +1,4 @@
-"""The sentences of running text, Chinese or English."""
+"""Splits running text, Chinese or Western, into sentences."""
 
 import re
 
@@ -6,9 +6,9 @@ from monitor.dates import find_dates
 
 CLOSING_MARKS = "”’」』）)\"'》】"
 WEB_ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
-"""What no sentence that we write may hold: a page could have told the model to cite one."""
+"""Not allowed in a sentence that we write: a page could have made the model cite one."""
 
-# A question mark before a Latin letter or digit is one of an address, not of a sentence.
+# A question mark before a Latin letter or digit belongs to an address.
 _SENTENCE_END = re.compile(rf"[。！？!?]+[{CLOSING_MARKS}]*(?<![!?](?=[A-Za-z0-9=&/%]))|\.[{CLOSING_MARKS}]*(?=\s|$)")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:No|Nos|Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|Co|Corp|vs|etc|cf|Art|Sec|Fig|Vol|Gov|Sen|Rep|Gen|Jan|Feb|Mar"
@@ -18,7 +18,7 @@ _ABBREVIATION = re.compile(
 
 
 def split_sentences(line: str) -> list[str]:
-    """The sentences of one paragraph, with their closing marks, spaces around them taken off.
+    """Return the sentences of a paragraph with their closing marks, stripped.
 
     A dot inside a number (3.5%) or a date (3. Februar 2026), after an abbreviation (No. 12, U.S.) or after an initial
     ends nothing.
@@ -37,7 +37,7 @@ def split_sentences(line: str) -> list[str]:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text may be a sentence of ours: no web address, no bar of a table, no quotation that is cut open."""
+    """Whether a text may be a sentence of ours: no web address, no table bar, no unclosed quotation mark."""
     is_whole = all(text.count(opening) == text.count(closing) for opening, closing in ("“”", "《》", "「」", "『』"))
     return is_whole and "|" not in text and not WEB_ADDRESS.search(text)
 

@@ -1,4 +1,4 @@
-"""Manners: robots.txt, one request at a time for a host, and a pause between them."""
+"""How politely a site is asked: robots.txt, one request at a time per host, pauses, and a stop after blocks."""
 
 import asyncio
 import time
@@ -11,27 +11,26 @@ from protego import Protego
 
 from monitor.config.model import PagesSettings
 from monitor.fetch.client import DEFAULT_USER_AGENT, PRODUCT, HttpClient
-from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, FetchError, build_fetch_error
+from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, FetchError
 from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
-from monitor.urls import get_host
 
 _MAX_ROBOTS_BYTES = 524_288
-
 _ROBOTS_TIMEOUT_S = 10.0
-
 _ROBOTS_TTL_S = 86_400.0
-
 _ROBOTS_ERROR_TTL_S = 3_600.0
-
 _MAX_CRAWL_DELAY_S = 10.0
-
 _MAX_HOSTS = 2_000
+
+_MAX_BLOCKS = 3
+_BLOCK_CODES = frozenset({CAPTCHA_REQUIRED, TOO_MANY_REQUESTS})
+_BLOCK_PAUSE_FACTOR = 10  # a host that blocks us is left alone for so many times the usual pause
+_MAX_BLOCK_PAUSE_S = 30.0
 
 
 @dataclass(slots=True)
 class _RobotsEntry:
-    """What a host says about robots, until when that holds, and why it could not be read, if so."""
+    """The rules of a robots.txt, until when they hold, and why they could not be read, if so."""
 
     rules: Protego | None
     expires_at_s: float
@@ -40,6 +39,7 @@ class _RobotsEntry:
 
 @dataclass(slots=True)
 class _HostState:
+    name: str
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting_count: int = 0
     free_at_s: float = 0.0
@@ -47,10 +47,10 @@ class _HostState:
 
 
 class Politeness:
-    """Gives out turns: who holds a host's turn is the only one that asks it.
+    """Lets one request at a time through to a host, if its robots.txt allows it and its pause is over.
 
-    A robots.txt that is missing (4xx) allows all; one that cannot be had (5xx, no connection) allows all too, and
-    `robots_note` says so: a broken server must not silence a source without a word.
+    A robots.txt that is missing (4xx) allows everything. One that cannot be loaded (5xx, no connection) does too, and
+    `find_robots_note` says so: a broken server must not silence a source without a word.
     """
 
     def __init__(
@@ -72,56 +72,60 @@ class Politeness:
 
     @asynccontextmanager
     async def acquire(self, url: str) -> AsyncIterator[None]:
-        """Waits until the host may be asked for `url`, and keeps others away meanwhile.
+        """Wait until `url` may be requested, and keep other requests from its host inside the block.
 
-        `FetchToolError` with WebBlocked/robots where robots.txt disallows it; then nothing was asked.
+        Raises `FetchError` with WebBlocked/robots, without any request for `url`, if robots.txt disallows it.
         """
-        host = self._get_host(url)
+        scheme, name = _split_origin(url)
+        host = self._get_host(name)
         host.waiting_count += 1
         try:
             async with host.lock:
-                robots = await self._get_robots(host, url) if self._respects_robots else None
-                if robots and robots.rules and not robots.rules.can_fetch(url, self._robots_agent):
-                    raise build_fetch_error(PageErrorCode.WEB_BLOCKED, "page.robots", detail_code="robots")
-                await self._wait_for_host(host, robots, is_own=self._client.guard.is_own_host(get_host(url)))
+                rules = (await self._get_robots(host, scheme)).rules if self._respects_robots else None
+                if rules and not rules.can_fetch(url, self._robots_agent):
+                    raise FetchError.of(PageErrorCode.WEB_BLOCKED, "page.robots", detail_code="robots")
+                await self._wait_for_host(host, rules)
                 yield
         finally:
             host.waiting_count -= 1
 
     def pause(self, url: str, pause_s: float) -> None:
-        """Leaves the host of `url` alone for at least so many seconds from now, as after a block."""
-        host = self._get_host(url)
+        """Leave the host of `url` alone for at least `pause_s` from now, as after a block."""
+        host = self._get_host(_split_origin(url)[1])
         host.free_at_s = max(host.free_at_s, self._monotonic() + pause_s)
 
     def find_robots_note(self, url: str) -> Message | None:
-        """Why the robots.txt that rules over `url` could not be read, where that is so."""
-        host = self._hosts.get(get_host(url))
-        robots = host.robots.get(urlsplit(url).scheme) if host else None
+        """Return why the robots.txt that applies to `url` could not be read, if so."""
+        scheme, name = _split_origin(url)
+        host = self._hosts.get(name)
+        robots = host.robots.get(scheme) if host else None
         return robots.note if robots else None
 
-    def _get_host(self, url: str) -> _HostState:
-        name = get_host(url)
-        if name not in self._hosts and len(self._hosts) >= _MAX_HOSTS:
+    def _get_host(self, name: str) -> _HostState:
+        if host := self._hosts.get(name):
+            return host
+        if len(self._hosts) >= _MAX_HOSTS:
             now = self._monotonic()
             idle = [key for key, host in self._hosts.items() if not host.waiting_count and host.free_at_s <= now]
             for key in idle[: _MAX_HOSTS // 2]:
                 del self._hosts[key]
-        return self._hosts.setdefault(name, _HostState())
+        host = self._hosts[name] = _HostState(name)
+        return host
 
-    async def _wait_for_host(self, host: _HostState, robots: _RobotsEntry | None, *, is_own: bool = False) -> None:
+    async def _wait_for_host(self, host: _HostState, rules: Protego | None) -> None:
         while (pause := host.free_at_s - self._monotonic()) > 0:
             await self._sleep(pause)
-        crawl_delay = robots.rules.crawl_delay(self._robots_agent) if robots and robots.rules else None
+        crawl_delay_s = rules.crawl_delay(self._robots_agent) if rules else None
         # Pauses are for other people's servers: what this process serves itself needs none.
-        delay_s = 0.0 if is_own else max(self._delay_s, min(crawl_delay or 0.0, _MAX_CRAWL_DELAY_S))
+        is_own = self._client.guard.is_own_host(host.name)
+        delay_s = 0.0 if is_own else max(self._delay_s, min(crawl_delay_s or 0.0, _MAX_CRAWL_DELAY_S))
         host.free_at_s = self._monotonic() + delay_s
 
-    async def _get_robots(self, host: _HostState, url: str) -> _RobotsEntry:
-        scheme = urlsplit(url).scheme
+    async def _get_robots(self, host: _HostState, scheme: str) -> _RobotsEntry:
         known = host.robots.get(scheme)
         if known is None or known.expires_at_s <= self._monotonic():
-            await self._wait_for_host(host, None, is_own=self._client.guard.is_own_host(get_host(url)))
-            known = host.robots[scheme] = await self._fetch_robots(f"{scheme}://{urlsplit(url).netloc}/robots.txt")
+            await self._wait_for_host(host, None)
+            known = host.robots[scheme] = await self._fetch_robots(f"{scheme}://{host.name}/robots.txt")
         return known
 
     async def _fetch_robots(self, url: str) -> _RobotsEntry:
@@ -131,80 +135,73 @@ class Politeness:
             status = failure.response.status if failure.response else None
             if status is not None and 400 <= status < 500 and status != 429:
                 return _RobotsEntry(rules=None, expires_at_s=self._monotonic() + _ROBOTS_TTL_S)
-            note = Message.of("cause.robots", reason=failure.error.message)
+            note = Message("cause.robots", {"reason": failure.message})
             return _RobotsEntry(rules=None, expires_at_s=self._monotonic() + _ROBOTS_ERROR_TTL_S, note=note)
-        holds_until_s = self._monotonic() + _ROBOTS_TTL_S
         text = response.body.decode("utf-8", "replace").lstrip("\ufeff \r\n\t")
-        if text.startswith("<"):  # an error page with status 200
-            return _RobotsEntry(rules=None, expires_at_s=holds_until_s)
-        return _RobotsEntry(rules=Protego.parse(text), expires_at_s=holds_until_s)
+        is_error_page = text.startswith("<")  # with status 200
+        rules = None if is_error_page else Protego.parse(text)
+        return _RobotsEntry(rules=rules, expires_at_s=self._monotonic() + _ROBOTS_TTL_S)
+
+
+def _split_origin(url: str) -> tuple[str, str]:
+    """Return a URL's scheme and its host with port, in lower case; empty strings if it cannot be parsed."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", ""
+    return parts.scheme, parts.netloc.lower()
 
 
 def _get_robots_agent(user_agent: str) -> str:
-    """The name that robots.txt may call us by: ours, or the first word of the one that was configured."""
+    """Return the name that robots.txt may call us by: ours, or the first word of the configured user agent."""
     if user_agent == DEFAULT_USER_AGENT:
         return PRODUCT.lower()
     return user_agent.split("/", 1)[0].split(" ", 1)[0].lower() or PRODUCT.lower()
 
 
-MAX_BLOCKS = 3
-
-_BLOCK_CODES = frozenset({CAPTCHA_REQUIRED, TOO_MANY_REQUESTS})
-
-
 class HostCooldown:
-    """The blocks of one run, by host.
+    """The blocks of one run by host.
 
-    Only a captcha and a 429 count: they mean the asker, so that whatever is asked next makes it worse. A page that is
-    refused (403) or kept from robots may have neighbours that are not.
+    Only a captcha and a 429 count: they concern the client, and every further request makes it worse. A page that is
+    refused (403) or disallowed for robots may have neighbours that are not.
     """
 
     def __init__(self) -> None:
         self._blocks: dict[str, tuple[int, PageError]] = {}
 
     def find_block(self, url: str) -> PageError | None:
-        """Why the url's host is not asked any more in this run; None while it may be."""
-        count, last = self._blocks.get(get_host(url), (0, None))
-        if last is None or count < MAX_BLOCKS:
+        """Return why the URL's host is not asked any more in this run, or None while it may be."""
+        count, last = self._blocks.get(_split_origin(url)[1], (0, None))
+        if last is None or count < _MAX_BLOCKS:
             return None
-        message = Message.of("page.blocked_before", count=count, reason=last.message)
+        message = Message("page.blocked_before", {"count": count, "reason": last.message})
         return last.model_copy(update={"message": message})
 
     def record(self, url: str, error: PageError | None) -> bool:
-        """Take down what a request came to, `error` None where it was answered; whether it was such a block."""
-        host = get_host(url)
-        if error is not None and is_block(error):
-            count, _ = self._blocks.get(host, (0, None))
-            self._blocks[host] = (count + 1, error)
+        """Record the outcome of a request, and return whether it was a block; `error` is None for a response."""
+        host = _split_origin(url)[1]
+        is_web_block = error is not None and error.code is PageErrorCode.WEB_BLOCKED
+        if error is not None and is_web_block and error.detail_code in _BLOCK_CODES:
+            self._blocks[host] = (self._blocks.get(host, (0, None))[0] + 1, error)
             return True
-        if error is None or error.code is not PageErrorCode.WEB_BLOCKED:
+        if not is_web_block:
             self._blocks.pop(host, None)
         return False
 
 
-def is_block(error: PageError) -> bool:
-    """Whether a site asks us to stop asking."""
-    return error.code is PageErrorCode.WEB_BLOCKED and error.detail_code in _BLOCK_CODES
-
-
-_PAUSE_FACTOR = 10  # a host that turned us away is given so many times the usual pause
-
-_MAX_PAUSE_S = 30.0
-
-
 class HostSession:
-    """The turns that one run takes; those of all runs wait for each other."""
+    """One run's access to hosts: the pace is shared with all other runs, the blocks are its own."""
 
     def __init__(self, *, politeness: Politeness, delay_s: float) -> None:
         self._politeness = politeness
-        self._pause_s = min(_PAUSE_FACTOR * delay_s, _MAX_PAUSE_S)
+        self._pause_s = min(_BLOCK_PAUSE_FACTOR * delay_s, _MAX_BLOCK_PAUSE_S)
         self._cooldown = HostCooldown()
 
     @asynccontextmanager
     async def acquire(self, url: str) -> AsyncIterator[None]:
-        """The host's turn, if it may be asked at all: `FetchToolError` where robots.txt or its blocks say no."""
-        if verdict := self._cooldown.find_block(url):
-            raise FetchError(verdict)
+        """Wait for the host as `Politeness.acquire` does; raises `FetchError` if it blocked this run too often."""
+        if block := self._cooldown.find_block(url):
+            raise FetchError(block)
         try:
             async with self._politeness.acquire(url):
                 yield

@@ -1,8 +1,7 @@
-"""The browser's way out: a forward proxy on loopback that connects only to where the guard allows.
+"""The browser's only connection to the network: a forward proxy on loopback that connects where the guard allows.
 
-What a page asks for cannot all be seen from outside the browser: redirect hops, preconnects, sockets and beacons pass
-by the interception that its driver offers. So the browser is given no other way than this proxy, which asks the guard
-for each connection and connects to the very address that was checked.
+The driver's interception does not see all requests of a page: redirects, preconnects, sockets and beacons bypass it.
+So the browser can only use this proxy, which asks the guard for each connection and connects to the checked address.
 """
 
 import asyncio
@@ -22,36 +21,35 @@ from python_socks.async_.asyncio.v2 import Proxy
 
 from monitor.errors import SettingsError
 from monitor.fetch.guard import Address, Guard
-from monitor.fetch.result import FetchError, build_fetch_error
+from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
 
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
 _LOOPBACK = "127.0.0.1"
-
 _USER = "monitor"
-
 _CONNECT_TIMEOUT_S = 10.0
-
 _MAX_HEAD_BYTES = 65_536
-
 _CHUNK_BYTES = 65_536
-
 _MAX_FAILURES = 256
-
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-
 _HOP_BY_HOP_HEADERS = frozenset(
     {b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"te", b"upgrade", b"host"}
+)
+_AUTH_REQUIRED_RESPONSE = (
+    b'HTTP/1.1 407 Password Required\r\nProxy-Authenticate: Basic realm="monitor"\r\n'
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
 )
 
 
 class GuardedProxy:
-    """Serves one process: it listens on a free port of loopback and lets in who knows a password made for it.
+    """Serves one process on a free port of loopback, to clients that know its random password.
 
-    Speaks CONNECT and plain HTTP with whole urls. Where `upstream` is given, connections go through that proxy, and
-    the guard's word is about names and literal addresses, because names are resolved there.
+    Speaks CONNECT and plain HTTP with absolute URLs. With `upstream`, connections go through that proxy, which resolves
+    the names; the guard then checks names and literal addresses.
 
-    A refused request gets no answer of ours, which would look like one of the site: its connection ends, and
-    `failure_of` tells why.
+    A refused request gets no response of ours, which would look like one of the site: its connection ends, and
+    `find_failure` returns the reason.
     """
 
     def __init__(
@@ -62,15 +60,15 @@ class GuardedProxy:
         self._guard = guard
         self._upstream = upstream
         self._connect_timeout_s = connect_timeout_s
-        pair = base64.b64encode(f"{self.username}:{self.password}".encode())
-        self._credentials = b"Basic " + pair
+        credentials = base64.b64encode(f"{self.username}:{self.password}".encode())
+        self._credentials = b"Basic " + credentials
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures: OrderedDict[tuple[str, int], FetchError] = OrderedDict()
 
     @property
     def url(self) -> str:
-        """Where it listens, without the password; only after `start`."""
+        """The address without the password; only after `start`."""
         if self._server is None:
             raise RuntimeError("the proxy is not started")
         return f"http://{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
@@ -79,7 +77,6 @@ class GuardedProxy:
         self._server = await asyncio.start_server(self._accept, _LOOPBACK, 0)
 
     async def close(self) -> None:
-        """Stops to listen and ends all connections."""
         if self._server is not None:
             self._server.close()
             for task in list(self._tasks):
@@ -89,7 +86,7 @@ class GuardedProxy:
             self._server = None
 
     def find_failure(self, url: str) -> FetchError | None:
-        """Why the last connection for this url's host and port was not made, where it was not."""
+        """Return why the last connection to this URL's host and port failed, if it did."""
         try:
             parts = urlsplit(url)
             port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 80)
@@ -137,7 +134,7 @@ class GuardedProxy:
     async def _forward(
         self, request: h11.Request, browser: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """One request of plain HTTP. Its connection serves no second one: that would need checks of its own."""
+        """Forward one request of plain HTTP and close: a second one would need checks of its own."""
         url = request.target.decode()
         if not url.lower().startswith("http://"):
             return
@@ -161,7 +158,7 @@ class GuardedProxy:
         headers += [(name, value) for name, value in request.headers if name not in _HOP_BY_HOP_HEADERS]
         return h11.Request(method=request.method, target=url if forwards else path, headers=headers)
 
-    async def _connect(self, host: str, port: int, *, is_tunnel: bool) -> "Streams":
+    async def _connect(self, host: str, port: int, *, is_tunnel: bool) -> Streams:
         try:
             streams = await self._open_streams(host, port, is_tunnel=is_tunnel)
         except FetchError as failure:
@@ -172,7 +169,7 @@ class GuardedProxy:
         self._failures.pop((host, port), None)
         return streams
 
-    async def _open_streams(self, host: str, port: int, *, is_tunnel: bool) -> "Streams":
+    async def _open_streams(self, host: str, port: int, *, is_tunnel: bool) -> Streams:
         if self._upstream is None:
             addresses = await self._guard.resolve(host, port)
             return await _connect_to_first(addresses, port, timeout_s=self._connect_timeout_s)
@@ -183,35 +180,29 @@ class GuardedProxy:
         return await self._upstream.open_connection(timeout_s=self._connect_timeout_s)
 
 
-_AUTH_REQUIRED_RESPONSE = (
-    b'HTTP/1.1 407 Password Required\r\nProxy-Authenticate: Basic realm="monitor"\r\n'
-    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
-)
-
-
 def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise build_fetch_error(PageErrorCode.INVALID_URL, "page.browser_no_url") from error
+        raise FetchError.of(PageErrorCode.INVALID_URL, "page.browser_no_url") from error
     if not host:
-        raise build_fetch_error(PageErrorCode.INVALID_URL, "page.browser_no_host")
+        raise FetchError.of(PageErrorCode.INVALID_URL, "page.browser_no_host")
     return host.rstrip("."), port if port is not None else default_port
 
 
-async def _connect_to_first(addresses: list[Address], port: int, *, timeout_s: float) -> "Streams":
-    """Streams to the first of the checked addresses that answers."""
-    failure = build_fetch_error(PageErrorCode.NETWORK, "page.no_address")
+async def _connect_to_first(addresses: list[Address], port: int, *, timeout_s: float) -> Streams:
+    """Return streams to the first of the checked addresses that accepts."""
+    failure = FetchError.of(PageErrorCode.NETWORK, "page.no_address")
     for address in addresses:
         try:
             async with asyncio.timeout(timeout_s):
                 return await asyncio.open_connection(str(address), port)
         except TimeoutError:
-            failure = build_fetch_error(PageErrorCode.TIMEOUT, "page.no_connection_in_time")
+            failure = FetchError.of(PageErrorCode.TIMEOUT, "page.no_connection_in_time")
         except OSError as error:
-            failure = build_fetch_error(
-                PageErrorCode.NETWORK, "page.connection_failed", reason=str(error.strerror or error)
+            failure = FetchError.of(
+                PageErrorCode.NETWORK, "page.connection_failed", reason=error.strerror or str(error)
             )
     raise failure
 
@@ -225,7 +216,7 @@ async def _read_event(browser: h11.Connection, reader: asyncio.StreamReader) -> 
 async def _relay_request_body(
     browser: h11.Connection, reader: asyncio.StreamReader, site: h11.Connection, writer: asyncio.StreamWriter
 ) -> None:
-    """Hands on what belongs to the request, then waits until the browser hangs up or sends what it should not."""
+    """Forward the request's body, then wait until the browser hangs up or sends what it should not."""
     while isinstance(event := await _read_event(browser, reader), h11.Data | h11.EndOfMessage):
         await _write(writer, site.send(event))
         if isinstance(event, h11.EndOfMessage):
@@ -234,7 +225,7 @@ async def _relay_request_body(
 
 
 async def _relay_response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Hands on the answer as it comes, but for a header after its first line that says to close the connection."""
+    """Forward the response as it comes, with a `Connection: close` after its first line."""
     start = await reader.read(_CHUNK_BYTES)
     status_line, line_end, rest = start.partition(b"\n")
     if line_end and status_line.startswith(b"HTTP/"):
@@ -255,7 +246,7 @@ async def _write(writer: asyncio.StreamWriter, data: bytes | None) -> None:
 
 
 async def _run_until_first_ends(*coroutines: Coroutine[None, None, None]) -> None:
-    tasks = [asyncio.ensure_future(way) for way in coroutines]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -276,16 +267,11 @@ async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
             await writer.wait_closed()
 
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-_PROXY_PORTS = {"http": 80, "https": 443}
-
-
 class UpstreamProxy:
-    """Leads connections through another proxy (http, https, socks4, socks5); `SettingsError` where the url is none.
+    """Opens connections through the proxy of `network.proxy` (http, https, socks4, socks5), which resolves the names.
 
-    Names are resolved there, not here. `forwards` tells that it takes plain HTTP with the whole url in the first
-    line, as HTTP proxies do: many of them allow tunnels to port 443 only.
+    `forwards_plain_http`: it takes plain HTTP with an absolute URL, as HTTP proxies do; many of them allow tunnels to
+    port 443 only. Raises `SettingsError` if the URL is not that of a proxy.
     """
 
     def __init__(self, url: str, *, context: ssl.SSLContext) -> None:
@@ -297,39 +283,37 @@ class UpstreamProxy:
             self._context = context if is_secure else None
             self._proxy = Proxy.from_url(plain, rdns=True, proxy_ssl=self._context)
         except ValueError as error:
-            raise SettingsError(
-                f"network.proxy is not the url of a proxy ({error}); write http://host:port."
-            ) from error
-        self.forwards_plain_http = scheme in _PROXY_PORTS
+            raise SettingsError("network.proxy_invalid", reason=str(error)) from error
+        self.forwards_plain_http = scheme in _DEFAULT_PORTS
 
     @property
     def authorization_headers(self) -> list[tuple[bytes, bytes]]:
-        """The header that carries the user and password of the setting, where it has them."""
+        """The header with the user and password of the setting, if it has them."""
         if self._parts.username is None:
             return []
         pair = f"{unquote(self._parts.username)}:{unquote(self._parts.password or '')}"
         return [(b"proxy-authorization", b"Basic " + base64.b64encode(pair.encode()))]
 
     async def open_tunnel(self, host: str, port: int, *, timeout_s: float) -> Streams:
-        """A connection to host and port by way of the proxy; `FetchToolError` where it makes none."""
+        """Return a connection to host and port through the proxy; raise `FetchError` if it fails."""
         try:
             stream = await self._proxy.connect(host, port, timeout=timeout_s)
         except ProxyTimeoutError as error:
-            raise build_fetch_error(PageErrorCode.TIMEOUT, "page.proxy_slow") from error
+            raise FetchError.of(PageErrorCode.TIMEOUT, "page.proxy_slow") from error
         except (ProxyError, ProxyConnectionError, OSError) as error:
             reason = " ".join(str(error).split())[:200]
-            raise build_fetch_error(PageErrorCode.NETWORK, "page.proxy_no_connection", reason=reason) from error
+            raise FetchError.of(PageErrorCode.NETWORK, "page.proxy_no_connection", reason=reason) from error
         return stream.reader, stream.writer
 
     async def open_connection(self, *, timeout_s: float) -> Streams:
-        """A connection to the proxy itself, to ask it in plain HTTP; `FetchToolError` where it does not answer."""
+        """Return a connection to the proxy itself, for plain HTTP; raise `FetchError` if it does not answer."""
         parts = self._parts
         try:
             async with asyncio.timeout(timeout_s):
                 return await asyncio.open_connection(
-                    parts.hostname, parts.port or _PROXY_PORTS[parts.scheme.lower()], ssl=self._context
+                    parts.hostname, parts.port or _DEFAULT_PORTS[parts.scheme.lower()], ssl=self._context
                 )
         except TimeoutError:
-            raise build_fetch_error(PageErrorCode.TIMEOUT, "page.proxy_no_answer_in_time") from None
+            raise FetchError.of(PageErrorCode.TIMEOUT, "page.proxy_no_answer_in_time") from None
         except OSError as error:
-            raise build_fetch_error(PageErrorCode.NETWORK, "page.proxy_no_answer", reason=str(error)) from error
+            raise FetchError.of(PageErrorCode.NETWORK, "page.proxy_no_answer", reason=str(error)) from error

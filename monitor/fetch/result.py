@@ -1,4 +1,7 @@
-"""What came of asking for one address, once."""
+"""What a fetch gives: a result, a response or an error, and what status, headers and body of a response mean.
+
+Also the seams `Transport` and `Recorder`, which runs are built on.
+"""
 
 import datetime as dt
 import io
@@ -6,7 +9,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
 import brotli
@@ -18,17 +21,41 @@ from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import FetchMode
 
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+
+# Detail codes of page errors.
 NO_BROWSER = "no_browser"
-"""The detail code of a sighting that came to nothing because no browser could be started."""
+CAPTCHA_REQUIRED = "captcha_required"
+SCRIPT_CHALLENGE = "http_412"
+TOO_MANY_REQUESTS = "http_429"
+
+_NOT_FOUND_STATUSES = (404, 410)
+_FORBIDDEN_STATUSES = (401, 403, 407, 451)
+_RETRYABLE_STATUSES = (502, 503, 504)
+
+# Statuses that script-cookie walls answer with: the script in the body sets a cookie and loads the page again.
+_SCRIPT_CHALLENGE_STATUSES = (202, 412, 521)
+
+_CAPTCHA_PATH = re.compile(r"/(captcha(/|\.|$)|anomaly\.js|cdn-cgi/challenge)", re.IGNORECASE)
+_CAPTCHA_SELECTORS = (
+    "form#challenge-form, div#challenge-running, #cf-challenge-running, form[action*='captcha'], "
+    "form[action*='anomaly.js'], #captcha-container, #px-captcha, iframe[src*='captcha-delivery.com']"
+)
+_MAX_CHALLENGE_CHARS = 2_000  # visible characters; a page with more than that is a page
+_MAX_SHELL_CHARS = 40
+
+# An honest response has one coding and one gzip member; more of them only cost us work.
+_MAX_CODINGS = 3
+_MAX_MEMBERS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResult:
-    """The answer as the parsers see it, or `error`; an error may have an answer behind it, a block page for one.
+    """The outcome of one fetch, as the parsers read it; a response may stand behind `error`, such as a block page.
 
-    `at` is when it was asked for. Header names are in lower case, the body is decompressed, for a drawn page it is the
-    document as it stood in the end; None: nothing came. `hops` are the urls on the way to `final_url`. `notes` is what
-    the run should say about getting there, by url; `record` the id under which it was kept.
+    `at` is when the request was made. Header names are in lower case; `body` is decompressed, for a rendered page it
+    is the final document, and None if nothing came. `hops` are the URLs on the way to `final_url`. `notes` says by URL
+    what the run should report besides; `record` is the id under which the result was kept.
     """
 
     url: str
@@ -46,17 +73,15 @@ class FetchResult:
 
     @property
     def content_type(self) -> str | None:
-        """The content type with its parameters, as it was sent."""
         return self.headers.get("content-type")
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer: header names in lower case, the body decompressed and within the limit.
+    """A response: header names in lower case, the body decompressed and within the limit.
 
-    `final_url` is where the redirects ended; `hops` are the urls on the way there, first to last, without it.
-    `is_from_cache`: the body did not travel, because the site said that what we had still holds. `is_cut_short`: the
-    page, drawn in a browser, showed more of its list each time that it was asked, and was not asked to the end.
+    `hops` are the URLs that redirected, first to last; `final_url` is where they ended. `is_from_cache`: the body came
+    from disk. `is_cut_short`: the list on the rendered page could be extended further than it was.
     """
 
     url: str
@@ -70,15 +95,14 @@ class Response:
 
     @property
     def content_type(self) -> str | None:
-        """The content type with its parameters, as it was sent."""
         return self.headers.get("content-type")
 
 
 class FetchError(WorkFailed):
-    """The outside gave no usable answer, or we refused to ask.
+    """No usable response came, or the request was refused by us.
 
-    `error` is what the page says about it; `response` the answer, where there was one (a block page is kept for
-    debugging); `may_retry` whether asking again at once could help, `parse_retry_after` how long the site asks us to wait.
+    `response` is the response behind the error, if there was one; `may_retry` says whether another attempt could help
+    at once, `retry_after_s` how long the site asks us to wait.
     """
 
     def __init__(
@@ -95,71 +119,55 @@ class FetchError(WorkFailed):
         self.may_retry = may_retry
         self.retry_after_s = retry_after_s
 
+    @classmethod
+    def of(
+        cls,
+        code: PageErrorCode,
+        message: str,
+        /,
+        *,
+        detail_code: str | None = None,
+        may_retry: bool = False,
+        **args: Any,
+    ) -> Self:
+        """Return an error without a response; `message` is a code of the catalogue with `args`."""
+        return cls(_build_page_error(code, message, detail_code, **args), may_retry=may_retry)
 
-def build_fetch_error(
-    code: PageErrorCode, message: str, *, detail_code: str | None = None, may_retry: bool = False, **args: Any
-) -> FetchError:
-    """Return a failure without an answer behind it; `message` is a code of the catalogue (`page.*`) for `args`."""
-    error = PageError(code=code, detail_code=detail_code, message=Message(message, args))
-    return FetchError(error, may_retry=may_retry)
-
-
-CAPTCHA_REQUIRED = "captcha_required"
-
-SCRIPT_CHALLENGE = "http_412"
-
-TOO_MANY_REQUESTS = "http_429"
-
-_NOT_FOUND_STATUSES = (404, 410)
-
-_FORBIDDEN_STATUSES = (401, 403, 407, 451)
-
-_RETRYABLE_STATUSES = (502, 503, 504)
-
-# Statuses that script-cookie walls answer with: the script in the body sets a cookie and loads the page again.
-_SCRIPT_CHALLENGE_STATUSES = (202, 412, 521)
-
-_CAPTCHA_PATH = re.compile(r"/(captcha(/|\.|$)|anomaly\.js|cdn-cgi/challenge)", re.IGNORECASE)
-
-_CAPTCHA_SELECTORS = (
-    "form#challenge-form, div#challenge-running, #cf-challenge-running, form[action*='captcha'], "
-    "form[action*='anomaly.js'], #captcha-container, #px-captcha, iframe[src*='captcha-delivery.com']"
-)
-
-_MAX_CHALLENGE_CHARS = 2_000  # visible characters; a page with more than that is a page
-
-_MAX_SHELL_CHARS = 40
+    @classmethod
+    def too_large(cls, max_bytes: int) -> Self:
+        return cls.of(PageErrorCode.TOO_LARGE, "page.too_large", limit_mb=f"{max_bytes / 2**20:.3g}")
 
 
 def classify_response(status: int, headers: Mapping[str, str], body: bytes, url: str) -> PageError | None:
-    """The error that an answer stands for, or None where it is a page.
+    """Return the error that a response stands for, or None if it is a page.
 
-    `headers` have lower-case names; `url` is the final one, because some walls are a redirect to a captcha's address.
+    `headers` have lower-case names; `url` is the final one, because some walls are a redirect to a captcha.
     """
+    blocked = PageErrorCode.WEB_BLOCKED
     if _is_captcha_challenge(status, headers, body, url):
-        return _build_block_error(CAPTCHA_REQUIRED, "page.captcha")
+        return _build_page_error(blocked, "page.captcha", CAPTCHA_REQUIRED)
     if status == 412 or (status in _SCRIPT_CHALLENGE_STATUSES and _is_script_only(body)):
-        return _build_block_error(SCRIPT_CHALLENGE, "page.script_challenge", status=status)
+        return _build_page_error(blocked, "page.script_challenge", SCRIPT_CHALLENGE, status=status)
     if status == 429:
-        return _build_block_error(TOO_MANY_REQUESTS, "page.too_often")
+        return _build_page_error(blocked, "page.too_often", TOO_MANY_REQUESTS)
     if status in _FORBIDDEN_STATUSES:
-        return _build_block_error("http_403", "page.refused", status=status)
+        return _build_page_error(blocked, "page.refused", "http_403", status=status)
     if status in _NOT_FOUND_STATUSES:
-        return PageError(code=PageErrorCode.NOT_FOUND, message=Message.of("page.not_found", status=status))
+        return _build_page_error(PageErrorCode.NOT_FOUND, "page.not_found", status=status)
     if status == 408:
-        return PageError(code=PageErrorCode.TIMEOUT, message=Message("page.gave_up"))
-    if status >= 400 or 300 <= status < 400:
-        return PageError(code=PageErrorCode.BAD_GATEWAY, message=Message.of("page.server_error", status=status))
+        return _build_page_error(PageErrorCode.TIMEOUT, "page.gave_up")
+    if status >= 300:
+        return _build_page_error(PageErrorCode.BAD_GATEWAY, "page.server_error", status=status)
     return None
 
 
 def is_retryable(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether the same question may get another answer in a moment: 502, 503, 504, and a 429 that says when."""
+    """Whether another attempt may succeed soon: 502, 503, 504, and a 429 that says when."""
     return status in _RETRYABLE_STATUSES or (status == 429 and "retry-after" in headers)
 
 
-def _build_block_error(detail_code: str, message: str, **args: Any) -> PageError:
-    return PageError(code=PageErrorCode.WEB_BLOCKED, detail_code=detail_code, message=Message(message, args))
+def _build_page_error(code: PageErrorCode, message: str, detail_code: str | None = None, **args: Any) -> PageError:
+    return PageError(code=code, detail_code=detail_code, message=Message(message, args))
 
 
 def _is_captcha_challenge(status: int, headers: Mapping[str, str], body: bytes, url: str) -> bool:
@@ -167,7 +175,7 @@ def _is_captcha_challenge(status: int, headers: Mapping[str, str], body: bytes, 
         return True
     if status in _NOT_FOUND_STATUSES:
         return False
-    # Only the path of where we ended counts: a query may be about anything.
+    # Only the path of the final URL counts: a query may be about anything.
     if _CAPTCHA_PATH.search(urlsplit(url).path) and len(body) < 200_000:
         return True
     if b"challenge" not in body and b"captcha" not in body and b"anomaly" not in body:
@@ -188,30 +196,26 @@ def _extract_visible_text(tree: LexborHTMLParser) -> str:
     return " ".join(tree.body.text(separator=" ").split()) if tree.body else ""
 
 
-# Honest answers have one coding and one gzip member; each more is work that a stranger makes for us.
-_MAX_CODINGS = 3
-
-_MAX_MEMBERS = 256
-
-ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-
-
 class DecompressionLimitError(Exception):
     """The body is larger than the limit once it is decompressed."""
 
 
 class DecompressionError(Exception):
-    """The body is not what its content encoding says."""
+    """The body is not what its content encoding says; `message` says why."""
+
+    def __init__(self, code: str, **args: Any) -> None:
+        super().__init__(code)
+        self.message = Message(code, args)
 
 
 def decompress(body: bytes, content_encoding: str, *, max_bytes: int) -> bytes:
-    """The body without its content codings, undone in reverse order; `DecompressionLimitError` or `DecompressionError` where that fails.
+    """Undo the content codings of a body; raise `DecompressionLimitError` or `DecompressionError` if that fails.
 
-    A body that ends early gives what arrived: half a page is better than none, and the parsers cope.
+    A body that ends early gives what arrived: half a page is better than none.
     """
     codings = [coding.strip().lower() for coding in content_encoding.split(",")]
     if len(codings) > _MAX_CODINGS:
-        raise DecompressionError(f"the body is packed {len(codings)} times over")
+        raise DecompressionError("fetch.too_many_codings", count=len(codings))
     for coding in reversed(codings):
         body = _decode(body, coding, max_bytes + 1)
         if len(body) > max_bytes:
@@ -228,27 +232,27 @@ def _decode(body: bytes, coding: str, limit: int) -> bytes:
         if coding == "deflate":
             return _inflate(body, limit)
         if coding == "br":
-            unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
-            return unpacked
+            decoded: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
+            return decoded
         if coding == "zstd":
             return zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(io.BytesIO(body)).read(limit)
     except (zlib.error, brotli.error, zstandard.ZstdError) as error:
-        raise DecompressionError(f"the body is not valid {coding}") from error
-    raise DecompressionError(f"the content coding {coding[:40]!r} is unknown")
+        raise DecompressionError("fetch.coding_invalid", coding=coding) from error
+    raise DecompressionError("fetch.coding_unknown", coding=coding[:40])
 
 
 def _gunzip(body: bytes, limit: int) -> bytes:
-    whole = b""
+    decoded = b""
     for _ in range(_MAX_MEMBERS):
-        if not body or len(whole) >= limit:
-            return whole
+        if not body or len(decoded) >= limit:
+            return decoded
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        whole += member.decompress(body, limit - len(whole))
+        decoded += member.decompress(body, limit - len(decoded))
         if not member.eof:
-            return whole
-        # gzip files may be joined end to end; whatever else follows is padding.
+            return decoded
+        # gzip files may be joined end to end; anything else that follows is padding.
         body = member.unused_data if member.unused_data.startswith(b"\x1f\x8b") else b""
-    raise DecompressionError(f"the body is cut into more than {_MAX_MEMBERS} pieces")
+    raise DecompressionError("fetch.too_many_members", count=_MAX_MEMBERS)
 
 
 def _inflate(body: bytes, limit: int) -> bytes:
@@ -260,36 +264,34 @@ def _inflate(body: bytes, limit: int) -> bytes:
 
 
 class Recorder(Protocol):
-    """Keeps what one run sees, before anybody reads it."""
+    """Keeps the results of one run before anything is parsed."""
 
-    async def keep(self, sighting: FetchResult) -> str:
-        """The id of the record; `WorkFailed` where it cannot be kept."""
+    async def keep(self, result: FetchResult) -> str:
+        """Return the id of the record; raise `WorkFailed` if it cannot be kept."""
         ...
 
 
 class Transport(Protocol):
-    """What answers when a run asks for an address: the sites themselves, or the records of an earlier run."""
+    """What answers the requests of a run: the sites themselves, or the records of an earlier run."""
 
     async def fetch(self, url: str, mode: FetchMode) -> FetchResult:
-        """What came of asking. Never raises for what the outside does: that is the sighting's `error`."""
+        """Return what came of the request; a site's failure is the result's `error` and is never raised."""
         ...
 
     def can_render(self) -> bool:
-        """Whether there is a browser to draw with; it may still fail to start."""
+        """Whether there is a browser; it may still fail to start."""
         ...
 
     def renders_first(self, url: str) -> bool:
-        """Whether pages beside this one were found to need the browser."""
+        """Whether pages in the same folder were found to need the browser."""
         ...
 
     def mark_rendered(self, url: str) -> None:
-        """Take down that the page at `url` needs the browser."""
+        """Remember that the page at `url` needs the browser."""
         ...
 
     def for_run(self, recorder: Recorder | None) -> "Transport":
-        """The same outside as another run meets it, from its beginning."""
+        """Return a transport to the same sites for another run, which keeps its results with `recorder`."""
         ...
 
-    async def close(self) -> None:
-        """Give back what is held open."""
-        ...
+    async def close(self) -> None: ...

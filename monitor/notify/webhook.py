@@ -46,7 +46,7 @@ class WebhookChannel:
             headers["X-Monitor-Signature"] = signature
         try:
             async with HttpClient(network=self._network, guard=self._guard) as client:
-                answer = await client.post(url, body, headers)
+                answer = await client.request(url, method="POST", headers=headers, content=body, may_retry=False)
             reason = answer.body[:500].decode("utf-8", "replace")
             check_status(answer.status, reason, retry_after=answer.headers.get("retry-after", ""), now=now)
         except FetchError as failure:

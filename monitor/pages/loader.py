@@ -1,4 +1,4 @@
-"""The page loader: what one run asks for, wherever it is led, and each page once."""
+"""Loads pages and documents for a run: follows redirects and frames, and fetches each page once."""
 
 import asyncio
 import hashlib
@@ -27,13 +27,13 @@ _MAX_PAGES = 200
 
 
 class PageCache:
-    """The latest pages, each under its url and under the one where its redirects ended; a failure is not remembered."""
+    """The latest pages by their url and by the url where their redirects ended; failures are not cached."""
 
     def __init__(self) -> None:
         self._pages: OrderedDict[str, Page] = OrderedDict()
 
     def get(self, address: str, render: Render) -> Page | None:
-        """The page at `address`, under that name; a drawn one where drawing is asked for."""
+        """Return the page at `address`, rendered if that is required; its `url` is `address`."""
         page = self._pages.get(address)
         if page is None or (render is Render.ALWAYS and not page.rendered):
             return None
@@ -41,7 +41,6 @@ class PageCache:
         return page if page.url == address else page.model_copy(update={"url": address})
 
     def add(self, page: Page) -> None:
-        """Keeps the page, and lets go of the one that was not asked for longest."""
         if page.error is not None:
             return
         for address in (page.final_url, page.url):
@@ -52,22 +51,20 @@ class PageCache:
 
 
 class PageLoader(Protocol):
-    """Loads pages. Never raises for what the outside does: a page that cannot be seen says so in its `error`."""
+    """Loads pages. A page that cannot be loaded has an `error`; nothing is raised for what a site does."""
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
-        """The page at `url`, over HTTP or drawn in the browser."""
+        """Return the page at `url`, fetched over HTTP or rendered in the browser."""
         ...
 
     async def download(self, url: str, folder: Path) -> Path:
-        """Keep the document at `url` in `folder`, under a name that is ours; `WorkFailed` where that fails."""
+        """Save the document at `url` in `folder` under a name of ours; `WorkFailed` where that fails."""
         ...
 
-    def can_render(self) -> bool:
-        """Whether there is a browser to draw with."""
-        ...
+    def can_render(self) -> bool: ...
 
     def notes(self) -> Mapping[str, Message]:
-        """What the run should say about getting there, by url: a robots.txt that could not be read, for one."""
+        """Return what the run should report about fetching, by url, such as an unreadable robots.txt."""
         ...
 
 
@@ -75,10 +72,9 @@ _MAX_PAGE_REDIRECTS = 5
 
 
 class Loader:
-    """Loads pages and documents (`ports.PageLoader`).
+    """A `PageLoader` for one run: each has its own cache of pages. `for_run` gives the next, with the same transport.
 
-    What was loaded each loader has for itself, so one loader is one run: `for_run` gives the next. Closing the first
-    loader closes what it asks.
+    Closing the first loader closes the transport.
     """
 
     def __init__(self, *, pages: PagesSettings, clock: Clock, guard: Guard, transport: Transport) -> None:
@@ -99,9 +95,9 @@ class Loader:
         cache_folder: Path | None = None,
         own_hosts: Collection[str] = (),
     ) -> Self:
-        """A loader that asks the sites; what is to outlive the process is kept in `cache_folder`, if there is one.
+        """Return a loader that fetches from the sites and keeps its HTTP cache in `cache_folder`, if given.
 
-        `own_hosts` are those that this process itself serves, which may be asked too.
+        `own_hosts` are private addresses that this process itself serves and that may be fetched.
         """
         guard = Guard(allowed_private_hosts=network.allowed_private_hosts, own_hosts=own_hosts)
         sites = SiteTransport.from_settings(
@@ -110,13 +106,12 @@ class Loader:
         return cls(pages=pages, clock=clock, guard=guard, transport=sites)
 
     def for_run(self, recorder: Recorder | None = None) -> "Loader":
-        """A loader that asks the same and remembers no page yet, its sightings kept; it needs no closing."""
+        """Return a loader with the same transport and an empty cache, its results recorded; it needs no closing."""
         return Loader(
             pages=self._pages, clock=self._clock, guard=self._guard, transport=self._transport.for_run(recorder)
         )
 
     def can_render(self) -> bool:
-        """Whether there is a browser to draw with."""
         return self._transport.can_render()
 
     async def __aenter__(self) -> Self:
@@ -128,15 +123,14 @@ class Loader:
         await self.close()
 
     async def close(self) -> None:
-        """Stops the browser and closes all connections."""
         await self._transport.close()
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
-        """The page at `url`; what went wrong outside is its `error`. `BrowserMissing` where one is needed for sure.
+        """Return the page at `url`. `BrowserMissing` if it must be rendered and there is no browser.
 
-        `Render.AUTO` leaves the choice to the setting `pages.render`. A page already loaded by this loader, under
-        this url or as the end of a redirect, is not asked for again. Where a page only points to another one, that
-        one is loaded, under the same rules; `final_url` says where it ended.
+        `Render.AUTO` means the setting `pages.render`. A page that this loader has loaded before, under this url or as
+        the end of a redirect, comes from its cache. A page that only redirects gives its target; `final_url` says
+        where it ended.
         """
         address = clean_url(url)
         if address is None:
@@ -151,28 +145,26 @@ class Loader:
         return page
 
     async def download(self, url: str, folder: Path) -> Path:
-        """Keeps the document at `url` in `folder`; `WorkFailed` says why it could not.
+        """Save the document at `url` in `folder`; `WorkFailed` says why it could not.
 
-        The name is made of its content and of a kind from a closed list: nothing that the page says can lead a file
-        out of its folder or make it a program. One that this run or an earlier one has seen is not carried again as
-        long as the site says that it is the same.
+        Its name is a hash of its content with an extension from a closed list, so a page cannot make it leave the
+        folder or be a program. A document that the site says is unchanged is not transferred again.
         """
         address = clean_url(url)
-        sighting = None if address is None else await self._strategy.fetch_document(address)
-        error = await self._find_refusal(url) if sighting is None else sighting.error
-        if error is not None or sighting is None:
+        result = None if address is None else await self._strategy.fetch_document(address)
+        error = await self._find_refusal(url) if result is None else result.error
+        if error is not None or result is None:
             raise WorkFailed("cause.download", url=url[:300], reason=error and error.message)
-        body = sighting.body or b""
-        extension = detect_extension(body, url=sighting.final_url, content_type=sighting.content_type)
+        body = result.body or b""
+        extension = detect_extension(body, url=result.final_url, content_type=result.content_type)
         name = f"{hashlib.sha256(body).hexdigest()[:16]}.{extension}"
         return await asyncio.to_thread(_write_file, folder, name, body)
 
     def notes(self) -> Mapping[str, Message]:
-        """What this run should say about getting there, by url: a robots.txt that could not be read."""
         return self._strategy.notes()
 
     async def _follow_redirects(self, address: str, render: Render) -> ParsedResponse:
-        """What stands where signposts and frames end."""
+        """Return the page where redirects and frames end."""
         loaded = await self._strategy.fetch_page(address, render)
         visited = {address, loaded.page.final_url}
         for _ in range(_MAX_PAGE_REDIRECTS):
@@ -180,7 +172,7 @@ class Loader:
             if loaded.page.error is not None or target is None:
                 break
             if target in visited:
-                # Signposts in a circle: a wall that sets a cookie on the way, which a browser may pass.
+                # A redirect loop: perhaps a wall that sets a cookie, which a browser may pass.
                 if render is Render.AUTO and not loaded.page.rendered:
                     loaded = await self._strategy.render_if_possible(address) or loaded
                 break
@@ -193,7 +185,7 @@ class Loader:
         return loaded
 
     async def _load_sitemaps(self, index: Page, render: Render) -> Page:
-        """A sitemap index with the entries of its newest sitemaps; what was not read of it is noted."""
+        """Return a sitemap index with the entries of its newest sitemaps; note what was not read."""
         urls, others = select_newest_sitemaps(index)
         sitemaps = [(await self._strategy.fetch_page(url, render)).page for url in urls]
         for sitemap in sitemaps:
@@ -205,7 +197,7 @@ class Loader:
         return merge_sitemaps(index, sitemaps)
 
     async def _find_refusal(self, url: str) -> PageError:
-        """Why a url that has no clean form is not loaded."""
+        """Return why a url that cannot be normalized is not loaded."""
         try:
             await self._guard.check(url, may_be_unresolved=True)
         except FetchError as failure:
@@ -214,14 +206,13 @@ class Loader:
 
 
 def _has_more_content(framed: Page, around: Page) -> bool:
-    """Whether a frame holds what its page is about."""
     if framed.error is not None:
         return False
     return len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
 
 
 def _write_file(folder: Path, name: str, body: bytes) -> Path:
-    """Written under another name first, so that a file under its own name is whole."""
+    """Write under a temporary name first, so that the file under its final name is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     part = folder / f"{name}.part"
@@ -230,10 +221,10 @@ def _write_file(folder: Path, name: str, body: bytes) -> Path:
 
 
 class LoaderPool:
-    """Gives each run a loader of its own, made as the settings of the moment want it.
+    """Gives each run a loader by the current settings.
 
-    Runs share browser and connections. When `pages` or `network` is set otherwise, the next run gets new ones, and the
-    earlier ones are closed as soon as no run holds them any more.
+    Runs share browser and connections. When the settings `pages` or `network` change, the next run gets new ones; the
+    earlier ones are closed once no run uses them.
     """
 
     def __init__(self, *, settings: Settings, clock: Clock, cache_folder: Path | None) -> None:
@@ -245,7 +236,7 @@ class LoaderPool:
         self._shared: list[tuple[Loader, WeakSet[Loader]]] = []
 
     def for_run(self, recorder: Recorder | None = None) -> Loader:
-        """A loader for one run, its sightings kept by `recorder`; it needs no closing."""
+        """Return a loader for one run, its results recorded by `recorder`; it needs no closing."""
         pages, network = self._settings.pages, self._settings.network
         if self._current_settings != (pages, network):
             first = Loader.from_settings(
@@ -263,26 +254,24 @@ class LoaderPool:
         return loader
 
     def allow_host(self, host: str) -> None:
-        """Let runs ask a `host:port` of loopback that this process itself serves, whatever the settings say."""
+        """Allow runs to fetch from a loopback `host:port` that this process serves, whatever the settings say."""
         self._own_hosts.add(host)
 
     def disallow_host(self, host: str) -> None:
-        """That it is served no more."""
         self._own_hosts.discard(host)
 
     @property
     def open_count(self) -> int:
-        """How many sets of browser and connections there are: more than one while runs of earlier settings last."""
+        """The number of sets of browser and connections: more than one while runs with earlier settings last."""
         return len(self._shared)
 
     async def close_unused(self) -> None:
-        """Close what only runs of earlier settings used, and none uses any more."""
-        unused = [one for one in self._shared[:-1] if not one[1]]
-        self._shared = [one for one in self._shared if one not in unused]
+        """Close the browsers and connections of earlier settings that no run uses any more."""
+        unused = [shared for shared in self._shared[:-1] if not shared[1]]
+        self._shared = [shared for shared in self._shared if shared not in unused]
         for first, _ in unused:
             await first.close()
 
     async def close(self) -> None:
-        """Stop all browsers and close all connections."""
         for first, _ in self._shared:
             await first.close()

@@ -1,4 +1,4 @@
-"""The two ways to a page, over HTTP and drawn in the browser, and which of them one address is worth."""
+"""Decides whether a page is fetched over HTTP or rendered in the browser, and parses the response."""
 
 import asyncio
 import re
@@ -33,11 +33,10 @@ _MAY_REDIRECT = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ParsedResponse:
-    """A page and what its markup tells beside it.
+    """A page and what its markup says beyond it.
 
-    `html` serves to ask whether a browser would see more, and is empty where a list was found; `leads_to` is where a
-    page that is only a signpost sends its readers, `frame` the frame that holds its content. A sitemap index has its
-    sitemaps as candidates.
+    `html` serves to decide whether a browser would see more, and is empty where a list was found; `frame_url` is the
+    frame with the content. A sitemap index has its sitemaps as candidates.
     """
 
     page: Page
@@ -48,14 +47,13 @@ class ParsedResponse:
 
 
 async def parse_result(result: FetchResult) -> ParsedResponse:
-    """The page in a sighting, parsed apart from the event loop: a large one takes a while."""
+    """Parse the page in a thread, since a large one takes a while."""
     if result.error is not None or result.body is None:
         return ParsedResponse(_build_error_page(result))
     return await asyncio.to_thread(_parse_body, result)
 
 
 def _build_error_page(result: FetchResult) -> Page:
-    """The page that says why there is none."""
     return Page(
         url=result.url,
         final_url=clean_url(result.final_url) or result.final_url,
@@ -96,7 +94,7 @@ def _parse_body(result: FetchResult) -> ParsedResponse:
 
 
 def unpack_body(result: FetchResult) -> tuple[bytes, str | None]:
-    """Body and content type; of a sitemap that is served as a file of its own, packed with gzip, what it holds."""
+    """Return body and content type, those of the content for a gzipped sitemap file."""
     body = result.body or b""
     if not body.startswith(b"\x1f\x8b") or not result.final_url.split("?")[0].endswith(".xml.gz"):
         return body, result.content_type
@@ -111,11 +109,11 @@ _MAX_SHELL_LINKS = 5
 
 
 class FetchStrategy:
-    """Asks for one address, once, and says in the page what went wrong outside.
+    """Fetches one address once; what a site does wrong is the page's error.
 
-    `Render.AUTO` tries without a browser first, except where pages beside this one were found to need it, and takes
-    the browser where scripts draw the page or let only browsers in. A site that refuses a page (403), asks for a
-    captcha or finds us too fast said no: a browser is not sent to ask again.
+    `Render.AUTO` tries HTTP first, except where pages of the same folder needed the browser, and takes the browser
+    where scripts render the page or admit only browsers. A site that refuses a page (403), asks for a captcha or says
+    that we are too fast is not asked again with a browser.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -123,68 +121,66 @@ class FetchStrategy:
         self._notes: dict[str, Message] = {}
 
     async def fetch_page(self, address: str, render: Render) -> ParsedResponse:
-        """What stands at `address`; `BrowserMissing` where it is to be drawn in any case and cannot be."""
+        """Return the page at `address`; `BrowserMissing` if it must be rendered and there is no browser."""
         if render is Render.ALWAYS:
             return await self._fetch_rendered(address)
         if render is Render.NEVER:
             return await self._fetch_static(address)
         if self._transport.renders_first(address):
-            drawn = await self.render_if_possible(address)
-            if drawn is not None:
-                return drawn
+            rendered = await self.render_if_possible(address)
+            if rendered is not None:
+                return rendered
         return await self._fetch_then_render(address)
 
     async def render_if_possible(self, address: str) -> ParsedResponse | None:
-        """The page from the browser, None where there is none that starts."""
+        """Return the rendered page, or None if there is no browser that starts."""
         with suppress(BrowserMissing):
             return await self._fetch_rendered(address) if self._transport.can_render() else None
         return None
 
     async def fetch_document(self, address: str) -> FetchResult:
-        """The document at `address`, as it came."""
         return await self._fetch(address, FetchMode.DOCUMENT)
 
     def add_note(self, url: str, note: Message) -> None:
-        """Takes down something that the run should say about a url."""
+        """Record something that the run should report about a url."""
         self._notes[url] = note
 
     def notes(self) -> Mapping[str, Message]:
-        """What was taken down, by url."""
         return dict(self._notes)
 
     async def _fetch_then_render(self, address: str) -> ParsedResponse:
         static = await self._fetch_static(address)
         if static.redirect_url or not _should_render(static):
             return static
-        drawn = await self.render_if_possible(address)
-        if drawn is None:
+        rendered = await self.render_if_possible(address)
+        if rendered is None:
             return static
-        if drawn.page.error is None:
-            if not static.page.is_cut_short:  # which says nothing about the pages beside it
+        if rendered.page.error is None:
+            if not static.page.is_cut_short:  # which says nothing about other pages of the folder
                 self._transport.mark_rendered(address)
-            return drawn
-        # A page that says something without its scripts is better than none with them.
-        return drawn if static.page.error or _is_shell(static) else static
+            return rendered
+        # A page with some content without its scripts is better than an error with them.
+        return rendered if static.page.error or _is_shell(static) else static
 
     async def _fetch_static(self, address: str) -> ParsedResponse:
         return await parse_result(await self._fetch(address, FetchMode.HTTP))
 
     async def _fetch_rendered(self, address: str) -> ParsedResponse:
-        sighting = await self._fetch(address, FetchMode.RENDERED)
-        if sighting.error is not None and sighting.error.detail_code == NO_BROWSER:
-            raise BrowserMissing(sighting.error.message)
-        drawn = await parse_result(sighting)
-        return replace(drawn, page=reject_shell(drawn))
+        result = await self._fetch(address, FetchMode.RENDERED)
+        if result.error is not None and result.error.detail_code == NO_BROWSER:
+            raise BrowserMissing(result.error.message)
+        rendered = await parse_result(result)
+        return replace(rendered, page=reject_shell(rendered))
 
     async def _fetch(self, address: str, mode: FetchMode) -> FetchResult:
-        sighting = await self._transport.fetch(address, mode)
-        for url, note in sighting.notes.items():
+        result = await self._transport.fetch(address, mode)
+        for url, note in result.notes.items():
             self._notes.setdefault(url, note)
-        return sighting
+        return result
 
 
 def reject_shell(loaded: ParsedResponse) -> Page:
-    """The page, or the error that it is an empty shell: an empty list must not look like a quiet week."""
+    """Return the page, or one with an error if it is an empty shell, which must not look like an empty list."""
     if loaded.page.error is not None or not _is_shell(loaded):
         return loaded.page
     error = PageError(code=PageErrorCode.WEB_BLOCKED, detail_code="empty_shell", message=Message("page.empty_shell"))
@@ -192,14 +188,14 @@ def reject_shell(loaded: ParsedResponse) -> Page:
 
 
 def _should_render(static: ParsedResponse) -> bool:
-    """Whether a second try in the browser is called for: scripts draw (more of) the page, or let only browsers in."""
+    """Whether to retry in the browser: scripts render (more of) the page, or admit only browsers."""
     if static.page.error is not None:
         return static.page.error.detail_code == SCRIPT_CHALLENGE
     return static.page.is_cut_short or needs_browser(static.page, static.html)
 
 
 def _is_shell(loaded: ParsedResponse) -> bool:
-    """Whether there is nothing to read, and by its structure there should be; a drawn page may be short and whole."""
+    """Whether the page has nothing to read though by its structure it should; a rendered page may be short."""
     page = loaded.page
     if page.candidates or len(page.text) >= _MAX_SHELL_CHARS or (page.rendered and len(page.links) >= _MAX_SHELL_LINKS):
         return False

@@ -1,4 +1,4 @@
-"""The text form of a page, as `browse_page` hands it to a model: contracts, section 3."""
+"""Renders a page as the text that `browse_page` gives a model (contracts, section 3)."""
 
 import json
 import re
@@ -23,19 +23,19 @@ _MIN_TEXT_CHARS = 40
 
 
 def render_page_text(page: Page, *, known: Collection[str] = (), max_chars: int = 15_000, offset: int = 0) -> str:
-    """What a model reads of a page, in at most `max_chars` characters (1,000 or more).
+    """Return what a model reads of a page, in at most `max_chars` characters (1,000 or more).
 
-    Title and final url, main text, links, the candidates as a JSON array, the next page. Where it does not all fit,
-    text gives way to links and links to candidates, and each cut is said; `offset` shows the candidates from that
-    index on, and leaves out text and links, which the first call showed. `known` are urls, or their `url_key`, of
-    candidates to be marked as known.
+    Title and final url, main text, links, the candidates as a JSON array, the next page. If it does not all fit, text
+    is cut before links and links before candidates, with a note for each cut. An `offset` shows the candidates from
+    that index on, without text and links. `known` are urls, or their `url_key`, of candidates to be marked as known.
 
-    What the page wrote is data: control characters are taken out, and the words by which this form is read
-    are broken up, so that no page can write a list of candidates of its own.
+    The page's own words are data: control characters are removed, and the marks of this form are broken up, so that
+    no page can write a list of candidates of its own.
     """
     if page.error is not None:
         return _render_failure(page, max_chars)
-    head = f"标题：{_truncate(_escape_line(page.title), _MAX_TITLE_CHARS)}\n网址：{_truncate(_escape_line(page.final_url), max_chars // 4)}"
+    title = _truncate(_escape_line(page.title), _MAX_TITLE_CHARS)
+    head = f"标题：{title}\n网址：{_truncate(_escape_line(page.final_url), max_chars // 4)}"
     tail = _render_next_page(page.next_page, max_chars // 4)
     room = max_chars - len(head) - len(_GAP) - (len(tail) + 1 if tail else 0)
     items = _render_candidates(page.candidates, known, max(offset, 0), room)
@@ -58,13 +58,13 @@ def _render_failure(page: Page, max_chars: int) -> str:
 
 
 def _render_next_page(url: str | None, max_chars: int) -> str:
-    """The last line; a url that does not fit is left out, because half a url is a wrong one."""
+    """Return the last line; a url that does not fit is dropped, because half a url is a wrong one."""
     line = f"{NEXT_PAGE_MARK}：{url}" if url else ""
     return line if len(line) <= max_chars else ""
 
 
 def _render_candidates(candidates: Sequence[Candidate], known: Collection[str], offset: int, max_chars: int) -> str:
-    """The line with the JSON array, and where it was cut a line that says how to see the rest."""
+    """Return the line with the JSON array, and if it was cut a line that says how to see the rest."""
     total = len(candidates)
     records = [_render_candidate(candidate, known) for candidate in candidates[offset:]]
     whole = _render_array(records, total)
@@ -82,7 +82,7 @@ def _render_candidates(candidates: Sequence[Candidate], known: Collection[str], 
             left -= needed
         elif shown:
             break
-        # A record too large to be shown at all is passed over, or the reader would never get beyond it.
+        # A record too large to be shown at all is skipped, or the reader would never get beyond it.
         end += 1
     return f"{_render_array(shown, total)}\n{_render_cut_note(len(shown), offset, end, total)}"
 
@@ -111,7 +111,7 @@ def _render_cut_note(shown: int, offset: int, end: int, total: int) -> str:
 
 
 def _render_links(links: Sequence[Link], candidates: Sequence[Candidate], max_chars: int) -> str:
-    """All links where they fit; else without those that the candidates repeat, and of these the first."""
+    """Return all links if they fit, else the first of those that the candidates do not repeat."""
     lines = [_render_link(link) for link in links]
     if not lines or len(whole := "\n".join(["链接：", *lines])) <= max_chars:
         return whole if lines else ""
@@ -149,7 +149,7 @@ def _render_text(text: str, max_chars: int) -> str:
 
 
 def _escape_line(text: str) -> str:
-    """Text of a page on one line, its control characters gone and the marks of this form broken up."""
+    """Return text of a page on one line, without control characters and with the marks of this form broken up."""
     plain = _strip_controls(text)
     for mark in _MARKS:
         plain = plain.replace(mark, f"{mark[:-1]}·{mark[-1]}")

@@ -192,7 +192,7 @@ class Rankable(Protocol):
 
 
 class RankLine(BaseModel):
-    """An item as far as ranking it needs it; `issuer` and `parse_document_number` help the rule where they are known."""
+    """An item as far as ranking needs it; `issuer` and `document_number` help the rule where they are known."""
 
     type: ItemType
     date: dt.date | None = None

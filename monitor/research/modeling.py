@@ -21,7 +21,12 @@ from monitor.research.quotes import MIN_WORD_OVERLAP
 from monitor.research.shapes import Driver, Metric, ModelBlueprint, NoteEvidence, Relationship, ResearchNote, Scenario
 from monitor.research.state import SearchEntry
 from monitor.urls import get_host
-from monitor.verify.citations import DOCUMENT_NUMBER, find_missing_particulars, fold_letters, parse_cited_sentences
+from monitor.verify.citations import (
+    DOCUMENT_NUMBER,
+    find_missing_particulars,
+    fold_alphanumerics,
+    parse_cited_sentences,
+)
 from monitor.verify.instructions import is_prompt_injection
 from monitor.verify.prose import compute_overlap, extract_words, is_chinese
 from monitor.vocabulary import Phase
@@ -338,7 +343,7 @@ def _shorten_name(name: str) -> str:
 def _find_relationships(
     drivers: Mapping[str, Driver], notes: Sequence[ResearchNote], pages: Mapping[str, SearchEntry]
 ) -> Iterator[Relationship]:
-    letters = {url: fold_letters(pages[url].content) for url in drivers if url in pages}
+    letters = {url: fold_alphanumerics(pages[url].content) for url in drivers if url in pages}
     for url, text in letters.items():
         for other in letters:
             if other != url and any(name in text for name in _list_document_names(pages[other])):
@@ -348,13 +353,13 @@ def _find_relationships(
 def _list_document_names(page: SearchEntry) -> Iterator[str]:
     """What other texts may call a document, its letters alone: its title's name, the number on a line of its head."""
     titled = _TITLE_MARKS.search(page.title)
-    name = fold_letters(titled[1] if titled else _SITE_SUFFIX.sub("", page.title))
+    name = fold_alphanumerics(titled[1] if titled else _SITE_SUFFIX.sub("", page.title))
     if len(name) >= _MIN_NAME_CHARS:
         yield name
     for line in (page.title, *page.content[:_HEAD_CHARS].splitlines()):
         found = DOCUMENT_NUMBER.search(line)
         if found is not None and found[1] and (line is page.title or len(line.strip()) <= _MAX_NUMBER_LINE_CHARS):
-            yield fold_letters(found[0])
+            yield fold_alphanumerics(found[0])
 
 
 def _find_metrics(notes: Sequence[ResearchNote], query: str) -> Iterator[Metric]:

@@ -1,1 +1,1 @@
-"""monitor.verify."""
+"""Checks statements against what they cite: figures, dates, names, and injected instructions."""

@@ -1,7 +1,6 @@
-"""Sentences that cite what they rest on by number, and whether they do rest on it.
+"""Parses sentences with numbered citations and checks them against what they cite.
 
-Whoever writes such a sentence, nothing is taken on trust: each figure, date, document number and quoted name of it must
-stand in what it cites.
+Each figure, date, document number and quoted name of a sentence must be in a passage that it cites, whoever wrote it.
 """
 
 import re
@@ -30,47 +29,47 @@ _FINAL_STOP = re.compile(rf"\s*[。！？!?.]+[{re.escape(CLOSING_MARKS)}]*$")
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence without its citations, and the numbers that it cites, from 1, each once."""
+    """A sentence without its citations, and the distinct numbers that it cites, from 1."""
 
     text: str
     numbers: tuple[int, ...]
 
 
 def parse_cited_sentences(text: str, count: int) -> list[CitedSentence]:
-    """The sentences of a text with what they cite of `count` things, before the full stop or after it.
+    """Return the sentences of a text with their citations of `count` sources, before the full stop or after it.
 
-    Brackets that hold other numbers stay in the sentence: `CITATION` finds them there.
+    Brackets with other numbers stay in the sentence, where `CITATION` finds them.
     """
     return [parse_cited_sentence(sentence, count) for sentence in _iter_cited_sentences(text)]
 
 
 def parse_cited_sentence(sentence: str, count: int) -> CitedSentence:
-    """A sentence, the point of a list or the row of a table with what it cites of `count` things."""
+    """Return a sentence, list item or table row with its citations of `count` sources."""
     cited: list[int] = []
 
-    def taken(match: re.Match[str]) -> str:
+    def take_numbers(match: re.Match[str]) -> str:
         numbers = [int(number) for number in re.findall(r"\d+", match[1])]
         if not all(1 <= number <= count for number in numbers):
             return match[0]
         cited.extend(numbers)
         return ""
 
-    text = flatten_untrusted_text(CITATION.sub(taken, sentence))
+    text = flatten_untrusted_text(CITATION.sub(take_numbers, sentence))
     return CitedSentence(text, tuple(dict.fromkeys(cited)))
 
 
 def append_citations(text: str, numbers: Sequence[int]) -> str:
-    """The sentence with the numbers in brackets before its full stop."""
+    """Return the sentence with the numbers in brackets before its full stop."""
     brackets = "".join(f"[{number}]" for number in numbers)
     stop = _FINAL_STOP.search(text)
     return text + brackets if stop is None else text[: stop.start()] + brackets + text[stop.start() :].lstrip()
 
 
 def is_supported_by(text: str, passages: Sequence[str]) -> bool:
-    """Whether a sentence may stand: each figure, date, document number and quoted name of it is in one of the passages.
+    """Whether one of the passages has every figure, date, document number and quoted name of a sentence.
 
-    Each passage is read by itself, so that the year of one never completes a date of another. A sentence with a web
-    address, one of a few characters, one of more than four hundred never stands.
+    Each passage counts alone, so that the year of one never completes a date of another. A sentence with a web address,
+    and one shorter than 8 or longer than 400 characters, is never supported.
     """
     if not MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS or WEB_ADDRESS.search(text) or not passages:
         return False
@@ -78,31 +77,28 @@ def is_supported_by(text: str, passages: Sequence[str]) -> bool:
 
 
 def find_missing_particulars(text: str, passages: Sequence[str]) -> set[str]:
-    """The figures, dates, document numbers and quoted names of a text that stand in none of the passages."""
-    return (
-        set.intersection(*(_get_passage_index(passage).find_missing(text) for passage in passages))
-        if passages
-        else {text}
-    )
+    """Return the figures, dates, document numbers and quoted names of a text that every passage lacks."""
+    missing = [_get_passage_index(passage).find_missing(text) for passage in passages]
+    return set.intersection(*missing) if missing else {text}
 
 
 def has_particulars(text: str) -> bool:
-    """Whether a text says a figure, a date, a document number or a quoted name at all."""
+    """Whether a text has a figure, a date, a document number or a quoted name at all."""
     return bool(_get_passage_index("").find_missing(text))
 
 
 class PassageIndex:
-    """A text read once, so that many sentences can be held against it."""
+    """A text parsed once, so that many sentences can be checked against it."""
 
     def __init__(self, text: str) -> None:
         self._numbers = NumberIndex(text)
-        self._letters = fold_letters(text)
+        self._alphanumerics = fold_alphanumerics(text)
 
     def find_missing(self, sentence: str) -> set[str]:
-        """The figures, dates, document numbers and quoted names of a sentence that this text does not have."""
+        """Return the figures, dates, document numbers and quoted names of a sentence that this text lacks."""
         return {
             *self._numbers.find_ungrounded(sentence),
-            *(name for name in _extract_names(sentence) if name not in self._letters),
+            *(name for name in _extract_names(sentence) if name not in self._alphanumerics),
         }
 
 
@@ -113,20 +109,20 @@ def _get_passage_index(text: str) -> PassageIndex:
 
 @lru_cache(maxsize=256)
 def _extract_names(text: str) -> tuple[str, ...]:
-    """What is said word for word in a text, its letters alone: quoted names, document numbers."""
-    numbers = (fold_letters("".join(groups)) + "号" for groups in DOCUMENT_NUMBER.findall(text))
-    return (*(fold_letters("".join(groups)) for groups in _QUOTED_NAME.findall(text)), *numbers)
+    """Return the quoted names and document numbers of a text, their letters and digits alone."""
+    numbers = (fold_alphanumerics("".join(groups)) + "号" for groups in DOCUMENT_NUMBER.findall(text))
+    return (*(fold_alphanumerics("".join(groups)) for groups in _QUOTED_NAME.findall(text)), *numbers)
 
 
 def _iter_cited_sentences(text: str) -> Iterator[str]:
-    """The sentences with their citations, which models write before the full stop or after it."""
+    """Yield the sentences with their citations, which models write before or after the full stop."""
     for line in text.splitlines():
         bare = _LIST_MARK.sub("", line.replace("**", ""))
         moved = _CITATION_AFTER_STOP.sub(lambda match: f"{match[2].strip()}{match[1]}", bare)
         begun = ""
         for piece in split_sentences(moved):
             begun += piece
-            # A question in quotation marks is part of a sentence, whose citation is still to come.
+            # A quoted question is part of a sentence whose citation is still to come.
             if CITATION.search(begun) or not _QUOTED_QUESTION.search(piece):
                 yield begun
                 begun = ""
@@ -134,6 +130,6 @@ def _iter_cited_sentences(text: str) -> Iterator[str]:
             yield begun
 
 
-def fold_letters(text: str) -> str:
-    """Its letters and digits alone, case and width folded: names are the same however they are set."""
+def fold_alphanumerics(text: str) -> str:
+    """Return the letters and digits of a text, case and width folded, so that names compare in any typography."""
     return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())

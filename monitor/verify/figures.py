@@ -1,8 +1,7 @@
-"""Figures and dates in running text, Chinese or English, read into values that can be compared.
+"""Parses the figures and dates of running text, Chinese or English, into values that can be compared.
 
-A figure is a number with what it counts. Idioms that are written with numerals (进一步, 统一, 十四五, 一带一路,
-第一) are words. The summary and the page are read by the same rules, sentence by sentence, so that a sentence which
-was copied always finds its own figures again.
+A figure is a number with its unit. Idioms with numerals (进一步, 统一, 十四五, 一带一路, 第一) are words. Summary and
+page are parsed by the same rules, sentence by sentence, so that a copied sentence always finds its own figures again.
 """
 
 import re
@@ -104,7 +103,7 @@ CURRENCY_PREFIXES = {
 
 
 class Unit(NamedTuple):
-    """A unit: what kind of thing it measures, and how many of the kind's smallest unit it is."""
+    """A unit: what it measures, its size in the smallest unit of that kind, and where it ends in the text."""
 
     kind: str = NO_UNIT
     size: Fraction = Fraction(1)
@@ -112,9 +111,9 @@ class Unit(NamedTuple):
 
 
 def parse_unit(text: str, position: int) -> Unit:
-    """The unit that stands at a place of the text, right after a number; `end` is where it ends.
+    """Return the unit at a position right after a number.
 
-    A noun that is no unit of the table (`20 provinces`) gives no kind, which agrees with every kind of count.
+    A noun that is not in the table (`20 provinces`) has no kind, which is compatible with every kind but percentages.
     """
     match = _UNIT.match(text, position)
     if match is None or match.lastgroup is None:
@@ -124,10 +123,10 @@ def parse_unit(text: str, position: int) -> Unit:
 
 
 def are_compatible(claimed: str, found: str) -> bool:
-    """Whether a figure of the one kind may rest on a figure of the other.
+    """Whether a figure of one kind may be supported by a figure of the other.
 
-    The same kind, or one of them bare: `5` in a table may be the summary's `5 provinces`. A bare number never rests
-    on a percentage, nor a percentage on a bare number: `5` and `5%` are different statements.
+    The same kind, or one of them bare: `5` in a table may be the summary's `5 provinces`. A bare number and a
+    percentage never support each other: `5` and `5%` are different statements.
     """
     if claimed == found:
         return True
@@ -183,7 +182,7 @@ _THIN_THOUSANDS_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))"
 
 @dataclass(frozen=True, slots=True)
 class NumericFigure:
-    """A number as it was written, and the ways to read it: pairs of a value and the kind of its unit."""
+    """A number as it was written, and its possible readings: pairs of a value and the kind of its unit."""
 
     written: str
     readings: tuple[tuple[Fraction, str], ...]
@@ -200,7 +199,7 @@ class FiguresAndDates:
 
 
 def fold_width(text: str) -> str:
-    """The text in one width: full-width digits, letters and signs become plain, a zero written as a circle becomes 〇.
+    """Return the text with full-width characters as plain ones and a circle for zero as 〇.
 
     A Chinese comma never becomes a thousands separator, except between full-width digits.
     """
@@ -212,7 +211,7 @@ def fold_width(text: str) -> str:
 
 
 def parse_figures(text: str, *, is_page: bool, order: DateOrder | None = None) -> FiguresAndDates:
-    """All figures and dates of a text. `is_page` reads generously: what a page says in any manner may carry a claim.
+    """Return all figures and dates of a text; `is_page` reads generously, for a page may support a claim in any form.
 
     On a page 一个 is a 1 and the parts of a date are figures too; in a summary 一个 is an article, and single Chinese
     numerals count only before a unit. `order` settles dates such as 03/02/2026.
@@ -237,7 +236,7 @@ def parse_figures(text: str, *, is_page: bool, order: DateOrder | None = None) -
 
 
 def _list_date_figures(dates: list[WrittenDate]) -> Iterator[NumericFigure]:
-    """The figures of a page's dates. The year of an era alone, 令和8年, is a figure in a summary too."""
+    """Yield the parts of a page's dates as figures; the year of an era alone, 令和8年, is a figure in a summary too."""
     for date in dates:
         if date.year and date.month and date.day:
             compact = date.year * 10_000 + date.month * 100 + date.day
@@ -260,7 +259,7 @@ def _iter_fractions(text: str) -> Iterator[tuple[NumericFigure, tuple[int, int]]
 
 
 def _blank_out(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with these stretches, which are in order, replaced by characters that mean nothing."""
+    """Return the text with these spans, which are in order, replaced by null characters."""
     pieces, last = [], 0
     for start, end in spans:
         pieces += [text[last:start], "\x00" * (end - start)]
@@ -306,7 +305,7 @@ def _parse_number(
 
 
 def _is_figure(text: str, match: re.Match[str], run: str, *, is_page: bool) -> bool:
-    """Whether a run of numerals is a figure here, or part of a word."""
+    """Whether a run of numerals is a figure here and not part of a word."""
     if re.search(r"\d", run):
         return True
     start = match.start("run")
@@ -327,7 +326,7 @@ def _is_figure(text: str, match: re.Match[str], run: str, *, is_page: bool) -> b
 
 
 def _apply_scale(text: str, match: re.Match[str], value: Fraction) -> tuple[Fraction, Unit]:
-    """The value after an English scale word, and the unit that follows or the currency that stands before."""
+    """Return the value with an English scale word applied, and the unit after it or the currency before it."""
     end = match.end()
     scale = _ENGLISH_SCALE.match(text, end) or (_SHORT_SCALE.match(text, end) if match["currency"] else None)
     if scale:
@@ -339,7 +338,7 @@ def _apply_scale(text: str, match: re.Match[str], value: Fraction) -> tuple[Frac
 
 
 def _iter_inherited_readings(text: str, match: re.Match[str], value: Fraction) -> Iterator[tuple[Fraction, str]]:
-    """The readings of `10` in `10-15万元` and `3至5%`: the unit and scale stand once, at the end of the range."""
+    """Yield the reading of `10` in `10-15万元` and `3至5%`: unit and scale are only at the end of the range."""
     dash = _RANGE.match(text, match.end())
     following = _NUMBER.match(text, dash.end()) if dash else None
     if following is None or following["per"]:
@@ -369,7 +368,7 @@ def _iter_number_words(text: str) -> Iterator[NumericFigure]:
 
 
 def _blank_list_numbers(text: str) -> str:
-    """The text without list numbers: `1. … 2. …` in a summary counts its own sentences and claims nothing."""
+    """Return the text without list numbers: `1. … 2. …` counts a summary's own sentences and claims nothing."""
     marks = list(re.finditer(r"(?:(?<=^)|(?<=[\s;:、,(：]))\(?(\d{1,2})(?:[.、)](?!\d))", text))
     if len(marks) < 2 or [int(mark[1]) for mark in marks] != list(range(1, len(marks) + 1)):
         return text

@@ -1,4 +1,4 @@
-"""Whether a summary rests on the page: every number and date in it must stand in the page's text."""
+"""Checks that every number and date of a summary is on its page, and links items to the passages that support them."""
 
 import asyncio
 import datetime as dt
@@ -31,31 +31,31 @@ _SENTENCE = re.compile(r"[^。\n]+。?")
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """A number or date as a summary writes it, and the sentence of the page that bears it; None where none does."""
+    """A number or date as a summary writes it, and the sentence of the page that supports it, if any."""
 
     written: str
     passage: str | None
 
 
 def find_ungrounded_numbers(summary: str, text: str) -> list[str]:
-    """The numbers and dates of a summary that its page does not have, as the summary writes them; [] when it is sound.
+    """Return the numbers and dates of a summary that its page lacks, as the summary writes them.
 
-    Compared are values, not spellings: width, thousands separators, percent signs and words, 万 and 亿, million and
-    billion, Chinese numerals and units of one kind are folded (contracts, section 4). A number counts only as a whole
-    token with a unit that agrees: 30 does not rest on 2030 or 1.30, 5% not on 5万, 3元 not on 3美元. A date may say
-    less than the page's, never more; the year may come from the last date before it. A minus needs a minus or a word
-    of falling on the other side.
+    Values are compared, not spellings: width, thousands separators, percent signs and words, 万 and 亿, million and
+    billion, Chinese numerals and units of one kind are folded (contracts, section 4). A number is a whole token with a
+    compatible unit: 30 is not supported by 2030 or 1.30, 5% not by 5万, 3元 not by 3美元. A date may be less precise
+    than the page's, never more; its year may come from the date before it. A negative number needs a minus or a word
+    for a decrease on the other side.
     """
     return NumberIndex(text).find_ungrounded(summary)
 
 
 def ground_numbers(summary: str, text: str) -> list[Grounding]:
-    """Every number and date of a summary with the sentence of its page that bears it, by the rules above."""
+    """Return every number and date of a summary with the sentence of its page that supports it."""
     return NumberIndex(text).ground(summary)
 
 
 class NumberIndex:
-    """A text read once for its numbers and dates, so that many sentences can be held against it."""
+    """The numbers and dates of a text, parsed once so that many sentences can be checked against them."""
 
     def __init__(self, text: str) -> None:
         self._pieces = _SENTENCE.findall(text)
@@ -67,7 +67,7 @@ class NumberIndex:
         self._mentions_decrease = _mentions_decrease(text)
 
     def find_ungrounded(self, summary: str) -> list[str]:
-        return list(dict.fromkeys(one.written for one in self.ground(summary) if one.passage is None))
+        return list(dict.fromkeys(number.written for number in self.ground(summary) if number.passage is None))
 
     def ground(self, summary: str) -> list[Grounding]:
         claimed = _parse_claims(summary, self._order)
@@ -100,12 +100,12 @@ class NumberIndex:
 
 @lru_cache(maxsize=256)
 def _parse_claims(summary: str, order: DateOrder | None) -> FiguresAndDates:
-    # One sentence is held against many texts.
+    # A sentence is checked against many texts.
     return parse_figures(summary, is_page=False, order=order)
 
 
 def _iter_dates_with_sentences(findings: Sequence[FiguresAndDates]) -> Iterator[tuple[WrittenDate, int]]:
-    """The dates of a page with the numbers of their sentences, years carried over from one to the next."""
+    """Yield the dates of a page with the indexes of their sentences, years carried over to dates without one."""
     flat = [(date, index) for index, finding in enumerate(findings) for date in finding.dates]
     for place, date in carry_years([date for date, _ in flat]):
         yield date, flat[place][1]
@@ -121,7 +121,7 @@ def _index_by_value(findings: Sequence[FiguresAndDates]) -> dict[Fraction, list[
 
 
 def _is_percent_column(claimed: str, other: NumericFigure, other_kind: str) -> bool:
-    # Statistical tables print the sign once, in the head of the column; decimals make an accident unlikely.
+    # Statistical tables have the sign only in the header; decimals make a coincidence unlikely.
     return claimed == PERCENT and other_kind == NO_UNIT and other.has_decimals
 
 
@@ -137,9 +137,9 @@ _MAX_OPEN_PAGES = 4
 
 
 class EvidenceLinker:
-    """Links the items of one run to its records. What cannot be linked is left out, and stops nothing.
+    """Links the items of one run to its evidence records; what cannot be linked is skipped.
 
-    `sighting_of` gives what a record holds, by the record's id.
+    `load_result` returns the content of a record by its id.
     """
 
     def __init__(self, load_result: Callable[[str], Awaitable[FetchResult | None]]) -> None:
@@ -147,7 +147,7 @@ class EvidenceLinker:
         self._opened: OrderedDict[str, PassageFinder | None] = OrderedDict()
 
     async def link_list(self, entries: Sequence[LedgerEntry]) -> ClaimUpdate:
-        """The saved candidates of a section, linked to the list pages where they stood."""
+        """Return the claims of a section's saved candidates, with rows of their list pages as passages."""
         claims = {
             entry.item_id: await self._build_row_claims(entry.item_id, entry.candidate, entry.candidate.record)
             for entry in entries
@@ -166,8 +166,8 @@ class EvidenceLinker:
         published_on: dt.date | None,
         attachments: Sequence[Attachment],
     ) -> ClaimUpdate:
-        """An item, linked to the page that it was read from: its summary by sentences, its figures and dates."""
-        on_list = next((one for one in item.evidence if one != record), record)
+        """Return the claims of an item from its page: its url, dates, attachments, summary sentences and figures."""
+        on_list = next((other for other in item.evidence if other != record), record)
         claims = [_build_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
         days = {published_on, item.date if item.date_source is DateSource.PAGE else None} - {None}
         passages = await self._open_passages(record) if days or attachments else None
@@ -200,15 +200,15 @@ class EvidenceLinker:
         ]
 
     async def _open_passages(self, record_id: str) -> PassageFinder | None:
-        """The recorded page, opened; the latest ones are kept open, for one list page bears many items."""
+        """Return the recorded page; the latest ones are cached, for one list page has many items."""
         if record_id in self._opened:
             self._opened.move_to_end(record_id)
             return self._opened[record_id]
         passages: PassageFinder | None = None
         try:
-            sighting = await self._load_result(record_id)
-            if sighting is not None:
-                passages = await asyncio.to_thread(PassageFinder, sighting)
+            result = await self._load_result(record_id)
+            if result is not None:
+                passages = await asyncio.to_thread(PassageFinder, result)
         except RecordLost as error:
             get_logger("evidence").warning("not linked", record=record_id, reason=str(error))
         self._opened[record_id] = passages
@@ -226,20 +226,21 @@ def _find_date_passage(passages: PassageFinder, candidate: Candidate, row: str) 
 def _build_summary_claims(
     item_id: int | None, summary: str, title: str, text: str, record: str, on_list: str
 ) -> list[Claim]:
-    """A claim for each sentence of the summary, and for each number and date in it."""
+    """Return a claim for each sentence of the summary, and for each number and date in it."""
     sentences = [sentence for line in summary.splitlines() for sentence in split_sentences(line)]
     claims = [
-        _build_claim(item_id, ClaimKind.SUMMARY, one, record, find_nearest_sentence(one, text)) for one in sentences
+        _build_claim(item_id, ClaimKind.SUMMARY, sentence, record, find_nearest_sentence(sentence, text))
+        for sentence in sentences
     ]
     for number in ground_numbers(summary, f"{title}\n{text}"):
         if number.passage is not None:
-            bearer = record if number.passage in text else on_list
+            source = record if number.passage in text else on_list
             claims.append(
                 _build_claim(
                     item_id,
                     ClaimKind.FIGURE,
                     number.written,
-                    bearer,
+                    source,
                     _cut_around_figure(number.written, number.passage),
                 )
             )
@@ -251,7 +252,7 @@ def _build_claim(item_id: int | None, kind: ClaimKind, claim: str, record: str, 
 
 
 def _cut_around_figure(written: str, passage: str) -> str:
-    """A long passage, cut to what stands around a figure; one in which it stands in other signs stays whole."""
+    """Return a long passage cut to the text around a figure, whole if the figure is spelled differently in it."""
     place = passage.find(written)
     if len(passage) <= MAX_PASSAGE_CHARS or place < 0:
         return passage

@@ -1,8 +1,7 @@
-"""Text of a page that speaks to a language model instead of to people.
+"""Detects prompt injection: text of a page that is addressed to a language model.
 
-A stated list of patterns and no judgement: what they miss is bounded by the other checks, what they take too much of
-is a sentence that is not quoted. The whole paragraph goes, for an order is often given in one sentence and carried out
-in the next.
+A fixed list of patterns. What they miss, the other checks limit; a false positive costs a sentence that is not quoted.
+The whole paragraph is dropped, for an injection often runs over several sentences.
 """
 
 import re
@@ -94,17 +93,14 @@ _INVISIBLE_CHARS = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\uf
 
 
 def is_prompt_injection(text: str) -> bool:
-    """Whether a sentence, or a paragraph in one of its sentences, reads as an order to a language model.
+    """Whether a sentence, or a sentence of a paragraph, is an instruction to a language model.
 
-    Width and signs that nobody sees are folded away first.
+    Width is folded and invisible characters are removed first.
     """
     plain = _INVISIBLE_CHARS.sub("", unicodedata.normalize("NFKC", text))
     return _INJECTION.search(plain) is not None or any(map(_INJECTION_AT_START.match, split_sentences(plain)))
 
 
 def list_safe_lines(text: str) -> list[str]:
-    """The paragraphs of a text, a line each, without those in which a sentence reads as an order to a language model.
-
-    Lines that stay are as they were, so that what is cut from one stands in the text.
-    """
+    """Return the lines of a text, unchanged, without empty ones and those with an instruction to a language model."""
     return [line for line in text.splitlines() if line.strip() and not is_prompt_injection(line)]

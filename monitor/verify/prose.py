@@ -1,4 +1,4 @@
-"""The sentences of a page that tell something, apart from what surrounds every article."""
+"""Selects the informative sentences of a page, without boilerplate, and compares texts by their words."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ STATEMENT_WORDS = re.compile(
     r"repeal|publish|fine[sd]?|ban)",
     re.IGNORECASE,
 )
-"""Words by which a sentence states something: a measure, a duty, a change."""
+"""Words of sentences that state a measure, a duty or a change."""
 
 DEPENDENT_START = re.compile(
     r"^(?:其中|此外|同时|另外|但是?|因此|所以|对此|例如|比如|该|这[一些是个]|他|她|它|问[:：]|答[:：]"
@@ -51,7 +51,7 @@ DEPENDENT_START = re.compile(
     r"in addition|moreover|furthermore|therefore)\b)",
     re.IGNORECASE,
 )
-"""How a sentence begins that needs the one before it."""
+"""The beginning of a sentence that depends on the one before it."""
 
 STOCK_PHRASE = re.compile(
     r"加强组织领导|细化任务分工|认真贯彻(?:执行|落实)|结合实际.{0,8}(?:落实|执行|实施)|抓好落实|压实责任|高度重视|"
@@ -59,13 +59,13 @@ STOCK_PHRASE = re.compile(
     r"\b(?:for more information|please contact|will enter into force on the day following)\b",
     re.IGNORECASE,
 )
-"""What stands in documents of every subject and says nothing of any."""
+"""Phrases of documents of every subject, which say nothing about any."""
 
 
 def iter_whole_sentences(text: str, max_weight: float) -> Iterator[str]:
-    """The whole sentences of a page's text, in order and word for word, without those of the page's furniture.
+    """Yield the complete sentences of a page's text verbatim, without boilerplate.
 
-    A Chinese sentence that weighs more than `max_weight` gives its clauses up to each ；.
+    A sentence whose `compute_text_weight` is above `max_weight` gives its clauses that end with ；.
     """
     for line in text.splitlines():
         stripped = line.strip()
@@ -85,7 +85,7 @@ def iter_whole_sentences(text: str, max_weight: float) -> Iterator[str]:
 
 
 def compute_text_weight(text: str) -> float:
-    """How much a text says: a Latin letter half as much as a Chinese one."""
+    """Return the length of a text in Chinese characters; a Latin letter counts as half of one."""
     return sum(0.5 if ord(char) < 0x2E80 else 1.0 for char in text)
 
 
@@ -101,9 +101,9 @@ _MIN_WORD_CHARS = 3
 
 @lru_cache(maxsize=4096)
 def extract_words(text: str) -> frozenset[str]:
-    """The pairs of neighbouring Chinese characters, and the Latin words of three letters or more but the frequent ones.
+    """Return the pairs of neighbouring Chinese characters, and the Latin words of three letters or more.
 
-    Letter case, width and an English plural are folded away. Numbers are no words.
+    Without stop words and numbers; letter case, width and an English plural are folded.
     """
     words: set[str] = set()
     for run in split_runs(fold_text(text)):
@@ -115,16 +115,16 @@ def extract_words(text: str) -> frozenset[str]:
 
 
 def compute_overlap(words: frozenset[str], others: frozenset[str]) -> float:
-    """The share of the words that the others have too, 0 to 1; 0 where there are none."""
+    """Return the share of the words that are among the others, 0 to 1; 0 where there are none."""
     return len(words & others) / len(words) if words else 0.0
 
 
 def compute_dice_similarity(words: frozenset[str], others: frozenset[str]) -> float:
-    """How much two texts have in common of all that both say, 0 to 1 (Dice's coefficient)."""
+    """Return Dice's coefficient of two sets of words, 0 to 1."""
     return 2 * len(words & others) / (len(words) + len(others) or 1)
 
 
 def is_chinese(text: str) -> bool:
-    """Whether more than a quarter of a text's letters are Chinese characters, each of which says as much as some."""
+    """Whether more than a quarter of a text's letters are Chinese characters."""
     letters = [char for char in text if char.isalpha()]
     return sum("\u4e00" <= char <= "\u9fff" for char in letters) * 4 > len(letters)

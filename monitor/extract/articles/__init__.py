@@ -1,1 +1,1 @@
-"""monitor.extract.articles."""
+"""What a page says as an article: title, date, text, labels and metadata."""

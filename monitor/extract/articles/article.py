@@ -1,4 +1,4 @@
-"""An article: its title, its day, its text, who issued it."""
+"""Reads a page as an article: title, date, main text, language, issuer and document number."""
 
 import datetime as dt
 import re
@@ -15,12 +15,12 @@ from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata, 
 from monitor.extract.articles.text import extract_main_text, list_prose_weights
 from monitor.extract.articles.title import find_article_title
 from monitor.extract.articles.view import is_not_posting_date
-from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
+from monitor.extract.html import Element, Outline, collapse_whitespace, measure_width
 from monitor.page import Candidate
 from monitor.vocabulary import DateSource
 
 _MAX_SUMMARY_CHARS = 800
-_MIN_HEADLINE_WEIGHT = 30
+_MIN_HEADLINE_WIDTH = 30
 _MIN_PROSE_CHARS = 80
 _MAX_DATE_LINE_CHARS = 60
 _MAX_NEARBY_TEXTS = 6
@@ -30,11 +30,11 @@ _OPENING_CHARS = 12
 
 
 def is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
-    """Whether the dated list on a page outweighs its sentences, those in the list's own rows aside.
+    """Whether the dated list on a page is longer than its sentences, those in the list's own rows aside.
 
-    Sentences between two rows are a row's summary, unless they are as long as an article; so may those of the longest
-    stretch be, between a list above it and one below. A page that calls itself an article is one, and so is one
-    with a headline, a day and sentences before the next row, however long the list beside it.
+    Sentences between two rows are a row's summary unless they are as long as an article; the longest such stretch may
+    be an article between two lists. A page that declares itself an article is one, and so is one with a headline, a
+    date and sentences before the next row, however long the list beside it.
     """
     is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
     if not candidates or not is_dated or metadata.is_article:
@@ -53,20 +53,16 @@ def is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Can
 def _starts_like_article(
     page: Outline, title: str, prose: Sequence[int], places: Sequence[int], days: "_ListedDates"
 ) -> bool:
-    """Whether a day of its own stands by a headline, and sentences follow, before a row begins (at `places`).
+    """Whether a headline has a date that no row shows, and sentences follow, before a row begins (at `places`).
 
-    The headline is an h1, or what the page's `title` element says too.
+    The headline is an h1, or a text that the page's `title` element repeats.
     """
     for element in page.elements:
         start = element.text_end
         if element.tag != "h1" and not _may_be_headline(page, element, title):
             continue
         text = page.get_text(element)
-        if (
-            _measure_weight(text) < _MIN_HEADLINE_WEIGHT
-            or start in places
-            or (element.tag != "h1" and text not in title)
-        ):
+        if measure_width(text) < _MIN_HEADLINE_WIDTH or start in places or (element.tag != "h1" and text not in title):
             continue
         following = bisect_left(places, start)
         end = places[following] if following < len(places) else len(page.texts)
@@ -78,27 +74,23 @@ def _starts_like_article(
 
 
 def _may_be_headline(page: Outline, element: Element, title: str) -> bool:
-    """Whether an element of one or two texts begins with words of the title: to look at few only."""
+    """Whether an element of one or two texts begins with words of the title, a quick check before the exact one."""
     first = element.text_start
     return 0 < element.text_end - first <= _MAX_HEADLINE_TEXTS and page.texts[first].strip()[:_OPENING_CHARS] in title
 
 
 @dataclass(frozen=True, slots=True)
 class _ListedDates:
-    """The days of a page's rows, none of which is the page's own."""
+    """The dates of a page's rows, none of which is the page's own."""
 
     today: dt.date
     listed: Collection[dt.date | None]
 
     def is_own_date_line(self, line: str) -> bool:
-        """Whether a line is hardly more than a day that no row shows."""
+        """Whether a line is hardly more than a date that no row shows."""
         if len(line) > _MAX_DATE_LINE_CHARS or is_not_posting_date(line):
             return False
         return any(match.has_year and match.date not in self.listed for match in find_days(line, self.today))
-
-
-def _measure_weight(text: str) -> int:
-    return len(text) + count_wide_chars(text)
 
 
 _DOCUMENT_NUMBER = re.compile(
@@ -136,11 +128,10 @@ class ArticleFacts:
 def read_article(
     page: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date, *, candidates: Sequence[Candidate] = ()
 ) -> ArticleFacts:
-    """Reads a page as an article; dates after tomorrow, seen from `today`, are no dates.
+    """Read a page as an article. `today` bounds its dates.
 
-    A page's own statements (meta data, labelled lines) come before what a library guesses, and a guess that nothing
-    supports is left out. `candidates` is the list that the page holds: where it is a list page, what stands in the rows
-    is not said of the page.
+    What the page states (metadata, labelled lines) comes before what a library guesses, and a guess that nothing
+    supports is dropped. `candidates` are the rows of its list: on a list page nothing in them is said of the page.
     """
     metadata = read_metadata(tree)
     is_list = is_list_page(page, metadata, candidates, today)
@@ -163,7 +154,7 @@ def read_article(
 
 
 def _detect_language(tree: LexborHTMLParser, text: str) -> str | None:
-    """The language's code: what the script of the text shows, else what the page declares."""
+    """Return the language code that the script of the text shows, else the one that the page declares."""
     by_script = _detect_script_language(text[:3000])
     if by_script:
         return by_script
@@ -188,7 +179,7 @@ def _detect_script_language(text: str) -> str | None:
 
 
 def _find_issuer(labelled: Sequence[LabelledValue], metadata: PageMetadata) -> str | None:
-    """The office that a document's table names, else the source that meta data or a line under the headline give."""
+    """Return the office in the document's table, else the source in the metadata or under the headline."""
     for label in (Label.ISSUER, Label.SOURCE):
         named = (_TRAILING_LABEL.sub("", entry.value).strip(" :：|") for entry in labelled if entry.label is label)
         issuer = next((value for value in named if 2 <= len(value) <= _MAX_ISSUER_CHARS), None)
@@ -210,14 +201,14 @@ def _find_document_number(labelled: Sequence[LabelledValue], title: str, text: s
             return re.sub(r"\s", "", found[0])
         if _BARE_NUMBER.fullmatch(entry.value):
             return entry.value
-    # In a sentence it is the number of a document that the sentence speaks of.
+    # In a sentence it is the number of another document.
     own_lines = (_DOCUMENT_NUMBER.fullmatch(line.strip(" 　()（）")) for line in text[:_MAX_HEAD_CHARS].splitlines())
     found = _DOCUMENT_NUMBER.search(title) or next((line for line in own_lines if line), None)
     return re.sub(r"\s", "", found[0]) if found else None
 
 
 def _find_stated_title(labelled: Sequence[LabelledValue]) -> str | None:
-    """The name that the table of a published government document gives it; other tables name other things."""
+    """Return the title in the table of a government document, known by its index number."""
     if all(entry.label is not Label.INDEX for entry in labelled):
         return None
     names = (entry.value for entry in labelled if entry.label is Label.NAME)

@@ -1,4 +1,4 @@
-"""The day on which an article was published: what the page states before what could be guessed."""
+"""Finds the date on which an article was published: what the page states comes before what could be guessed."""
 
 import datetime as dt
 import re
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from monitor.dates import DateOrder, date_in_url, detect_order, find_days, infer_order
 from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata
 from monitor.extract.articles.view import ArticleView, is_not_posting_date
-from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
+from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars, measure_width
 from monitor.vocabulary import DateSource
 
-# Of texts in lower case: so it is searched faster than with the flag.
+# For texts in lower case, which is faster than ignoring the case.
 _POSTED_LABEL = re.compile(
     r"掲載日|公開日|配信|入力|登録日|作成日|등록일|입력|작성일|게시일|发布于|發布於|"
     r"\bpublished\b|\bposted\b|\brelease date\b|"
@@ -46,16 +46,17 @@ _MIN_TITLE_CHARS = 20
 
 
 def parse_first_date(text: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
-    """The first date that a short text writes with its year; 20260203081530 is one with its time."""
+    """Return the first date with a year in a short text; 20260203081530 is a date with its time."""
     if _TIMESTAMP.fullmatch(text):
         text = text[:8]
     return next((match.date for match in find_days(text[:80], today, order=order) if match.has_year), None)
 
 
 def find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.date | None = None) -> dt.date | None:
-    """The day of the strongest statement on the page; the url's day settles which of the dates near the headline.
+    """Return the date of the strongest statement on the page.
 
-    `by_title` is the day that the title element says: more than a date that merely stands near the headline.
+    `by_title`, the date in the title element, is stronger than a date near the headline; `by_url` decides between
+    several of those.
     """
     return (
         _find_by_label(view)
@@ -68,12 +69,12 @@ def find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.dat
 
 
 def list_dates_near(view: ArticleView, start: int) -> list[dt.date]:
-    """The days in the short lines after a headline's end at `start`, and in the few before it."""
+    """Return the dates in the short lines after a headline that ends at `start`, then in the few lines before it."""
     return [day for day, _ in (*_list_dates_after(view, start), *_list_dates_before(view, start))]
 
 
 def _find_by_label(view: ArticleView) -> dt.date | None:
-    """A date that stands behind 发布时间 and its like; behind 发文日期 only where no label says when it was posted."""
+    """Return the date after 发布时间 and its like, or after 发文日期 where no label says when it was posted."""
     anchor = view.body_starts[0] if view.body_starts else 0
     texts = view.page.texts
     for label in (Label.POSTED, Label.SENT):
@@ -91,7 +92,7 @@ def _find_by_label(view: ArticleView) -> dt.date | None:
 
 
 def _find_only_aside_label(view: ArticleView) -> dt.date | None:
-    """The day behind the page's only "posted", in a box beside the article that says what it is."""
+    """Return the date after the page's only "posted", in a box beside the article."""
     found = [entry for entry in _list_dates_after_words(view) if not view.is_in_teaser_row(entry[0], _BLOCKS)]
     return found[0][1] if len(found) == 1 else None
 
@@ -102,7 +103,7 @@ def _find_nearest(found: Iterable[tuple[int, dt.date]], anchor: int) -> dt.date 
 
 
 def _list_dates_after_words(view: ArticleView) -> Iterator[tuple[int, dt.date]]:
-    """Dates behind "posted" and its like in other languages, in the same text or the next two; or before it."""
+    """Yield the dates after "posted" and its like in other languages, in the same text or the next two."""
     texts = view.page.texts
     has_digit = [*(bool(_HAS_DIGIT.search(text, 0, 400)) for text in texts), False, False]
     for index, text in enumerate(texts):
@@ -156,17 +157,15 @@ def _find_by_time_element(view: ArticleView) -> dt.date | None:
 
 
 def _is_in_teaser(view: ArticleView, element: Element) -> bool:
-    """Whether an element lies in what leads to another article: its box, or a link that says more than the day."""
-    link = element.parent
-    while link is not None and link.tag != "a":
-        link = link.parent
+    """Whether an element is in the teaser of another article: its box, or a link with more text than the date."""
+    link = element.parent.closest(("a",)) if element.parent else None
     if link is not None and len(view.page.get_text(link)) >= len(view.page.get_text(element)) + _MIN_TITLE_CHARS:
         return True
     return view.is_in_other_article(element)
 
 
 def _find_near_headline(view: ArticleView, start: int, by_url: dt.date | None) -> dt.date | None:
-    """A date in the lines just under (or over) the headline: the url's, else one that is called a date."""
+    """Return a date in the lines just below (or above) the headline: the url's, else one with a label."""
     after, before = list(_list_dates_after(view, start)), list(_list_dates_before(view, start))
     if by_url and any(day == by_url for day, _ in (*after, *before)):
         return by_url
@@ -179,7 +178,7 @@ def _find_near_headline(view: ArticleView, start: int, by_url: dt.date | None) -
 
 
 def _find_in_sentence(view: ArticleView) -> dt.date | None:
-    """The day in a byline (by N. N. on 3 May), or before a bracket or dash where the first sentence begins."""
+    """Return the date in a byline (by N. N. on 3 May), or before a bracket or dash that opens the first sentence."""
     for index, text in enumerate(view.page.texts):
         if _BYLINE.match(text) and view.may_be_posting_date(index, 0):
             day = next((day for day, _ in view.find_posted_dates(collapse_whitespace(text)[:_MAX_LINE_CHARS])), None)
@@ -195,7 +194,7 @@ def _find_in_sentence(view: ArticleView) -> dt.date | None:
 
 
 def _find_only_date_line(view: ArticleView) -> dt.date | None:
-    """The day of the lines that are nothing but a date, where all of them outside asides give the same day."""
+    """Return the date of the lines that are only a date, if all of them in the article agree."""
     days: set[dt.date] = set()
     first = max(0, min(view.body_starts, default=0) - _MAX_NEARBY_TEXTS)
     for index, text in enumerate(view.page.texts):
@@ -224,7 +223,7 @@ def _list_dates_before(view: ArticleView, start: int) -> Iterator[tuple[dt.date,
 
 
 def _list_line_dates(view: ArticleView, indexes: range) -> Iterator[tuple[dt.date, bool]]:
-    """Dates of short lines, and whether label or class call them a date."""
+    """Yield the dates of short lines, and whether a label or a class name says that it is a date."""
     page = view.page
     for index in indexes:
         if not view.may_be_posting_date(index, indexes.start):
@@ -242,67 +241,41 @@ def _list_line_dates(view: ArticleView, indexes: range) -> Iterator[tuple[dt.dat
 
 
 def _join_with_next(view: ArticleView, index: int) -> str:
-    """A short text and the next one: the number of a day, and beside it its year and month."""
+    """Return a short text with the next one: the number of a day beside its year and month."""
     pair = [collapse_whitespace(text) for text in view.page.texts[index : index + 2]]
     return " ".join(pair) if len(pair) == 2 and all(re.fullmatch(r"[\d年月日./-]{1,8}", text) for text in pair) else ""
 
 
 _META_NAMES = (
-    "datepublished",
-    "dc.date.issued",
-    "dcterms.issued",
-    "citation_online_date",
-    "sailthru.date",
-    "article.published",
-    "firstpublished",
-    "weibo:article:create_at",
-    "displaydate",
-    "ptime",
-    "analyticsattributes.articledate",
-    "rnews:datepublished",
-    "article:published",
-    "artpublished",
-    "datecreated",
-    "dc.issued",
-    "dcterms:issued",
-    "date.available",
-    "regdate",
-    "og:regdate",
+    *("datepublished", "dc.date.issued", "dcterms.issued", "citation_online_date", "sailthru.date"),
+    *("article.published", "firstpublished", "weibo:article:create_at", "displaydate", "ptime"),
+    *("analyticsattributes.articledate", "rnews:datepublished", "article:published", "artpublished", "datecreated"),
+    *("dc.issued", "dcterms:issued", "date.available", "regdate", "og:regdate"),
 )
 
 _NAMED_PUBLISHED = re.compile(r"pub(?:lish(?:ed)?|lication)?[:._-]?(?:date|time|at|on)$")
 
-# Names that some systems fill with the day of the page's making or of a printed issue: believed after JSON-LD.
+# Names that some systems fill with the date of the page's making or of a printed issue: trusted after JSON-LD.
 _VAGUE_META_NAMES = (
-    "dc.date",
-    "dcterms.date",
-    "date",
-    "created",
-    "dc.date.created",
-    "dcterms.created",
-    "createdate",
-    "dc:created",
+    *("dc.date", "dcterms.date", "date", "created"),
+    *("dc.date.created", "dcterms.created", "createdate", "dc:created"),
 )
 
 _JSON_LD_KEYS = ("datePublished", "dateCreated", "uploadDate")
 
 _MODIFIED_NAMES = (
-    "article:modified_time",
-    "og:updated_time",
-    "datemodified",
-    "last-modified",
-    "dateModified",
-    "dateupdate",
+    *("article:modified_time", "og:updated_time", "datemodified"),
+    *("last-modified", "dateModified", "dateupdate"),
 )
 
-# What the scripts of a page drawn by them write of it.
+# What the scripts of a page that they render write about it.
 _SCRIPT_DATE = re.compile(
     r"\\?\"(?:date_?published|date_?created|(?:first_?)?publish(?:ed)?_?(?:at|on|date|time)|pub_?(?:date|time))\\?\""
     r"\s*:\s*\\?\"([^\"\\]{8,40})\\?\"",
     re.IGNORECASE,
 )
-_MAX_SCRIPT_CONTEXT_CHARS, _MIN_TITLE_WEIGHT = 3_000, 20
-# An instant in UTC, or a bare day: neither says what day it was where the page is read.
+_MAX_SCRIPT_CONTEXT_CHARS, _MIN_TITLE_WIDTH = 3_000, 20
+# An instant in UTC or a bare date: neither says which day it was where the page is read.
 _WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
 _DASHES = re.compile(r"\s[-–—|·»]\s")
 _ONE_DAY = dt.timedelta(days=1)
@@ -318,24 +291,24 @@ def find_article_date(
     is_list: bool = False,
     html_text: str = "",
 ) -> tuple[dt.date | None, DateSource]:
-    """The publication day and where it was read; (None, unknown) where the page states none.
+    """Return the publication date and where it was read; (None, unknown) where the page states none.
 
-    In this order: meta elements, JSON-LD, labelled lines (发布时间：), `time` elements, a date near the headline,
-    the url, what a script in `html_text` writes beside the title. A sidebar's or a comment's date is never the
-    article's, nor is a row's on a list page (`is_list`).
+    In this order: meta elements, JSON-LD, labelled lines (发布时间：), `time` elements, a date near the headline, the
+    url, what a script in `html_text` writes beside the title. The date of a sidebar, a comment or, on a list page
+    (`is_list`), a row is never the article's.
     """
     order = _detect_east_asian_order(page.full_text[:2_000]) or detect_order(page.full_text[:20_000])
     by_url = date_in_url(page.url, today) or date_in_url(metadata.get_first("og:url") or "", today)
     hidden, written = _find_metadata_date(metadata, today, order)
     if is_list:
         return (hidden, DateSource.PAGE) if hidden else (None, DateSource.UNKNOWN)
-    # What is written for readers follows the custom of their country; machines may write as their makers do.
-    sight = ArticleView(page, title, today, order or infer_order(page.url, page.language), labelled)
+    # Text for readers follows the custom of their country; metadata may follow that of the software.
+    view = ArticleView(page, title, today, order or infer_order(page.url, page.language), labelled)
     if hidden:
-        day: dt.date | None = _adjust_to_shown_date(hidden, written, metadata, sight, by_url)
+        day: dt.date | None = _adjust_to_shown_date(hidden, written, metadata, view, by_url)
     else:
-        day = find_stated_date(sight, by_url, _find_date_in_title(metadata.title_element, today, sight.order))
-    day = day or (None if by_url else _complete_year_from_change(sight, metadata))
+        day = find_stated_date(view, by_url, _find_date_in_title(metadata.title_element, today, view.order))
+    day = day or (None if by_url else _complete_year_from_change(view, metadata))
     if day:
         return day, DateSource.PAGE
     if by_url:
@@ -345,8 +318,8 @@ def find_article_date(
 
 
 def _find_date_in_script(html_text: str, title: str, today: dt.date) -> dt.date | None:
-    """The one day of publication that the page's scripts write near its title; those of other articles are not its."""
-    if len(title) + count_wide_chars(title) < _MIN_TITLE_WEIGHT:
+    """Return the one publication date that the page's scripts write near its title."""
+    if measure_width(title) < _MIN_TITLE_WIDTH:
         return None
     near = (
         match[1] for match in _SCRIPT_DATE.finditer(html_text) if title in _extract_script_context(html_text, match)
@@ -356,13 +329,13 @@ def _find_date_in_script(html_text: str, title: str, today: dt.date) -> dt.date 
 
 
 def _extract_script_context(html_text: str, match: re.Match[str]) -> str:
-    """What stands before and behind the match in the same script, as far as an object of it may reach."""
+    """Return what is around the match in the same script, as far as one object may reach."""
     before = html_text[max(0, match.start() - _MAX_SCRIPT_CONTEXT_CHARS) : match.start()].rpartition("<script")[2]
     return before + html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
 
 
 def _find_date_in_title(title: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
-    """The day that is one of the parts between the dashes of a title element, as some blogs write it."""
+    """Return the date that is one of the parts between the dashes of a title element."""
     for part in _DASHES.split(title):
         for match in find_days(part, today, order=order):
             if match.has_year and match.end - match.start == len(part.strip()):
@@ -371,12 +344,12 @@ def _find_date_in_title(title: str, today: dt.date, order: DateOrder | None) -> 
 
 
 def _detect_east_asian_order(text: str) -> DateOrder | None:
-    """In East Asia the year comes first, with two digits too."""
+    """Return the order of East Asia, where a year of two digits comes first too."""
     return "ymd" if 5 * count_wide_chars(text) > len(text) else None
 
 
 def _find_metadata_date(metadata: PageMetadata, today: dt.date, order: DateOrder | None) -> tuple[dt.date | None, str]:
-    """The day that meta elements or JSON-LD give, and what they write."""
+    """Return the date that meta elements or JSON-LD give, and their words."""
     published = (name for name in metadata.meta if _NAMED_PUBLISHED.search(name))
     stated = (
         *((metadata.meta.get(name), order) for name in (*published, *_META_NAMES)),
@@ -392,9 +365,9 @@ def _find_metadata_date(metadata: PageMetadata, today: dt.date, order: DateOrder
 def _adjust_to_shown_date(
     hidden: dt.date, written: str, metadata: PageMetadata, view: ArticleView, by_url: dt.date | None
 ) -> dt.date:
-    """The hidden day, or the day beside it that readers see: the same instant in the page's own time zone.
+    """Return the metadata's date, or the day before or after it where the page shows that: the zones differ.
 
-    Only where what is written gives no zone of its own, and the other day is not that of a later change.
+    Only where the metadata has no time zone of its own, and the other day is not that of a later change.
     """
     if not _WITHOUT_ZONE.search(written):
         return hidden
@@ -407,13 +380,13 @@ def _adjust_to_shown_date(
 
 
 def _list_modified_dates(view: ArticleView, metadata: PageMetadata) -> set[dt.date | None]:
-    """The days that the page's hidden statements call those of a change."""
+    """Return the dates of change in the page's metadata."""
     changed = (metadata.meta.get(name) or metadata.get_json_ld_text(name) or "" for name in _MODIFIED_NAMES)
     return {parse_first_date(value, view.today, view.order) for value in changed}
 
 
 def _complete_year_from_change(view: ArticleView, metadata: PageMetadata) -> dt.date | None:
-    """The day that a labelled line writes without its year, where the page was changed on such a day."""
+    """Return the date that a labelled line writes without its year, if the page was changed on that day."""
     changes = {(day.month, day.day): day for day in _list_modified_dates(view, metadata) if day}
     for entry in view.labelled if changes else ():
         if entry.label is Label.POSTED:

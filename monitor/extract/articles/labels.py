@@ -1,4 +1,4 @@
-"""Labelled lines: what Chinese official pages say about a document in a table or a line, as 发布机构：国家能源局."""
+"""What a page states about itself: labelled lines, as 发布机构：国家能源局, meta elements and JSON-LD."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from monitor.extract.html import Element, Outline, collapse_whitespace
 
 
 class Label(StrEnum):
-    """What a label announces. A day is posted (发布), sent to the offices concerned (发文) or made (成文)."""
+    """What a label announces. A document is posted (发布), sent to the offices concerned (发文) and made (成文)."""
 
     POSTED = "posted"
     SENT = "sent"
@@ -68,7 +68,7 @@ _MAX_LABEL_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class LabelledValue:
-    """A label's value, and the index of the text that the value stands in (of the label, where it has none)."""
+    """A label's value, and the index of the text with the value (of the label's text if the value is empty)."""
 
     label: Label
     value: str
@@ -76,10 +76,10 @@ class LabelledValue:
 
 
 def list_labelled_values(page: Outline) -> list[LabelledValue]:
-    """What stands behind each known label, in page order; the empty string where nothing does.
+    """Return the value of each known label, in page order; the empty string where it has none.
 
-    The value is what follows in the same text up to the next label, else the next text, unless that is a label too.
-    In a table whose labels make a row of their own the value is the cell under the label.
+    The value follows in the same text up to the next label, else it is the next text, unless that is a label too. In a
+    table with a row of labels it is the cell below.
     """
     found: list[LabelledValue] = []
     for index, text in enumerate(page.texts):
@@ -100,7 +100,7 @@ def list_labelled_values(page: Outline) -> list[LabelledValue]:
 
 
 def find_label_before(page: Outline, index: int) -> Label | None:
-    """The label that the text before this one is, if it is nothing else."""
+    """Return the label that makes up the whole text before this one, if any."""
     text = page.texts[index - 1] if index else ""
     if not text or len(text) > _MAX_LABEL_CHARS:
         return None
@@ -139,7 +139,6 @@ def _read_standalone_label(page: Outline, index: int, label: Label, *, ends_open
 
 
 def _read_next_text(page: Outline, index: int, label: Label) -> LabelledValue:
-    """The value in the next text."""
     text = page.texts[index + 1] if index + 1 < len(page.texts) else ""
     if not text or len(text) > _MAX_LINE_CHARS or _LABEL_ALONE.match(text) or _LABEL_WITH_COLON.match(text.strip()):
         return LabelledValue(label, "", index)
@@ -147,14 +146,11 @@ def _read_next_text(page: Outline, index: int, label: Label) -> LabelledValue:
 
 
 def _find_cell(page: Outline, index: int) -> Element | None:
-    node: Element | None = page.elements[page.text_owner[index]]
-    while node is not None and node.tag not in ("td", "th", "dt", "dd", "li", "p", "div"):
-        node = node.parent
-    return node
+    return page.elements[page.text_owner[index]].closest(("td", "th", "dt", "dd", "li", "p", "div"))
 
 
 def _find_cell_below(page: Outline, cell: Element) -> Element | None:
-    """The cell under a label, where all the cells of the label's row are labels."""
+    """Return the cell below a label in a row of labels."""
     row = cell.parent
     if row is None or row.tag != "tr":
         return None
@@ -172,26 +168,13 @@ def _normalize_value(text: str) -> str:
     return collapse_whitespace(unicodedata.normalize("NFC", text)).strip(" :：|丨·，,；;")
 
 
-_ARTICLE_TYPES = (
-    "article",
-    "newsarticle",
-    "blogposting",
-    "report",
-    "reportagenewsarticle",
-    "webpage",
-    "scholarlyarticle",
-    "governmentpublication",
-    "legislation",
-    "claimreview",
-    "analysisnewsarticle",
-    "opinionnewsarticle",
-    "backgroundnewsarticle",
-    "reviewnewsarticle",
-    "liveblogposting",
-    "techarticle",
-    "socialmediaposting",
+_ARTICLE_TYPES = frozenset(
+    {
+        *("article", "newsarticle", "blogposting", "report", "reportagenewsarticle", "webpage", "scholarlyarticle"),
+        *("governmentpublication", "legislation", "claimreview", "analysisnewsarticle", "opinionnewsarticle"),
+        *("backgroundnewsarticle", "reviewnewsarticle", "liveblogposting", "techarticle", "socialmediaposting"),
+    }
 )
-
 _MAX_CHARS = 2000
 _SITE_NAMES = ("sitename", "og:site_name")
 
@@ -206,7 +189,6 @@ class PageMetadata:
 
     @property
     def is_article(self) -> bool:
-        """Whether the page calls itself an article."""
         kinds = {str(thing.get("@type")).lower() for thing in self.json_ld}
         if self.meta.get("og:type", "").lower() == "article" or self.get_first(
             "article:published_time", "articletitle"
@@ -215,11 +197,11 @@ class PageMetadata:
         return any("article" in kind or "post" in kind for kind in kinds)
 
     def get_first(self, *names: str) -> str | None:
-        """The first of these meta elements that is there and not empty."""
+        """Return the first of these meta elements that is not empty."""
         return next((self.meta[name] for name in names if self.meta.get(name)), None)
 
     def get_json_ld_text(self, key: str) -> str | None:
-        """A text field of the article's JSON-LD."""
+        """Return a text field of the article's JSON-LD."""
         for thing in self.json_ld:
             value = thing.get(key)
             if isinstance(value, str) and value.strip():
@@ -228,7 +210,7 @@ class PageMetadata:
 
 
 def read_metadata(tree: LexborHTMLParser) -> PageMetadata:
-    """The page's meta elements (name, property, itemprop, http-equiv; the first of a name counts) and JSON-LD."""
+    """Return the page's meta elements (name, property, itemprop, http-equiv; the first of a name) and JSON-LD."""
     meta: dict[str, str] = {}
     for element in tree.css("meta[content]"):
         attributes = element.attributes
@@ -248,10 +230,7 @@ def read_metadata(tree: LexborHTMLParser) -> PageMetadata:
 
 
 def find_site_name(tree: LexborHTMLParser) -> str:
-    """What names the site on this page: the meta element for it, as Chinese governments' or Open Graph's, or the title.
-
-    The title is that of the window, with all its parts.
-    """
+    """Return the site's name: the meta element of Chinese governments or of Open Graph, else the whole page title."""
     for element in tree.css("meta[content]"):
         name = element.attributes.get("name") or element.attributes.get("property") or ""
         if name.strip().lower() in _SITE_NAMES and (
@@ -270,7 +249,7 @@ def _read_json_ld(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             continue
         things.extend(_list_json_ld_objects(content))
-    yield from (thing for thing in things if _rank_type(thing) < len(_ARTICLE_TYPES))
+    yield from filter(_is_article_object, things)
 
 
 def _list_json_ld_objects(content: object, depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -285,7 +264,9 @@ def _list_json_ld_objects(content: object, depth: int = 0) -> Iterator[dict[str,
             yield from _list_json_ld_objects(content.get(key), depth + 1)
 
 
-def _rank_type(thing: dict[str, Any]) -> int:
+def _is_article_object(thing: dict[str, Any]) -> bool:
     kinds = thing.get("@type")
-    names = [str(kind).lower().rpartition("/")[2] for kind in (kinds if isinstance(kinds, list) else [kinds])]
-    return min((_ARTICLE_TYPES.index(name) for name in names if name in _ARTICLE_TYPES), default=len(_ARTICLE_TYPES))
+    return any(
+        str(kind).lower().rpartition("/")[2] in _ARTICLE_TYPES
+        for kind in (kinds if isinstance(kinds, list) else [kinds])
+    )

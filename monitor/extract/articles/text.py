@@ -1,4 +1,4 @@
-"""The main text of a page."""
+"""Extracts the main text of a page: by known containers, by where its sentences stand, else by trafilatura."""
 
 import logging
 import re
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
+from monitor.extract.html import Element, Outline, collapse_whitespace, measure_width
 
 BLOCK_TAGS = frozenset(
     {
@@ -42,7 +42,7 @@ _MIN_LINE_PROSE_SHARE = 0.7
 
 @dataclass(slots=True)
 class TextLine:
-    """The text of one block, or of a part of it between line breaks."""
+    """The text of a block element, or of its part between two line breaks."""
 
     block: Element
     text: str
@@ -51,7 +51,7 @@ class TextLine:
 
     @property
     def is_prose(self) -> bool:
-        """Whether it says a sentence outside of links."""
+        """Whether it contains a sentence outside of links."""
         return self.weight - self.linked_weight >= _MIN_SENTENCE_WEIGHT
 
     @property
@@ -61,7 +61,7 @@ class TextLine:
 
 
 def find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
-    """The main text where one element plainly holds nearly all the page's sentences; None where that is not so."""
+    """Return the main text if one element clearly contains nearly all sentences of the page, else None."""
     least = _MIN_MAIN_SHARE * sum(line.weight for line in lines if line.is_prose)
     if least < _MIN_MAIN_SHARE * _MIN_PROSE_WEIGHT:
         return None
@@ -80,9 +80,9 @@ def find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
 
 
 def _trim_to_prose(lines: list[TextLine]) -> list[TextLine]:
-    """The lines from the first paragraph to the last, and the short ones of the same make just before and after.
+    """Return the lines from the first paragraph to the last, with the short lines of the same block kind around them.
 
-    Those are the salutation of a circular, the last article of a law, the signature.
+    These are the salutation of a circular, the last article of a law, the signature.
     """
     places = [place for place, line in enumerate(lines) if line.is_prose]
     first, last = places[0], places[-1]
@@ -100,17 +100,15 @@ def _are_alike(line: TextLine, other: TextLine) -> bool:
 
 
 def join_prose(lines: list[TextLine]) -> str:
-    """The paragraphs of a page that is no article, wherever they stand in it, without links and what lies beside."""
     return "\n".join(dict.fromkeys(line.text for line in lines if line.is_prose))
 
 
 def join_unlinked_lines(lines: list[TextLine]) -> str:
-    """The lines that are more than links, each once."""
     return "\n".join(dict.fromkeys(line.text for line in lines if not line.is_link))
 
 
 def list_prose_weights(page: Outline) -> list[int]:
-    """For each text of the page its length, if it is a sentence and no link, else 0."""
+    """Return for each text of the page its length if it is a sentence and no link, else 0."""
     linked = _find_linked_texts(page)
     return [
         len(text) if len(text) >= _MIN_SENTENCE_CHARS and index not in linked else 0
@@ -119,19 +117,17 @@ def list_prose_weights(page: Outline) -> list[int]:
 
 
 def _collect_prose_weights(lines: list[TextLine]) -> dict[int, list[int]]:
-    """For each element that holds prose, by its index, the weights of its paragraphs."""
+    """Return for each element that contains prose, by its index, the weights of its paragraphs."""
     found: dict[int, list[int]] = {}
     for line in lines:
         if line.is_prose:
-            node: Element | None = line.block
-            while node is not None:
+            for node in line.block.iter_ancestors():
                 found.setdefault(node.index, []).append(line.weight)
-                node = node.parent
     return found
 
 
 def _has_rival(body: Element, prose: dict[int, list[int]]) -> bool:
-    """Whether an element in the body holds so much of its sentences that it could be the body itself."""
+    """Whether an element in the body contains so many of its sentences that it could be the body itself."""
     total = sum(prose[body.index])
     return any(
         body.index < index < body.end and len(weights) >= 2 and sum(weights) > _MAX_RIVAL_SHARE * total
@@ -144,7 +140,7 @@ def _find_linked_texts(page: Outline) -> set[int]:
 
 
 def list_content_lines(page: Outline) -> list[TextLine]:
-    """The page's lines outside of what lies beside its content."""
+    """Return the page's lines without navigation, sidebars and other blocks beside the content."""
     block_of: list[Element] = []
     beside: list[bool] = []
     for element in page.elements:
@@ -162,7 +158,7 @@ def list_content_lines(page: Outline) -> list[TextLine]:
         if beside[owner]:
             continue
         block = block_of[owner]
-        weight = _measure_weight(text)
+        weight = measure_width(text.strip())
         if lines and lines[-1].block is block and index not in breaks:
             lines[-1].text += text
             lines[-1].weight += weight
@@ -183,13 +179,7 @@ def _is_beside_content(element: Element) -> bool:
     )
 
 
-def _measure_weight(text: str) -> int:
-    """The length of a text in letters, its wide characters counted twice."""
-    text = text.strip()
-    return len(text) + count_wide_chars(text)
-
-
-# It warns of every page that is no article; such pages are our daily bread.
+# It warns of every page that is no article.
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
 # Where Chinese government systems put the text of a document, by the names that the systems themselves give it.
@@ -209,14 +199,12 @@ _MAX_ELEMENTS = 10_000
 
 
 def extract_main_text(page: Outline, html_text: str, *, is_list: bool = False) -> str:
-    """The page's main text, a line for each paragraph, up to the editor's name where one ends it.
+    """Return the page's main text, a line for each paragraph, without the editor's line and links to other articles.
 
-    The titles of the article before and the one after are left out.
-
-    The element that a known system names as the document's body is taken whole, then the one that plainly holds the
-    page's sentences; trafilatura decides about the rest, which misses tables and short notices in government markup.
-    Of a list page (`is_list`) only its sentences are told: its rows are told as candidates. Of a page
-    so large that the library would take seconds all is told that is no link.
+    An element that a known system names as the document's body is taken whole, else the one that clearly contains the
+    page's sentences; trafilatura decides the rest, for it misses tables and short notices in government markup. A list
+    page (`is_list`) gives its sentences only, since its rows are candidates. A page so large that the library would
+    take seconds gives all its lines that are no links.
     """
     lines = _extract_text(page, html_text, is_list=is_list).splitlines()
     lines = [line for line in lines if not _ADJACENT_ARTICLE_LINE.match(line)]
@@ -226,7 +214,7 @@ def extract_main_text(page: Outline, html_text: str, *, is_list: bool = False) -
 
 
 def list_lines(page: Outline) -> list[str]:
-    """The lines of the whole page, each once, what lies beside its content included."""
+    """Return the lines of the whole page, each once, those beside its content included."""
     return list(dict.fromkeys(extract_block_text(page, page.elements[0]).splitlines())) if page.elements else []
 
 
@@ -241,11 +229,10 @@ def _extract_text(page: Outline, html_text: str, *, is_list: bool) -> str:
         return sure
     if len(page.elements) > _MAX_ELEMENTS:
         return join_unlinked_lines(lines)
-    told = join_prose(lines)
     text = _run_trafilatura(html_text, is_fast=True)
     could_be_more = sum(line.weight - line.linked_weight for line in lines) >= _MIN_TEXT_CHARS
-    if (len(text) < _MIN_TEXT_CHARS and could_be_more) or len(text) < _MIN_PROSE_SHARE * len(told):
-        # Its slower way compares other extractors' answers; it is worth its time where the first one left much out.
+    if (len(text) < _MIN_TEXT_CHARS and could_be_more) or len(text) < _MIN_PROSE_SHARE * len(join_prose(lines)):
+        # The slow mode compares several extractors; it is worth its time where the fast one dropped much.
         text = _run_trafilatura(html_text, is_fast=False) or text
     return text
 
@@ -273,13 +260,12 @@ def _find_named_body(page: Outline) -> Element | None:
 
 
 def extract_block_text(page: Outline, element: Element) -> str:
-    """The text of an element, a line for each block in it."""
+    """Return the text of an element, a line for each block in it."""
     lines: list[str] = []
     last_block: Element | None = None
     for index in range(element.text_start, element.text_end):
-        block = page.elements[page.text_owner[index]]
-        while block.parent is not None and block.tag not in BLOCK_TAGS:
-            block = block.parent
+        owner = page.elements[page.text_owner[index]]
+        block = owner.closest(BLOCK_TAGS) or page.elements[0]
         if block is last_block and lines:
             lines[-1] += page.texts[index]
         else:

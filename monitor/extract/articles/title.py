@@ -1,4 +1,4 @@
-"""The title of an article: what its headline says, without the site's name."""
+"""Finds the title of an article: its headline, without the name of the site."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ _SEPARATORS = re.compile(
     r"\s+[-–—|·•»«›‹<>/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|"
     r"\s*(?:：|:)\s*(?=[^\s：:]{2,16}(?:新聞|新闻|網|网)$)"
 )
-# What some put into the headline's element behind the headline.
+# What some sites write after the headline in its element.
 _HEADLINE_TAIL = re.compile(rf"\s+(?:{DATE_SIGN}|(?:发布时间|发布日期|来源|作者)\s*[:：]).*$")
 _HIDDEN_QUOTES, _RESTORED_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
 _TITLE_NAMES = re.compile(
@@ -50,25 +50,24 @@ class _HeadlineCandidate:
 def find_article_title(
     page: Outline, metadata: PageMetadata, *, listed: Sequence[str] = (), stated: str | None = None
 ) -> str:
-    """The page's headline; the empty string where nothing names it.
+    """Return the page's headline; the empty string where nothing names it.
 
-    Headings, meta data and the `title` element are weighed against each other: a heading that the meta data repeats
-    is the headline, one that is only the site's part of the `title` element is its logo.
-    `stated` is what the table of a document gives as its name. On a list page the titles of its rows (`listed`) are
-    not its own; only its h1 and its meta data are believed.
+    Headings, metadata and the `title` element are compared: a heading that the metadata repeats is the headline, one
+    that is only the site's part of the `title` element is its logo. `stated` is the title in the table of a document.
+    On a list page the titles of its rows (`listed`) are not its own: only its h1 and its metadata count.
     """
     headings = _list_headlines(page)[:60]
     written = [metadata.meta[name] for name in _TITLE_META if metadata.meta.get(name)]
     named = [_find_shown_headline(text, headings) or strip_site_name(text, metadata, page.url) for text in written]
     named = [text for text in (stated, metadata.get_json_ld_text("headline")) if text] + named
-    worth: dict[str, float] = {}
+    scores: dict[str, float] = {}
     whole = _extract_title_element(metadata, page.url, headings)
     if listed:
         rows = {normalize_title(title) for title in listed}
         headings = [
             heading for heading in headings if heading.kind == "h1" and normalize_title(heading.text) not in rows
         ]
-    # The only h1 of a page, which its title element does not know: editors write one title to read, one to be found.
+    # The only h1 of a page, different from its title element: editors write one title to read, one for search engines.
     only_h1 = [heading for heading in headings if heading.kind == "h1" and not heading.is_aside]
     is_sure = len(only_h1) == 1 and not any(
         _are_similar(only_h1[0].text, text) for text in (*named, whole, metadata.title_element)
@@ -83,23 +82,23 @@ def find_article_title(
         score += 1.5 * (
             heading in only_h1 and any(normalize_title(text) == normalize_title(heading.text) for text in named)
         )
-        _keep_best_score(worth, heading.text, score + _score_support(heading.text, named, whole, metadata, page.url))
+        _keep_best_score(scores, heading.text, score + _score_support(heading.text, named, whole, metadata, page.url))
     for text in named:
-        _keep_best_score(worth, text, 0.8 + _score_support(text, named, whole, metadata, page.url))
+        _keep_best_score(scores, text, 0.8 + _score_support(text, named, whole, metadata, page.url))
     if not listed and (line := _find_line_above_dateline(page)):
-        _keep_best_score(worth, line, 1.5 + _score_support(line, named, whole, metadata, page.url))
+        _keep_best_score(scores, line, 1.5 + _score_support(line, named, whole, metadata, page.url))
     if whole:
-        _keep_best_score(worth, whole, 0.7 + _score_support(whole, named, "", metadata, page.url))
-    return max(worth, key=lambda text: worth[text], default="")
+        _keep_best_score(scores, whole, 0.7 + _score_support(whole, named, "", metadata, page.url))
+    return max(scores, key=lambda text: scores[text], default="")
 
 
 def normalize_title(text: str) -> str:
-    """The form in which titles are compared: letters and digits only, one width, lower case."""
+    """Return the form in which titles are compared: letters and digits only, one width, lower case."""
     return _NO_LETTERS.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
 def _extract_title_element(metadata: PageMetadata, url: str, headings: Sequence[_HeadlineCandidate]) -> str:
-    """The title element without the site's name: what a heading repeats of it, else what is not the site's."""
+    """Return the title element without the site's name: the part that a heading repeats, else all other parts."""
     shown = {normalize_title(heading.text) for heading in headings if not heading.is_aside and not heading.is_home_link}
     if headline := _find_shown_headline(metadata.title_element, headings):
         return headline
@@ -113,7 +112,7 @@ def _extract_title_element(metadata: PageMetadata, url: str, headings: Sequence[
 
 
 def _find_shown_headline(title: str, headings: Sequence[_HeadlineCandidate]) -> str:
-    """The headline with a dash in it that a title begins or ends with; the empty string where none is so long."""
+    """Return the headline with a dash in it that a title begins or ends with, or the empty string."""
     folded = normalize_title(title)
     for heading in headings:
         shown = normalize_title(heading.text)
@@ -130,14 +129,14 @@ def _find_shown_headline(title: str, headings: Sequence[_HeadlineCandidate]) -> 
 
 
 def _split_title(title: str) -> list[str]:
-    """The title's parts between separators; quotation marks that open and close are none."""
+    """Return the title's parts between separators; « and » as quotation marks are none."""
     if "«" not in title:
         return _SEPARATORS.split(title)
     return [part.translate(_RESTORED_QUOTES) for part in _SEPARATORS.split(title.translate(_HIDDEN_QUOTES))]
 
 
 def strip_site_name(title: str, metadata: PageMetadata, url: str) -> str:
-    """A title element's text without the site's name: of its parts that are not the site's, the longest."""
+    """Return the longest part of a title element that is not the site's name."""
     parts = [part for part in (piece.strip() for piece in _split_title(title)) if part]
     if len(parts) < 2:
         return collapse_whitespace(title).strip(" -_|–—»·")
@@ -147,12 +146,12 @@ def strip_site_name(title: str, metadata: PageMetadata, url: str) -> str:
         return longest
     start = title.find(longest)
     before = title[:start]
-    # "Topic: headline - Site": what stands before with a colon belongs to the headline.
+    # "Topic: headline - Site": the topic belongs to the headline.
     return collapse_whitespace(before + longest) if re.fullmatch(r".{3,60}[^\s:]:\s+", before) else longest
 
 
 def _score_support(text: str, named: list[str], title_element: str, metadata: PageMetadata, url: str) -> float:
-    """What the rest of the page says for a title."""
+    """Return how much the rest of the page supports a title."""
     folded = normalize_title(text)
     if len(folded) < 2:
         return -3.0
@@ -182,7 +181,7 @@ def _keep_best_score(scores: dict[str, float], text: str, score: float) -> None:
 
 
 def _are_similar(title: str, other: str) -> bool:
-    """Whether two titles share most of the words of the shorter one, and are of a length."""
+    """Whether two titles of similar length share most trigrams of the shorter one."""
     left, right = normalize_title(title), normalize_title(other)
     if not left or not right or max(len(left), len(right)) > 2.5 * min(len(left), len(right)):
         return False
@@ -231,7 +230,7 @@ def _list_headlines(page: Outline) -> list[_HeadlineCandidate]:
 
 
 def _find_line_above_dateline(page: Outline) -> str:
-    """The line over 发布时间：…, which is the headline where a page marks none as such."""
+    """Return the line above 发布时间：…, the headline of a page without headings."""
     linked = {index for anchor in page.anchors for index in range(anchor.element.text_start, anchor.element.text_end)}
     for index, text in enumerate(page.texts[1:], start=1):
         if _DATELINE.search(text) and re.search(r"\d", "".join(page.texts[index : index + 3])):
@@ -244,16 +243,16 @@ def _find_line_above_dateline(page: Outline) -> str:
 
 
 def _is_aside(element: Element) -> bool:
-    node: Element | None = element
-    while node is not None and node.tag != "body" and "hentry" not in node.css_class:
+    for node in element.iter_ancestors():
+        if node.tag == "body" or "hentry" in node.css_class:
+            return False
         if node.tag in ("nav", "footer", "aside") or _ASIDE_NAMES.search(node.class_and_id):
             return True
-        node = node.parent
     return False
 
 
 def _is_home_link(page: Outline, element: Element, url_of: Mapping[int, str]) -> bool:
-    """Whether the heading is a link to a home page, as logos are, or to the folder that the page lies in."""
+    """Whether the heading links to a home page, as logos do, or to the folder of the page."""
     links = [inner for inner in page.get_descendants(element) if inner.tag == "a"]
     if element.parent is not None and element.parent.tag == "a":
         links.append(element.parent)

@@ -1,4 +1,4 @@
-"""Where on a page a reader looks for an article's day: around its headline, and not beside the article."""
+"""A page as the reader of one article sees it: what is around its headline and what is beside the article."""
 
 import datetime as dt
 import re
@@ -10,7 +10,7 @@ from functools import cached_property
 from monitor.dates import DateOrder, find_dates, find_days
 from monitor.extract.articles.labels import Label, LabelledValue, find_label_before
 from monitor.extract.articles.title import normalize_title
-from monitor.extract.html import Element, Outline, count_wide_chars
+from monitor.extract.html import Element, Outline, measure_width
 
 _ASIDE_NAMES = re.compile(
     r"(?:^|[\s_-])(?:related|sidebar|side|comments?|footer|nav|menu|recommend\w*|hot|rank\w*|latest|popular|"
@@ -48,7 +48,7 @@ _NUMBER = re.compile(r"[\d二]")
 _MIN_SENTENCE_CHARS = 40
 _MAX_WORD_CHARS = 20
 _MAX_SIGNATURE_CHARS = 60
-_MIN_TITLE_WEIGHT = 20
+_MIN_TITLE_WIDTH = 20
 _MAX_ROW_TEXTS = 12
 _ROW_TAGS = frozenset({"li", "tr", "dd"})
 _WEEKDAY = re.compile(
@@ -76,18 +76,16 @@ class ArticleView:
         return sorted(found, key=lambda index: (found[index], index))
 
     def is_aside(self, index: int) -> bool:
-        """Whether a text stands beside the article."""
         return self._aside_flags[self.page.text_owner[index]]
 
     def is_aside_element(self, element: Element) -> bool:
-        """Whether an element lies beside the article."""
         return self._aside_flags[element.index]
 
     def may_be_posting_date(self, index: int, start: int) -> bool:
-        """Whether a text holds a number and its place does not speak against its being the day of posting.
+        """Whether a text has a number and its place allows it to be the date of posting.
 
-        What stands beside the article, is labelled as the day of making, or is the signature under sentences (between
-        `start` and it) is not.
+        Not beside the article, not labelled as the date of making, and not the signature under the sentences that
+        begin at `start`.
         """
         text = self.page.texts[index]
         if not _NUMBER.search(text, 0, 300):
@@ -105,10 +103,8 @@ class ArticleView:
         return all(len(above) < _MIN_SENTENCE_CHARS for above in self.page.texts[start:index])
 
     def is_in_teaser_row(self, index: int, blocks: frozenset[str]) -> bool:
-        """Whether a text stands in one of these blocks with the link to another article, and so is that one's."""
-        block: Element | None = self.page.elements[self.page.text_owner[index]]
-        while block is not None and block.tag not in blocks:
-            block = block.parent
+        """Whether a text shares one of these blocks with a link to another article, whose date it then is."""
+        block = self.page.elements[self.page.text_owner[index]].closest(blocks)
         if block is None or block.text_end - block.text_start > _MAX_ROW_TEXTS:
             return False
         first, last = (bisect_left(self._other_article_links, place) for place in (block.index, block.end))
@@ -116,30 +112,30 @@ class ArticleView:
 
     @cached_property
     def _other_article_links(self) -> list[int]:
-        """The indexes of the elements that link to other articles by their titles."""
+        """The indexes of the elements that link to other articles, with a title as their text."""
         title = normalize_title(self.title)
         return [
             anchor.element.index
             for anchor in self.page.anchors
-            if _measure_weight(anchor.text) >= _MIN_TITLE_WEIGHT and normalize_title(anchor.text) != title
+            if measure_width(anchor.text) >= _MIN_TITLE_WIDTH and normalize_title(anchor.text) != title
         ]
 
     def _is_clock(self, index: int) -> bool:
-        """Whether a text over the headline is the day of reading, with its weekday."""
+        """Whether a text above the headline shows today's date with its weekday."""
         if index >= min(self.body_starts, default=0) or not _WEEKDAY.search(self.page.texts[index]):
             return False
         matches = find_days(self.page.texts[index], self.today, order=self.order)
         return any(abs(match.date - self.today) <= dt.timedelta(days=1) for match in matches)
 
     def _follows_change_label(self, index: int) -> bool:
-        """Whether the text before is nothing but a word for a change, as `Updated:`."""
+        """Whether the text before is only a word for a change, such as `Updated:`."""
         before = self.page.texts[index - 1].strip() if index else ""
         return len(before) <= _MAX_WORD_CHARS and _NOT_POSTED_WORDS.search(before) is not None
 
     def find_posted_dates(self, text: str) -> Iterator[tuple[dt.date, int]]:
-        """The dates of a text that are written with their year and not called the day of a change or of making.
+        """Yield the dates of a text that have a year and are not said to be those of a change or of making.
 
-        With each goes how many characters it takes, its time of day included.
+        With each comes the number of characters that it takes, its time of day included.
         """
         matches = find_days(text, self.today, order=self.order)
         starts = [*(match.start for match in matches), len(text)][1:]
@@ -163,17 +159,14 @@ class ArticleView:
 
     def is_in_own_article(self, element: Element) -> bool:
         """Whether an element lies in the `article` element that holds the headline, and in no comment there."""
-        node = element.parent
-        while node is not None and node.tag != "article" and "comment" not in node.class_and_id:
-            node = node.parent
+        above = element.parent.iter_ancestors() if element.parent else ()
+        node = next((node for node in above if node.tag == "article" or "comment" in node.class_and_id), None)
         return node is not None and node.tag == "article" and self._holds_headline(node)
 
     def is_in_other_article(self, element: Element) -> bool:
         """Whether an element lies in an `article` element, and the headline in another one: that is a teaser."""
-        node = element.parent
-        while node is not None and node.tag != "article":
-            node = node.parent
-        return node is not None and self._is_in_article and not self._holds_headline(node)
+        article = element.parent.closest(("article",)) if element.parent else None
+        return article is not None and self._is_in_article and not self._holds_headline(article)
 
     def _holds_headline(self, element: Element) -> bool:
         return any(element.text_start < start <= element.text_end for start in self.body_starts)
@@ -184,26 +177,21 @@ class ArticleView:
 
     @cached_property
     def _headlines(self) -> list[Element]:
-        """Elements that hold the title and nothing else."""
+        """The elements that contain the title and nothing else."""
         folded = normalize_title(self.title)
         return [element for element in self.page.elements if _is_headline(self.page, element, folded)]
 
     @cached_property
     def _aside_flags(self) -> list[bool]:
-        """For each element whether it lies beside the article.
+        """For each element whether it is beside the article.
 
-        What holds the headline is no aside, if the headline stands nowhere else; where no headline is seen, neither
-        is what holds a third of the page's texts, whatever its name.
+        An element with the headline is not, if the headline is nowhere else; without a headline on the page, neither
+        is an element with a third of the page's texts, whatever its name.
         """
         flags = _flag_asides(self.page, frozenset(), keeps_large=not self._headlines)
         if self._headlines and all(flags[element.index] for element in self._headlines):
             flags = _flag_asides(self.page, _find_ancestors(self._headlines), keeps_large=True)
         return flags
-
-
-def _measure_weight(text: str) -> int:
-    """The length of a text in letters, its wide characters counted twice."""
-    return len(text) + count_wide_chars(text)
 
 
 def _is_other_date_label(before: str) -> bool:
@@ -223,7 +211,7 @@ def _is_signature(text: str) -> bool:
 
 
 def is_not_posting_date(text: str) -> bool:
-    """Whether a text says that its day is one of change, making or coming into force."""
+    """Whether a text says that its date is one of change, making or coming into force."""
     return _NOT_POSTED_WORDS.search(text) is not None
 
 
@@ -243,15 +231,12 @@ def _is_headline(page: Outline, element: Element, folded: str) -> bool:
 def _find_ancestors(elements: Sequence[Element]) -> frozenset[int]:
     found: set[int] = set()
     for element in elements:
-        node: Element | None = element
-        while node is not None and node.index not in found:
-            found.add(node.index)
-            node = node.parent
+        found.update(node.index for node in element.iter_ancestors())
     return frozenset(found)
 
 
 def _flag_asides(page: Outline, own: frozenset[int], *, keeps_large: bool) -> list[bool]:
-    """The flags, the parent's before the child's; the elements `own` belong to the article."""
+    """Return for each element whether it is beside the article; the elements `own` are not."""
     flags: list[bool] = []
     for element in page.elements:
         parent = element.parent
@@ -264,16 +249,9 @@ def _flag_asides(page: Outline, own: frozenset[int], *, keeps_large: bool) -> li
 
 def _is_aside_element(element: Element) -> bool:
     if element.tag == "footer":
-        return not (_OWN_FOOTER.search(element.class_and_id) or _is_in_article(element))
+        return not (_OWN_FOOTER.search(element.class_and_id) or element.closest(("article",)))
     if element.tag in ("nav", "aside", "blockquote"):
         return True
     if element.tag == "body" or len(element.class_and_id) < 2:
         return False
     return _ASIDE_NAMES.search(_OWN_FOOTER.sub(" ", element.class_and_id)) is not None
-
-
-def _is_in_article(element: Element) -> bool:
-    node = element.parent
-    while node is not None and node.tag != "article":
-        node = node.parent
-    return node is not None

@@ -1,13 +1,11 @@
-"""The list of a list page: which of its links are records of one list, by structure, on any site."""
+"""Finds the list of a list page by its structure, on any site, and makes its rows candidates."""
 
 import datetime as dt
 import re
 from dataclasses import replace
 
-from selectolax.lexbor import LexborHTMLParser
-
 from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
-from monitor.extract.html import Anchor, Element, Outline, build_outline, collapse_whitespace, is_within_sentence
+from monitor.extract.html import Anchor, Element, Outline, collapse_whitespace, is_within_sentence
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow, build_rows, list_row_attachments, list_row_links, prefer_pages
@@ -35,22 +33,22 @@ _MAX_PROSE_WEIGHT = 200
 
 
 def is_side_list(page: Outline, rows: list[ListRow]) -> bool:
-    """Whether the words just above a group call it a list of what else one might read."""
+    """Whether the heading just above a group says that it is a list of related or popular pages."""
     start = rows[0].text_start
     texts = [collapse_whitespace(text) for text in page.texts[max(0, start - _MAX_HEADING_TEXTS) : start]]
     return any(len(text) <= 24 and _SIDE_HEADING.match(text) for text in texts)
 
 
 def find_only_row(page: Outline, scorer: ListScorer) -> ListRow | None:
-    """The row of a list page that has one row only, as the last page of a list may.
+    """Return the only row of a list page with one row, as the last page of a list may be.
 
-    One row alone repeats nothing, so all else must say "list": the element is a row's, it shows a date beside the
-    link, the page has a pager and hardly a sentence outside it. Where two links could be that row, neither is.
+    A single row repeats nothing, so all else must indicate a list: a row's element, a date beside the link, a pager
+    on the page and hardly a sentence outside the row. Where two links could be that row, neither is.
     """
     if not _has_pager(page):
         return None
-    rows = [record for anchor in page.anchors if (record := _build_row(page, anchor)) and scorer.is_dated_row(record)]
-    if len({record.url for record in rows}) != 1 or scorer.measure_prose_outside(rows[:1]) > _MAX_PROSE_WEIGHT:
+    rows = [row for anchor in page.anchors if (row := _build_row(page, anchor)) and scorer.is_dated_row(row)]
+    if len({row.url for row in rows}) != 1 or scorer.measure_other_prose(rows[:1]) > _MAX_PROSE_WEIGHT:
         return None
     return rows[0]
 
@@ -58,16 +56,14 @@ def find_only_row(page: Outline, scorer: ListScorer) -> ListRow | None:
 def _build_row(page: Outline, anchor: Anchor) -> ListRow | None:
     if is_pager_text(anchor.text):
         return None
-    row: Element | None = anchor.element
-    while row is not None and row.tag not in _SIDE_ROW_TAGS:
-        row = row.parent
+    row = anchor.element.closest(_SIDE_ROW_TAGS)
     if row is None or any(row.contains(other.element) for other in page.anchors if other.url != anchor.url):
         return None
     return ListRow(anchor, [anchor], row) if len(page.get_text(row)) <= _MAX_ROW_CHARS else None
 
 
 def _has_pager(page: Outline) -> bool:
-    """Whether the page counts its pages or rows, or has a link to the page before or the first."""
+    """Whether the page shows a count of pages or rows, or links to the previous or first page."""
     return bool(_COUNTER.search(page.full_text)) or any(
         is_pager_text(anchor.text) and not anchor.text.isdigit() for anchor in page.anchors
     )
@@ -100,11 +96,11 @@ _DATE_LABEL = re.compile(r"^[^:：]{0,20}(?:\bdate[ds]?|日期|时间)\s*[:：]"
 
 
 def find_row_title(page: Outline, row: ListRow) -> str:
-    """The title of a list's record.
+    """Return the title of a row.
 
-    The link's own text, or the heading in it where the whole card is the link; the full text of a `title` attribute
-    where the visible one is cut. Where the link says nothing ("more", "PDF", a picture), the record's heading, the
-    picture's name, or the longest text beside it.
+    The link's text, or the heading in it where the whole card is the link; the `title` attribute where the visible
+    text is cut off. Where the link says nothing ("more", "PDF", a picture), the row's heading, the longest text beside
+    the link, or the picture's name.
     """
     titles = [title for anchor in row.anchors if (title := find_link_title(page, anchor))]
     best = max(titles, key=len, default="")
@@ -114,7 +110,7 @@ def find_row_title(page: Outline, row: ListRow) -> str:
 
 
 def find_link_title(page: Outline, anchor: Anchor) -> str:
-    """What one link is called: never its date, in full where its `title` attribute has more than it shows."""
+    """Return the title of a link without its date, in full where its `title` attribute has more than it shows."""
     visible = (_find_heading(page, anchor.element) or anchor.text)[:_MAX_CHARS]
     visible = collapse_whitespace(_BULLET.sub("", _strip_date(visible, _DATE_TAIL, _DATE_HEAD) or visible))
     written = collapse_whitespace((anchor.element.attributes.get("title") or "")[:_MAX_CHARS])
@@ -129,7 +125,7 @@ def find_link_title(page: Outline, anchor: Anchor) -> str:
 
 
 def _strip_date(title: str, *places: re.Pattern[str]) -> str:
-    """A title without the date before or behind it that begins with its year; others may belong to the title."""
+    """Return a title without a date before or after it that begins with its year; others may belong to the title."""
     masked = mask_dates(title, YEAR_FIRST)
     text = masked.text
     for place in places:
@@ -143,7 +139,6 @@ def _find_heading(page: Outline, element: Element) -> str:
 
 
 def _find_longest_text(page: Outline, row: ListRow) -> str:
-    """The longest run of text beside the link that is no date."""
     texts = [collapse_whitespace(text) for text in page.texts[row.text_start : row.text_end]]
     texts = [
         _BULLET.sub("", text)
@@ -177,20 +172,15 @@ _MAX_KNOWN_SHARE = 0.25
 _ADDRESS_PREFIXES = ("http://", "https://", "www.")
 
 
-def find_candidates(tree: LexborHTMLParser, url: str, today: dt.date) -> list[Candidate]:
-    """The items of the page's list (or lists of one kind), in page order; empty where the page has none.
+def find_candidates(page: Outline, today: dt.date) -> list[Candidate]:
+    """Return the items of the page's list (or lists of one kind) in page order; empty where the page has none.
 
-    `url` is the page's own; `today` bounds dates and is what "yesterday" counts from. Each candidate is one record;
-    a title never holds the date, and a date is None where it is doubtful.
+    `today` bounds their dates and is what "yesterday" counts from. A title never contains the date, and a date is
+    None where it is doubtful.
     """
-    return list_candidates(build_outline(tree, url), today)
-
-
-def list_candidates(page: Outline, today: dt.date) -> list[Candidate]:
-    """As `find_candidates`, for a page whose outline is known already."""
-    scales = ListScorer(page)
-    lists = _find_lists(page, scales)
-    if not lists and (row := find_only_row(page, scales)) is not None:
+    scorer = ListScorer(page)
+    lists = _find_lists(page, scorer)
+    if not lists and (row := find_only_row(page, scorer)) is not None:
         lists = [RowGroup([row], {}, 0.0)]
     lists.sort(key=lambda group: group.rows[0].element.index)
     found: dict[str, Candidate] = {}
@@ -201,8 +191,8 @@ def list_candidates(page: Outline, today: dt.date) -> list[Candidate]:
 
 
 def _find_lists(page: Outline, scorer: ListScorer) -> list[RowGroup]:
-    """The page's best group, where it is a list, and the other lists that stand apart from it."""
-    groups = [scorer.score(records) for anchors in group_links(page) if len(records := build_rows(anchors)) >= 2]
+    """Return the page's best group, if it is a list, and the other lists that are separate from it."""
+    groups = [scorer.score(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
     groups = [group for group in groups if not scorer.are_day_headings(group.rows) and not _is_address_list(group)]
     groups.sort(key=lambda group: group.score, reverse=True)
     if not groups or not _is_list(groups[0], scorer):
@@ -221,23 +211,23 @@ def _find_lists(page: Outline, scorer: ListScorer) -> list[RowGroup]:
 
 
 def _is_address_list(group: RowGroup) -> bool:
-    """Whether most of the links say nothing but an address, as those in the text of an article do."""
-    return 2 * sum(record.anchor.text.startswith(_ADDRESS_PREFIXES) for record in group.rows) > len(group.rows)
+    """Whether the text of most links is an address, as in an article."""
+    return 2 * sum(row.anchor.text.startswith(_ADDRESS_PREFIXES) for row in group.rows) > len(group.rows)
 
 
 def _widen_list(best: RowGroup, groups: list[RowGroup], scorer: ListScorer) -> RowGroup:
-    """The group that adds to the best one the rows between its own; the best one where there is none such.
+    """Return the group that adds the rows between those of the best one, if any, else the best one.
 
-    Rows whose links lead elsewhere, or which are named "first" and "last", are rows of the list all the same; so are
-    those that the best group's records swallow where it has one link of each day.
+    Rows whose links lead to other hosts or whose class is "first" or "last" belong to the list too; so do those that
+    the best group's rows include where it has only one link of each day.
     """
-    urls = {record.url for record in best.rows}
+    urls = {row.url for row in best.rows}
     kind = _get_kind(best.rows[0])
     first, last = best.rows[0].element.index, best.rows[-1].element.index
     for group in sorted(groups, key=lambda group: len(group.rows), reverse=True):
-        further = [record for record in group.rows if record.url not in urls]
-        between = sum(first < record.element.index < last for record in further)
-        kinds = {_get_kind(record) for record in group.rows}
+        further = [row for row in group.rows if row.url not in urls]
+        between = sum(first < row.element.index < last for row in further)
+        kinds = {_get_kind(row) for row in group.rows}
         if (
             2 * between > len(further)
             and len(group.rows) - len(further) == len(urls)
@@ -255,28 +245,26 @@ def _get_kind(row: ListRow) -> tuple[str, int]:
 
 
 def _drop_strays(group: RowGroup, scorer: ListScorer) -> RowGroup:
-    """The group without undated links before and behind its dated rows, outside the element that holds these."""
-    dated = [record for record in group.rows if scorer.is_dated(record)]
+    """Return the group without links outside the element that contains its dated rows, where most are dated."""
+    dated = [row for row in group.rows if scorer.is_dated(row)]
     if len(dated) < _MIN_FURTHER_DATED_SHARE * len(group.rows):
         return group
-    whole = dated[0].element
-    while whole.parent is not None and not whole.contains(dated[-1].element):
-        whole = whole.parent
-    return replace(group, rows=[record for record in group.rows if whole.contains(record.element)])
+    whole = next(node for node in dated[0].element.iter_ancestors() if node.contains(dated[-1].element))
+    return replace(group, rows=[row for row in group.rows if whole.contains(row.element)])
 
 
 def _are_apart(page: Outline, group: RowGroup, other: RowGroup) -> bool:
-    """Whether two lists follow each other on the page, and hardly a row of `group` leads to a record of `other`."""
-    first, second = sorted((group, other), key=lambda one: one.rows[0].text_start)
+    """Whether two lists follow each other on the page, and hardly a row of `group` links to a row of `other`."""
+    first, second = sorted((group, other), key=lambda part: part.rows[0].text_start)
     if first.rows[-1].element.end > second.rows[0].element.index:
         return False
-    urls = {record.url for record in other.rows}
-    known = sum(any(link.url in urls for link in list_row_links(page, record)) for record in group.rows)
+    urls = {row.url for row in other.rows}
+    known = sum(any(link.url in urls for link in list_row_links(page, row)) for row in group.rows)
     return known <= _MAX_KNOWN_SHARE * len(group.rows)
 
 
 def _is_further_list(group: RowGroup, scorer: ListScorer) -> bool:
-    """Whether a group beside the page's first list is one of its own: dated rows, no menu and no "read also"."""
+    """Whether a group beside the page's first list is another list: dated rows, no menu, no related pages."""
     return (
         group.dated_share >= _MIN_FURTHER_DATED_SHARE
         and len(group.rows) >= 3
@@ -288,15 +276,15 @@ def _is_further_list(group: RowGroup, scorer: ListScorer) -> bool:
 
 
 def _is_list(group: RowGroup, scorer: ListScorer) -> bool:
-    """Whether the best group is a list at all: menus are not, nor are the links in an article's text or beside it."""
+    """Whether the best group is a list at all, not a menu or the links in or beside an article."""
     parts, count = group.features, len(group.rows)
-    is_table = all(scorer.is_table_row(record.element) for record in group.rows)
+    is_table = all(scorer.is_table_row(row.element) for row in group.rows)
     is_dated = group.dated_share >= _MIN_DATED_SHARE and (count >= 4 or is_table)
     if group.score < (_MIN_DATED_SCORE if is_dated else _MIN_SCORE):
         return False
     if count <= 3 and parts["dated"] < 1 and not _are_alike(group):
         return False
-    if 2 * sum(is_within_sentence(scorer.page, record.anchor.element) for record in group.rows) > count:
+    if 2 * sum(is_within_sentence(scorer.page, row.anchor.element) for row in group.rows) > count:
         return False
     if not is_dated and (
         parts["inline"] > 0.5
@@ -304,19 +292,19 @@ def _is_list(group: RowGroup, scorer: ListScorer) -> bool:
         or (parts["article_like"] < 0.4 and parts["link_length"] < 0.7)
     ):
         return False
-    in_records = sum(scorer.measure_text(record) for record in group.rows)
-    are_rows = parts["dated"] == parts["siblings"] == 1 and len({record.element.tag for record in group.rows}) == 1
-    if count <= 6 and not are_rows and in_records > count * 1.2 * MAX_ROW_WEIGHT:
+    row_text = sum(scorer.measure_text(row) for row in group.rows)
+    are_rows = parts["dated"] == parts["siblings"] == 1 and len({row.element.tag for row in group.rows}) == 1
+    if count <= 6 and not are_rows and row_text > count * 1.2 * MAX_ROW_WEIGHT:
         return False
-    prose = scorer.measure_prose_outside(group.rows)
+    prose = scorer.measure_other_prose(group.rows)
     if is_dated and not is_side_list(scorer.page, group.rows):
         return True
-    return prose < max(600, in_records)
+    return prose < max(600, row_text)
 
 
 def _are_alike(group: RowGroup) -> bool:
-    """Whether the records are elements of one kind, side by side: two or three links need that to be a list."""
-    elements = [record.element for record in group.rows]
+    """Whether the rows are sibling elements of one kind, as two or three links must be to count as a list."""
+    elements = [row.element for row in group.rows]
     return (
         len({(element.parent.index if element.parent else 0, element.tag, element.css_class) for element in elements})
         == 1
@@ -324,17 +312,15 @@ def _are_alike(group: RowGroup) -> bool:
 
 
 def _build_candidates(page: Outline, group: RowGroup, today: dt.date) -> list[Candidate]:
-    records = prefer_pages(page, group.rows)
-    dates = find_row_dates(page, records, today)
-    found: dict[str, Candidate] = {}
-    for record, dated in zip(records, dates, strict=True):
-        candidate = Candidate(
-            title=find_row_title(page, record),
-            url=record.url,
+    rows = prefer_pages(page, group.rows)
+    return [
+        Candidate(
+            title=find_row_title(page, row),
+            url=row.url,
             date=dated.date,
             date_source=dated.source,
-            is_repost=not is_same_site(record.url, page.url),
-            attachments=list_row_attachments(page, record),
+            is_repost=not is_same_site(row.url, page.url),
+            attachments=list_row_attachments(page, row),
         )
-        found.setdefault(record.url, candidate)
-    return list(found.values())
+        for row, dated in zip(rows, find_row_dates(page, rows, today), strict=True)
+    ]

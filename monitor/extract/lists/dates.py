@@ -1,4 +1,4 @@
-"""The dates of a list's records: which of the dates in and around the rows are the days they were posted."""
+"""Finds the date of each row of a list: which of the dates in and around the rows are those of posting."""
 
 import datetime as dt
 import re
@@ -13,7 +13,7 @@ from monitor.extract.lists.rows import ListRow
 from monitor.vocabulary import DateSource
 
 HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt"})
-"""Elements that head what stands below them."""
+"""Elements that are headings of what follows."""
 
 _ANNOUNCEMENT = re.compile(
     r"as follows|handed down|posted on|released on|published on|issued on|filed on|如下|发布如下", re.IGNORECASE
@@ -27,7 +27,7 @@ SlotKey = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class PlacedDate:
-    """A date in or beside a record: the slot is its place, the same from row to row; the owner holds its text."""
+    """A date in or beside a row; `slot` is its place in every row, `owner` the element with its text."""
 
     match: DateMatch
     slot: SlotKey
@@ -40,7 +40,7 @@ class PlacedDate:
 
 
 class DateReader:
-    """Reads dates out of stretches of the page's texts, with what the whole page says about their order and year."""
+    """Reads the dates in ranges of the page's texts. `order` settles day and month of numeric dates."""
 
     def __init__(self, page: Outline, today: dt.date, order: DateOrder | None) -> None:
         self.page = page
@@ -52,7 +52,7 @@ class DateReader:
     def list_dates(
         self, zone: str, start: int, end: int, top: Element | None, row: ListRow, year: int | None
     ) -> list[PlacedDate]:
-        """The dates in the texts from `start` to `end`: text by text first, then those that lie over several."""
+        """Return the dates in the texts from `start` to `end`: those within a text first, then those over several."""
         spans: list[tuple[int, int, int]] = []
         parts: list[str] = []
         matches: list[DateMatch] = []
@@ -79,7 +79,7 @@ class DateReader:
         return self._place_dates(zone, matches, spans, joined, top, row) if matches else []
 
     def _find_machine_date(self, index: int) -> dt.date | None:
-        """The date that markup gives for machines ("3 days ago", "Nov 12"), where what a text shows is no full date."""
+        """Return the date in the markup of a text that shows no full date ("3 days ago", "Nov 12")."""
         owner = self.page.elements[self.page.text_owner[index]]
         for element in (owner, owner.parent, owner.parent and owner.parent.parent):
             if element is None or not (value := _get_machine_date(element)):
@@ -90,7 +90,7 @@ class DateReader:
         return None
 
     def _find_in_text(self, text: str, year: int | None) -> list[DateMatch]:
-        """The dates of one text, remembered: rows are read for themselves and as the neighbours of others."""
+        """Return the dates of one text, cached: a row is read for itself and as the neighbour of others."""
         key = text, year
         if key not in self._matches_by_text:
             self._matches_by_text[key] = find_days(
@@ -122,7 +122,7 @@ class DateReader:
             is_in_title = any(anchor.element.contains(owner) for anchor in row.anchors) and (
                 match.end - match.start < 0.6 * len(collapse_whitespace(self.page.texts[index]))
             )
-            # The words of a title ("publication of…") are no label of the date behind it.
+            # The words of a title ("publication of…") are no label of the date after it.
             left = max([right for right in title_ends if right <= match.start], default=0)
             before = joined[max(left, match.start - 24) : match.start]
             before = re.sub(r"^.*\d", "", before)
@@ -146,22 +146,19 @@ class DateReader:
 
     def _get_path(self, owner: Element, top: Element | None) -> tuple[list[str], int | None]:
         path, column = [], None
-        node: Element | None = owner
-        while node is not None and node is not top:
-            name = node.tag
-            if node.tag in ("td", "th"):
-                name = f"cell{node.position}"
-                column = node.position if column is None else column
-            path.append(name)
-            node = node.parent
+        for node in owner.iter_ancestors():
+            if node is top:
+                break
+            is_cell = node.tag in ("td", "th")
+            if is_cell and column is None:
+                column = node.position
+            path.append(f"cell{node.position}" if is_cell else node.tag)
         return path[::-1], column
 
     def _get_header(self, owner: Element, column: int | None) -> str:
         if column is None:
             return ""
-        table = owner
-        while table.parent is not None and table.tag != "table":
-            table = table.parent
+        table = owner.closest(("table",)) or self.page.elements[0]
         key = table.index, column
         if key not in self._headers:
             self._headers[key] = self._find_header(table, column, owner)
@@ -202,7 +199,7 @@ def _shift_match(match: DateMatch, offset: int) -> DateMatch:
 def _list_runs(
     spans: list[tuple[int, int, int]], parts: list[str], matches: Sequence[DateMatch]
 ) -> Iterator[tuple[int, int]]:
-    """Stretches of short texts that may hold a date between them: cards show the day apart from year and month."""
+    """Yield runs of short texts that may form a date together: cards show the day apart from year and month."""
     dated = {match.start for match in matches}
     run: list[int] = []
     for position in range(len(parts) + 1):
@@ -210,8 +207,8 @@ def _list_runs(
             run.append(position)
             continue
         if len(run) >= 2 and any(
-            _HAS_DIGIT.search(parts[one]) and not any(spans[one][0] <= start < spans[one][1] for start in dated)
-            for one in run
+            _HAS_DIGIT.search(parts[index]) and not any(spans[index][0] <= start < spans[index][1] for start in dated)
+            for index in run
         ):
             yield spans[run[0]][0], spans[run[-1]][1]
         run = []
@@ -242,17 +239,17 @@ _MAX_NEARBY_TEXTS = 12
 
 @dataclass(frozen=True, slots=True)
 class RowDate:
-    """The date of a record and where it was read; both empty-handed where none is certain."""
+    """The date of a row and where it was read; None and unknown where none is certain."""
 
     date: dt.date | None = None
     source: DateSource = DateSource.UNKNOWN
 
 
 def find_row_dates(page: Outline, rows: Sequence[ListRow], today: dt.date) -> list[RowDate]:
-    """One date for each record, from the best place: in the row, beside it, a heading above it, last its url.
+    """Return one date for each row, from the best place: in the row, beside it, in a heading above it, last in its url.
 
-    Numeric dates whose order nothing on the page settles by a number above 12 are read as the host's country writes
-    them, else in the one order in which the rows run by date; where both orders do, they are no dates.
+    Numeric dates follow the order that a number above 12 on the page settles, else the custom of the host's country,
+    else the one order in which the rows are sorted by date; where both orders are, they are no dates.
     """
     order = detect_order(page.full_text) or infer_order(page.url, page.language)
     dated = _find_dates_in_order(page, rows, today, order)
@@ -290,7 +287,7 @@ def _find_dates_in_order(
     filled = sum(day is not None for day in chosen) / max(1, len(rows))
     if filled < 0.5:
         beside = _find_beside(reader, rows, years)
-        # Where a row in ten holds a date, it is that of a change or a hearing, not what the rows are listed by.
+        # Where few rows contain a date, it is that of a change or a hearing, not the one of the list.
         first, second = (beside, chosen) if filled < 0.2 else (chosen, beside)
         chosen = [day or other for day, other in zip(first, second, strict=True)]
     days = _apply_years(chosen, years)
@@ -298,7 +295,7 @@ def _find_dates_in_order(
 
 
 def _choose_dates(rows: list[list[PlacedDate]]) -> list[PlacedDate | None]:
-    """For each row, its date in the slot that most rows fill and that runs by date."""
+    """Return for each row its date in the slot that most rows fill and that is sorted by date."""
     slots: dict[SlotKey, list[PlacedDate]] = defaultdict(list)
     for row in rows:
         for found in row:
@@ -309,7 +306,7 @@ def _choose_dates(rows: list[list[PlacedDate]]) -> list[PlacedDate | None]:
         by_slot = {found.slot: found for found in row}
         pick = next((by_slot[slot] for slot in ranked if slot in by_slot and not by_slot[slot].is_in_title), None)
         if pick is not None and len(slots[pick.slot]) < 0.2 * len(rows):
-            # A day in one row's sentences, where nearly all titles bear their own.
+            # A date in the sentences of one row, where nearly all titles contain their own.
             titled = (found for found in row if found.is_in_title and len(slots[found.slot]) > 0.8 * len(rows))
             pick = next(titled, pick)
         if pick is None and len({found.match.date for found in row}) == 1:
@@ -319,29 +316,27 @@ def _choose_dates(rows: list[list[PlacedDate]]) -> list[PlacedDate | None]:
 
 
 def _find_in_shared_row(reader: DateReader, record: ListRow) -> PlacedDate | None:
-    """The date of a row that holds several records, in front of them: one case, two documents of the same day."""
-    row = record.element.parent
-    while row is not None and row.tag not in _ROW_TAGS:
-        row = row.parent
+    """Return the date in a table row of several list rows, before them: one case, two documents of the same day."""
+    row = record.element.parent and record.element.parent.closest(_ROW_TAGS)
     if row is None or row.text_end - row.text_start > 40:
         return None
     found = reader.list_dates("row", row.text_start, record.text_start, row, record, None)
-    return found[0] if len({one.match.date for one in found}) == 1 else None
+    return found[0] if len({placed.match.date for placed in found}) == 1 else None
 
 
 def _rank_slot(found: list[PlacedDate], row_count: int) -> float:
-    days = [one.match.date for one in found]
-    labels = " ".join({one.label for one in found})
+    days = [placed.match.date for placed in found]
+    labels = " ".join({placed.label for placed in found})
     rank = 2.0 * len(found) / row_count + 0.6 * _measure_monotony(days) + 0.2 * (len(set(days)) > 1)
     rank += 0.8 * bool(_POSTED_WORDS.search(labels)) - 0.8 * bool(_NOT_POSTED_WORDS.search(labels))
     rank += 0.4 * bool(_FILED_WORDS.search(labels))
-    rank -= 1.0 * (sum(one.is_in_title for one in found) / len(found))
-    rank -= 0.5 * (sum(one.match.is_compact for one in found) / len(found))
+    rank -= 1.0 * (sum(placed.is_in_title for placed in found) / len(found))
+    rank -= 0.5 * (sum(placed.match.is_compact for placed in found) / len(found))
     return rank - 0.3 * (not found[0].match.has_year)
 
 
 def _measure_monotony(days: Sequence[dt.date]) -> float:
-    """Share of neighbours that stand in the order in which most do, 0.5 to 1."""
+    """Return the share of neighbours in the order in which most are, 0.5 to 1."""
     pairs = list(pairwise(days))
     if not pairs:
         return 0.5
@@ -351,7 +346,7 @@ def _measure_monotony(days: Sequence[dt.date]) -> float:
 
 
 def _find_beside(reader: DateReader, rows: Sequence[ListRow], years: Sequence[int | None]) -> list[PlacedDate | None]:
-    """Dates between the rows: just before each, just after each, or a heading that holds for the rows below it."""
+    """Return the dates between the rows: just before each, just after each, or in a heading for the rows below it."""
     before: list[PlacedDate | None] = []
     after: list[PlacedDate | None] = []
     bounds = [record.text_end for record in rows]
@@ -380,13 +375,15 @@ def _find_beside(reader: DateReader, rows: Sequence[ListRow], years: Sequence[in
 
 def _are_headings(before: list[PlacedDate | None]) -> bool:
     """Whether dates above later rows are headings of one kind, so that the few rows above the first have none."""
-    undated = next((position for position, one in enumerate(before) if one), len(before))
-    found = [one for one in before if one]
-    return len(found) >= 2 and undated <= 0.2 * len(before) and len({(one.slot, one.label) for one in found}) == 1
+    undated = next((position for position, placed in enumerate(before) if placed), len(before))
+    found = [placed for placed in before if placed]
+    return (
+        len(found) >= 2 and undated <= 0.2 * len(before) and len({(placed.slot, placed.label) for placed in found}) == 1
+    )
 
 
 def _applies_to_all(first: PlacedDate, rows: Sequence[ListRow], today: dt.date) -> bool:
-    """Whether the one date above the rows is theirs: a heading, or a line of its own within the list."""
+    """Whether the one date above the rows is theirs: a heading, or a separate line within the list."""
     whole = rows[0].element.parent
     while whole is not None and not whole.contains(rows[-1].element):
         whole = whole.parent
@@ -395,10 +392,10 @@ def _applies_to_all(first: PlacedDate, rows: Sequence[ListRow], today: dt.date) 
 
 
 def _drop_sentence_dates(found: list[PlacedDate | None]) -> list[PlacedDate | None]:
-    """The dates without those in sentences, which tell what happened some day, unless one label announces them all."""
-    if len({one.label for one in found if one and one.is_in_sentence}) <= 1:
+    """Return the dates without those in sentences, which are of events, unless one label announces them all."""
+    if len({placed.label for placed in found if placed and placed.is_in_sentence}) <= 1:
         return found
-    return [None if one and one.is_in_sentence else one for one in found]
+    return [None if placed and placed.is_in_sentence else placed for placed in found]
 
 
 def _carry_forward(headings: list[PlacedDate | None]) -> list[PlacedDate | None]:
@@ -411,24 +408,24 @@ def _carry_forward(headings: list[PlacedDate | None]) -> list[PlacedDate | None]
 
 
 def _find_heading_years(page: Outline, rows: Sequence[ListRow]) -> list[int | None]:
-    """The year that a heading between the rows, or the page's own url, gives to rows that show day and month only."""
+    """Return for each row the year in a heading above it or in the page's url; some rows show only day and month."""
     in_url = _YEAR_IN_URL.findall(page.url)
     year = int(in_url[-1]) if len(set(in_url)) == 1 else None
     years: list[int | None] = []
     floor = max(0, rows[0].text_start - _MAX_NEARBY_TEXTS) if rows else 0
     for record in rows:
         for index in range(max(floor, record.text_start - 3), record.text_start):
-            told = _parse_heading_year(page, index)
+            heading_year = _parse_heading_year(page, index)
             # Several years in a row are a menu.
-            if told and not (_parse_heading_year(page, index - 1) or _parse_heading_year(page, index + 1)):
-                year = told
+            if heading_year and not (_parse_heading_year(page, index - 1) or _parse_heading_year(page, index + 1)):
+                year = heading_year
         years.append(year)
         floor = record.text_end
     return years
 
 
 def _parse_heading_year(page: Outline, index: int) -> int | None:
-    """The year that one text tells, as a heading does: 2023, 2023年11月, 令和5年, in a heading 2023 News Releases."""
+    """Return the year of a heading: 2023, 2023年11月, 令和5年, 2023 News Releases."""
     if not 0 <= index < len(page.texts):
         return None
     found = _YEAR_HEADING.match(collapse_whitespace(page.texts[index]))
@@ -443,7 +440,7 @@ def _parse_heading_year(page: Outline, index: int) -> int | None:
 
 
 def _apply_years(chosen: list[PlacedDate | None], years: Sequence[int | None]) -> list[dt.date | None]:
-    """The days; where rows show no year, those below a step from January up to December lie a year back."""
+    """Return the dates; where rows show no year, those below a step from January up to December are a year earlier."""
     days: list[dt.date | None] = []
     years_back = 0
     last: dt.date | None = None

@@ -1,15 +1,16 @@
-"""The next page of a list."""
+"""Finds the url of a list's next page: by `rel=next`, page numbers, words, signs, or a pager's script call."""
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.extract.html import Anchor, Outline, build_outline, collapse_whitespace
+from monitor.extract.html import Anchor, Outline, collapse_whitespace
 from monitor.urls import clean_url, url_key
 
-# createPageHTML(total, current from 0, "index", "html"), and the same with an element's id or more counts before.
+# createPageHTML(total, current from 0, "index", "html"), also with an element's id or more counts before these.
 _CALL = re.compile(
     r"(?:createPage(?:HTML|Html|_HTML)?\w*|showPage\w*|createPager|makePager|pagination|getPage\w*|turnPage|"
     r"creatPage\w*)\s*\("
@@ -27,19 +28,8 @@ _NAME = re.compile(
 )
 
 _SCRIPT_MARKERS = (
-    "reatePage",
-    "creatPage",
-    "showPage",
-    "makePager",
-    "pagination(",
-    "getPage",
-    "turnPage",
-    "countPage",
-    "totalPage",
-    "pageCount",
-    "PageCount",
-    "PAGE_COUNT",
-    "total_page",
+    *("reatePage", "creatPage", "showPage", "makePager", "pagination(", "getPage", "turnPage"),
+    *("countPage", "totalPage", "pageCount", "PageCount", "PAGE_COUNT", "total_page"),
 )
 
 _STRING = re.compile(r"""^\s*["'](.*)["']\s*$""")
@@ -47,7 +37,7 @@ _EXTENSION = re.compile(r"^\.?(s?html?|jsp|aspx?|php)$", re.IGNORECASE)
 
 
 def find_script_next_page(html_text: str, base: str) -> str | None:
-    """The next page that a script's pager would link to, None where there is no such script or this is its last page.
+    """Return the next page that a script's pager would link to; None without such a script or on the last page.
 
     The counters begin at 0 and the first page has none in its name: index.html, index_1.html, index_2.html.
     """
@@ -119,7 +109,7 @@ _ENDS = (
 )
 _EDGE = r"[\s\[\]()（）【】<>«»‹›→←»…|:：.&;▶►▸⟩-]*"
 NEXT_PAGE_TEXT = re.compile(rf"^{_EDGE}(?:{_NEXT}){_EDGE}$", re.IGNORECASE)
-"""A link text that says nothing but "next page"."""
+"""A link text that is only "next page"."""
 
 NEXT_SIGNS = ("›", ">", "→", "»", ">>", "＞", "▶", "►", "&gt;", "❯", "⟩")
 """Signs that mean "next" where a pager shows no word; the doubled ones may also mean "last"."""
@@ -142,18 +132,12 @@ _PAGER_NAMES = re.compile(r"pag(?:e|ing|in)|fenye|yema")
 _PAGE_NUMBER = re.compile(r"^[\s\[(第]*(\d{1,4})[\s\])页頁]*$")
 
 
-def find_next_page(tree: LexborHTMLParser, html_text: str, url: str) -> str | None:
-    """The absolute url of the page after this one, None where the page names none.
+def find_next_page(page: Outline, tree: LexborHTMLParser, html_text: str) -> str | None:
+    """Return the absolute url of the page after this one; None where the page names none.
 
-    What `rel=next` says is believed first, then the number after this page's own: "next" may lead to the next ten
-    pages. Then come words and signs, last the calls by which Chinese content management systems draw their pagers in
-    scripts.
+    `rel=next` comes first, then the number after this page's own, since "next" may lead to the next ten pages. Then
+    come words and signs, and last the script calls by which Chinese content management systems render their pagers.
     """
-    return find_next_page_in_outline(build_outline(tree, url), tree, html_text)
-
-
-def find_next_page_in_outline(page: Outline, tree: LexborHTMLParser, html_text: str) -> str | None:
-    """As `find_next_page`, for a page whose outline is known already."""
     for found in (
         _find_by_rel(page, tree),
         _find_by_number(page),
@@ -190,9 +174,9 @@ def _is_next_link(page: Outline, anchor: Anchor) -> bool:
     ]
     if not anchor.text:
         written += [
-            collapse_whitespace(one.attributes.get("alt") or "")
-            for one in page.get_descendants(anchor.element)
-            if one.tag == "img"
+            collapse_whitespace(image.attributes.get("alt") or "")
+            for image in page.get_descendants(anchor.element)
+            if image.tag == "img"
         ]
     return any(text and len(text) <= 40 and NEXT_PAGE_TEXT.match(text) for text in written) or bool(
         len(anchor.text) <= 3 and _NEXT_CLASS.search(anchor.element.class_and_id)
@@ -214,7 +198,7 @@ def _find_by_sign(page: Outline) -> str | None:
 
 
 def _choose_likeliest(page: Outline, anchors: list[Anchor]) -> str | None:
-    """Of several next links, one in a pager before others, and one on this page's own path before others."""
+    """Prefer a next link in a pager, then one below this page's own folder."""
     if not anchors:
         return None
     own_path = urlsplit(page.url).path.rsplit("/", 1)[0]
@@ -237,16 +221,11 @@ def _is_in_pager(anchor: Anchor) -> bool:
 
 
 def _list_names_above(anchor: Anchor, levels: int) -> Iterable[str]:
-    node = anchor.element
-    for _ in range(levels):
-        yield node.class_and_id
-        if node.parent is None:
-            return
-        node = node.parent
+    return (node.class_and_id for node in islice(anchor.element.iter_ancestors(), levels))
 
 
 def _find_by_number(page: Outline) -> str | None:
-    """Among numbered links, the one after the number that is no link: that is the page one is on."""
+    """Return the numbered link after the number that is no link, the current page."""
     numbered = [(int(found[1]), anchor) for anchor in page.anchors if (found := _PAGE_NUMBER.match(anchor.text))]
     for number, anchor in numbered:
         if number < 2:
@@ -257,7 +236,7 @@ def _find_by_number(page: Outline) -> str | None:
 
 
 def _is_preceded_by(page: Outline, anchor: Anchor, number: int) -> bool:
-    """Whether the text just before a link is the number before its own, and is no link to elsewhere."""
+    """Whether the text just before a link is the number before its own, and no link itself."""
     index = anchor.element.text_start - 1
     while index >= 0 and re.fullmatch(r"[\s|,·\[\]-]*", page.texts[index]):
         index -= 1
@@ -273,7 +252,7 @@ def _is_preceded_by(page: Outline, anchor: Anchor, number: int) -> bool:
 
 
 def _counters_differ_by_one(url: str, other: str) -> bool:
-    """Whether two urls are the same but for one number, which is greater by one (or 2 where the first has none)."""
+    """Whether two urls differ only in one number, greater by one (or 2 where the first has none)."""
     if urlsplit(url).netloc != urlsplit(other).netloc:
         return False
     here, there = re.split(r"(\d+)", url), re.split(r"(\d+)", other)

@@ -1,9 +1,8 @@
-"""Records: what belongs to one link of a list."""
+"""The rows of a list: each link of a group with the element, other links and documents that belong to it."""
 
 import sys
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from monitor.extract.attachments import detect_document_type
@@ -16,9 +15,9 @@ _MIN_SHARED_SHARE = 0.8
 
 @dataclass(slots=True, eq=False)
 class ListRow:
-    """One row of a list: its link, and the largest element that holds no other link of the list.
+    """One row of a list: its link, and the largest element that contains no other link of the list.
 
-    `anchors` are all links of the group that lead to the record's url: a picture and a headline often both do.
+    `anchors` are all links of the group to the row's url: a picture and a headline often both lead there.
     """
 
     anchor: Anchor
@@ -27,7 +26,6 @@ class ListRow:
 
     @property
     def link_text(self) -> str:
-        """What the record's link says: the longest text among its links."""
         return self.anchor.text
 
     @property
@@ -36,7 +34,6 @@ class ListRow:
 
     @property
     def text_start(self) -> int:
-        """Where the record's text begins, in the outline's texts."""
         return self.element.text_start
 
     @property
@@ -45,10 +42,7 @@ class ListRow:
 
 
 def build_rows(anchors: list[Anchor]) -> list[ListRow]:
-    """The records of a group of links, in page order, one for each url.
-
-    A url that the group holds twice, far apart, is one record: that of its first link.
-    """
+    """Return the rows of a group of links in page order, one for each url, at its first link."""
     by_url: dict[str, list[Anchor]] = {}
     starts: list[int] = []
     for position, anchor in enumerate(anchors):
@@ -57,10 +51,10 @@ def build_rows(anchors: list[Anchor]) -> list[ListRow]:
         else:
             by_url[anchor.url] = [anchor]
             starts.append(position)
-    records = []
+    rows: list[ListRow] = []
     for first in starts:
         link = anchors[first]
-        # The nearest links of other records on either side: what holds one of them is more than this record.
+        # An element that contains a neighbouring link to another url is larger than this row.
         before = anchors[first - 1].element.index if first else -1
         after = first + 1
         while after < len(anchors) and anchors[after].url == link.url:
@@ -73,60 +67,51 @@ def build_rows(anchors: list[Anchor]) -> list[ListRow]:
         if len(inside) > 1:
             inside = [anchor for anchor in inside if element.contains(anchor.element)]
             link = max(inside, key=lambda anchor: len(anchor.text))
-        records.append(ListRow(link, inside, element))
-    _align_rows(records)
-    return records
+        rows.append(ListRow(link, inside, element))
+    _align_rows(rows)
+    return rows
 
 
 def _align_rows(rows: list[ListRow]) -> None:
-    """Makes the records elements of one kind, where the markup has one: the row, not what else stands around it.
+    """Give all rows elements of one kind, where most share one.
 
-    The first row below a heading is alone with that heading in its parent as far as links go, but no more than a row.
+    The first row below a heading would otherwise include the heading, which has no link of its own.
     """
-    if len({(record.element.tag, record.element.depth) for record in rows}) == 1:
+    if len({(row.element.tag, row.element.depth) for row in rows}) == 1:
         return
-    ways = [list(_list_path_up(record)) for record in rows]
-    counts = Counter((element.tag, element.depth) for way in ways for element in way)
+    paths = [[node for node in row.anchor.element.iter_ancestors() if row.element.contains(node)] for row in rows]
+    counts = Counter((element.tag, element.depth) for path in paths for element in path)
     shared = [kind for kind, count in counts.items() if count >= _MIN_SHARED_SHARE * len(rows) and kind[0] != "a"]
     if shared:
-        row = min(shared, key=lambda kind: kind[1])
-        for record, way in zip(rows, ways, strict=True):
-            record.element = next((one for one in way if (one.tag, one.depth) == row), record.element)
-
-
-def _list_path_up(row: ListRow) -> Iterator[Element]:
-    """The elements from a record's link up to the record itself."""
-    element = row.anchor.element
-    yield element
-    while element is not row.element and element.parent is not None:
-        element = element.parent
-        yield element
+        outermost = min(shared, key=lambda kind: kind[1])
+        for row, path in zip(rows, paths, strict=True):
+            row.element = next((node for node in path if (node.tag, node.depth) == outermost), row.element)
 
 
 def list_row_links(page: Outline, row: ListRow) -> list[Anchor]:
-    """All links of the record's element, those of the list and others."""
+    """Return all links in the row's element, those of the list and others."""
     start = bisect_left(page.anchors, row.element.index, key=lambda anchor: anchor.element.index)
     end = bisect_left(page.anchors, row.element.end, key=lambda anchor: anchor.element.index)
     return page.anchors[start:end]
 
 
 def prefer_pages(page: Outline, rows: list[ListRow]) -> list[ListRow]:
-    """The records, led by their pages where the list's links are documents and most rows have a page too.
+    """Return the rows with links to pages, where the list's links are documents and most rows link to a page too.
 
-    A row that shows a decision's page and its PDF is one record: the page's, with the PDF as its attachment. Links
-    that many rows share (a category, an office) are no record's page.
+    A row with a decision's page and its PDF is the page with the PDF as its attachment. A link that many rows share
+    (a category, an office) is not a row's page.
     """
-    if sum(detect_document_type(record.url) is not None for record in rows) < 0.5 * len(rows):
+    if sum(detect_document_type(row.url) is not None for row in rows) < 0.5 * len(rows):
         return rows
-    pages = {id(record): _find_page_link(page, record) for record in rows}
+    pages = {id(row): _find_page_link(page, row) for row in rows}
     found = [anchor.url for anchor in pages.values() if anchor is not None]
     if len(found) < 0.7 * len(rows) or len(set(found)) < 0.95 * len(found):
         return rows
-    return [_relink_row(record, pages[id(record)]) for record in rows]
+    return [ListRow(page_link, [page_link], row.element) if (page_link := pages[id(row)]) else row for row in rows]
 
 
 def list_row_attachments(page: Outline, row: ListRow) -> list[Attachment]:
-    """The documents in a record besides the one it leads to."""
+    """Return the documents in a row besides the one it leads to."""
     found: dict[str, Attachment] = {}
     for anchor in list_row_links(page, row):
         kind = detect_document_type(anchor.url)
@@ -149,7 +134,3 @@ def _find_page_link(page: Outline, row: ListRow) -> Anchor | None:
         and len(anchor.text) >= 4
     ]
     return max(pages, key=lambda anchor: len(anchor.text), default=None)
-
-
-def _relink_row(row: ListRow, anchor: Anchor | None) -> ListRow:
-    return ListRow(anchor, [anchor], row.element) if anchor else row

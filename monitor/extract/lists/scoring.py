@@ -1,4 +1,4 @@
-"""What speaks for a group of links being the list that a page is there for."""
+"""Groups the links of a page and scores each group as the list that the page exists for."""
 
 import math
 import re
@@ -6,24 +6,24 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 
 from monitor.dates import has_day
 from monitor.extract.html import Anchor, Element, Outline, is_inline, measure_text_weight
 from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow
 
-# Words that tell rows of one list apart, not lists from each other.
+# Class names that differ between the rows of one list.
 _ROW_STATE_WORDS = re.compile(
     r"\b(odd|even|first|last|active|current|cur|on|alt|alternate|new|hot|top|sticky|clearfix|cf)\b"
 )
 _DIGITS = re.compile(r"\d+")
-# A text that so many links of a group show tells nothing about any of them.
+# A text that so many links of a group share describes none of them.
 _MIN_REPEATS = 3
 
 
 def group_links(page: Outline) -> list[list[Anchor]]:
-    """Every distinct group of at least two links (of different urls), each in page order."""
+    """Return every distinct group of at least two links (to different urls), each in page order."""
     pagers = _find_pager_links(page)
     anchors = [anchor for anchor in page.anchors if anchor.element.index not in pagers and not _is_blank(page, anchor)]
     names = _PathIndex([anchor.element for anchor in anchors])
@@ -44,9 +44,9 @@ def _add_distinct(distinct: dict[tuple[int, ...], list[Anchor]], groups: Iterabl
 
 
 def _split_by_repeated_text(members: list[Anchor]) -> list[list[Anchor]]:
-    """The links whose texts differ, where others say the same in row after row ("Summary", "Download"), or nothing.
+    """Return the links whose texts differ, without those with the same text in each row ("Summary", "Download").
 
-    Where hardly any differ (a "Decision" and a "Summary" in each row), those that say the same.
+    Where hardly any differ (a "Decision" and a "Summary" in each row), return the links of each text.
     """
     counts = Counter([anchor.text for anchor in members])
     if len(counts) in (1, len(members)):
@@ -60,10 +60,7 @@ def _split_by_repeated_text(members: list[Anchor]) -> list[list[Anchor]]:
 
 
 def _find_pager_links(page: Outline) -> set[int]:
-    """The elements of links that belong to a pager.
-
-    Bare numbers do where they stand in a row: 2 3 4; a docket number in each row of a table does not.
-    """
+    """Return the elements of pager links; bare numbers count where they follow each other (2 3 4)."""
     found: set[int] = set()
     last: tuple[Anchor, int] | None = None
     for anchor in page.anchors:
@@ -82,7 +79,7 @@ def _find_pager_links(page: Outline) -> set[int]:
 
 
 def _is_blank(page: Outline, anchor: Anchor) -> bool:
-    """A link that nobody could see: no text, nothing in it, and no name by which a style could draw a sign."""
+    """Whether a link is invisible: no text, no content and no class that could style it."""
     return not (anchor.text or page.get_descendants(anchor.element) or anchor.element.css_class)
 
 
@@ -99,7 +96,7 @@ def _list_keys(anchor: Anchor, names: "_PathIndex") -> Iterator[Hashable]:
 
 @lru_cache(maxsize=4096)
 def get_url_shape(url: str) -> Hashable:
-    """What the urls of one list have in common: host, first two directories, extension, names of query fields."""
+    """Return what the urls of one list share: host, first two directories, extension, names of query fields."""
     address, _, query = url.partition("?")
     _, _, host, *segments = address.split("/")
     directories = tuple([_DIGITS.sub("#", segment) for segment in segments[:-1][:2]])
@@ -108,7 +105,7 @@ def get_url_shape(url: str) -> Hashable:
 
 
 class _PathIndex:
-    """Names of the ways from the page's top to its links, each a number, for they are compared thousands of times."""
+    """The paths from the page's root to its links, each as a number, since they are compared thousands of times."""
 
     def __init__(self, ends: list[Element]) -> None:
         self.classes: dict[int, int] = {-1: 0}
@@ -127,26 +124,21 @@ class _PathIndex:
         return self._numbers.setdefault(name, len(self._numbers) + 1)
 
     def get_tail(self, element: Element) -> Hashable:
-        """The last three steps, with their classes."""
-        found: list[str] = []
-        node: Element | None = element
-        while node is not None and len(found) < 3:
-            found.append(self._steps[node.index])
-            node = node.parent
-        return tuple(found)
+        """Return the last three steps of the path, with their classes."""
+        return tuple([self._steps[node.index] for node in islice(element.iter_ancestors(), 3)])
 
     def get_container(self, element: Element) -> tuple[int, tuple[str, ...]]:
-        """The nearest element above with several children, and the way down from there."""
+        """Return the nearest ancestor with several children, and the tags on the path up to it."""
         node = element
-        way = [node.tag]
+        path = [node.tag]
         while node.parent is not None and node.parent.child_count < 3:
             node = node.parent
-            way.append(node.tag)
-        return node.parent.index if node.parent else 0, tuple(way)
+            path.append(node.tag)
+        return node.parent.index if node.parent else 0, tuple(path)
 
 
 def _list_with_ancestors(ends: list[Element]) -> list[Element]:
-    """The elements and all that they lie in, parents first."""
+    """Return the elements and all their ancestors, parents first."""
     found: dict[int, Element] = {}
     for end in ends:
         node: Element | None = end
@@ -158,7 +150,7 @@ def _list_with_ancestors(ends: list[Element]) -> list[Element]:
 
 @lru_cache(maxsize=4096)
 def _normalize_class(css_class: str) -> str:
-    """The words of a class attribute that tell lists apart, in one order."""
+    """Return the words of a class attribute that distinguish lists, sorted."""
     return " ".join(sorted(_DIGITS.sub("", _ROW_STATE_WORDS.sub("", css_class)).split())) if css_class else ""
 
 
@@ -182,7 +174,7 @@ _ARTICLE_URL = re.compile(
     re.IGNORECASE,
 )
 
-# What each part counts: found on one half of a corpus of real pages, by site, and checked on the other.
+# The weight of each feature: fitted on one half of the sites of a corpus of real pages, checked on the other.
 _WEIGHTS = {
     "dated": 4.0,
     "beside": 1.2,
@@ -202,7 +194,7 @@ _WEIGHTS = {
 
 
 MAX_ROW_WEIGHT = 600
-"""Longer records (in the weight of their text) are no rows of a list but articles."""
+"""Elements with a longer text are articles, not rows of a list."""
 
 _MAX_NEARBY_TEXTS = 6
 _MAX_DATE_CHARS = 40
@@ -212,7 +204,7 @@ _RECENTLY = re.compile(r"(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天")
 
 @dataclass(slots=True)
 class RowGroup:
-    """Records that may be the page's list, and what speaks for them."""
+    """Rows that may be the page's list, with their features and score."""
 
     rows: list[ListRow]
     features: dict[str, float]
@@ -220,13 +212,13 @@ class RowGroup:
 
     @property
     def dated_share(self) -> float:
-        """Share of records with a date in them or behind them."""
+        """Share of rows with a date in or after them."""
         return self.features["dated"] + self.features["beside"]
 
 
 @dataclass(slots=True)
 class _LinkTraits:
-    """What one link shows, whatever group it is looked at in."""
+    """What holds for a link in every group."""
 
     length: int
     is_article_like: bool
@@ -234,7 +226,7 @@ class _LinkTraits:
 
 
 class ListScorer:
-    """Weighs groups of one page: sums over its texts make a record's share of text and dates two look-ups."""
+    """Scores the link groups of a page; prefix sums over its texts give text and dates of a row in two look-ups."""
 
     def __init__(self, page: Outline) -> None:
         self.page = page
@@ -256,29 +248,28 @@ class ListScorer:
         self._links = [0, *accumulate(anchored)]
         self._traits: dict[int, _LinkTraits] = {}
 
-    def measure_prose_outside(self, rows: Sequence[ListRow]) -> int:
-        """How much of the page's text is in sentences that are no links and lie in none of these records."""
+    def measure_other_prose(self, rows: Sequence[ListRow]) -> int:
+        """Return the length of the page's sentences that are no links and in none of these rows."""
         if self._have_teasers(rows):
             last = rows[-1].element.parent or rows[-1].element
             return self._prose[-1] - (self._prose[last.text_end] - self._prose[rows[0].text_start])
         return self._prose[-1] - sum(self._prose[record.text_end] - self._prose[record.text_start] for record in rows)
 
     def _have_teasers(self, rows: Sequence[ListRow]) -> bool:
-        """Whether the paragraphs between the records are theirs: below headings, or with the same "read more" each."""
+        """Whether the paragraphs between the rows are their teasers: below headings, or with one "read more" each."""
         if all(record.element.tag in _HEADING_TAGS for record in rows):
             return True
-        said: Counter[str] = Counter()
-        for one, after in pairwise(rows):
-            between = range(self._links[one.element.end], self._links[after.element.index])
-            said.update({self.page.anchors[position].text for position in between})
-        return max(said.values(), default=0) >= 0.8 * (len(rows) - 1)
+        link_texts: Counter[str] = Counter()
+        for row, following in pairwise(rows):
+            between = range(self._links[row.element.end], self._links[following.element.index])
+            link_texts.update({self.page.anchors[position].text for position in between})
+        return max(link_texts.values(), default=0) >= 0.8 * (len(rows) - 1)
 
     def measure_text(self, row: ListRow) -> int:
-        """The weight of a record's text."""
         return self._lengths[row.text_end] - self._lengths[row.text_start]
 
     def score(self, rows: list[ListRow]) -> RowGroup:
-        """The group that these records are, with what speaks for and against it, each between 0 and a few."""
+        """Return the rows as a group, with its features, each between 0 and about 8, and their weighted sum."""
         count = len(rows)
         traits = [self._get_traits(record.anchor) for record in rows]
         lengths = [
@@ -296,53 +287,50 @@ class ListScorer:
             "text_share": sum(min(MAX_ROW_WEIGHT, text) for text in texts) / max(1, self._lengths[-1]),
             "link_length": sum(min(60, length) for length in lengths) / count / 20,
             "record_length": sum(min(160, text) for text in texts) / count / 40,
-            "article_like": sum(one.is_article_like for one in traits) / count,
+            "article_like": sum(trait.is_article_like for trait in traits) / count,
             "count": math.log2(min(count, 24)),
             "boilerplate": sum(self._is_boilerplate(record.element) for record in rows) / count,
             "swallowed": min(7.5, swallowed),
-            "repeated": 1 - len({one.link_text or self.page.get_text(one.element) for one in rows}) / count,
+            "repeated": 1 - len({row.link_text or self.page.get_text(row.element) for row in rows}) / count,
             "few": max(0, 4 - count) / 2,
-            "inline": sum(one.is_inline for one in traits) / count,
+            "inline": sum(trait.is_inline for trait in traits) / count,
             "purity": max(shapes.values()) / count,
             "siblings": max(parents.values()) / count,
         }
         return RowGroup(rows, parts, sum(_WEIGHTS[name] * value for name, value in parts.items()))
 
     def is_dated_row(self, row: ListRow) -> bool:
-        """Whether a row that stands alone has a date outside its link, and is no part of navigation or footer."""
+        """Whether a single row has a date beside its link and is not part of a navigation or footer."""
         dates, link = self._dates, row.anchor.element
-        outside = dates[row.text_end] - dates[link.text_end] + dates[link.text_start] - dates[row.text_start]
-        return outside > 0 and not self._is_boilerplate(row.element)
+        beside = dates[row.text_end] - dates[link.text_end] + dates[link.text_start] - dates[row.text_start]
+        return beside > 0 and not self._is_boilerplate(row.element)
 
     def is_table_row(self, element: Element) -> bool:
         """Whether an element is a row of a table whose columns are named."""
-        table: Element | None = element if element.tag == "tr" else None
-        while table is not None and table.tag != "table":
-            table = table.parent
+        table = element.closest(("table",)) if element.tag == "tr" else None
         if table is None:
             return False
         if table.index not in self._named_columns:
             inside = self.page.get_descendants(table)[:_MAX_HEADER_ELEMENTS]
-            self._named_columns[table.index] = sum(one.tag == "th" for one in inside) >= 2
+            self._named_columns[table.index] = sum(cell.tag == "th" for cell in inside) >= 2
         return self._named_columns[table.index]
 
     def are_day_headings(self, rows: Sequence[ListRow]) -> bool:
-        """Whether records are headings that say a day each, with other links below them: those are the rows."""
+        """Whether the links are headings with a date each and other links below them, which are the real rows."""
         headings = [
-            record.element.tag in _HEADING_TAGS
-            and len(self.page.get_text(record.element)) <= _MAX_DATE_CHARS
-            and self.is_dated(record)
-            and self._links[record.element.end] < self._links[after.element.index]
-            for record, after in pairwise(rows)
+            row.element.tag in _HEADING_TAGS
+            and len(self.page.get_text(row.element)) <= _MAX_DATE_CHARS
+            and self.is_dated(row)
+            and self._links[row.element.end] < self._links[following.element.index]
+            for row, following in pairwise(rows)
         ]
         return 2 * sum(headings) > len(headings)
 
     def is_dated(self, row: ListRow) -> bool:
-        """Whether a text in a record looks like a date."""
         return self._dates[row.text_end] > self._dates[row.text_start]
 
     def _count_dated(self, rows: list[ListRow]) -> tuple[int, int]:
-        """How many records have a date in them, and how many of the others one close behind them or as a heading."""
+        """Return how many rows contain a date, and how many of the others have one just after them or in a heading."""
         dates = self._dates
         inside = behind = headings = headed = 0
         last = len(dates) - 1
@@ -361,7 +349,7 @@ class ListScorer:
         return inside, max(behind, headed - inside) if is_headed else behind
 
     def _is_date_line(self, index: int) -> bool:
-        """Whether a text is hardly more than a date, as the heading over the rows of one day is."""
+        """Whether a text is hardly more than a date, as the heading above the rows of one day is."""
         return self._dates[index + 1] > self._dates[index] and len(self.page.texts[index].strip()) <= _MAX_DATE_CHARS
 
     def _get_traits(self, anchor: Anchor) -> _LinkTraits:
@@ -375,24 +363,25 @@ class ListScorer:
         return traits
 
     def _is_boilerplate(self, element: Element) -> bool:
-        """Whether an element lies in what its author calls navigation, footer, sidebar and the like.
+        """Whether an element is in a navigation, footer, sidebar and the like, by the author's names.
 
-        What holds half of the page's text is the page, whatever words its name is made of; and a row of a table with
-        named columns is data wherever it lies.
+        An element with half of the page's text is the page itself, whatever its name, and a row of a table with named
+        columns is data wherever it is.
         """
         if self.is_table_row(element):
             return False
-        node: Element | None = element
-        seen = []
-        while node is not None and node.index not in self._boilerplate and not self._has_boilerplate_name(node):
-            seen.append(node.index)
-            node = node.parent
-        answer = node is not None and self._boilerplate.get(node.index, True)
-        self._boilerplate.update(dict.fromkeys(seen, answer))
-        return answer
+        passed: list[int] = []
+        is_boilerplate = False
+        for node in element.iter_ancestors():
+            if node.index in self._boilerplate or self._has_boilerplate_name(node):
+                is_boilerplate = self._boilerplate.get(node.index, True)
+                break
+            passed.append(node.index)
+        self._boilerplate.update(dict.fromkeys(passed, is_boilerplate))
+        return is_boilerplate
 
     def _has_boilerplate_name(self, element: Element) -> bool:
-        # A post's classes name its subjects, as tag-rank or category-hot, and not what it is on the page.
+        # The classes of a post name its subjects (tag-rank, category-hot), not its part in the page.
         if element.tag in ("body", "html", "article") or "hentry" in element.css_class:
             return False
         if not (

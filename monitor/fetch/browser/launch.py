@@ -1,4 +1,7 @@
-"""Finding a Chromium on this machine. `python -m monitor.pages.browser` prints where it is."""
+"""Finding the Chromium on this machine, and the meaning of its errors.
+
+`python -m monitor.fetch.browser.launch` prints where it is.
+"""
 
 import importlib.util
 import json
@@ -10,15 +13,11 @@ from pathlib import Path
 from monitor.config.loading import load_settings
 from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing, MonitorError
-from monitor.fetch.result import FetchError, build_fetch_error
+from monitor.fetch.result import FetchError
+from monitor.i18n.message import Message
 from monitor.page import PageErrorCode
 
 _EXECUTABLES = ("chromium-headless-shell", "chromium", "google-chrome")
-
-_INSTALL_HINT = (
-    "install one with `playwright install chromium` or `apt install chromium-headless-shell`, "
-    "or name it under pages.browser.path."
-)
 
 # Where Playwright unpacks what it downloads, by the name of the download in its list of browsers.
 _PLAYWRIGHT_PATTERNS = {
@@ -26,28 +25,38 @@ _PLAYWRIGHT_PATTERNS = {
     "chromium": ("*/chrome", "*/Chromium.app/Contents/MacOS/Chromium"),
 }
 
+# The browser itself refuses other schemes, ports of mail and the like.
+_FORBIDDEN_ERRORS = (
+    "ERR_BLOCKED_BY_CLIENT",
+    "ERR_UNSAFE_REDIRECT",
+    "ERR_UNSAFE_PORT",
+    "ERR_UNKNOWN_URL_SCHEME",
+    "ERR_DISALLOWED_URL_SCHEME",
+)
+_INVALID_URL_ERRORS = ("ERR_INVALID_URL", "ERR_INVALID_REDIRECT")
+_NO_REASON = Message("browser.no_reason")
+
 
 def find_browser(settings: BrowserSettings) -> Path:
-    """The Chromium to start: the configured one, Playwright's own if it was downloaded, else one on the PATH.
+    """Return the Chromium to start: the configured one, Playwright's own if it was downloaded, else one on the PATH.
 
-    The headless shell comes before the full browser, which starts slower and needs nearly twice the memory.
-    `BrowserMissing` says in one sentence how to get one; a configured path that is wrong is never passed over.
+    The headless shell comes before the full browser, which starts slower and needs nearly twice the memory. Raises
+    `BrowserMissing` if there is none, or if the configured path is wrong.
     """
     if settings.path is not None:
         if settings.path.is_file() and os.access(settings.path, os.X_OK):
             return settings.path
-        raise BrowserMissing(f"pages.browser.path {settings.path} is no program; mend it or remove it to look for one.")
-    downloaded = _find_playwright_browser()
-    if downloaded is not None:
+        raise BrowserMissing("browser.path_invalid", path=str(settings.path))
+    if downloaded := _find_playwright_browser():
         return downloaded
     for name in _EXECUTABLES:
         if found := shutil.which(name):
             return Path(found)
-    raise BrowserMissing(f"There is no Chromium on this machine; {_INSTALL_HINT}")
+    raise BrowserMissing("browser.not_found")
 
 
 def _find_playwright_browser() -> Path | None:
-    """Read from Playwright's own list of browsers, because asking Playwright would start its driver."""
+    """Look it up in Playwright's own list of browsers, because asking Playwright would start its driver."""
     package = importlib.util.find_spec("playwright")
     if package is None or not package.submodule_search_locations:
         return None
@@ -73,8 +82,37 @@ def _get_playwright_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ms-playwright"
 
 
+def map_browser_error(error_text: str) -> FetchError:
+    """Return the page's error for what the browser says about a page that it could not load."""
+    message = error_text.splitlines()[0] if error_text else ""
+    if "Download is starting" in message:
+        return FetchError.of(PageErrorCode.UNSUPPORTED_TYPE, "page.document")
+    if any(word in message for word in _FORBIDDEN_ERRORS):
+        return build_forbidden_error()
+    if any(word in message for word in _INVALID_URL_ERRORS):
+        return FetchError.of(PageErrorCode.INVALID_URL, "page.leads_to_no_url")
+    if "ERR_TOO_MANY_REDIRECTS" in message:
+        return FetchError.of(PageErrorCode.NETWORK, "page.endless_redirects")
+    reason = next((word for word in message.split() if word.startswith("net::")), message[:200])
+    return FetchError.of(
+        PageErrorCode.NETWORK, "page.browser_failed", reason=reason.removeprefix("net::") or _NO_REASON
+    )
+
+
+def build_forbidden_error() -> FetchError:
+    return FetchError.of(PageErrorCode.FORBIDDEN, "page.address_refused")
+
+
+def build_start_error(error_text: str, settings: BrowserSettings, path: Path | None = None) -> BrowserMissing:
+    """Return the error of a browser that is there and cannot be used; `path` is the program that was started."""
+    reason = error_text.splitlines()[0] if error_text else _NO_REASON
+    if settings.endpoint:
+        return BrowserMissing("browser.endpoint_silent", endpoint=settings.endpoint, reason=reason)
+    return BrowserMissing("browser.not_started", path=str(path or find_browser(settings)), reason=reason)
+
+
 def main() -> int:
-    """Prints the browser's path and answers 0, or says what is missing and answers 1."""
+    """Print the browser's path and return 0, or print what is missing and return 1."""
     try:
         sys.stdout.write(f"{find_browser(load_settings().pages.browser)}\n")
     except MonitorError as error:
@@ -85,47 +123,3 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-# Where the browser itself does not go: other schemes, ports of mail and the like.
-_FORBIDDEN_ERRORS = (
-    "ERR_BLOCKED_BY_CLIENT",
-    "ERR_UNSAFE_REDIRECT",
-    "ERR_UNSAFE_PORT",
-    "ERR_UNKNOWN_URL_SCHEME",
-    "ERR_DISALLOWED_URL_SCHEME",
-)
-
-_INVALID_URL_ERRORS = ("ERR_INVALID_URL", "ERR_INVALID_REDIRECT")
-
-
-def map_browser_error(error_text: str) -> FetchError:
-    """The page's error in what the browser says about a page that it could not load."""
-    message = error_text.splitlines()[0] if error_text else "no reason given"
-    if "Download is starting" in message:
-        return build_fetch_error(PageErrorCode.UNSUPPORTED_TYPE, "page.document")
-    if any(word in message for word in _FORBIDDEN_ERRORS):
-        return build_forbidden_error()
-    if any(word in message for word in _INVALID_URL_ERRORS):
-        return build_fetch_error(PageErrorCode.INVALID_URL, "page.leads_to_no_url")
-    if "ERR_TOO_MANY_REDIRECTS" in message:
-        return build_fetch_error(PageErrorCode.NETWORK, "page.endless_redirects")
-    reason = next((word for word in message.split() if word.startswith("net::")), message[:200])
-    return build_fetch_error(PageErrorCode.NETWORK, "page.browser_failed", reason=reason.removeprefix("net::"))
-
-
-def build_forbidden_error() -> FetchError:
-    """The error of a page that leads to where we do not go."""
-    return build_fetch_error(PageErrorCode.FORBIDDEN, "page.address_refused")
-
-
-def build_too_large_error(max_bytes: int) -> FetchError:
-    """The error of a page over the limit."""
-    return build_fetch_error(PageErrorCode.TOO_LARGE, "page.too_large", limit_mb=f"{max_bytes / 2**20:.3g}")
-
-
-def format_start_failure(error_text: str, path: Path | None, endpoint: str | None) -> str:
-    """One sentence about a browser that is there and cannot be used, with the mend."""
-    reason = error_text.splitlines()[0] if error_text else "no reason given"
-    if endpoint:
-        return f"The browser at pages.browser.endpoint {endpoint} does not answer ({reason}); start it or mend the url."
-    return f"The browser {path} could not be started ({reason}); name another one under pages.browser.path."

@@ -1,26 +1,17 @@
-"""One browser from start to end, together with Playwright's driver, whose memory grows with it."""
+"""One running browser with its tabs, and Playwright's driver, whose memory grows with it."""
 
 import asyncio
 import contextlib
 import ipaddress
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
-from playwright.async_api import (
-    Browser,
-    BrowserContext,
-    Playwright,
-    ProxySettings,
-    Route,
-    WebSocketRoute,
-    async_playwright,
-)
+from playwright.async_api import Browser, BrowserContext, ProxySettings, Route, WebSocketRoute, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from monitor.config.model import NetworkSettings, PagesSettings
-from monitor.errors import BrowserMissing
-from monitor.fetch.browser.launch import find_browser, format_start_failure
+from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.fetch.browser.launch import build_start_error, find_browser
 from monitor.fetch.browser.tab import Tab, close_quietly
 from monitor.fetch.guard import Guard
 from monitor.fetch.proxy import GuardedProxy
@@ -28,15 +19,35 @@ from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
 
 _BLOCKED_RESOURCE_TYPES = frozenset({"image", "media", "font"})
+_CLOSE_TIMEOUT_S = 5.0
+_REUSE_WINDOW_S = 0.1
+
+_FLAGS = (
+    # Nothing but rendering.
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-default-apps",
+    "--disable-breakpad",
+    "--mute-audio",
+    # No network but the proxy: no UDP, and no name is resolved here.
+    "--disable-quic",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    # A script that fills its memory crashes its tab before it harms the machine.
+    "--js-flags=--max-old-space-size=512",
+)
 
 
 def build_route_handler(guard: Guard, *, may_be_unresolved: bool) -> Callable[[Route], Awaitable[None]]:
-    """A handler that stops pictures, fonts and media, and what the guard refuses.
+    """Return a handler that aborts images, fonts and media, and what the guard refuses.
 
-    Hops of a redirect, preconnects and sockets do not come by here; those meet the guard in the proxy.
+    It does not see redirects, preconnects and sockets; the guard checks those in the proxy.
     """
 
-    async def pass_or_stop(route: Route) -> None:
+    async def handle_route(route: Route) -> None:
         with contextlib.suppress(PlaywrightError):  # the page may have gone meanwhile
             if route.request.resource_type in _BLOCKED_RESOURCE_TYPES:
                 await route.abort("blockedbyclient")
@@ -49,7 +60,7 @@ def build_route_handler(guard: Guard, *, may_be_unresolved: bool) -> Callable[[R
                 return
             await route.continue_()
 
-    return pass_or_stop
+    return handle_route
 
 
 async def close_websocket(socket: WebSocketRoute) -> None:
@@ -57,31 +68,8 @@ async def close_websocket(socket: WebSocketRoute) -> None:
     await socket.close()
 
 
-_CLOSE_TIMEOUT_S = 5.0
-
-_REUSE_WINDOW_S = 0.1
-
-_FLAGS = (
-    # Nothing but drawing.
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-default-apps",
-    "--disable-breakpad",
-    "--mute-audio",
-    # No way out but the proxy: no UDP, and no name is looked up here.
-    "--disable-quic",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-    # A script that eats memory loses its tab before the machine loses its own.
-    "--js-flags=--max-old-space-size=512",
-)
-
-
 class BrowserSession:
-    """A running browser and its free tabs; `is_retired` once it is to take no further page."""
+    """A running browser and its free tabs; once `is_retired`, it takes no further page."""
 
     def __init__(
         self, stack: contextlib.AsyncExitStack, browser: Browser, context: BrowserContext, *, pages: PagesSettings
@@ -101,17 +89,14 @@ class BrowserSession:
     async def start(
         cls, *, pages: PagesSettings, network: NetworkSettings, guard: Guard, proxy: GuardedProxy
     ) -> "BrowserSession":
-        """A browser that knows no way out but `proxy`; `BrowserMissing` where none can be had.
+        """Start a browser that can only connect through `proxy`; raise `BrowserMissing` if there is none.
 
-        One that runs on another machine cannot reach a proxy on this one's loopback: `network.proxy` is its way, and
-        the guard sees what passes through the gate.
+        A remote browser cannot reach a proxy on this machine's loopback: it uses `network.proxy`, and the guard checks
+        only what the route handler sees.
         """
-        path = None if pages.browser.endpoint else find_browser(pages.browser)
         stack = contextlib.AsyncExitStack()
         try:
-            playwright = await stack.enter_async_context(async_playwright())
-            browser = await _launch_browser(playwright, pages, str(path), proxy)
-            stack.push_async_callback(close_quietly, browser.close)
+            browser = await start_browser(pages.browser, stack, flags=_FLAGS, proxy=_build_proxy_settings(proxy))
             context = await browser.new_context(
                 accept_downloads=False,
                 service_workers="block",
@@ -123,7 +108,7 @@ class BrowserSession:
         except BaseException as error:
             await stack.aclose()
             if isinstance(error, PlaywrightError):
-                raise BrowserMissing(format_start_failure(error.message, path, pages.browser.endpoint)) from error
+                raise build_start_error(error.message, pages.browser) from error
             raise
         return cls(stack, browser, context, pages=pages)
 
@@ -131,7 +116,7 @@ class BrowserSession:
         return not self._browser.is_connected()
 
     async def acquire_tab(self, *, is_empty: bool) -> Tab:
-        """A tab, new if need be; where it need not be empty, a page may still be in it, at rest."""
+        """Return a tab, a new one if none is free; unless `is_empty`, it may still show an idle page."""
         if self._idle_tabs and not is_empty:
             tab, timer = self._idle_tabs.popitem()
             timer.cancel()
@@ -139,11 +124,11 @@ class BrowserSession:
         return self._free_tabs.pop() if self._free_tabs else await Tab.open(self._context, max_bytes=self._max_bytes)
 
     async def release_tab(self, tab: Tab) -> None:
-        """Keeps the tab for the next page.
+        """Keep the tab for the next page.
 
-        That page is opened over one that rests, if it comes at once: to empty the tab costs as much as another page.
-        Otherwise the tab is emptied, so that nothing of its page goes on. A page that fails over another one is to be
-        tried again in an empty tab.
+        If that comes at once, it replaces the idle page directly, because emptying a tab costs as much as a page.
+        Otherwise the tab is emptied, so that nothing of its page keeps running. A page that fails in a tab with another
+        page should be tried again in an empty one.
         """
         if tab.is_idle:
             self._idle_tabs[tab] = asyncio.get_running_loop().call_later(_REUSE_WINDOW_S, self._start_clearing, tab)
@@ -157,7 +142,7 @@ class BrowserSession:
         task.add_done_callback(self._clearing_tasks.discard)
 
     async def _clear_tab(self, tab: Tab) -> None:
-        """A tab that cannot be emptied is closed, and one more than are needed."""
+        """Empty the tab; close one that cannot be emptied, and one more than are needed."""
         try:
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                 await tab.clear()
@@ -170,12 +155,12 @@ class BrowserSession:
             await close_quietly(tab.close)
 
     async def close_if_done(self) -> None:
-        """Stops a retired browser that draws nothing any more."""
+        """Close a retired browser that renders no page any more."""
         if self.is_retired and self.active_count == 0:
             await self.close()
 
     async def close(self) -> None:
-        """Stops the browser, or lets go of the one that runs elsewhere."""
+        """Stop the browser, or disconnect from a remote one."""
         self.is_retired = True
         while self._idle_tabs:
             self._idle_tabs.popitem()[1].cancel()
@@ -186,7 +171,7 @@ class BrowserSession:
 
 
 def is_local_endpoint(endpoint: str | None) -> bool:
-    """Whether the browser is on this machine, where it reaches our loopback."""
+    """Whether the browser runs on this machine, where it reaches our loopback."""
     host = urlsplit(endpoint).hostname or "" if endpoint else "localhost"
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -194,18 +179,33 @@ def is_local_endpoint(endpoint: str | None) -> bool:
         return False
 
 
-async def _launch_browser(playwright: Playwright, pages: PagesSettings, path: str, proxy: GuardedProxy) -> Browser:
-    if pages.browser.endpoint:
-        return await playwright.chromium.connect_over_cdp(pages.browser.endpoint)
-    return await playwright.chromium.launch(
-        executable_path=path,
-        args=_FLAGS,
-        chromium_sandbox=os.geteuid() != 0,  # Chromium refuses to start with its sandbox as root
-        proxy=_build_proxy_settings(proxy),
-        handle_sigint=False,
-        handle_sigterm=False,
-        handle_sighup=False,
-    )
+async def start_browser(
+    settings: BrowserSettings,
+    stack: contextlib.AsyncExitStack,
+    *,
+    flags: Sequence[str],
+    proxy: ProxySettings | None = None,
+) -> Browser:
+    """Start a browser, or connect to the configured endpoint, until `stack` closes; raises `BrowserMissing`."""
+    path = None if settings.endpoint else find_browser(settings)
+    playwright = await stack.enter_async_context(async_playwright())
+    try:
+        if settings.endpoint:
+            browser = await playwright.chromium.connect_over_cdp(settings.endpoint)
+        else:
+            browser = await playwright.chromium.launch(
+                executable_path=path,
+                args=flags,
+                chromium_sandbox=os.geteuid() != 0,  # Chromium refuses to start with its sandbox as root
+                proxy=proxy,
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+            )
+    except PlaywrightError as error:
+        raise build_start_error(error.message, settings, path) from error
+    stack.push_async_callback(close_quietly, browser.close)
+    return browser
 
 
 def _build_context_proxy(endpoint: str | None, network: NetworkSettings, proxy: GuardedProxy) -> ProxySettings | None:
@@ -221,5 +221,5 @@ def _build_context_proxy(endpoint: str | None, network: NetworkSettings, proxy: 
 
 
 def _build_proxy_settings(proxy: GuardedProxy) -> ProxySettings:
-    # "<-loopback>" takes back the browser's own exception for addresses of this machine.
+    # "<-loopback>" removes the browser's own exception for addresses of this machine.
     return ProxySettings(server=proxy.url, bypass="<-loopback>", username=proxy.username, password=proxy.password)

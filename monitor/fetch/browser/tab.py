@@ -1,4 +1,4 @@
-"""One tab of the browser, used for page after page."""
+"""One tab of the browser: navigation, waiting until a page is idle, and extending lists on it."""
 
 import asyncio
 import contextlib
@@ -11,20 +11,31 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Request
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Response as Answer
+from playwright.async_api import Response as BrowserResponse
 
-from monitor.fetch.browser.launch import build_forbidden_error, build_too_large_error, map_browser_error
-from monitor.fetch.result import Response
+from monitor.fetch.browser.launch import build_forbidden_error, map_browser_error
+from monitor.fetch.result import FetchError, Response
 from monitor.vocabulary import LOAD_MORE_WORDS
 
-HAS_SCRIPTS = "() => document.querySelector('script') !== null"
+_UNAWAITED_RESOURCE_TYPES = frozenset({"eventsource", "websocket", "ping", "beacon"})
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_NAVIGATION_ABORTED = "net::ERR_ABORTED"  # the browser's word for a page that was left before it had loaded
+_WORLD_NAME = "monitor"
 
+_QUIET_S = 0.25
+_LONG_QUIET_S = 1.0
+_MAX_SETTLE_S = 8.0  # a page that is never idle is taken as it is then
+_CLOSE_TIMEOUT_S = 5.0
+_MAX_ROUNDS = 5  # of scrolling, and of pressing a button for more
+_MAX_TOTAL_FACTOR = 4  # all that a page loads may be as large as so many pages
+
+HAS_SCRIPTS = "() => document.querySelector('script') !== null"
 IS_NEARLY_EMPTY = "() => !document.body || document.body.innerText.trim().length < 200"
 
 _LIST_FUNCTIONS = f"""
   const asked = globalThis.asked ??= {{scrolls: 0, linksThen: -1, presses: 0, linksBefore: -1}};
-  // A page that is mostly links with texts as long as titles. Others are not made to grow: an article that goes on
-  // with the next article when it is scrolled would end up with a text that nobody wrote.
+  // A page that is mostly links with texts as long as titles. Others are not extended: an article that loads the next
+  // article when it is scrolled would end up with a text that nobody wrote.
   const isList = () => {{
     let titles = 0, length = 0;
     for (const link of document.links) {{
@@ -42,7 +53,7 @@ _LIST_FUNCTIONS = f"""
   }};
   const isButton = element => element.matches('button, a, input, [role=button]') ||
     getComputedStyle(element).cursor === 'pointer' || /more|load/i.test(element.id + ' ' + element.className);
-  // The last one on the page. A link that leads to another address is none: it is a way to a section.
+  // The last one on the page. A link to another address is none: it leads to a section.
   const buttonForMore = () => {{
     let button = null;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -72,7 +83,7 @@ WAIT_UNTIL_QUIET = f"""({{quietMs, most}}) => new Promise(resolve => {{
   const wait = () => {{ clearTimeout(timer); timer = setTimeout(end, quietMs); }};
   const end = () => {{
     let goesOn = false;
-    try {{ goesOn = scrolled(); }} catch {{ /* the page bent what we look at: it is taken as it stands */ }}
+    try {{ goesOn = scrolled(); }} catch {{ /* the page replaced what we look at: it is taken as it is */ }}
     if (goesOn) {{ wait(); return; }}
     observer.disconnect();
     resolve(true);
@@ -84,12 +95,11 @@ WAIT_UNTIL_QUIET = f"""({{quietMs, most}}) => new Promise(resolve => {{
 }})"""
 """Resolves once the document has not changed for `quietMs`.
 
-A list longer than the window is scrolled to its end at once, and again each time that it has more links than the
-last time, at most `most` times. A page that does not grow loses no time by this.
+A list longer than the window is scrolled to its end at once, and again whenever it has more links than the last time,
+at most `most` times. This costs no time on a page that does not grow.
 """
 
 PRESSED = "pressed"
-
 HAS_MORE = "goes on"
 
 SHOW_MORE = f"""({{most}}) => {{
@@ -104,20 +114,18 @@ SHOW_MORE = f"""({{most}}) => {{
   button.click();
   return '{PRESSED}';
 }}"""
-"""Presses the button that shows more of a list, at most `most` times, if the last time brought something.
+"""Presses the button that shows more of a list, at most `most` times, as long as it brings new links.
 
-`PRESSED` says that it was; `HAS_MORE` that the list, by its button or as it was scrolled, could be asked for more.
+Returns `PRESSED` if it did, and `HAS_MORE` if the list could be extended further by its button or by scrolling.
 """
-
-_WORLD_NAME = "monitor"
 
 
 class IsolatedWorld:
-    """Asks the document in the main frame of a tab.
+    """Runs scripts in an isolated world of a tab's main frame.
 
-    It sees the page's elements, not its scripts, and what it keeps in `globalThis` lasts as long as the document. The
-    elements may still be bent (`<img name=links>` stands in the way of `document.links`): an answer is only as good
-    as its check. `frame_id` is the frame as the DevTools protocol names it, the same for page after page.
+    They see the page's elements, not its scripts, and their `globalThis` lasts as long as the document. Elements may
+    still interfere (`<img name=links>` hides `document.links`), so results must be checked. `frame_id` is the frame's
+    id in the DevTools protocol, the same for page after page.
     """
 
     def __init__(self, session: CDPSession, frame_id: str) -> None:
@@ -127,18 +135,18 @@ class IsolatedWorld:
 
     @classmethod
     async def open(cls, session: CDPSession) -> "IsolatedWorld":
-        """The world of the tab that `session` belongs to."""
+        """Open the world of the tab that `session` belongs to."""
         tree = await session.send("Page.getFrameTree")
         return cls(session, tree["frameTree"]["frame"]["id"])
 
     def reset(self) -> None:
-        """Another document came: its world has to be made."""
+        """Forget the world of the last document: the next one needs another."""
         self._context_id = None
 
     async def evaluate(self, script: str, arguments: dict[str, float] | None = None) -> object:
-        """What the function in `script` answers; None where it failed.
+        """Return the result of the function in `script`, or None if it threw.
 
-        Playwright's error where the page left for another one meanwhile, or is closed.
+        Raises Playwright's error if the page navigated to another one meanwhile, or is closed.
         """
         try:
             answer = await self._session.send(
@@ -157,7 +165,7 @@ class IsolatedWorld:
         return None if "exceptionDetails" in answer else answer["result"].get("value")
 
     async def _create_context(self) -> int:
-        """The world of the document that is shown now; asked for again, the same one."""
+        """Return the world of the current document; repeated calls give the same one."""
         made = await self._session.send(
             "Page.createIsolatedWorld", {"frameId": self.frame_id, "worldName": _WORLD_NAME}
         )
@@ -165,37 +173,18 @@ class IsolatedWorld:
         return self._context_id
 
 
-_UNAWAITED_RESOURCE_TYPES = frozenset({"eventsource", "websocket", "ping", "beacon"})
-
-_QUIET_S = 0.25
-
-_LONG_QUIET_S = 1.0
-
-_MAX_SETTLE_S = 8.0  # a page that never rests is taken as it stands then
-
-_CLOSE_TIMEOUT_S = 5.0
-
-_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-
-_MAX_ROUNDS = 5  # of scrolling, and of pressing a button for more
-
-_NAVIGATION_ABORTED = "net::ERR_ABORTED"  # what the browser says of a page that was left before it had come in whole
-
-_MAX_TOTAL_FACTOR = 4  # all that a page loads may weigh as much as so many pages
-
-
 @dataclass(frozen=True, slots=True)
 class _DocumentSnapshot:
-    response: Answer
+    response: BrowserResponse
     url: str
     html: str
 
 
 class Tab:
-    """Draws a page and says what became of it; knows what the page has asked for and not got yet.
+    """Renders one page after another, and tracks the requests that a page is waiting for.
 
-    `is_dead`: its process crashed. `is_flooded`: it was closed because more came in than a page may weigh.
-    `failed_url` is the address at which the last navigation ended without an answer.
+    `is_dead`: its process crashed. `is_over_limit`: it was closed because a page loaded too much. `failed_url` is the
+    URL at which the last navigation ended without a response.
     """
 
     def __init__(self, page: Page, network: CDPSession, world: IsolatedWorld, *, max_bytes: int) -> None:
@@ -204,7 +193,7 @@ class Tab:
         self._max_bytes = max_bytes
         self._pending: set[Request] = set()
         self._idle = asyncio.Event()
-        self._main_response: Answer | None = None
+        self._main_response: BrowserResponse | None = None
         self._redirect_url = ""
         self._navigation_id = ""
         self._interrupted = asyncio.Event()
@@ -228,24 +217,24 @@ class Tab:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the page that was drawn last had come to rest, so that the next one may be opened over it."""
+        """Whether the last page was idle in the end, so that the next one may replace it."""
         return self._is_quiet and not self._pending
 
     @property
     def is_redirected_off_web(self) -> bool:
-        """Whether the page redirects out of the web, to a file or a script; browsers stop there silently."""
+        """Whether the page redirects to a file or a script; browsers stop there silently."""
         return _OTHER_SCHEME.match(self._redirect_url) is not None
 
     @classmethod
     async def open(cls, context: BrowserContext, *, max_bytes: int) -> "Tab":
-        """A new tab, which counts what comes in after decompression: only the browser knows that."""
+        """Open a tab that counts received bytes after decompression, which only the browser knows."""
         page = await context.new_page()
         network = await context.new_cdp_session(page)
         await network.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
         return cls(page, network, await IsolatedWorld.open(network), max_bytes=max_bytes)
 
     async def render(self, url: str, *, timeout_s: float) -> Response:
-        """The page once it has come to rest, and a list once it shows no more by scrolling or its button."""
+        """Return the page once it is idle, and a list once it shows no more by scrolling or its button."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
         self._reset()
@@ -259,10 +248,10 @@ class Tab:
         else:
             view, is_cut_short = await self._take_snapshot(), False
             self._is_quiet = True
-        # The byte order mark settles the encoding, whatever the document says that it was written in.
+        # The byte order mark decides the encoding, whatever the document declares.
         body = b"\xef\xbb\xbf" + view.html.encode("utf-8", "replace")
         if len(body) > self._max_bytes:
-            raise build_too_large_error(self._max_bytes)
+            raise FetchError.too_large(self._max_bytes)
         return Response(
             url=url,
             final_url=view.url,
@@ -274,27 +263,27 @@ class Tab:
         )
 
     async def clear(self) -> None:
-        """Leaves the page, so that nothing of it goes on."""
         await self._page.goto("about:blank")
         self._reset()
 
     async def close(self) -> None:
-        """Closes the tab, whatever its page is doing."""
         await self._page.close()
 
     async def _navigate(self, url: str, *, timeout_s: float) -> None:
-        """Opens the page. The browser waits without end for one whose body breaks off, so that is watched for."""
-        going = asyncio.ensure_future(self._page.goto(url, wait_until="domcontentloaded", timeout=timeout_s * 1000))
-        breaking = asyncio.ensure_future(self._interrupted.wait())
+        """Open the page. The browser waits forever for a body that breaks off, so that is detected here."""
+        navigation = asyncio.ensure_future(
+            self._page.goto(url, wait_until="domcontentloaded", timeout=timeout_s * 1000)
+        )
+        interruption = asyncio.ensure_future(self._interrupted.wait())
         try:
-            await asyncio.wait({going, breaking}, return_when=asyncio.FIRST_COMPLETED)
-            if not going.done():
+            await asyncio.wait({navigation, interruption}, return_when=asyncio.FIRST_COMPLETED)
+            if not navigation.done():
                 raise map_browser_error(self._failure_text)
-            await going
+            await navigation
         finally:
-            going.cancel()
-            breaking.cancel()
-            await asyncio.gather(going, breaking, return_exceptions=True)
+            navigation.cancel()
+            interruption.cancel()
+            await asyncio.gather(navigation, interruption, return_exceptions=True)
 
     async def _take_snapshot(self) -> _DocumentSnapshot:
         html, url = await self._page.content(), self._page.url
@@ -303,9 +292,9 @@ class Tab:
         return _DocumentSnapshot(self._main_response, url, html)
 
     async def _expand_list(self, deadline: float) -> tuple[_DocumentSnapshot, bool]:
-        """The document after its button for more was pressed as long as that brought new links, and if it goes on.
+        """Press the button for more as long as it brings new links; return the document and whether there is more.
 
-        A button that leads to another document was none; the list is then as it was before.
+        A button that opens another document was none: the list stays as it was before.
         """
         while True:
             view = await self._take_snapshot()
@@ -318,7 +307,7 @@ class Tab:
                 return view, False
 
     async def _wait_until_quiet(self, quiet_s: float, deadline: float) -> None:
-        """Waits until the page asks for nothing and changes nothing for `quiet_s`, but no longer than `deadline`."""
+        """Wait until the page requests and changes nothing for `quiet_s`, but not beyond `deadline`."""
         self._is_quiet = False
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
@@ -327,7 +316,7 @@ class Tab:
                     try:
                         await self._world.evaluate(WAIT_UNTIL_QUIET, {"quietMs": quiet_s * 1000, "most": _MAX_ROUNDS})
                     except PlaywrightError:
-                        # The page moved on, as script redirects and cookie walls do: the next one is waited for.
+                        # The page navigated, as script redirects and cookie walls do: wait for the next one.
                         if self._is_gone:
                             raise
                         await self._page.wait_for_load_state("domcontentloaded")
@@ -345,7 +334,7 @@ class Tab:
         return await self._evaluate(IS_NEARLY_EMPTY, if_moving=True) is True
 
     async def _evaluate(self, script: str, arguments: dict[str, float] | None = None, *, if_moving: object) -> object:
-        """The page's answer, or `if_moving` where it was leaving for the next one and could give none."""
+        """Return the script's result, or `if_moving` if the page was navigating and could give none."""
         try:
             return await self._world.evaluate(script, arguments)
         except PlaywrightError:
@@ -360,7 +349,7 @@ class Tab:
     def _check_size(self) -> None:
         length = self._main_response.headers.get("content-length", "") if self._main_response else ""
         if length.isdigit() and int(length) > self._max_bytes:
-            raise build_too_large_error(self._max_bytes)
+            raise FetchError.too_large(self._max_bytes)
 
     def _reset(self) -> None:
         self._is_quiet = False
@@ -399,10 +388,10 @@ class Tab:
                 self._interrupted.set()
         self._on_end(request)
 
-    def _on_response(self, response: Answer) -> None:
+    def _on_response(self, response: BrowserResponse) -> None:
         if self._is_main(response.request):
             self._main_response = response
-            self._pending &= {response.request}  # what was asked for before belongs to the page that is left
+            self._pending &= {response.request}  # earlier requests belong to the previous page
 
     def _is_main(self, request: Request) -> bool:
         return request.is_navigation_request() and request.frame == self._page.main_frame
@@ -412,7 +401,7 @@ class Tab:
             self._navigation_id, self._redirect_url = event["requestId"], event["request"]["url"]
 
     def _on_headers(self, event: dict[str, Any]) -> None:
-        """The driver tells of a redirect only when the browser follows it; the protocol tells of each."""
+        """Note redirects: the driver reports only those that the browser follows, the protocol all."""
         if event["requestId"] == self._navigation_id and 300 <= event.get("statusCode", 0) < 400:
             headers = {name.lower(): value for name, value in event["headers"].items()}
             self._redirect_url = headers.get("location", "").strip()
@@ -434,7 +423,7 @@ class Tab:
 
 
 async def close_quietly(close: Callable[[], Awaitable[None]]) -> None:
-    """Closes what may be dead already; a corpse that does not answer is left behind."""
+    """Close what may be dead already; give up if it does not respond."""
     with contextlib.suppress(PlaywrightError, TimeoutError):
         async with asyncio.timeout(_CLOSE_TIMEOUT_S):
             await close()

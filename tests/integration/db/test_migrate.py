@@ -60,7 +60,7 @@ def test_constraints_that_a_later_migration_may_change_have_names(empty_url: str
 
 
 def test_two_programs_that_migrate_at_once_do_so_one_after_the_other(empty_url: str) -> None:
-    program = "import sys; from monitor.store import migrate; migrate.upgrade(sys.argv[1])"
+    program = "import sys; from monitor.db import migrate; migrate.upgrade(sys.argv[1])"
     command = [sys.executable, "-c", program, empty_url]
     started = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[1] for process in started] == ["", ""]

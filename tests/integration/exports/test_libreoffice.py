@@ -27,6 +27,7 @@ from monitor.exports.xlsx import render_xlsx
 PATIENCE_S = 90
 HOSTILE = ["=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\u202egnp.exe", "a\x00b\ud800c", "长" * 5000, "👩‍👩‍👧"]
 
+
 def needs_libreoffice(component: str, library: str) -> pytest.MarkDecorator:
     """Skip where LibreOffice, or the part of it that opens such files, is not installed."""
     program = shutil.which("soffice")

@@ -220,7 +220,7 @@ async def test_through_a_proxy_private_addresses_stay_refused(site, reply) -> No
 async def test_a_question_is_answered_whatever_the_status_and_its_redirect_is_shown(client, site, reply) -> None:
     for status in (200, 302, 403, 404, 500):
         url = site.on("/ask", reply("said", status, {"location": "/elsewhere"}))
-        response = await client.ask(url, method="POST", content=b"x")
+        response = await client.request(url, method="POST", content=b"x")
         assert (response.status, response.body, response.final_url) == (status, b"said", url)
         assert response.headers["location"] == "/elsewhere"
     assert {asked.path for asked in site.asked} == {"/ask"}
@@ -229,11 +229,11 @@ async def test_a_question_is_answered_whatever_the_status_and_its_redirect_is_sh
 async def test_a_question_is_asked_again_by_post_where_that_may_help(client, site, reply, waits) -> None:
     answers = [reply("", 503), reply("", 429, {"retry-after": "2"}), reply("at last")]
     url = site.on("/ask", lambda _: answers.pop(0))
-    assert (await client.ask(url, method="POST", content=b"x")).body == b"at last"
+    assert (await client.request(url, method="POST", content=b"x")).body == b"at last"
     assert [asked.body for asked in site.asked] == [b"x"] * 3
     assert waits.seconds == [0.5, 2.0]
     site.on("/ask", reply("", 503))
-    assert (await client.ask(url)).status == 503
+    assert (await client.request(url)).status == 503
     with pytest.raises(FetchError) as caught:
-        await client.ask("http://127.0.0.1:9/")
+        await client.request("http://127.0.0.1:9/")
     assert caught.value.error.code is PageErrorCode.FORBIDDEN

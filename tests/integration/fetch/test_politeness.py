@@ -8,6 +8,7 @@ from monitor.fetch.client import HttpClient
 from monitor.fetch.guard import Guard
 from monitor.fetch.politeness import Politeness
 from monitor.fetch.result import FetchError
+from monitor.i18n.catalogue import render
 
 
 class Time:
@@ -123,7 +124,9 @@ async def test_a_broken_robots_txt_allows_everything_and_is_noted(client, site, 
     url = site.on("/a", "x")
     politeness = polite(client, time, delay_s=0)
     await ask(politeness, client, url)
-    assert "500" in (politeness.find_robots_note(url) or "")
+    note = politeness.find_robots_note(url)
+    assert note is not None
+    assert "500" in render(note, "en")
 
 
 async def test_an_error_page_in_place_of_robots_txt_is_no_rule(client, site, time) -> None:

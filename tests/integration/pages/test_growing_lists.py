@@ -16,7 +16,7 @@ from monitor.vocabulary import Render
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 BATCH = 10
-MOST_BATCHES = 6  # the first, and five that are asked for
+MAX_BATCHES = 6  # the first, and five that are asked for
 NEWEST = dt.date(2026, 11, 20)
 
 
@@ -105,9 +105,9 @@ async def test_all_batches_of_a_list_that_ends_are_seen(loader, site, make: Call
 @pytest.mark.parametrize("make", [with_button, with_scrolling])
 async def test_a_list_without_end_is_left_at_the_limit_and_says_so(loader, site, make: Callable[[int], str]) -> None:
     page = await loader.load(site.on("/list", make(10**9)))
-    assert len(page.candidates) == MOST_BATCHES * BATCH
+    assert len(page.candidates) == MAX_BATCHES * BATCH
     assert page.is_cut_short
-    assert len([path for path in site.paths() if path.startswith("/rows")]) == MOST_BATCHES - 1
+    assert len([path for path in site.paths() if path.startswith("/rows")]) == MAX_BATCHES - 1
 
 
 async def test_a_list_that_is_drawn_by_scripts_is_read_on_too(loader, site) -> None:

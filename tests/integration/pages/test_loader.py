@@ -102,7 +102,7 @@ async def test_a_page_can_be_drawn_always(loader, site) -> None:
 
 
 @pytest.mark.usefixtures("has_browser")
-async def test_an_empty_shell_is_told_apart_from_an_empty_list(loader, site) -> None:
+async def test_an_empty_shell_is_distinguished_from_an_empty_list(loader, site) -> None:
     page = await loader.load(site.on("/app", EMPTY_SHELL))
     assert (page.error.code, page.error.detail_code, page.rendered) == ("WebBlocked", "empty_shell", True)
 

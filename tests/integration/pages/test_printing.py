@@ -79,7 +79,7 @@ async def test_sheets_are_a4_and_numbered_and_the_parts_are_bookmarks() -> None:
     assert pdf.get_metadata_dict()["Title"] == "官方动态简报"
 
 
-async def test_each_letter_has_its_font_in_the_file() -> None:
+async def test_each_character_has_its_font_in_the_file() -> None:
     pdf = await printed(briefing(1))
     fonts = [pdfium.FPDFTextObj_GetFont(piece.raw) for page in pdf for piece in page.get_objects() if _is_text(piece)]
     assert len(fonts) > 5

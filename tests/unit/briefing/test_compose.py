@@ -15,12 +15,12 @@ from monitor.briefing.layout import build_document
 from monitor.briefing.order import Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
 from monitor.briefing.render import render_briefing
-from monitor.causes import Cause
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import AlarmKind
 from monitor.db.tables.evidence import ChangeKind, EditOperation, Revision
 from monitor.dedupe.clusters import DocumentCluster
+from monitor.i18n.message import Message
 from monitor.vocabulary import DateSource, ItemType, Phase, RunStatus, SummaryBy
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
@@ -212,8 +212,8 @@ def test_possible_gaps_and_open_alarms_are_told_with_the_rest_that_could_not_be_
     )
     value = briefing([item(1)], [state])
     assert [(gap.kind, gap.place, gap.reason) for gap in value.gaps] == [
-        ("possible_gap", "公告", ""),
-        ("silence", "数据", "nothing new since 2026-01-01"),
+        ("possible_gap", "公告", None),
+        ("silence", "数据", Message.other("nothing new since 2026-01-01")),
     ]
     page = html_of(value)
     assert "可能有遗漏" in page
@@ -231,8 +231,8 @@ def test_every_failure_fallback_and_unread_place_is_a_gap() -> None:
             over_limit=7,
             left=2,
             refused=1,
-            fallbacks=[FallbackSchema(phase=Phase.CRAWL, where="公告", reason="http_412")],
-            unseen=[UnseenPlace(section="公告", url="https://gov.example/gg/", reason="http_412")],
+            fallbacks=[FallbackSchema(phase=Phase.CRAWL, where="公告", reason=Message.other("http_412"))],
+            unseen=[UnseenPlace(section="公告", url="https://gov.example/gg/", reason=Message.other("http_412"))],
         ),
         SourceRunSummary(name="丙", status=RunStatus.SUCCEEDED, last_new_item_at=NOW),
         SourceRunSummary(name="丁"),
@@ -273,11 +273,11 @@ def test_many_fallbacks_for_one_reason_are_one_line_for_readers_and_all_of_them_
         FallbackSchema(
             phase=Phase.SUMMARISE,
             where=f"https://gov.example/{n}",
-            reason=Cause.EXTRACT.render(Cause.NOT_ON_PAGE.render(n)),
+            reason=Message.of("cause.extract", reason=Message.of("cause.not_on_page", figures=[str(n)])),
         )
         for n in range(12)
     ]
-    fallbacks.append(FallbackSchema(phase=Phase.CRAWL, where="公告", reason="http_412"))
+    fallbacks.append(FallbackSchema(phase=Phase.CRAWL, where="公告", reason=Message.other("http_412")))
     value = briefing(
         [item(1)], [SourceRunSummary(name="甲", status=RunStatus.DEGRADED, new_items=1, fallbacks=fallbacks)]
     )

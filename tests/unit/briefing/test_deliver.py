@@ -39,7 +39,7 @@ def test_pauses_grow_and_the_last_try_is_the_last() -> None:
     assert all(first <= second for first, second in pairwise(pauses))
     assert sum(pauses, dt.timedelta()) > dt.timedelta(hours=10)
     last = decide_retry(delivery(attempts=MAX_ATTEMPTS - 1), NotDelivered("down", may_retry=True), NOW)
-    assert (last.status, last.last_error, last.next_try_at) == (DeliveryStatus.FAILED, "down", None)
+    assert (last.status, str(last.last_error), last.next_try_at) == (DeliveryStatus.FAILED, "down", None)
 
 
 @settings(max_examples=60)
@@ -64,7 +64,7 @@ def test_a_receiver_that_asks_for_patience_gets_it_for_up_to_a_day(
 @pytest.mark.parametrize("error", [NotDelivered("no such address"), UsageError("There is no target.")])
 def test_what_cannot_pass_is_not_tried_again(error: Exception) -> None:
     outcome = decide_retry(delivery(), error, NOW)
-    assert (outcome.status, outcome.last_error) == (DeliveryStatus.FAILED, str(error))
+    assert (outcome.status, outcome.last_error) == (DeliveryStatus.FAILED, error.message)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 from monitor.briefing.order import MAX_RANKED_ITEMS, rank_briefing_items
 from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
+from monitor.i18n.catalogue import render
 from monitor.llm.chat import Completion, Message, OnToken, Tool
 from monitor.vocabulary import ItemType, Phase, RankDirection
 
@@ -68,19 +69,23 @@ async def test_items_of_several_runs_are_put_in_order_by_one_completion_over_all
     assert len(model.asked) == 1
     assert model.asked[0][:2] == (Phase.RANK, "briefing")
     # The model is shown the newest first, as the rules have it, and the one that it forgot stands last.
-    assert (ranking.order, ranking.by, ranking.fault) == ([0, 2, 1], "model", "")
+    assert (ranking.order, ranking.by, ranking.fault) == ([0, 2, 1], "model", None)
 
 
 async def test_without_a_model_the_rules_decide() -> None:
     law = item(2, title="中华人民共和国能源法", type=ItemType.LAW, tier=1)
     ranking = await rank_briefing_items([item(1), law], model=None, language="zh")
-    assert (ranking.order, ranking.by, ranking.fault) == ([1, 0], "rule", "")
+    assert (ranking.order, ranking.by, ranking.fault) == ([1, 0], "rule", None)
 
 
 async def test_a_model_that_fails_or_says_nothing_of_use_gives_way_to_the_rules_and_the_reason_is_told() -> None:
     law = item(2, title="中华人民共和国能源法", type=ItemType.LAW, tier=1)
     failed = await rank_briefing_items([item(1), law], model=Answering(None), language="zh")
-    assert (failed.order, failed.by, failed.fault) == ([1, 0], "rule", "network: the server is gone")
+    assert (failed.order, failed.by, failed.fault and render(failed.fault, "en")) == (
+        [1, 0],
+        "rule",
+        "network: the server is gone",
+    )
     useless = await rank_briefing_items([item(1), law], model=Answering("都很重要。"), language="zh")
     assert (useless.order, useless.by) == ([1, 0], "rule")
     assert useless.fault

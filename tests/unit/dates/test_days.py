@@ -99,7 +99,7 @@ def test_what_is_impossible_doubtful_or_no_date_is_none(text: str) -> None:
     assert parse_day(text, TODAY) is None
 
 
-def test_day_and_month_are_told_apart_only_by_a_number_above_twelve() -> None:
+def test_day_and_month_are_distinguished_only_by_a_number_above_twelve() -> None:
     assert detect_order("02/03/2026 and 14/03/2026") == "dmy"
     assert detect_order("02/03/2026 and 03/14/2026") == "mdy"
     assert detect_order("02/03/2026") is None

@@ -194,12 +194,12 @@ def test_a_timeline_has_the_day(row: Row) -> None:
         f"In the {name} office the programme was adopted on {row.text}" for name in ("first", "second", "third")
     ]
     notes = [
-        ResearchNote(summary=one, topic="t", source_url=f"https://a.example/{one[7:12]}", engine="e")
-        for one in summaries
+        ResearchNote(summary=summary, topic="t", source_url=f"https://a.example/{summary[7:12]}", engine="e")
+        for summary in summaries
     ]
     assert [fact.day for fact in build_timeline(notes)] == ([row.in_timeline] * 3 if row.in_timeline else [])
 
 
 def test_any_two_whole_forms_say_the_same_day() -> None:
-    pairs = [(one, other) for one in WHOLE for other in WHOLE]
+    pairs = [(first, second) for first in WHOLE for second in WHOLE]
     assert [pair for pair in pairs if find_ungrounded_numbers(f"On {pair[0]}.", f"On {pair[1]}.")] == []

@@ -13,8 +13,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.extract.encoding import decode
 from monitor.extract.html import build_outline
-from monitor.extract.lists.candidates import list_candidates
-from monitor.extract.lists.paging import find_next_page_in_outline
+from monitor.extract.lists.candidates import find_candidates
+from monitor.extract.lists.paging import find_next_page
 from monitor.extract.parse import parse_page
 from monitor.page import Page
 from monitor.urls import get_registrable_domain
@@ -95,10 +95,10 @@ def list_seen(body: bytes, url: str) -> dict:
     text = decode(body, "text/html")[0].replace("\x00", "")
     tree = LexborHTMLParser(text)
     page = build_outline(tree, url)
-    candidates = list_candidates(page, FETCHED_AT.date())
+    candidates = find_candidates(page, FETCHED_AT.date())
     return {
         "candidates": [{"url": found.url, "date": str(found.date or "")} for found in candidates],
-        "next_page": find_next_page_in_outline(page, tree, text) if candidates else None,
+        "next_page": find_next_page(page, tree, text) if candidates else None,
     }
 
 

@@ -51,7 +51,7 @@ def test_a_page_in_gbk_is_recognised_under_a_wrong_or_missing_declaration(declar
     ("text", "codec", "name"),
     [(TRADITIONAL, "big5", "big5"), (JAPANESE, "euc_jp", "euc-jp"), (KOREAN, "euc_kr", "euc-kr")],
 )
-def test_undeclared_east_asian_text_is_told_apart_by_its_common_characters(text: str, codec: str, name: str) -> None:
+def test_undeclared_east_asian_text_is_recognised_by_its_common_characters(text: str, codec: str, name: str) -> None:
     assert decode(text.encode(codec), None) == (text, name)
 
 

@@ -3,6 +3,7 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from monitor.extract.html import build_outline
 from monitor.extract.lists.paging import find_next_page
 
 BASE = "https://www.sample.gov.cn/tzgg/"
@@ -10,7 +11,8 @@ BASE = "https://www.sample.gov.cn/tzgg/"
 
 def next_of(body: str, url: str = BASE) -> str | None:
     html = f"<html><body>{body}</body></html>"
-    return find_next_page(LexborHTMLParser(html), html, url)
+    tree = LexborHTMLParser(html)
+    return find_next_page(build_outline(tree, url), tree, html)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor.fetch.browser.launch import format_start_failure, map_browser_error
+from monitor.config.model import BrowserSettings
+from monitor.fetch.browser.launch import build_start_error, map_browser_error
 from monitor.page import PageErrorCode as Code
 
 
@@ -23,11 +24,12 @@ def test_a_complaint_of_the_browser_is_an_error_of_the_page(complaint: str, code
 
 
 def test_the_reason_is_one_short_sentence() -> None:
-    message = map_browser_error("Page.goto: net::ERR_CONNECTION_RESET at http://a.example/\nCall log:").error.message
-    assert message == "The browser could not load the page: ERR_CONNECTION_RESET."
-    assert len(map_browser_error("x" * 5_000).error.message) < 300
+    failure = map_browser_error("Page.goto: net::ERR_CONNECTION_RESET at http://a.example/\nCall log:")
+    assert str(failure) == "The browser could not load the page: ERR_CONNECTION_RESET."
+    assert len(str(map_browser_error("x" * 5_000))) < 300
 
 
 def test_a_browser_that_does_not_start_names_the_setting_to_mend() -> None:
-    assert "pages.browser.path" in format_start_failure("exit code 3\nlog", Path("/opt/chrome"), None)
-    assert "pages.browser.endpoint" in format_start_failure("refused", None, "http://10.0.0.1:9222")
+    local, remote = BrowserSettings(), BrowserSettings(endpoint="http://10.0.0.1:9222")
+    assert "pages.browser.path" in str(build_start_error("exit code 3\nlog", local, Path("/opt/chrome")))
+    assert "pages.browser.endpoint" in str(build_start_error("refused", remote))

@@ -1,7 +1,7 @@
 import datetime as dt
 from pathlib import Path
 
-from monitor.fetch.transport import FILE_NAME, RenderedFolders
+from monitor.fetch.transport import RENDERED_FOLDERS_FILE, RenderedFolders
 
 TODAY = dt.date(2026, 11, 21)
 URL = "https://bureau.example/app/list.html"
@@ -24,7 +24,9 @@ def test_a_finding_outlives_the_process_and_grows_old(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_read_as_far_as_it_makes_sense(tmp_path: Path) -> None:
-    (tmp_path / FILE_NAME).write_bytes(b"\xff\xfe\n2026-13-99\tx\n2026-11-20\tbureau.example/app\nhalf a li")
+    (tmp_path / RENDERED_FOLDERS_FILE).write_bytes(
+        b"\xff\xfe\n2026-13-99\tx\n2026-11-20\tbureau.example/app\nhalf a li"
+    )
     assert RenderedFolders(tmp_path).contains(URL, TODAY)
 
 

@@ -248,7 +248,7 @@ def test_any_sentence_cut_from_a_text_rests_on_it(sentences: list[str], data: st
 
 
 @given(st.integers(min_value=1, max_value=10**12), st.integers(min_value=1, max_value=10**12))
-def test_two_plain_numbers_are_told_apart(claimed: int, seen: int) -> None:
+def test_two_plain_numbers_are_distinguished(claimed: int, seen: int) -> None:
     assert (find_ungrounded_numbers(f"共{claimed}家", f"共{seen:,}家") == []) == (claimed == seen)
 
 

@@ -24,5 +24,5 @@ def test_a_sentence_that_is_too_long_gives_its_clauses() -> None:
     assert list(iter_whole_sentences(clause * 3 + "其他事项另行通知。", 40)) == [clause] * 3
 
 
-def test_a_latin_letter_weighs_half_as_much() -> None:
+def test_a_latin_character_counts_as_half_a_chinese_one() -> None:
     assert compute_text_weight("储能ab") == 3.0
