@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from monitor.clock import Clock, SystemClock
 from monitor.config.loading import get_settings_path, load_settings
-from monitor.config.model import LlmSettings, PagesSettings, Settings
+from monitor.config.model import PagesSettings, Settings
 from monitor.db import maintenance as backup
 from monitor.db import migrate
 from monitor.db.database import Store
@@ -28,7 +27,7 @@ from monitor.jobs.background import AlarmNotifier
 from monitor.jobs.presence import HeartbeatRegistry, lock_database
 from monitor.jobs.schedules import ApschedulerCronParser, Blackout
 from monitor.llm.chat import ChatModel
-from monitor.llm.client import ModelClients, check_endpoint
+from monitor.llm.clients import ModelClients, build_client, check_endpoint
 from monitor.llm.run_model import Budget
 from monitor.notify.registry import build_channel
 from monitor.pages.loader import Loader, LoaderPool
@@ -71,9 +70,6 @@ from monitor.services.today import TodayService
 from monitor.services.usage import CostService, RetentionService, StorageService
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import RunStatus
-
-if TYPE_CHECKING:
-    from monitor.llm.client import ModelClient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -505,7 +501,7 @@ def build_doctor(config_path: Path | None) -> Doctor:
     async def check_model(settings: Settings) -> str:
         if not settings.llm.is_on:
             return "off: every phase works by rule"
-        server = _build_model_server(settings.llm)
+        server = build_client(settings.llm)
         try:
             return await server.check()
         finally:
@@ -527,12 +523,6 @@ def _check_storage(settings: Settings) -> str:
     if settings.storage_url is None:
         return f"evidence lies under {settings.data_dir}"
     return FileStorage(settings.storage_url).check()
-
-
-def _build_model_server(settings: LlmSettings) -> "ModelClient":
-    from monitor.llm.client import ModelClient  # its library takes a second to import
-
-    return ModelClient(settings)
 
 
 def upgrade_database(settings: Settings) -> str:

@@ -12,7 +12,7 @@ from monitor.briefing.item import ItemSchema
 from monitor.causes import Cause
 from monitor.errors import ModelFailed
 from monitor.llm.answers import extract_plain_text
-from monitor.llm.chat import ChatModel, Message
+from monitor.llm.chat import ChatMessage, ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
 from monitor.verify.citations import is_supported_by, parse_cited_sentences
 from monitor.vocabulary import Phase
@@ -116,7 +116,7 @@ async def write_overview(
 
 def build_overview_messages(
     items: Sequence[ItemSchema], language: str, *, prompts: PromptSet = DEFAULT_PROMPTS
-) -> list[Message]:
+) -> list[ChatMessage]:
     """The one completion: lines `[1] title | issuer | document number | start of the summary`, counted from 1.
 
     Dates of publication are left out: the items' own words are all that a sentence may rest on.
@@ -125,7 +125,7 @@ def build_overview_messages(
     lines = "\n".join(f"[{number}] {_format_line(item)}" for number, item in enumerate(items, start=1))
     user = prompts.render(_USER[wording], lines=f"{ITEMS_START}\n{lines}\n{ITEMS_END}")
     system = prompts.render(_SYSTEM[wording]).rstrip() + _MATERIAL_NOTICE[wording]
-    return [Message(role="system", content=system), Message(role="user", content=user)]
+    return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
 
 def parse_overview(answer: str, items: Sequence[ItemSchema], texts: Mapping[int, str]) -> Overview:

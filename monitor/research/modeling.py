@@ -12,7 +12,7 @@ from monitor.errors import UsageError
 from monitor.exports.document import measure_text_width
 from monitor.extract.sentences import is_prose
 from monitor.llm.answers import parse_object
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import flatten_untrusted_text
 from monitor.research.findings import join_sentences, list_quotes
 from monitor.research.node import UNUSABLE_ANSWER_FAILURE, Node, NodeResult
@@ -431,7 +431,7 @@ class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
             failure = UNUSABLE_ANSWER_FAILURE
             messages = [
                 *messages,
-                Message(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS]),
+                ChatMessage(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS]),
                 build_retry_message(parts.language),
             ]
         blueprint = build_blueprint_by_rule(given.notes, given.question, given.pages)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from monitor.errors import ModelFailed
-from monitor.llm.chat import Message, OnToken
+from monitor.llm.chat import ChatMessage, OnToken
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.state import State
 from monitor.vocabulary import Phase
@@ -61,7 +61,7 @@ class Node(ABC, Generic[InputT, OutputT]):
         """The result that an answer means."""
 
     async def ask_model(
-        self, messages: Sequence[Message], *, phase: Phase, place: str, on_token: OnToken | None = None
+        self, messages: Sequence[ChatMessage], *, phase: Phase, place: str, on_token: OnToken | None = None
     ) -> NodeAnswer:
         """The model's answer to a conversation of its own; without a model, or where none came, the reason."""
         if self.deps.model is None:

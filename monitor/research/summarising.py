@@ -14,7 +14,7 @@ from monitor.db.terms import fold_text
 from monitor.errors import UsageError
 from monitor.extract.sentences import split_sentences
 from monitor.llm.answers import extract_plain_text, parse_object
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.research.extracts import build_extractive_summary
 from monitor.research.findings import check_summary, join_sentences
 from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode
@@ -189,7 +189,7 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
     def _revise(self, text: str, given: SummaryNodeInput) -> str:
         """The text in place of the one that there was."""
 
-    def _build_messages(self, given: SummaryNodeInput) -> list[Message]:
+    def _build_messages(self, given: SummaryNodeInput) -> list[ChatMessage]:
         parts, paragraph = self.deps, given.paragraph
         wording = DeepSearchPromptBuilder(parts.language, parts.prompts, parts.clock.now().date())
         return wording.build_summary_messages(
@@ -201,9 +201,9 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
             remark=given.remark,
         )
 
-    def _build_correction(self, answer: str, summary: ParagraphSummary | None) -> Sequence[Message]:
+    def _build_correction(self, answer: str, summary: ParagraphSummary | None) -> Sequence[ChatMessage]:
         wording = DeepSearchPromptBuilder(self.deps.language, self.deps.prompts, self.deps.clock.now().date())
-        echo = Message(role="assistant", content=answer[:_MAX_ECHOED_CHARS])
+        echo = ChatMessage(role="assistant", content=answer[:_MAX_ECHOED_CHARS])
         return echo, wording.build_correction_message(summary.refused if summary else {})
 
 

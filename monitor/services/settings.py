@@ -31,7 +31,7 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import StoredPrompt, StoredSetting
 from monitor.errors import NotFound, UsageError
 from monitor.fetch.client import build_tls_context
-from monitor.llm.client import check_endpoint
+from monitor.llm.clients import check_endpoint
 from monitor.llm.prompts import Prompt, PromptSet
 from monitor.logs import get_logger
 from monitor.ranking.prompt import RANKING_PROMPTS

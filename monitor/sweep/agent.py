@@ -12,7 +12,7 @@ from monitor.db.reading import PhaseUsage
 from monitor.db.tables.collection import Item, Source
 from monitor.errors import RunCancelled
 from monitor.llm.answers import parse_tool_arguments
-from monitor.llm.chat import ChatModel, Completion, Message, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, ChatModel, Completion, Tool, ToolCall
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.sweep.prompts import build_general_prompt
@@ -34,7 +34,7 @@ _MAX_NAVIGATION_LINE_CHARS = 500
 
 class AgentContext:
     def __init__(self, system: str, user: str, *, max_chars: int, page_max_chars: int, is_pruned: bool) -> None:
-        self.messages = [Message(role="system", content=system), Message(role="user", content=user)]
+        self.messages = [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
         self.largest_chars = 0
         self._max_chars = max_chars
         self._page_max_chars = page_max_chars
@@ -46,7 +46,7 @@ class AgentContext:
         """Message contents and tool arguments together."""
         return sum(message.size_chars for message in self.messages)
 
-    def prepare_messages(self) -> Sequence[Message]:
+    def prepare_messages(self) -> Sequence[ChatMessage]:
         """The messages as they go to the model now, within the ceiling where pruning is on."""
         if self._is_pruned:
             self._shrink_to(self._max_chars)
@@ -55,7 +55,7 @@ class AgentContext:
 
     def add_completion(self, completion: Completion) -> None:
         text = completion.text if not self._is_pruned else completion.text[:_MAX_COMPLETION_CHARS]
-        self.messages.append(Message(role="assistant", content=text, tool_calls=completion.tool_calls))
+        self.messages.append(ChatMessage(role="assistant", content=text, tool_calls=completion.tool_calls))
 
     def make_room_for_page(self) -> int:
         """How long the next page may be; pages that are still there are shortened to make room for it."""
@@ -72,7 +72,7 @@ class AgentContext:
         return min(self._page_max_chars, room)
 
     def add_tool_result(self, call: ToolCall, result: str, *, is_page: bool) -> None:
-        self.messages.append(Message(role="tool", content=result, tool_call_id=call.id))
+        self.messages.append(ChatMessage(role="tool", content=result, tool_call_id=call.id))
         if is_page:
             self._pages.append(len(self.messages) - 1)
 
@@ -90,7 +90,7 @@ class AgentContext:
 
     def nudge(self, text: str) -> None:
         """Say something to a model that answered without a tool."""
-        self.messages.append(Message(role="user", content=text))
+        self.messages.append(ChatMessage(role="user", content=text))
 
     def _shrink_to(self, max_chars: int) -> None:
         """Shorten from the oldest message on, and at last drop whole turns, until the rest fits."""

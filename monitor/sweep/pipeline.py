@@ -22,7 +22,7 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.people import RankFeedbackEntry
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.extract.documents import DocumentReader
-from monitor.llm.chat import ChatModel, Completion, Message, OnToken, Tool
+from monitor.llm.chat import ChatMessage, ChatModel, Completion, OnToken, Tool
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
 from monitor.steps import StepRunner
@@ -48,7 +48,7 @@ class ReportingModel:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",

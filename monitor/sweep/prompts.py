@@ -8,7 +8,7 @@ instruction: code adds both, so that no wording can leave them out.
 import datetime as dt
 from collections.abc import Iterable, Sequence
 
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt
 from monitor.vocabulary import ItemType
 
@@ -163,7 +163,7 @@ def build_navigate_messages(
     page_text: str,
     language: str,
     prompts: PromptSet = DEFAULT_PROMPTS,
-) -> list[Message]:
+) -> list[ChatMessage]:
     """Phase 1a: the one completion that finds the sections."""
     wording = _get_prompt_language(language)
     user = prompts.render(
@@ -176,7 +176,7 @@ def build_navigate_messages(
     )
     return [
         _build_system_message(prompts.render(_NAVIGATE_SYSTEM[wording]), wording),
-        Message(role="user", content=user),
+        ChatMessage(role="user", content=user),
     ]
 
 
@@ -240,7 +240,7 @@ def build_general_prompt(
 
 def build_summary_messages(
     *, title: str, text: str, rules: str, language: str, prompts: PromptSet = DEFAULT_PROMPTS
-) -> list[Message]:
+) -> list[ChatMessage]:
     """Phase 2: one isolated completion for one item."""
     wording = _get_prompt_language(language)
     user = prompts.render(
@@ -252,7 +252,7 @@ def build_summary_messages(
     )
     return [
         _build_system_message(prompts.render(_SUMMARY_SYSTEM[wording]), wording),
-        Message(role="user", content=user),
+        ChatMessage(role="user", content=user),
     ]
 
 
@@ -260,8 +260,8 @@ def _get_prompt_language(language: str) -> str:
     return "zh" if language.lower().startswith("zh") else "en"
 
 
-def _build_system_message(text: str, wording: str) -> Message:
-    return Message(role="system", content=_append_material_notice(text, wording))
+def _build_system_message(text: str, wording: str) -> ChatMessage:
+    return ChatMessage(role="system", content=_append_material_notice(text, wording))
 
 
 def _append_material_notice(text: str, wording: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from monitor.briefing.order import MAX_RANKED_ITEMS, rank_briefing_items
 from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
-from monitor.llm.chat import Completion, Message, OnToken, Tool
+from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool
 from monitor.vocabulary import ItemType, Phase, RankDirection
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
@@ -22,7 +22,7 @@ class Answering:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",

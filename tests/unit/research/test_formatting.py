@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from monitor.errors import ModelFailed, UsageError
-from monitor.llm.chat import Completion, Message, OnToken, Tool
+from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.findings import NoteBasis
 from monitor.research.formatting import FormattedReport, ReportFormattingNode, ReportNodeInput
@@ -58,7 +58,7 @@ class Writer:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",
