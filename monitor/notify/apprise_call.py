@@ -31,10 +31,10 @@ def _send(url: str, body: str) -> dict[str, Any]:
     send = requests.Session.send
 
     def record_answer(
-        session: requests.Session, request: requests.PreparedRequest, **options: Any
+        session: requests.Session, prepared: requests.PreparedRequest, **options: Any
     ) -> requests.Response:
         try:
-            answer = send(session, asked, **options)
+            answer = send(session, prepared, **options)
         except requests.RequestException as error:
             answers.append({"status": 0, "reason": type(error).__name__, "retry_after": ""})
             raise

@@ -138,7 +138,7 @@ async def test_a_server_that_is_away_may_come_back_and_a_private_one_must_be_all
     assert told.value.may_retry
     mailbox = await open_mailbox()
     target = TargetSettings(name="p", url=f"smtp://127.0.0.1:{mailbox.port}", sender="m@example.org", to=TO)
+    context = ChannelContext(target=target, network=NetworkSettings(), guard=Guard(), clock=SystemClock())
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as told:
-        context = ChannelContext(target=target, network=NetworkSettings(), guard=Guard(), clock=SystemClock())
         await MailChannel(context).send(letter)
     assert (told.value.may_retry, mailbox.envelopes) == (False, [])
