@@ -20,6 +20,7 @@ from monitor.cli.terminal import (
 )
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import get_system_language, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,7 +87,7 @@ def _print_result(
     elif view.report is not None and not has_printed_events:
         sys.stdout.write(replace_control_characters(view.report.markdown) + "\n")
     for warning in view.warnings:
-        terminal.write_status(f"monitor: {warning}")
+        terminal.write_status(f"monitor: {render(warning, get_system_language())}")
     if view.report is None:
         why = view.error or f"it is {view.status}"
         terminal.write_status(f"monitor: The research {view.task_id} gave no report: {why}")

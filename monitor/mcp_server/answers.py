@@ -20,6 +20,7 @@ from monitor.db.tables.collection import Source
 from monitor.db.tables.research import ResearchEvent, ResearchStatus
 from monitor.errors import MonitorError
 from monitor.exports.document import normalize_line
+from monitor.i18n.catalogue import render
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE_ACTOR
 from monitor.services.research.views import ResearchView
@@ -382,7 +383,7 @@ def build_research_output(view: ResearchView, *, max_chars: int) -> ResearchOutp
         status=view.status,
         progress=view.progress,
         error=view.error and normalize_line(view.error),
-        warnings=list(map(normalize_line, view.warnings)),
+        warnings=[normalize_line(render(warning, "en")) for warning in view.warnings],
         report=text[:max_chars],
         is_cut=len(text) > max_chars,
         sources=sources,

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
+from monitor.llm.chat import OnToken
 from monitor.research.appendix import Appendix
 from monitor.research.dependencies import ProgressMessage, ResearchDependencies, ignore_progress
 from monitor.research.editing import DraftEditor, DraftParser, DraftSentence, RewriteSentences, SentenceJudge
 from monitor.research.findings import NoteBasis, join_sentences
 from monitor.research.node import NO_MODEL_FAILURE, UNUSABLE_ANSWER_FAILURE, Node, NodeAnswer
 from monitor.research.prompts import ReportPromptBuilder
-from monitor.research.shapes import ModelBlueprint, OnToken, OutlineEntry, ReportSource, ResearchNote
+from monitor.research.shapes import ModelBlueprint, OutlineEntry, ReportSource, ResearchNote
 from monitor.research.sheet import OnSource, ReportWriter, escape_markdown, normalize_letters
 from monitor.verify.citations import append_citations
 from monitor.vocabulary import Phase
@@ -65,7 +67,7 @@ class FormattedReport:
     sources: list[ReportSource] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
     by_rule: list[str] = field(default_factory=list)
-    fallback: str = ""
+    fallback: Message | None = None
     tokens: int = 0
 
 
@@ -105,9 +107,9 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
     def validate_input(self, given: ReportNodeInput) -> None:
         """There have to be paragraphs, each with a title, and a basis for each note."""
         if not given.sections or not all(title.strip() for title, _ in given.sections):
-            raise UsageError("There is nothing to report: each paragraph has a title and what was found for it.")
+            raise UsageError("research.sections_missing")
         if len(given.notes) != len(given.bases):
-            raise UsageError("Each note of a report has the basis of its page beside it.")
+            raise UsageError("research.bases_missing")
 
     def process_output(self, answer: str, given: ReportNodeInput) -> FormattedReport | None:
         """What of an answer may stand as it is, under no heading; None where nothing may."""
@@ -139,7 +141,8 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             )
         elif left:
             report.by_rule = left
-            report.fallback = f"sections by rule: {len(left)}{'; the answer broke off' if answer.is_cut else ''}"
+            code = "research.sections_by_rule_cut" if answer.is_cut else "research.sections_by_rule"
+            report.fallback = Message.of(code, number=len(left))
         last = writer.sections[-1].heading if answer.is_cut and writer.sections else ""
         for title in sorted(left, key=lambda one: not is_same_heading(last, one)):
             heading = "" if is_same_heading(last, title) else title

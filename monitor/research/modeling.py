@@ -416,7 +416,7 @@ class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
         self.validate_input(given)
         parts = self.deps
         messages = build_blueprint_messages(given.question, given.notes, parts.language, prompts=parts.prompts)
-        tokens, failure = 0, ""
+        tokens, failure = 0, None
         refused: Counter[str] = Counter()
         for _ in range(_MAX_ATTEMPTS):
             answer = await self.ask_model(messages, phase=Phase.MODELING, place="blueprint")
@@ -440,7 +440,7 @@ class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
     def validate_input(self, given: ModelingNodeInput) -> None:
         """There is a note at least."""
         if not given.notes:
-            raise UsageError("There are no notes to make a model of.")
+            raise UsageError("research.no_notes")
 
     def process_output(self, answer: str, given: ModelingNodeInput) -> ModelingResult | None:
         """What of an answer rests on the notes: without drivers where none does; None where it is no object."""

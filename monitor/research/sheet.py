@@ -4,7 +4,8 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from monitor.research.shapes import OnToken, OutlineEntry
+from monitor.llm.chat import OnToken
+from monitor.research.shapes import OutlineEntry
 from monitor.verify.citations import append_citations
 
 _STREAM_CHUNK = re.compile(r"\s*\S{1,8}|\s+")

@@ -75,7 +75,7 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
     def validate_input(self, given: str) -> None:
         """A question has to be there."""
         if not given.strip():
-            raise UsageError("There is no question: say what is to be found out.")
+            raise UsageError("research.question_missing")
 
     def process_output(self, answer: str, given: str) -> ReportStructure | None:
         """The paragraphs of an answer that are any: a title of their own, and nothing that nobody asked about.

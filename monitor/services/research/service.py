@@ -12,6 +12,8 @@ from monitor.db.database import Store
 from monitor.db.queries.research import ResearchKey
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
 from monitor.errors import Conflict, NotFound, RunCancelled, UsageError, WorkFailed
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
 from monitor.research.shapes import (
     STEP_IDS,
@@ -271,7 +273,7 @@ class ResearchService(ResearchReader):
         """Whether a service is there that takes researches out of the queue."""
         return WORKER_KIND in (await self._presence.list_alive()).values()
 
-    def list_search_warnings(self, config: SearchConfig) -> Sequence[str]:
+    def list_search_warnings(self, config: SearchConfig) -> Sequence[Message]:
         """What is to be said of the backends that would be asked."""
         return self._dependency_factory.search_service.build_research_search(config.engines).warnings
 
@@ -451,7 +453,7 @@ class ResearchService(ResearchReader):
         try:
             outcome = await self._cancellation.run_until_cancelled(processor.run(), event, run_id=research.id)
             if outcome is None:
-                outcome = await processor.abort("cancelled", _CANCELLED_MESSAGE)
+                outcome = await processor.abort("cancelled", Message.of("research.cancelled"))
         except RunCancelled as moved:
             # Another process has it by now: its row is that one's.
             _log.warning("research moved on", task=research.id, reason=str(moved))
@@ -461,7 +463,11 @@ class ResearchService(ResearchReader):
         else:
             now = self._clock.now()
             await self._store.research.end(
-                research.id, executor=executor, status=outcome.status, at=now, error=outcome.error
+                research.id,
+                executor=executor,
+                status=outcome.status,
+                at=now,
+                error=render(outcome.error, "en") if outcome.error else None,
             )
         return outcome.status
 

@@ -14,8 +14,10 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
 from monitor.errors import Conflict, NotFound
 from monitor.exports.document import Document
+from monitor.i18n.message import Message
 from monitor.research.document import build_report_document
 from monitor.research.findings import NoteBasis
+from monitor.research.gathering import merge_messages
 from monitor.research.shapes import (
     CamelCaseSchema,
     ModelBlueprint,
@@ -30,6 +32,7 @@ from monitor.research.shapes import (
     StepType,
 )
 from monitor.research.state import SearchEntry, State
+from monitor.search.contract import MessageText
 from monitor.services.evidence import SnapshotReader, SnapshotView
 from monitor.services.research.dependencies import StoreNotebook
 from monitor.vocabulary import FetchMode
@@ -89,7 +92,7 @@ class ResearchView(CamelCaseSchema):
     score: ReportScore | None
     usage: ResearchUsage
     error: str | None
-    warnings: list[str]
+    warnings: list[MessageText]
 
 
 def build_summary(row: ResearchRow) -> ResearchSummary:
@@ -134,12 +137,12 @@ def _parse_result(kind: Any, outputs: Mapping[str, Any], step: StepType) -> Any:
     return None if kept is None else kind.model_validate(kept["result"])
 
 
-def _collect_warnings(documents: Any) -> list[str]:
-    said: list[str] = []
+def _collect_warnings(documents: Any) -> list[Message]:
+    said: list[Message] = []
     for metadata in documents:
         assert isinstance(metadata, StepMetadata)  # noqa: S101 -- for the type checker
         said += metadata.warnings
-    return list(dict.fromkeys(said))
+    return merge_messages(said)
 
 
 def _build_usage(usage: RunUsage) -> ResearchUsage:
