@@ -35,7 +35,7 @@ async def reported(lab: Any, **given: Any) -> tuple[AgentOutput[ResearchReport],
         )
         research = ParagraphResearch(search_history=[entry], latest_summary=f"{text[:-1]}[1]。", is_completed=True)
         state.paragraphs.append(ParagraphState(title=title, content=title, order=order, research=research))
-    await parts.notebook.keep_plan(state)
+    await parts.notebook.save_plan(state)
     findings = build_notes(state.paragraphs)
     found = SearchAgentResult(strategy=SearchStrategy(primary_query="储能"), notes=findings.notes)
     pieces: list[str] = []

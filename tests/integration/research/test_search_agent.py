@@ -11,6 +11,8 @@ import pytest
 
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import RunCancelled
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.research.dependencies import ignore_progress
 from monitor.research.findings import ResearchFindings
 from monitor.research.node import StateMutationNode
@@ -48,7 +50,7 @@ async def test_a_paragraph_is_searched_for_summed_up_and_searched_for_again(
     assert 0 < shares[-1] <= 1
     assert {"first_search", "reading", "first_summary", "reflection", "fallback"} <= set(telling.nodes())
     assert research.tokens == sum(call.prompt_tokens + call.completion_tokens for call in storage.calls)
-    assert await parts.notebook.state() is not None
+    assert await parts.notebook.load_state() is not None
 
 
 async def test_what_the_model_sees_of_a_result(storage: Any, planned: Any) -> None:
@@ -89,7 +91,7 @@ class DyingNotebook(FolderNotebook):
         self.after -= 1
         if self.after == 0 and self._is_before:
             raise Stopped
-        await super().keep_paragraph(paragraph)
+        await super().save_paragraph(paragraph)
         if self.after == 0:
             raise Stopped
 
@@ -182,7 +184,7 @@ async def test_a_result_that_was_not_opened_at_first_is_opened_when_it_comes_up_
 
     async def tell(share: float, **payload: Any) -> None:
         if payload["metadata"]["node"] == "first_summary":
-            history = (await parts.notebook.state()).paragraphs[0].research.search_history
+            history = (await parts.notebook.load_state()).paragraphs[0].research.search_history
             assert [entry.snippet[:2] for entry in history if not entry.content] == ["第8", "第9"]
 
     paragraph = await SearchAgent(parts, tell).run_paragraph(state, 0)
@@ -196,7 +198,7 @@ async def test_each_result_is_handed_on_once_under_the_paragraphs_cursor(storage
     storage.model = ScriptedModel()
     parts = await storage.parts()
     await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, "甲", TITLE), 1)
-    cursor = read_cursor(parts.bundles.cursors("t1") / build_file_name("p2"))
+    cursor = read_cursor(parts.bundles.get_cursor_folder("t1") / build_file_name("p2"))
     assert cursor is not None
     assert cursor.last_query_id.startswith("p2-q")
     assert list(parts.bundles.list_bundles("t1")) == ["p2-q1", "p2-q2", "p2-q3"]
@@ -217,7 +219,7 @@ async def test_a_bundle_that_arrives_late_is_read_in_the_final_pass(storage: Any
             number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC, is_searched=True, is_summarised=True
         )
     ]
-    await late.notebook.keep_plan(state)
+    await late.notebook.save_plan(state)
     late.bundles.write(bundle.model_copy(update={"task_id": "t2"}))
     paragraph = await SearchAgent(late, ignore_progress).run_paragraph(state, 0)
     assert len(paragraph.research.search_history) == 3
@@ -271,7 +273,7 @@ async def test_without_a_model_a_paragraph_is_made_of_extracts(storage: Any, pla
         assert re.sub(r"\s", "", sentence) in served
     result = SearchAgent(parts, ignore_progress).build_result([paragraph], ResearchFindings([], []))
     assert result.metadata.is_fallback
-    assert "no model is set" in result.metadata.reason
+    assert "no model is set" in render(result.metadata.reason, "en")
     assert result.strategy.engines == ["tavily"]
     assert result.strategy.queries == [one.search_query for one in paragraph.research.rounds]
 
@@ -283,9 +285,9 @@ async def test_a_search_that_fails_is_told_and_stops_nothing(storage: Any, plann
     paragraph = await SearchAgent(parts, telling).run_paragraph(await planned(parts, TITLE), 0)
     research = paragraph.research
     assert (research.is_completed, research.latest_summary, len(research.rounds)) == (True, "", 2)
-    assert any("BadGateway" in fallback for fallback in research.rounds[0].fallbacks)
+    assert any(fallback.args.get("type") == "BadGateway" for fallback in research.rounds[0].fallbacks)
     result = SearchAgent(parts, telling).build_result([paragraph], ResearchFindings([], []))
-    assert f"{TITLE}: nothing was found" in result.metadata.warnings
+    assert Message.of("research.nothing_found", title=TITLE) in result.metadata.warnings
     assert not any("<<<RESULTS" in one for one in asked_of(storage.model))
 
 
@@ -301,7 +303,7 @@ async def test_a_research_that_is_cancelled_stops_between_two_nodes(storage: Any
     with pytest.raises(RunCancelled):
         await SearchAgent(parts, tell).run_paragraph(await planned(parts, TITLE), 0)
     assert len(storage.model.requests) == 2
-    state = await parts.notebook.state()
+    state = await parts.notebook.load_state()
     assert state is not None
     assert state.paragraphs[0].research.latest_summary
     with pytest.raises(RunCancelled):

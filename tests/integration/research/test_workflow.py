@@ -27,7 +27,7 @@ class Listeners:
     told: list[StepEvent] = field(default_factory=list)
     last: int | None = None
 
-    async def tell(self, event: StepEvent) -> None:
+    async def publish(self, event: StepEvent) -> None:
         if self.last is not None and len(self.told) >= self.last:
             raise Interrupted
         self.told.append(event)
