@@ -129,7 +129,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         left = [
             title
             for title, found in verdicts.items()
-            if any(not one.fault and not writer.has_sentence(one.text) for one in found)
+            if any(not verdict.fault and not writer.has_sentence(verdict.text) for verdict in found)
             and not _is_covered(title, given, writer, is_cut=answer.is_cut)
         ]
         if not given.notes:
@@ -147,7 +147,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         for title in sorted(left, key=lambda one: not is_same_heading(last, one)):
             heading = "" if is_same_heading(last, title) else title
             await editor.add_section(heading, verdicts[title], fallback_heading=self._words["finding"])
-        empty = [title for title, found in verdicts.items() if all(one.fault for one in found)]
+        empty = [title for title, found in verdicts.items() if all(verdict.fault for verdict in found)]
         named = [escape_markdown(title) for title in empty if not editor.judge.find_heading_fault(title)]
         if named and given.notes:
             await writer.write_blockquote(self._words["missing"].format(titles=self._words["and"].join(named)))
@@ -194,7 +194,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             messages = self._prompt_builder.build_rewrite_messages(self.deps.query, sentences, notes)
             answer = await self.ask_model(messages, phase=Phase.REPORT, place="rewrite")
             report.tokens += answer.tokens
-            return [one if isinstance(one, str) else "" for one in parse_array(answer.text, str) or []]
+            return [entry if isinstance(entry, str) else "" for entry in parse_array(answer.text, str) or []]
 
         return rewrite
 
@@ -218,12 +218,14 @@ def _is_covered(title: str, given: ReportNodeInput, writer: ReportWriter, *, is_
     The section in which an answer broke off does not count, nor does a summary of the whole.
     """
     whole = writer.sections[:-1] if is_cut else writer.sections
-    if any(one.note_numbers and is_same_heading(one.heading, title) for one in whole):
+    if any(section.note_numbers and is_same_heading(section.heading, title) for section in whole):
         return True
     own = {number for number, note in enumerate(given.notes, start=1) if note.topic == title}
     others = [other for other, _ in given.sections if other != title]
-    free = [one for one in whole if not any(is_same_heading(one.heading, other) for other in others)]
-    cited = own & {number for one in free if not _SUMMARY_HEADING.search(one.heading) for number in one.note_numbers}
+    free = [section for section in whole if not any(is_same_heading(section.heading, other) for other in others)]
+    cited = own & {
+        number for section in free if not _SUMMARY_HEADING.search(section.heading) for number in section.note_numbers
+    }
     return bool(own) and 2 * len(cited) >= len(own)
 
 

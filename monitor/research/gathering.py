@@ -101,7 +101,7 @@ class ResultGatherer:
         A source that the paragraph has already, or asked for in vain, is marked as read and not taken up. The latest
         round counts as searched from now on. A kill before the results are marked has them read once more.
         """
-        rounds = {one.query_id: one for one in paragraph.research.rounds}
+        rounds = {search_round.query_id: search_round for search_round in paragraph.research.rounds}
         now = paragraph.research.rounds[-1]
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
         left, troubles = await asyncio.to_thread(self._list_unread, paragraph, rounds)
@@ -195,7 +195,7 @@ def merge_messages(messages: Iterable[Message]) -> list[Message]:
 
 def _list_lost_sources(paragraph: ParagraphState) -> set[str]:
     """The sources whose pages were asked for in vain."""
-    origins = (pair for one in paragraph.research.rounds for pair in one.origins.items())
+    origins = (pair for search_round in paragraph.research.rounds for pair in search_round.origins.items())
     return {source_id for source_id, origin in origins if origin.is_lost}
 
 

@@ -395,10 +395,10 @@ def _format_note(note: ResearchNote, max_chars: int) -> str:
     topic, summary = note.topic[:_MAX_TOPIC_CHARS], note.summary[: int(_SUMMARY_SHARE * max_chars)]
     left = max_chars - len(topic) - len(summary)
     quotes: list[str] = []
-    for one in note.evidence:
-        left -= len(one.quote) + 3
+    for evidence in note.evidence:
+        left -= len(evidence.quote) + 3
         if left >= 0:
-            quotes.append(f"“{one.quote}”")
+            quotes.append(f"“{evidence.quote}”")
     return f"{topic} | {summary} | {' '.join(quotes)}"
 
 
@@ -520,7 +520,7 @@ def _format_notes(notes: Sequence[ResearchNote]) -> list[str]:
 
 
 def _format_cited_note(number: int, note: ResearchNote) -> str:
-    quotes = " ".join(f"“{one.quote[:_MAX_QUOTE_CHARS]}”" for one in note.evidence[:_MAX_QUOTES])
+    quotes = " ".join(f"“{evidence.quote[:_MAX_QUOTE_CHARS]}”" for evidence in note.evidence[:_MAX_QUOTES])
     return f"[{number}] {note.topic} | {note.summary[:_MAX_SUMMARY_CHARS]} | {quotes}"
 
 

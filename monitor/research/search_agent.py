@@ -97,7 +97,7 @@ class ParagraphResearcher:
             order=self._order,
             latest_summary=research.latest_summary if number else None,
             rounds=research.rounds,
-            found=[f"{one.title}\n{one.content[:_MAX_COVERED_CHARS]}" for one in research.search_history],
+            found=[f"{entry.title}\n{entry.content[:_MAX_COVERED_CHARS]}" for entry in research.search_history],
         )
         choice = await node.run(gap)
         node.mutate_state(choice, self._state, self._order)
@@ -345,7 +345,7 @@ def _format_strategy(paragraph: ParagraphState, search_round: SearchRound) -> st
 
 async def _run_all_or_cancel(work: Sequence[Coroutine[Any, Any, None]]) -> None:
     """Do all of it at once; the first that fails stops the others, and is what is raised."""
-    tasks = [asyncio.create_task(one) for one in work]
+    tasks = [asyncio.create_task(job) for job in work]
     try:
         await asyncio.gather(*tasks)
     finally:

@@ -67,11 +67,11 @@ def extract_subjects(question: str) -> list[str]:
     rest = _QUOTED_NAME.sub(" ", flat)
     found = [*named, *(_extract_chinese(rest) if _HAN.search(rest) else _extract_english(rest))]
     unlike: list[str] = []
-    for one in found:
-        if _MIN_SUBJECT_CHARS <= len(one) <= _MAX_SUBJECT_CHARS and not any(
-            one in other or other in one for other in unlike
+    for subject in found:
+        if _MIN_SUBJECT_CHARS <= len(subject) <= _MAX_SUBJECT_CHARS and not any(
+            subject in other or other in subject for other in unlike
         ):
-            unlike.append(one)
+            unlike.append(subject)
     return unlike[:MAX_SUBJECTS] or [flat.strip(" ？?。.！!")]
 
 
@@ -82,7 +82,7 @@ def build_subject_queries(question: str, order: int, aspect: str) -> list[str]:
     """
     subjects = extract_subjects(question)
     turned = [*subjects[order % len(subjects) :], *subjects[: order % len(subjects)]]
-    queries = [" ".join(subjects), *turned, *(f"{one} {aspect}" for one in turned)]
+    queries = [" ".join(subjects), *turned, *(f"{entry} {aspect}" for entry in turned)]
     return list(dict.fromkeys(queries))
 
 
@@ -177,7 +177,7 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
             given.content,
             told,
             state=given.latest_summary,
-            previous_queries=[one.search_query for one in given.rounds],
+            previous_queries=[search_round.search_query for search_round in given.rounds],
         )
         answer = await self.ask_model(messages, phase=Phase.SEARCH, place=f"{given.title}: {self.name}")
         choice = self.process_output(answer.text, given) if not answer.failure else None
@@ -241,7 +241,7 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
 
     def build_query_by_rule(self, given: SearchNodeInput) -> str:
         """The first query by rule that was not asked yet: paragraph and question, then what no result covers yet."""
-        asked = {one.search_query for one in given.rounds}
+        asked = {search_round.search_query for search_round in given.rounds}
         queries = list(_build_queries_by_rule(given, self.deps.language))
         return next((query for query in queries if query not in asked), queries[0])
 
@@ -289,11 +289,11 @@ class ReflectionNode(_SearchNode):
         """A query that was not asked yet, of what the results do not cover first."""
         if is_planned_by_rule(given.title):
             return super().build_query_by_rule(given)
-        asked = {one.search_query for one in given.rounds}
+        asked = {search_round.search_query for search_round in given.rounds}
         topic, found = extract_topic(given.question), "\n".join(given.found)
         lacking = [phrase for phrase in _list_phrases(given) if (compute_overlap(phrase, found) or 0.0) < _MIN_COVERAGE]
         together = truncate_at_word(" ".join([topic, *lacking[:_MAX_PHRASES]]), _MAX_RULE_QUERY_CHARS)
-        single = [truncate_at_word(f"{topic} {one}", _MAX_RULE_QUERY_CHARS) for one in lacking]
+        single = [truncate_at_word(f"{topic} {entry}", _MAX_RULE_QUERY_CHARS) for entry in lacking]
         queries = ([together] if lacking else []) + single
         return next((query for query in queries if query not in asked), super().build_query_by_rule(given))
 
@@ -319,7 +319,7 @@ def _build_queries_by_rule(given: SearchNodeInput, language: str) -> Iterator[st
 def _list_phrases(given: SearchNodeInput) -> Sequence[str]:
     """What the plan of a paragraph names, phrase by phrase; not what it asks for, nor what the question names."""
     named = (_TASK_WORDS.sub("", part).strip() for part in _PHRASE_SEPARATOR.split(f"{given.title} {given.content}"))
-    phrases = dict.fromkeys(one for one in named if len(one) > 1)
+    phrases = dict.fromkeys(entry for entry in named if len(entry) > 1)
     return [phrase for phrase in phrases if (compute_overlap(phrase, given.question) or 0.0) < _MIN_COVERAGE]
 
 

@@ -343,5 +343,5 @@ class StepEvent(BaseModel):
 
 def compute_progress(step: StepType, share: float) -> float:
     """How much of the whole is done when so much of a step is, 0 to 1; three decimals."""
-    before = sum(STEP_WEIGHTS[one] for one in list(StepType)[: list(StepType).index(step)])
+    before = sum(STEP_WEIGHTS[entry] for entry in list(StepType)[: list(StepType).index(step)])
     return round(min(before + STEP_WEIGHTS[step] * min(max(share, 0.0), 1.0), 1.0), 3)

@@ -74,7 +74,11 @@ class ReportWriter:
 
     def queue_heading(self, level: int, text: str) -> None:
         """A heading for what comes next; one of the same level for which nothing came is forgotten."""
-        self._pending_headings = {one: words for one, words in self._pending_headings.items() if one < level}
+        self._pending_headings = {
+            pending_heading: words
+            for pending_heading, words in self._pending_headings.items()
+            if pending_heading < level
+        }
         self._pending_headings[level] = text
 
     def discard_headings(self) -> None:

@@ -130,7 +130,7 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
 
 def is_planned_by_rule(title: str) -> bool:
     """Whether a paragraph's title is one of those of a plan by rule."""
-    return any(title == one for planned in _DEFAULT_PARAGRAPHS.values() for one, _ in planned)
+    return any(title == entry for planned in _DEFAULT_PARAGRAPHS.values() for entry, _ in planned)
 
 
 def extract_topic(question: str) -> str:

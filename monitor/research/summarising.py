@@ -48,7 +48,7 @@ def select_passages(text: str, wanted: str, max_chars: int) -> str:
     ]
     scores = [
         sum(key in plain for key in keys) + _LEAD_BONUS * (place < _LEAD_SENTENCES)
-        for place, plain in enumerate(fold_text(one) for _, one in sentences)
+        for place, plain in enumerate(fold_text(sentence) for _, sentence in sentences)
     ]
     chosen: set[int] = set()
     room = max_chars
@@ -239,7 +239,9 @@ class ReflectionSummaryNode(_SummaryNode):
         count = len(given.entries)
         sentences = parse_cited_sentences(text, count)
         lost = [sentence for sentence in parse_cited_sentences(before, count) if not _is_repeated(sentence, sentences)]
-        return join_sentences([append_citations(one.text, one.numbers) for one in (*lost, *sentences)])
+        return join_sentences(
+            [append_citations(lost_sentence.text, lost_sentence.numbers) for lost_sentence in (*lost, *sentences)]
+        )
 
 
 def _is_repeated(sentence: CitedSentence, sentences: Sequence[CitedSentence]) -> bool:

@@ -285,7 +285,7 @@ class ResearchTaskProcessor:
             for paragraph in state.paragraphs:  # a flow that is gone through again has to meet the same steps
                 await keep(build_paragraph_step_name(paragraph.order), _skip_finished)
         kept = await self._run_step_once(StepType.DEEP_SEARCH, make, is_step=False)
-        bases = [NoteBasis.model_validate(one) for one in kept["bases"]]
+        bases = [NoteBasis.model_validate(kept_item) for kept_item in kept["bases"]]
         return SearchAgentResult.model_validate(kept["result"]), bases
 
     async def _run_modeling(self, plan: Plan, found: SearchAgentResult) -> ModelBlueprint:
@@ -309,7 +309,7 @@ class ResearchTaskProcessor:
         async def make(told: ProgressMessage) -> StepOutput:
             agent = ReportAgent(parts, told, bases)
             report = (await agent.run(parts.query, context, parts.options, on_token)).content
-            refused = [one.metadata.refused for one in (found, blueprint, report)]
+            refused = [found_item.metadata.refused for found_item in (found, blueprint, report)]
             score = await score_report(report, found.notes, bases, parts.kept_text, query=parts.query, refused=refused)
             return StepOutput(report, event_metadata={"score": score.to_json()}, extra={"score": score.to_json()})
 

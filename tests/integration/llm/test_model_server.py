@@ -82,7 +82,7 @@ async def test_an_answer_comes_with_its_row_in_the_ledger() -> None:
     assert row.context_chars == sum(len(message.content) for message in QUESTION)
     assert row.prompt_tokens > 0
     assert row.latency_ms >= 0
-    assert model.tokens_used == sum(one.prompt_tokens + one.completion_tokens for one in rows)
+    assert model.tokens_used == sum(row.prompt_tokens + row.completion_tokens for row in rows)
     assert [request["model"] for request in scripted.requests] == ["m", "other"]
     assert scripted.requests[0]["temperature"] == 0.3
 

@@ -58,7 +58,7 @@ async def test_the_model_is_told_what_was_wrong_and_its_second_answer_counts(ask
     assert summary.refused == {"figures": 1, "uncited": 1}
     assert summary.tokens == 30
     first, second = requests
-    assert [one["role"] for one in second] == ["system", "user", "assistant", "user"]
+    assert [entry["role"] for entry in second] == ["system", "user", "assistant", "user"]
     assert second[:2] == first
     assert "不在所注结果的正文里" in second[3]["content"]
     assert "没有注明结果编号" in second[3]["content"]

@@ -29,7 +29,7 @@ async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, m
         paragraph.title in plan.content and paragraph.content in plan.content for paragraph in plan.metadata.paragraphs
     )
     assert plan.metadata.report_title == "2026年新型储能的发展如何"
-    assert "http" not in json.dumps([plan.content, *(one.to_json() for one in plan.metadata.paragraphs)])
+    assert "http" not in json.dumps([plan.content, *(paragraph.to_json() for paragraph in plan.metadata.paragraphs)])
     is_by_rule = mode in ("empty", "http_500")
     assert plan.metadata.is_fallback == is_by_rule == bool(telling.told)
     assert render(plan.metadata.reason or Message.other(""), "en").startswith(

@@ -46,7 +46,7 @@ json_values = st.recursive(
         WRITTEN[:-1] + ', {"name": "人事", "url": "http://a.go',
         json.dumps({"sections": SECTIONS}),
         json.dumps({"count": 2, "sections": SECTIONS})[:-2],
-        "\n".join(json.dumps(one) for one in SECTIONS),
+        "\n".join(json.dumps(entry) for entry in SECTIONS),
         f"首先是 [首页](http://a.gov.cn/) 上的链接。\n{WRITTEN}",
         f'[{{"name": "旧", "url": "http://a.gov.cn/old/"}}]\n不对，更正：\n{WRITTEN}',
         f"[1, 2]\n{WRITTEN}\n[3]",
@@ -185,12 +185,12 @@ records = st.dictionaries(
 def test_a_truncated_array_keeps_exactly_its_whole_elements(
     written: list[dict[str, object]], data: st.DataObject
 ) -> None:
-    pieces = [json.dumps(one) for one in written]
+    pieces = [json.dumps(entry) for entry in written]
     whole = data.draw(st.integers(1, len(written) - 1))
     cut = data.draw(st.integers(0, len(pieces[whole]) - 1))
     text = "[" + ", ".join(pieces[:whole]) + ", " + pieces[whole][:cut]
     expected = [
-        {k: v.replace("\0", "") if isinstance(v, str) else v for k, v in one.items()} for one in written[:whole]
+        {k: v.replace("\0", "") if isinstance(v, str) else v for k, v in entry.items()} for entry in written[:whole]
     ]
     assert parse_array(text, element_type=dict) == expected
 

@@ -157,7 +157,7 @@ async def test_a_sound_report_stands_as_it_was_written_with_its_sources_numbered
 | --- | --- |
 | 新型储能项目投资 | 860亿元[2] |"""
     )
-    assert [one.note_index for one in report.sources] == [0, 3, 1, 2]
+    assert [source.note_index for source in report.sources] == [0, 3, 1, 2]
     assert report.markdown.endswith(
         "## 来源\n\n"
         "- [1] [第0页 ［甲］](https://a1.example/p) — a0.example\n"
@@ -168,11 +168,11 @@ async def test_a_sound_report_stands_as_it_was_written_with_its_sources_numbered
     assert (report.fallback, report.refused, report.tokens) == (None, {}, 100)
     assert "".join(pieces) == report.markdown
     assert len(pieces) > 40
-    assert [one["number"] for _, one in sources] == [1, 2, 3, 4]
+    assert [source["number"] for _, source in sources] == [1, 2, 3, 4]
     for told, source in sources:
         assert f"[{source['number']}]" not in "".join(pieces[:told]), "a source is named before it is cited"
     assert [place for place, _ in model.asked] == ["report"]
-    assert [one.heading for one in report.outline] == ["执行摘要", "发展现状", "政策与规则", "投资", "时间线"]
+    assert [entry.heading for entry in report.outline] == ["执行摘要", "发展现状", "政策与规则", "投资", "时间线"]
     assert report.outline[1].bullets == ["装机规模同比增长45%。", "锂离子电池储能占比为92.5%。"]
 
 

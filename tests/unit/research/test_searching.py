@@ -22,7 +22,7 @@ def answer(**fields: Any) -> str:
     return json.dumps({"search_query": "储能 装机", "search_tool": BASIC, "reasoning": "先看数据", **fields})
 
 
-@pytest.mark.parametrize("tool", [one for one in TOOLS if one != BY_DATE])
+@pytest.mark.parametrize("tool", [entry for entry in TOOLS if entry != BY_DATE])
 def test_a_tool_that_is_chosen_is_taken(parts_of: Any, tool: str) -> None:
     choice = FirstSearchNode(parts_of()).process_output(answer(search_tool=tool, start_date="2026-01-01"), GAP)
     assert choice == SearchChoice(search_query="储能 装机", search_tool=tool, reasoning="先看数据")
@@ -132,14 +132,17 @@ def test_the_same_search_is_not_made_twice(parts_of: Any) -> None:
 async def test_a_search_that_was_chosen_is_a_round_of_the_state(parts_of: Any) -> None:
     node = FirstSearchNode(parts_of())
     state = State.create("q", at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
-    state.apply_plan("q", [PlanParagraph(title=one, content=one) for one in ("一", "二")])
+    state.apply_plan("q", [PlanParagraph(title=entry, content=entry) for entry in ("一", "二")])
     for choice in (
         SearchChoice(search_query="a", tokens=5, fallback=EMPTY_ANSWER_FAILURE),
         SearchChoice(search_query="b", corrections=[Message.other("x")]),
     ):
         node.mutate_state(choice, state, 1)
     rounds = state.paragraphs[1].research.rounds
-    assert [(one.number, one.query_id, one.search_query) for one in rounds] == [(0, "p2-q1", "a"), (1, "p2-q2", "b")]
+    assert [(search_round.number, search_round.query_id, search_round.search_query) for search_round in rounds] == [
+        (0, "p2-q1", "a"),
+        (1, "p2-q2", "b"),
+    ]
     assert [[render(problem, "en") for problem in made.fallbacks] for made in rounds] == [
         ["first_search: empty"],
         ["first_search, put right: x"],
