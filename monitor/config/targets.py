@@ -1,6 +1,7 @@
 """Where briefings go: one target is one address with its own filters, formats, schedule and language."""
 
 import re
+from collections.abc import Collection, Mapping
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
@@ -24,6 +25,15 @@ CHAT_SCHEMES = {
     "tgram": "Telegram",
 }
 """The chat services that Apprise carries to, by the scheme of its urls."""
+
+ChannelKind = Literal["mail", "webhook", "chat"]
+
+SCHEMES: Mapping[ChannelKind, Collection[str]] = {
+    "mail": MAIL_SCHEMES,
+    "webhook": WEBHOOK_SCHEMES,
+    "chat": CHAT_SCHEMES,
+}
+"""The url schemes of each kind of channel; `monitor.notify.registry` has the channel for each kind."""
 
 _NAME = re.compile(r"[\w.-]{1,40}")
 
@@ -62,9 +72,13 @@ class TargetSettings(SettingsGroup):
         return self.url.split("://", 1)[0].lower()
 
     @property
+    def kind(self) -> ChannelKind:
+        return next(kind for kind, schemes in SCHEMES.items() if self.scheme in schemes)
+
+    @property
     def shown(self) -> str:
         """The address as it may be shown to anyone: scheme and host, for a chat service its name."""
-        if self.scheme in CHAT_SCHEMES:
+        if self.kind == "chat":
             return CHAT_SCHEMES[self.scheme]
         host = urlsplit(self.url).netloc.rpartition("@")[2]
         return f"{self.scheme}://{_VARIABLE.sub('…', host)}"
@@ -95,7 +109,7 @@ class TargetSettings(SettingsGroup):
         values = [self.get_secret(name) for name in self.list_variables()]
         parts = urlsplit(self.url)
         literal = [] if _VARIABLE.search(self.url) else [unquote(parts.password or ""), parts.query]
-        if self.scheme in (*CHAT_SCHEMES, *WEBHOOK_SCHEMES):
+        if self.kind in ("chat", "webhook"):
             literal += [part for part in self.url.split("://", 1)[1].split("/")[1:] if len(part) >= 16]
         return sorted((value for value in [*values, *literal] if value), key=len, reverse=True)
 
@@ -124,7 +138,7 @@ class TargetSettings(SettingsGroup):
     @field_validator("url")
     @classmethod
     def _check_url(cls, url: str) -> str:
-        known = (*MAIL_SCHEMES, *WEBHOOK_SCHEMES, *CHAT_SCHEMES)
+        known = [scheme for schemes in SCHEMES.values() for scheme in schemes]
         scheme, has_scheme, rest = url.partition("://")
         try:
             parts = urlsplit(url)
@@ -138,13 +152,13 @@ class TargetSettings(SettingsGroup):
 
     @model_validator(mode="after")
     def _check_target(self) -> "TargetSettings":
-        if self.scheme in MAIL_SCHEMES:
+        if self.kind == "mail":
             _check_mail(self)
         elif self.to or self.sender:
             raise ValueError(f"the target {self.name} is no mail: leave `to` and `sender` out")
-        if self.secret_env and self.scheme not in WEBHOOK_SCHEMES:
+        if self.secret_env and self.kind != "webhook":
             raise ValueError(f"the target {self.name} is no webhook: leave `secret_env` out")
-        if self.formats and self.scheme in CHAT_SCHEMES:
+        if self.formats and self.kind == "chat":
             raise ValueError(f"the target {self.name} is a chat, which carries text alone: leave `formats` out")
         return self
 

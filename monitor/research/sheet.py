@@ -4,7 +4,8 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from monitor.research.shapes import OnToken, OutlineEntry
+from monitor.llm.chat import OnToken
+from monitor.research.shapes import OutlineEntry
 from monitor.verify.citations import append_citations
 
 _STREAM_CHUNK = re.compile(r"\s*\S{1,8}|\s+")
@@ -73,7 +74,11 @@ class ReportWriter:
 
     def queue_heading(self, level: int, text: str) -> None:
         """A heading for what comes next; one of the same level for which nothing came is forgotten."""
-        self._pending_headings = {one: words for one, words in self._pending_headings.items() if one < level}
+        self._pending_headings = {
+            pending_heading: words
+            for pending_heading, words in self._pending_headings.items()
+            if pending_heading < level
+        }
         self._pending_headings[level] = text
 
     def discard_headings(self) -> None:

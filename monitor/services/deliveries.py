@@ -15,7 +15,7 @@ from monitor.clock import Clock
 from monitor.config.group import format_error_detail
 from monitor.config.model import Settings
 from monitor.config.stored import SECRET_PREFIX
-from monitor.config.targets import CHAT_SCHEMES, MAIL_SCHEMES, WEBHOOK_SCHEMES, TargetSettings
+from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings
 from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
@@ -279,18 +279,12 @@ class TargetService:
         fields = target.model_dump(include=set(TargetSchema.model_fields) - {"timezone"})
         return TargetSchema(
             **fields,
-            channel=_get_channel_kind(target),
+            channel=target.kind,
             address=target.shown,
             timezone=zone,
             next_at=next_at,
             last=next(iter(last), None),
         )
-
-
-def _get_channel_kind(target: TargetSettings) -> str:
-    if target.scheme in MAIL_SCHEMES:
-        return "mail"
-    return "chat" if target.scheme in CHAT_SCHEMES else "webhook"
 
 
 _SETTING_PATH = "deliver.targets"

@@ -30,6 +30,7 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import StoredPrompt, StoredSetting
 from monitor.errors import NotFound, UsageError
+from monitor.fetch.client import build_tls_context
 from monitor.llm.prompts import Prompt, PromptSet
 from monitor.logs import get_logger
 from monitor.services.secrets import SecretBox
@@ -66,7 +67,6 @@ def _check_hosts(settings: Settings) -> None:
 
 
 def _check_certificates(settings: Settings) -> None:
-    from monitor.fetch.client import build_tls_context
 
     build_tls_context(ca_bundle=settings.network.ca_bundle, allow_legacy_tls=False)
 
@@ -91,7 +91,7 @@ def _check_model(settings: Settings) -> None:
 
 
 def _check_endpoint(settings: Settings) -> None:
-    from monitor.llm.client import check_endpoint
+    from monitor.llm.clients import check_endpoint
 
     check_endpoint(settings.llm)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from monitor.i18n.message import Message
 from monitor.db.database import Store
 from monitor.db.maintenance import transfer_database
 from monitor.db.queries.evidence import save_claims
@@ -17,6 +16,7 @@ from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate, ModelAnswe
 from monitor.errors import RecordLost, WorkFailed
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.fetch.result import FetchResult
+from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import FetchMode, Phase, RunStatus
 

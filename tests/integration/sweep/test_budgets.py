@@ -8,13 +8,14 @@ import pytest
 from monitor.config.model import LlmSettings
 from monitor.errors import ModelUnavailable
 from monitor.i18n.catalogue import render
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.llm.client import ModelClient
 from monitor.services.usage import CostService
 from monitor.vocabulary import Phase, RunStatus, SummaryBy
 
 OLD = (400, 410, 420, 430, 440, 450)
-ASKED = [Message(role="user", content="x" * 40)]  # ten tokens as we estimate, ten as the server counts, five answered
+# Ten tokens as we estimate, ten as the server counts, five answered.
+ASKED = [ChatMessage(role="user", content="x" * 40)]
 
 
 @pytest.fixture
