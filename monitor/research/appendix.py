@@ -206,7 +206,6 @@ class Appendix:
         return is_written
 
     async def _write_scenario(self, scenario: Scenario) -> None:
-        """What a scenario supposes, of which what says a figure cites a note that has it, or goes."""
         name = await self._format_supposition(scenario.name)
         told = [await self._format_suppositions(texts) for texts in (scenario.assumptions, scenario.outcomes)]
         if name and any(told):
@@ -253,5 +252,4 @@ def _format_number(number: float) -> str:
 
 
 def _escape_parentheses(url: str) -> str:
-    """An address that no bracket in it can end."""
     return url.replace("(", "%28").replace(")", "%29")

@@ -232,7 +232,6 @@ class DraftParser:
         yield from self._parse_sentences(is_whole=False)
 
     def _parse_line(self) -> Iterator[DraftPiece]:
-        """What a line holds that is whole."""
         text = self._line.text
         if self._is_json_line(text):
             self._wrapped_json += f"{text}\n"
@@ -251,7 +250,6 @@ class DraftParser:
             yield from self._parse_sentences(is_whole=True)
 
     def _parse_sentences(self, *, is_whole: bool) -> Iterator[DraftPiece]:
-        """The sentences of the line that are certain to have ended, those that were given before left out."""
         text = _QUOTE_MARK.sub("", self._line.text)
         stops = len(_SENTENCE_END.findall(text))
         if not text.strip() or (
@@ -288,7 +286,6 @@ class DraftParser:
         yield DraftRow(bare, CitedSentence(" ".join(filter(None, bare)), cited), is_head)
 
     def _is_json_line(self, text: str) -> bool:
-        """Whether a line belongs to an object that the answer begins with."""
         return bool(self._wrapped_json) or (self._is_at_start and text.lstrip().startswith("{"))
 
     def _end_block(self) -> Iterator[DraftPiece]:

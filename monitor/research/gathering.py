@@ -136,7 +136,6 @@ class ResultGatherer:
         return BundleReader(self._deps.bundles, task_id=self._deps.task_id, cursor=cursor, query_ids=query_ids)
 
     async def _load_pages(self, paragraph: ParagraphState, answer: ToolResult) -> dict[str, Page]:
-        """The pages of the best placed results that are new to the paragraph, by the results' urls."""
         entries = paragraph.research.search_history
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in entries if entry.content}
         new = [item for item in answer.items if compute_source_id(item.source or item.url) not in known]
@@ -154,7 +153,6 @@ class ResultGatherer:
     def _fill_missing_texts(
         self, paragraph: ParagraphState, search_round: SearchRound, bundle: SearchResultBundle
     ) -> None:
-        """Give entries that have no text the one that was found now, as results of this round."""
         found = {item.source_id: item for item in bundle.results if item.content_text}
         history = paragraph.research.search_history
         for place, entry in enumerate(history):
@@ -194,13 +192,11 @@ def merge_messages(messages: Iterable[Message]) -> list[Message]:
 
 
 def _list_lost_sources(paragraph: ParagraphState) -> set[str]:
-    """The sources whose pages were asked for in vain."""
     origins = (pair for search_round in paragraph.research.rounds for pair in search_round.origins.items())
     return {source_id for source_id, origin in origins if origin.is_lost}
 
 
 def _build_origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, ResultOrigin]:
-    """Where the results come from, by their source ids as the bundle will have them."""
     origins: dict[str, ResultOrigin] = {}
     for item in answer.items:
         page = pages.get(item.url)

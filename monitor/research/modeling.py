@@ -96,14 +96,12 @@ class BlueprintParser:
         return refs
 
     def _parse_description(self, value: JsonValue, quotes: Sequence[str]) -> str:
-        """The sentences of a description that may stand."""
         sentences = [sentence.text for sentence in parse_cited_sentences(_clean_text(value, _MAX_TEXT_CHARS), 0)]
         kept = [sentence for sentence in sentences if self._is_grounded(sentence, quotes)]
         self.refused["figures"] += len(sentences) - len(kept)
         return join_sentences(kept)
 
     def _is_grounded(self, text: str, quotes: Sequence[str]) -> bool:
-        """Whether the quotes, or the question, have every particular of a text that is no order and no address."""
         is_sound = is_prose(text) and not is_prompt_injection(text)
         return is_sound and not find_missing_particulars(text, [*quotes, self.query])
 

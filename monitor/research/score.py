@@ -90,7 +90,6 @@ def iter_sentences(markdown: str, count: int) -> Iterator[CitedSentence]:
 async def _count_quotes(
     notes: Sequence[ResearchNote], bases: Sequence[NoteBasis], load_record_text: RecordTextLoader
 ) -> tuple[int, int]:
-    """How many quotes there are, and how many of them stand in the page that was kept."""
     count = standing = 0
     texts = await load_record_texts(bases, load_record_text)
     for note, basis in zip(notes, bases, strict=True):

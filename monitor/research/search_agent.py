@@ -115,7 +115,6 @@ class ParagraphResearcher:
         await self._report_node_end("reading", search_round, [*troubles, *gathered.warnings], results=gathered.results)
 
     async def _summarise(self, search_round: SearchRound) -> None:
-        """The paragraph's text with what a round found."""
         if search_round.is_summarised:
             return
         self._raise_if_cancelled()
@@ -149,12 +148,10 @@ class ParagraphResearcher:
             await self._summarise(last)
 
     def _list_readable_places(self, search_round: SearchRound) -> list[int]:
-        """The places of the results with a text that a round brought."""
         history = enumerate(self._research.search_history)
         return [place for place, entry in history if entry.query_id == search_round.query_id and entry.content]
 
     def _list_cited_places(self) -> list[int]:
-        """The places of the results that the paragraph's text cites."""
         history = self._research.search_history
         sentences = parse_cited_sentences(self._research.latest_summary, len(history))
         cited = {number - 1 for sentence in sentences for number in sentence.numbers}

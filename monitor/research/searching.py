@@ -92,7 +92,6 @@ def _extract_chinese(text: str) -> list[str]:
 
 
 def _extract_english(text: str) -> list[str]:
-    """The longest stretches of words that say something."""
     stretches: list[list[str]] = [[]]
     for word in _WORD.findall(text):
         if _STOP_WORDS.fullmatch(word) or not word[0].isalnum() or word.isdigit():

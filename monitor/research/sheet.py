@@ -131,7 +131,6 @@ class ReportWriter:
         await self._emit(text)
 
     async def _start_block(self, block_kind: str) -> None:
-        """Part what comes from what stands, and write the headings that waited for it."""
         for level, text in sorted(self._pending_headings.items()):
             await self._emit(f"\n\n{'#' * level} {escape_markdown(text)}")
             if level == 2:
@@ -172,7 +171,6 @@ def normalize_letters(text: str) -> str:
 
 
 def _escape_block_marker(match: re.Match[str]) -> str:
-    """What would make a list, a quote or a heading of a sentence, in its full width."""
     return match[1] + match[2].translate(_FULL_WIDTH) if match[1] else match[0].translate(_FULL_WIDTH)
 
 

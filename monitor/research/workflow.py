@@ -299,7 +299,6 @@ class ResearchTaskProcessor:
     async def _run_reporting(
         self, plan: Plan, found: SearchAgentResult, bases: Sequence[NoteBasis], blueprint: ModelBlueprint
     ) -> ResearchReport:
-        """The report, told piece by piece as it is written, and how it scores."""
         parts = self._deps
         context = {StepType.PLAN: plan, StepType.DEEP_SEARCH: found, StepType.MODELING: blueprint}
 

@@ -332,7 +332,6 @@ class BundleReader:
             self._journal.add(*((query_id, reading.item.source_id) for reading in readings))
 
     def _list_own_bundles(self) -> dict[str, FileSignature]:
-        """The queries of this reader whose bundles are there, in natural order."""
         present = self._folder.list_bundles(self._task_id)
         mine = present.keys() if self._query_ids is None else self._query_ids
         return {query_id: signature for query_id, signature in present.items() if query_id in mine}
@@ -349,7 +348,6 @@ class BundleReader:
 
 
 def _list_results(bundle: SearchResultBundle) -> list[BundleResult]:
-    """The results of a bundle that are handed on, in their order."""
     return [BundleResult(bundle.query_id, item) for item in bundle.list_by_score() if item.status is ItemStatus.OK]
 
 
