@@ -9,12 +9,14 @@ import pytest
 from monitor.cli.main import build_cli
 from monitor.exports.registry import FORMATS
 from monitor.i18n.catalogue import load_catalogue
+from monitor.vocabulary import ItemType
 
 _COMMAND = re.compile(
     r"`[^`]*`|“[^”]*”|'[^']*'|https?://\S+|--?[a-z][\w-]*|[\w.-]*[/_.=][\w./=-]*|\b[A-Z][A-Z_]*\b|<[^>]*>"
 )
 _FORMAT = re.compile(rf"\b({'|'.join(FORMATS)})\b")
 _ENGLISH = re.compile(r"[A-Za-z]{2,}(?:[ ,]+[A-Za-z]{2,}){2,}")  # three words in a row: a sentence
+_ITEM_TYPE = re.compile("|".join(ItemType))  # stored as these words, in either language
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -84,7 +86,7 @@ def test_help_is_in_the_language_of_the_locale(typed: Any, monkeypatch: pytest.M
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert _find_english(typed([*path, "--help"]).out) == []
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    assert not _CHINESE.search(typed([*path, "--help"]).out)
+    assert not _CHINESE.search(_ITEM_TYPE.sub("·", typed([*path, "--help"]).out))
 
 
 @pytest.mark.parametrize(("locale", "language"), [("zh_CN.UTF-8", "zh"), ("C.UTF-8", "en")])
