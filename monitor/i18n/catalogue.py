@@ -59,6 +59,19 @@ def render(message: Message, language: str) -> str:
     return _FORMATTER.vformat(template, (), _Arguments(message.args, language))
 
 
+def get_word(language: str, kind: str, value: object) -> str:
+    """Return the word for a value of a vocabulary, `word.<kind>.<value>`; the value itself where there is none."""
+    return get_words(language, kind).get(str(value), "" if value is None else str(value))
+
+
+@cache
+def get_words(language: str, kind: str) -> Mapping[str, str]:
+    """Return all words of a vocabulary by their values."""
+    start = f"word.{kind}."
+    entries = load_catalogue(language).items()
+    return {msgid.removeprefix(start): forms[0] for msgid, forms in entries if msgid.startswith(start)}
+
+
 def has_message(language: str, code: str) -> bool:
     return code == OTHER or code in load_catalogue(language)
 

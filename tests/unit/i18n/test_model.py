@@ -1,7 +1,7 @@
 """Models that carry messages are written in the reader's language, and read back as codes."""
 
 from monitor.i18n.message import Message
-from monitor.i18n.model import MessageModel
+from monitor.i18n.model import MessageModel, reader_language
 
 
 class Event(MessageModel):
@@ -30,3 +30,20 @@ def test_nothing_to_say_stays_nothing() -> None:
 
 def test_a_sentence_of_an_earlier_version_is_kept_as_other_text() -> None:
     assert Event.model_validate({"where": "a", "reason": "gone"}).reason == Message.other("gone")
+
+
+def test_a_message_is_written_in_the_language_of_the_reader() -> None:
+    event = Event(where="a", reason=Message.of("validation.missing"))
+    assert event.model_dump(context={"language": "zh"})["reason"] == "必填"
+    assert event.model_dump()["reason"] == "field required"
+    token = reader_language.set("zh")
+    try:
+        assert event.model_dump()["reason"] == "必填"
+    finally:
+        reader_language.reset(token)
+
+
+def test_the_schema_tells_that_a_message_is_words_code_and_arguments() -> None:
+    properties = Event.model_json_schema(mode="serialization")["properties"]
+    assert set(properties) == {"where", "reason", "reason_code", "reason_args"}
+    assert properties["reason"]["anyOf"] == [{"type": "string"}, {"type": "null"}]

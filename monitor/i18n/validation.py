@@ -1,0 +1,26 @@
+"""What pydantic refuses, as messages: `validation.<type>` with the limits that were broken."""
+
+from pydantic_core import ErrorDetails
+
+from monitor.i18n.catalogue import has_message
+from monitor.i18n.message import Message
+
+_LIMITS = ("ge", "gt", "le", "lt", "min_length", "max_length", "multiple_of", "expected", "pattern")
+
+
+def describe_validation_error(error: ErrorDetails) -> Message:
+    """Return what is wrong with a value, without its place.
+
+    A validator of ours raises `PydanticCustomError(code, "", args)` or `ValueError(code)`; what pydantic finds by
+    itself is `validation.<type>`, or `validation.invalid` for a type that the catalogue lacks.
+    """
+    context = error.get("ctx", {})
+    if has_message("en", error["type"]):
+        return Message(error["type"], dict(context))
+    raised = context.get("error")
+    if isinstance(raised, ValueError):
+        return Message(str(raised)) if has_message("en", str(raised)) else Message.other(str(raised))
+    code = f"validation.{error['type']}"
+    if not has_message("en", code):
+        return Message("validation.invalid")
+    return Message(code, {name: context[name] for name in _LIMITS if name in context})
