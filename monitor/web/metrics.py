@@ -101,9 +101,9 @@ def router(app: App) -> APIRouter:
     told = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **build_problem_responses(401, 403, 503)}
 
     @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response, responses=told)
-    async def metrics(visitor: Reader) -> Response:
+    async def metrics(principal: Reader) -> Response:
         """Figures in the form that Prometheus reads."""
-        del visitor
+        del principal
         body, content_type = render_metrics(*await app.readiness.get_metrics())
         return Response(body, media_type=content_type)
 

@@ -103,14 +103,14 @@ def router(app: App) -> APIRouter:
         responses={200: _STREAM_RESPONSE},
     )
     async def events(
-        visitor: Reader, run_id: RunId, after: After = 0, last_event_id: LastEventId = None
+        principal: Reader, run_id: RunId, after: After = 0, last_event_id: LastEventId = None
     ) -> EventStreamResponse:
         """What a run tells of itself, from its beginning or after an event, until it ends.
 
         A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
         twice.
         """
-        del visitor
+        del principal
         known = after if last_event_id is None else last_event_id
         await app.runs.get(run_id)
         return EventStreamResponse(
@@ -192,13 +192,15 @@ def research_events_router(app: App) -> APIRouter:
         response_class=EventStreamResponse,
         responses={200: _RESEARCH_STREAM_RESPONSE, 204: _NO_CONTENT_RESPONSE},
     )
-    async def events(visitor: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None) -> Response:
+    async def events(
+        principal: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None
+    ) -> Response:
         """What a research tells, from its beginning or after a message, until it ends.
 
         A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
         twice. Messages bear no `event`: in a browser they are `EventSource.onmessage`.
         """
-        del visitor
+        del principal
         known = after if last_event_id is None else last_event_id
         if not await app.research_events.has_more(task_id, after=known):
             return Response(status_code=204)

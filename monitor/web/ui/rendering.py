@@ -1,4 +1,4 @@
-"""How pages are made: templates, their language, and what they are sent with."""
+"""Renders pages: templates in either language, notices after a redirect, and cacheable assets."""
 
 import datetime as dt
 import hashlib
@@ -18,10 +18,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from monitor import __version__
+from monitor.briefing.words import get_briefing_messages
 from monitor.clock import Clock
 from monitor.config.model import Settings
-from monitor.web.middleware import get_app_path, get_url_prefix
-from monitor.web.ui.language import LANGUAGES, get_label, negotiate_language, translate, translate_plural
+from monitor.i18n.catalogue import LANGUAGES, get_word, render, translate, translate_plural
+from monitor.i18n.message import Message
+from monitor.web.middleware import get_app_path, get_url_prefix, negotiate_language
 
 if TYPE_CHECKING:
     from monitor.web.auth import Principal
@@ -76,12 +78,12 @@ CONTENT_SECURITY_POLICY = (
     "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-# What turns the direction of writing would turn our own words behind it too; the others no HTML file can hold.
+# Characters that change the direction of writing would affect our own words too; HTML forbids the others.
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class TemplateRenderer:
-    """Makes pages in either language; `prefix` is the path under which a proxy shows the service."""
+    """Renders templates in the reader's language; `prefix` is the path under which a proxy shows the service."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self.prefix = get_url_prefix(settings.web.public_url)
@@ -100,14 +102,14 @@ class TemplateRenderer:
         status: int = HTTPStatus.OK,
         **context: Any,
     ) -> HTMLResponse:
-        """A page; `section` is the entry of the navigation that it belongs to."""
-        language = principal.language if principal else negotiate_language(request, None)
+        """Render a page; `section` is the entry of the navigation that it belongs to."""
+        language = principal.language if principal else negotiate_language(request)
         notice = NOTICES.get(request.cookies.get(NOTICE_COOKIE, ""))
         body = (
             self._environments[language]
             .get_template(template)
             .render(
-                visitor=principal,
+                principal=principal,
                 section=section,
                 path=get_app_path(request),
                 query=str(request.url.query),
@@ -123,12 +125,12 @@ class TemplateRenderer:
         return page
 
     def redirect(self, path: str, *, notice: str | None = None) -> RedirectResponse:
-        """To a page of ours after something was done; `notice` is a key of `notices.py`."""
-        answer = RedirectResponse(self.href(path), status_code=HTTPStatus.SEE_OTHER)
+        """Redirect to a page of ours after something was done; `notice` is a key of `NOTICES`."""
+        response = RedirectResponse(self.href(path), status_code=HTTPStatus.SEE_OTHER)
         if notice is not None:
             if notice not in NOTICES:
                 raise KeyError(notice)
-            answer.set_cookie(
+            response.set_cookie(
                 NOTICE_COOKIE,
                 notice,
                 max_age=60,
@@ -137,16 +139,16 @@ class TemplateRenderer:
                 httponly=True,
                 samesite="lax",
             )
-        return answer
+        return response
 
     def href(self, path: str) -> str:
-        """A path of ours as browsers reach it; an asset with the mark of its content, so that it can be kept."""
+        """Return a path as browsers reach it; an asset carries the hash of its content, so that it can be cached."""
         if path.startswith("/static/"):
             return f"{self.prefix}{path}?v={self._asset_hashes.get(path.removeprefix('/static/'), __version__)}"
         return f"{self.prefix}{path}"
 
     def translate(self, principal: "Principal | None", english: str) -> str:
-        """A sentence in the visitor's language."""
+        """Return a sentence of the catalogue in the principal's language."""
         return translate(principal.language if principal else LANGUAGES[0], english)
 
     @cached_property
@@ -173,7 +175,8 @@ class TemplateRenderer:
             language=language,
             monitor_version=__version__,
             now=self._clock.now,
-            word=lambda kind, value: get_label(language, kind, value),
+            word=lambda kind, value: get_word(language, kind, value),
+            say=lambda value: _say(language, value),
         )
         environment.filters.update(
             day=_format_day,
@@ -193,9 +196,16 @@ class TemplateRenderer:
     def _format_relative_time(self, language: str, instant: dt.datetime | None) -> Markup:
         if instant is None:
             return Markup("–")
-        told = format_timedelta(instant - self._clock.now(), add_direction=True, locale=language)
+        relative = format_timedelta(instant - self._clock.now(), add_direction=True, locale=language)
         exact = instant.astimezone(self._zone).strftime("%Y-%m-%d %H:%M")
-        return Markup('<time datetime="{}" title="{}">{}</time>').format(instant.isoformat(), exact, told)
+        return Markup('<time datetime="{}" title="{}">{}</time>').format(instant.isoformat(), exact, relative)
+
+
+def _say(language: str, value: Message | str | None) -> str:
+    """Return a message as words; text that was never a message, such as what a person wrote, as it is."""
+    if isinstance(value, Message):
+        return render(value, language)
+    return get_briefing_messages(language).translate(value) if value else ""
 
 
 def _format_day(day: dt.date | None) -> Markup:

@@ -11,9 +11,10 @@ from fastapi import APIRouter, Request, Response
 from monitor.bootstrap import App
 from monitor.config.model import BACKENDS
 from monitor.config.stored import SEARCH_SERVICES, SECRET_PREFIX, get_setting_infos
+from monitor.i18n.message import Message
 from monitor.search.registry import find_missing_setting, select_backends
 from monitor.services.settings import InvalidSettings, SecretSettingSchema, SettingSchema
-from monitor.web.api.settings import SettingsActions
+from monitor.web.api.settings import try_model, try_search
 from monitor.web.auth import Admin, Principal
 from monitor.web.problems import Problem
 from monitor.web.ui.rendering import TemplateRenderer
@@ -137,7 +138,7 @@ class SettingRow:
     field: SettingField
     setting: SettingSchema
     value: Any
-    error: str
+    error: Message | str | None
     attrs: Mapping[str, str]
 
 
@@ -146,7 +147,7 @@ class RejectedForm:
     """A form that was refused, and the sentences about it by path."""
 
     form: Mapping[str, str]
-    errors: Mapping[str, str]
+    errors: Mapping[str, Message]
 
 
 _EMPTY_FORM = RejectedForm({}, {})
@@ -155,19 +156,18 @@ _EMPTY_FORM = RejectedForm({}, {})
 def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     """`/settings` and the pages of values."""
     routes = APIRouter(prefix="/settings")
-    work = SettingsActions(app)
-    pages = _SettingsPages(app, renderer, work)
+    pages = _SettingsPages(app, renderer)
 
     @routes.get("")
-    async def overview(request: Request, visitor: Admin) -> Response:
+    async def overview(request: Request, principal: Admin) -> Response:
         """What is set, in plain words, and where it is changed."""
-        return await pages.render_overview(request, visitor)
+        return await pages.render_overview(request, principal)
 
     @routes.post("/forget")
-    async def forget(request: Request, visitor: Admin) -> Response:
+    async def forget(request: Request, principal: Admin) -> Response:
         """Let the file hold again, and go back to the page that was asked from."""
         form = await _read_form(request)
-        await work.reset(visitor, [form.get("path", "")])
+        await app.settings_service.reset([form.get("path", "")], by=principal.actor)
         page = form.get("page", "")
         return renderer.redirect(f"/settings/{page}" if page in _GROUPS else "/settings", notice="file_holds")
 
@@ -175,54 +175,53 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
         _add_page(routes, name, pages, renderer)
 
     @routes.post("/model/test")
-    async def try_model(request: Request, visitor: Admin) -> Response:
+    async def test_model(request: Request, principal: Admin) -> Response:
         """Ask the model as it is set."""
-        return pages.render(request, visitor, "model", trials=await work.try_model())
+        return pages.render(request, principal, "model", trials=await try_model(app))
 
     @routes.post("/search/test")
-    async def try_search(request: Request, visitor: Admin) -> Response:
+    async def test_search(request: Request, principal: Admin) -> Response:
         """Ask one backend as it is set."""
         form = await _read_form(request)
         backend, query = form.get("backend", ""), form.get("query", "").strip()[:200]
         if backend not in BACKENDS or not query:
-            raise Problem(400, "Choose a backend and type what to look for.")
-        found = await work.try_search(backend, query)
-        return pages.render(request, visitor, "search", tried=(backend, query, found))
+            raise Problem(400, "search.nothing_to_try")
+        found = await try_search(app, backend, query)
+        return pages.render(request, principal, "search", tried=(backend, query, found))
 
     return routes
 
 
-def _add_page(routes: APIRouter, name: str, pages: "_SettingsPages", look: TemplateRenderer) -> None:
+def _add_page(routes: APIRouter, name: str, pages: "_SettingsPages", renderer: TemplateRenderer) -> None:
     @routes.get(f"/{name}", name=f"settings_{name}")
-    async def show(request: Request, visitor: Admin) -> Response:
-        return pages.render(request, visitor, name)
+    async def show(request: Request, principal: Admin) -> Response:
+        return pages.render(request, principal, name)
 
     @routes.post(f"/{name}", name=f"store_{name}")
-    async def store(request: Request, visitor: Admin) -> Response:
+    async def store(request: Request, principal: Admin) -> Response:
         """Store what was changed; what is refused comes back with a sentence beside it, and nothing is stored."""
         form = await _read_form(request)
         try:
-            await pages.save(visitor, name, form)
+            await pages.save(principal, name, form)
         except InvalidSettings as refused:
-            return pages.render(request, visitor, name, sent=RejectedForm(form, refused.complaints))
+            return pages.render(request, principal, name, sent=RejectedForm(form, refused.complaints))
         if form.get("then") == "test":
-            return pages.render(request, visitor, name, trials=await pages.actions.try_model())
-        return look.redirect(f"/settings/{name}", notice="saved")
+            return pages.render(request, principal, name, trials=await try_model(pages.app))
+        return renderer.redirect(f"/settings/{name}", notice="saved")
 
 
 class _SettingsPages:
-    def __init__(self, app: App, look: TemplateRenderer, work: SettingsActions) -> None:
-        self._app = app
-        self._look = look
-        self.actions = work
+    def __init__(self, app: App, renderer: TemplateRenderer) -> None:
+        self.app = app
+        self._renderer = renderer
 
-    async def render_overview(self, request: Request, visitor: Principal) -> Response:
-        app = self._app
+    async def render_overview(self, request: Request, principal: Principal) -> Response:
+        app = self.app
         every = app.settings_service.list_settings()
         prompts = await app.prompts.list_prompts()
-        return self._look.render_page(
+        return self._renderer.render_page(
             request,
-            visitor,
+            principal,
             "settings/overview.html",
             section="settings",
             settings=app.settings,
@@ -234,19 +233,19 @@ class _SettingsPages:
             people=len(await app.people.list_people()),
         )
 
-    async def save(self, visitor: Principal, name: str, form: Mapping[str, str]) -> None:
-        known = {one.path: one.value for one in self._app.settings_service.list_settings()}
+    async def save(self, principal: Principal, name: str, form: Mapping[str, str]) -> None:
+        known = {one.path: one.value for one in self.app.settings_service.list_settings()}
         values = parse_settings_form(_list_fields(name), form, known)
         values |= {path: text for path, text in form.items() if path.startswith(SECRET_PREFIX) and text.strip()}
         if values:
-            await self.actions.change(visitor, values)
+            await self.app.settings_service.update(values, by=principal.actor)
 
     def render(
-        self, request: Request, visitor: Principal, name: str, *, sent: RejectedForm | None = None, **context: Any
+        self, request: Request, principal: Principal, name: str, *, sent: RejectedForm | None = None, **context: Any
     ) -> Response:
         """A page of values; one that was refused shows what was typed."""
         given = sent or _EMPTY_FORM
-        wires = {one.path: one for one in self._app.settings_service.list_settings()}
+        wires = {one.path: one for one in self.app.settings_service.list_settings()}
         groups = [(group.title, [_build_row(field, wires, given) for field in group.fields]) for group in _GROUPS[name]]
         shown: dict[str, Any] = {
             "groups": groups,
@@ -258,8 +257,8 @@ class _SettingsPages:
         }
         status = HTTPStatus.BAD_REQUEST if sent else HTTPStatus.OK
         template = f"settings/{name}.html"
-        return self._look.render_page(
-            request, visitor, template, section="settings", status=status, **(shown | context)
+        return self._renderer.render_page(
+            request, principal, template, section="settings", status=status, **(shown | context)
         )
 
     def _map_secrets(self, name: str) -> dict[str, SecretSettingSchema]:
@@ -267,7 +266,7 @@ class _SettingsPages:
         beginning = {"model": "llm", "search": "search."}.get(name, "nothing")
         return {
             secret.used_by: secret
-            for secret in self._app.settings_service.list_secrets()
+            for secret in self.app.settings_service.list_secrets()
             if secret.used_by.startswith(beginning)
         }
 
@@ -275,7 +274,7 @@ class _SettingsPages:
         self, wires: Mapping[str, SettingSchema], sent: RejectedForm
     ) -> list[tuple[str, bool, str | None, list[SettingRow]]]:
         """Each search service: whether it is asked, what it lacks, its settings."""
-        search = self._app.settings.search
+        search = self.app.settings.search
         asked = select_backends(search).names
         return [
             (
@@ -302,7 +301,7 @@ def _build_row(one: SettingField, wires: Mapping[str, SettingSchema], sent: Reje
         value = {key: sent.form.get(f"{one.path}:{key}", model) for key, model in value.items()}
     else:
         value = sent.form.get(one.path, value)
-    return SettingRow(one, wire, value, sent.errors.get(one.path) or wire.complaint or "", build_number_attributes(one))
+    return SettingRow(one, wire, value, sent.errors.get(one.path) or wire.complaint, build_number_attributes(one))
 
 
 async def _read_form(request: Request) -> dict[str, str]:

@@ -142,10 +142,10 @@ async def test_an_item_is_moved_by_a_plain_form_and_what_was_typed_stays(desk: A
     assert "与我方有关" in page.text
     assert f'id="up-{third}"' in page.text
     assert "尚未保存" in page.text
-    assert (await desk.app.drafts.draft(number)).row.version == 1
+    assert (await desk.app.drafts.get(number)).row.version == 1
     again = {**form, "order": f"top:{third},{first};more:;out:{second};", "do": "save"}
     assert (await editor.post(f"/briefings/{number}/edit", again)).status_code == 303
-    draft = await desk.app.drafts.draft(number)
+    draft = await desk.app.drafts.get(number)
     shown = draft.briefing
     assert ([item.id for item in shown.items], shown.left_out, shown.title) == ([third, first], 1, "本周要点")
     assert (shown.items[0].note, shown.note) == (
@@ -166,11 +166,11 @@ async def test_of_two_who_edit_the_second_loses_nothing_and_sees_the_others_vers
     assert "其间有人编辑了这份简报：editor" in page.text
     for words in ("甲的版本", "乙的版本", "乙的批注", 'name="version" value="2"'):
         assert words in page.text
-    assert (await desk.app.drafts.draft(number)).row.title == "甲的版本"
+    assert (await desk.app.drafts.get(number)).row.title == "甲的版本"
     await admin.post(
         f"/briefings/{number}/edit", {**form, "version": "2", "title": "乙的版本", f"note-{second}": "乙的批注"}
     )
-    assert (await desk.app.drafts.draft(number)).row.title == "乙的版本"
+    assert (await desk.app.drafts.get(number)).row.title == "乙的版本"
 
 
 async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: Fill) -> None:
@@ -194,7 +194,7 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
     late = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
     assert late.status_code == 409
     assert "editor edited the briefing" in late.json()["detail"]
-    entries = await desk.app.audit.entries(action="briefing")
+    entries = await desk.app.audit.list_entries(action="briefing")
     assert [entry.action for entry in entries] == ["briefing.edit", "briefing.save"]
 
 
@@ -272,7 +272,7 @@ async def test_a_delivery_that_fails_says_why_in_chinese_and_is_tried_again_with
     assert "连不上邮件服务器 127.0.0.1:9" in page
     (row,) = (await editor.get("/api/deliveries")).json()["deliveries"]
     assert (row["saved_id"], row["kind"], row["status"]) == (number, "typed", "queued")
-    kept = await desk.app.deliveries.sent(row["id"])
+    kept = await desk.app.deliveries.get_sent_briefing(row["id"])
     assert [item.id for item in kept.items] == [third, first, second]
     assert kept.edited_by == "editor"
     refused = await editor.send("POST", f"/api/deliveries/{row['id']}/retry")

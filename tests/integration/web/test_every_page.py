@@ -357,7 +357,7 @@ async def test_a_workbook_has_neither_formulas_nor_strange_links(place: Place) -
 
 @pytest.mark.parametrize("feed", ["/feeds/items.atom", "/feeds/briefings.atom"])
 async def test_feeds_carry_hostile_texts_as_texts(place: Place, feed: str) -> None:
-    token = await place.app.tokens.make(f"reader-of-{feed[7]}", "reader")
+    token = await place.app.tokens.create(f"reader-of-{feed[7]}", "reader")
     answer = await place.client.get(feed, headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 200
     atom = "{http://www.w3.org/2005/Atom}"

@@ -44,7 +44,7 @@ async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
     await store.runs.create(run)
     daily = [(NOON - n * DAY).date().isoformat() for n in reversed(range(20))]
     old = [(NOON - (40 + n) * DAY).date().isoformat() for n in reversed(range(20))]
-    async with store.sessions.writing() as session:
+    async with store.sessions.begin_write() as session:
         for number, arrivals in enumerate((daily, old)):
             url = f"https://m.gov/{number}/"
             session.add(SourceSection(source_id=source.id, name=f"s{number}", url=url, url_key=url, arrivals=arrivals))
@@ -123,11 +123,11 @@ async def test_alarms_are_listed_page_by_page(desk: Any, source: Source) -> None
 async def test_the_number_of_open_alarms_is_counted_anew_after_a_while_only(
     desk: Any, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert await desk.app.health.open_alarms() == 0
+    assert await desk.app.alarms.count_open_alarms() == 0
     await alarm(desk, source, AlarmKind.GAP, "a gap")
-    assert await desk.app.health.open_alarms() == 0
+    assert await desk.app.alarms.count_open_alarms() == 0
     monkeypatch.setattr(type(desk.app.clock), "now", lambda _: NOON + dt.timedelta(seconds=15))
-    assert await desk.app.health.open_alarms() == 1
+    assert await desk.app.alarms.count_open_alarms() == 1
 
 
 async def test_cadence_is_drawn_and_told_section_by_section(desk: Any, source: Source) -> None:
@@ -237,7 +237,7 @@ async def test_what_cannot_be_meant_is_refused(desk: Any, path: str) -> None:
 
 async def test_programs_see_what_the_work_stands_on(desk: Any, source: Source) -> None:
     program = await desk.program("reader")
-    async with desk.app.presence.attending("worker") as name:
+    async with desk.app.presence.register("worker") as name:
         told = (await program.get("/api/health")).json()
     assert told["machine"]["processes"] == [{"name": name, "kind": "worker"}]
     assert told["machine"]["free_bytes"] > 0

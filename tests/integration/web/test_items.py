@@ -192,7 +192,7 @@ async def test_a_hidden_item_leaves_lists_feeds_exports_and_briefings_until_it_i
     assert "重复" in page
     assert (await editor.post(f"/items/{shelf.first}/show")).status_code == 303
     assert shelf.first in await titles(reader, "")
-    actions = [(entry.person, entry.action, entry.detail) for entry in await shelf.desk.app.audit.entries()]
+    actions = [(entry.person, entry.action, entry.detail) for entry in await shelf.desk.app.audit.list_entries()]
     assert ("editor", "item.show", {"before": "重复"}) in actions
     assert ("editor", "item.hide", {"after": "重复"}) in actions
 
@@ -328,7 +328,7 @@ async def test_exports_and_the_feed_hold_what_the_filters_leave(shelf: Shelf) ->
 
 
 async def test_feed_readers_sign_in_with_a_token_as_their_password(shelf: Shelf) -> None:
-    token = await shelf.desk.app.tokens.make("reader-program", "reader", scopes=["read"])
+    token = await shelf.desk.app.tokens.create("reader-program", "reader", scopes=["read"])
     nobody = await shelf.desk.visitor()
     assert (await nobody.get("/feeds/items.atom")).status_code == 401
     assert (await nobody.get("/feeds/items.atom", auth=("any", token))).status_code == 200

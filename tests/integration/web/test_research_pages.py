@@ -73,18 +73,18 @@ async def test_a_question_is_put_into_the_queue_with_the_settings_of_the_panel(d
     refused = page_of(await editor.post("/research", form), 400)
     assert "No worker is at work" in words_of(refused.css_first(".trouble"))
     assert refused.css_first("textarea[name=query]").text().strip() == QUERY, "what was typed stays"
-    async with desk.app.presence.attending("worker"):
+    async with desk.app.presence.register("worker"):
         wrong = page_of(await editor.post("/research", {**form, "options": '{"sampling": {"temperature": 9}}'}), 400)
         assert "sampling.temperature" in words_of(wrong.css_first(".trouble"))
         assert (await editor.post("/research", {"query": "  "})).status_code == 400
         answer = await editor.post("/research", form)
         plain = await editor.post("/research", {"query": QUERY})
-    research = await desk.app.research.row(answer.headers["location"].rpartition("/")[2])
+    research = await desk.app.research.load_research(answer.headers["location"].rpartition("/")[2])
     assert (research.query, research.status, research.asked_by) == (QUERY, ResearchStatus.QUEUED, "editor")
     assert research.options == {**options, "review_plan": True}
-    without = await desk.app.research.row(plain.headers["location"].rpartition("/")[2])
+    without = await desk.app.research.load_research(plain.headers["location"].rpartition("/")[2])
     assert (without.options["review_plan"], without.options["models"]) == (False, {})
-    entries = await desk.app.audit.entries(action="research")
+    entries = await desk.app.audit.list_entries(action="research")
     assert {(entry.person, entry.action) for entry in entries} == {("editor", "research.start")}
 
 
@@ -139,16 +139,16 @@ async def test_a_plan_is_put_in_order_and_approved(desk: Any, editor: Any) -> No
     form: dict[str, Any] = {"title": "报告", "paragraph_title": titles, "paragraph_content": ["一", "二", "三"]}
     moved = page_of(await editor.post("/research/plan/plan", {**form, "do": "up-2"}))
     assert [one.attributes["value"] for one in moved.css("input[name=paragraph_title]")] == ["背景", "影响", "最新进展"]
-    assert (await desk.app.research.row("plan")).status is ResearchStatus.AWAITING_PLAN, "nothing is kept by moving"
+    assert (await desk.app.research.load_research("plan")).status is ResearchStatus.AWAITING_PLAN, "nothing is kept by moving"
     empty = page_of(
         await editor.post("/research/plan/plan", {**form, "paragraph_title": ["", "", ""], "do": "start"}), 400
     )
     assert words_of(empty.css_first(".trouble"))
     changed = {**form, "paragraph_title": ["价格", "影响"], "paragraph_content": ["一", "三"], "do": "start"}
     assert (await editor.post("/research/plan/plan", changed)).headers["location"] == "/research/plan"
-    state = await desk.app.research.state("plan")
+    state = await desk.app.research.load_state("plan")
     assert (state.report_title, [paragraph.title for paragraph in state.paragraphs]) == ("报告", ["价格", "影响"])
-    assert (await desk.app.research.row("plan")).status is ResearchStatus.QUEUED
+    assert (await desk.app.research.load_research("plan")).status is ResearchStatus.QUEUED
     late = await editor.post("/research/plan/plan", changed)
     assert late.headers["location"] == "/research/plan"
     assert "计划已经开始执行" in (await editor.get("/research/plan")).text
@@ -166,7 +166,7 @@ async def test_a_remark_is_heard_while_it_goes_on_and_not_later(desk: Any, edito
     assert (await editor.post("/research/going/remarks", {"text": " "})).status_code == 400
     await editor.post("/research/done/remarks", {"text": "太晚"})
     assert "研究已经结束" in words_of(page_of(await editor.get("/research/done")).css_first(".notice"))
-    assert [remark.text for remark in await desk.app.research.remarks("done")] == []
+    assert [remark.text for remark in await desk.app.research.list_remarks("done")] == []
 
 
 async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> None:
@@ -176,7 +176,7 @@ async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> No
     assert "研究已取消" in words_of(page.css_first("#research-head"))
     await editor.post("/research/waits/cancel")
     assert "研究已经结束" in words_of(page_of(await editor.get("/research/waits")).css_first(".notice"))
-    assert [entry.action for entry in await desk.app.audit.entries(action="research")] == ["research.cancel"]
+    assert [entry.action for entry in await desk.app.audit.list_entries(action="research")] == ["research.cancel"]
 
 
 async def test_a_failed_research_says_why_and_shows_what_it_had(desk: Any, editor: Any) -> None:

@@ -91,7 +91,7 @@ def desk_settings() -> Callable[[Settings], Settings]:
 @pytest.fixture
 async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A program that watches over a real connection."""
-    token = await desk.app.tokens.make("watcher", "reader")
+    token = await desk.app.tokens.create("watcher", "reader")
     async with (
         serve_web(desk.app) as address,
         httpx.AsyncClient(
@@ -209,7 +209,7 @@ async def test_a_research_that_ends_early_says_so_with_its_last_message(
 async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: Any, client: httpx.AsyncClient) -> None:
     await begin(desk.app, "r")
     await tell(desk.app, "r", list(whole())[:3])
-    await desk.app.store.research.await_plan("r", executor=EXECUTOR)
+    await desk.app.store.research.mark_awaiting_plan("r", executor=EXECUTOR)
     watching = asyncio.create_task(read(client, "r"))
     assert len(await read(client, "r", at_most=3)) == 3
     refused = told(StepType.PLAN, "error", 1, error={"code": "cancelled", "message": "x"}, result=None)
@@ -284,7 +284,7 @@ async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: A
     # One question for all each quarter of a second; a reader who comes asks for what was there before him.
     visits = len(stay) + len(late) + sum(-(-len(events) // (7 + place)) for place in range(15))
     assert asked["events"] <= 4 * (loop.time() - begun + 1) + 3 * visits
-    assert not desk.app.research_live._channels, "nobody watches any more, so nobody asks"
+    assert not desk.app.research_events._channels, "nobody watches any more, so nobody asks"
 
 
 def _is_last(message: Message) -> bool:
@@ -297,7 +297,7 @@ async def test_readers_who_only_wait_cost_the_database_the_same_as_one(desk: Any
     await tell(desk.app, "r", list(whole())[:2])
     readers = [asyncio.create_task(read(client, "r")) for _ in range(50)]
     async with asyncio.timeout(PATIENCE_S):
-        while not (channels := desk.app.research_live._channels) or channels["r"].readers < 50:  # noqa: ASYNC110
+        while not (channels := desk.app.research_events._channels) or channels["r"].readers < 50:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     asked = 0
 

@@ -65,7 +65,7 @@ async def read_run(desk: Any, source: Source) -> str:
     plan = SectionPlan(ordinal=0, name="通知", url="https://o.gov/n/")
     unseen = [UnseenPlace(section="通知", url="https://o.gov/n/2", reason="max_pages")]
     reading = SectionReading(plan=plan, ended=SectionEnd.MAX_PAGES, pages=3, entries=entries, unseen=unseen)
-    await store.runs.keep_reading("read", source.id or 0, reading, on=date(2026, 2, 3), at=NOON)
+    await store.runs.save_reading("read", source.id or 0, reading, on=date(2026, 2, 3), at=NOON)
     await store.runs.add_fallback("read", Phase.CRAWL, "通知", "cut short at max_pages", NOON)
     await store.usage.add(
         ModelCall(
@@ -205,7 +205,7 @@ async def test_a_run_is_stopped_once_and_the_audit_says_by_whom(desk: Any, sourc
     assert (answer.status_code, answer.json()) == (202, {"run_id": "waits", "status": "cancelled"})
     assert (await editor.send("POST", "/api/runs/waits/cancel")).status_code == 409
     assert (await editor.post("/runs/waits/cancel")).headers["location"] == "/runs/waits"
-    (entry,) = await desk.app.audit.entries(action="run")
+    (entry,) = await desk.app.audit.list_entries(action="run")
     assert (entry.person, entry.action, entry.subject) == ("editor", "run.cancel", "waits")
     reader = await desk.sign_in("reader")
     assert (await reader.send("POST", "/api/runs/waits/cancel")).status_code == 403
@@ -216,7 +216,7 @@ async def test_a_run_is_done_again_by_the_service_from_where_it_failed(
     desk: Any, source: Source, read_run: str, editor: Any
 ) -> None:
     assert (await editor.send("POST", "/api/runs/read/retry")).status_code == 400, "no worker is at work"
-    async with desk.app.presence.attending("worker"):
+    async with desk.app.presence.register("worker"):
         answer = await editor.send("POST", "/api/runs/read/retry")
         assert (answer.status_code, answer.json()) == (202, {"run_id": "read", "status": "queued"})
         assert (await editor.send("POST", "/api/runs/read/retry")).status_code == 409
@@ -226,7 +226,7 @@ async def test_a_run_is_done_again_by_the_service_from_where_it_failed(
 
 
 async def test_sources_are_run_by_name_and_each_has_one_run_at_a_time(desk: Any, source: Source, editor: Any) -> None:
-    async with desk.app.presence.attending("worker"):
+    async with desk.app.presence.register("worker"):
         answer = await editor.send("POST", "/api/runs", json={"sources": ["示例部", "示例部"]})
         assert answer.status_code == 202
         (asked,) = answer.json()["runs"]

@@ -13,7 +13,7 @@ ROOT = Path(monitor.web.__file__).parent
 
 def sentences() -> dict[str, str]:
     """Every sentence that is translated, with the file that says it; of those with a plural, the singular."""
-    methods = [("templates/**.html", "jinja2.ext.babel_extract"), ("**.py", "python")]
+    methods = [("**/templates/**.html", "jinja2.ext.babel_extract"), ("**.py", "python")]
     found = dict.fromkeys(NOTICES.values(), "notices.py")
     for file, _, message, *_ in extract_from_dir(ROOT, methods, options_map={"**.html": {"silent": "false"}}):
         found[message[0] if isinstance(message, tuple) else message] = file
