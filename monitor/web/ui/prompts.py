@@ -14,39 +14,6 @@ from monitor.services.settings import PromptSchema
 from monitor.web.auth import Admin, Principal
 from monitor.web.ui.rendering import TemplateRenderer
 
-
-def _(english: str) -> str:
-    """Marks a sentence for translation; it is translated when it is shown."""
-    return english
-
-
-PROMPT_TITLES = {
-    "navigate.system": _("Finding sections: the role"),
-    "navigate.user": _("Finding sections: the question"),
-    "section.system": _("Reading a section: the role"),
-    "section.user": _("Reading a section: the task"),
-    "general.user": _("Reading a whole site: the task"),
-    "summary.system": _("Summary: the role"),
-    "summary.user": _("Summary: the task"),
-    "ranking.system": _("Order of importance: the role"),
-    "ranking.user": _("Order of importance: the task"),
-    "overview.system": _("Overview of a briefing: the role"),
-    "overview.user": _("Overview of a briefing: the task"),
-    "research.structure.system": _("Plan of a research: the role"),
-    "research.structure.user": _("Plan of a research: the task"),
-    "research.search.system": _("Search of a research: the role"),
-    "research.search.user": _("First search: the task"),
-    "research.reflection.user": _("Further search: the task"),
-    "research.summary.system": _("Paragraph of a research: the role"),
-    "research.summary.user": _("First version of a paragraph: the task"),
-    "research.reflection_summary.user": _("Further version of a paragraph: the task"),
-    "research.modeling.system": _("Model of a topic: the role"),
-    "research.modeling.user": _("Model of a topic: the task"),
-    "research.report.system": _("Report of a research: the role"),
-    "research.report.user": _("Report of a research: the task"),
-    "research.rewrite.user": _("Sentences written anew: the task"),
-}
-
 _TOKEN_PATTERN = re.compile(r"\{[a-z_]+\}|[A-Za-z0-9_]+|\s+|.", re.DOTALL)
 
 
@@ -68,7 +35,6 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
             section="settings",
             prompt=prompt,
             error=error,
-            title=_get_prompt_title(prompt),
             typed=prompt.text if typed is None else typed,
             pieces=diff_prompts(prompt.ours, prompt.text) if prompt.is_adjusted else [],
             status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
@@ -77,7 +43,7 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     @routes.get("/prompts")
     async def prompts(request: Request, principal: Admin) -> Response:
         """All wordings, in the order of the work."""
-        found = [(_get_prompt_title(prompt), prompt) for prompt in await app.prompts.list_prompts()]
+        found = await app.prompts.list_prompts()
         return renderer.render_page(request, principal, "settings/prompts.html", section="settings", prompts=found)
 
     @routes.get("/prompts/{name}")
@@ -139,7 +105,3 @@ def diff_prompts(ours: str, theirs: str) -> list[tuple[str, str]]:
             continue
         pieces += [("del", "".join(old[begin:end])), ("ins", "".join(new[new_begin:new_end]))]
     return [(kind, text) for kind, text in pieces if text]
-
-
-def _get_prompt_title(prompt: PromptSchema) -> str:
-    return PROMPT_TITLES.get(prompt.name.rpartition(".")[0], prompt.name)

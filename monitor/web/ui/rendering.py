@@ -21,55 +21,12 @@ from monitor import __version__
 from monitor.briefing.words import get_briefing_messages
 from monitor.clock import Clock
 from monitor.config.model import Settings
-from monitor.i18n.catalogue import LANGUAGES, get_word, render, translate, translate_plural
+from monitor.i18n.catalogue import LANGUAGES, get_word, has_message, render, translate, translate_plural
 from monitor.i18n.message import Message
 from monitor.web.middleware import get_app_path, get_url_prefix, negotiate_language
 
 if TYPE_CHECKING:
     from monitor.web.auth import Principal
-
-NOTICES: dict[str, str] = {
-    "run_again": "The run is in the queue again.",
-    "run_over": "The run had ended already.",
-    "run_stopping": "The run was asked to stop; it does so within five seconds.",
-    "saved": "Saved.",
-    "file_holds": "Back to the value of the file or the default.",
-    "target_saved": "The target is saved: a test shows whether it arrives.",
-    "target_removed": "The target is removed.",
-    "ours_again": "Our wording holds again.",
-    "signed_out": "You are signed out.",
-    "password_changed": "The password is changed; your other sessions have ended.",
-    "session_ended": "The session has ended.",
-    "sessions_ended": "All your other sessions have ended.",
-    "token_revoked": "The token is good for nothing any more.",
-    "shut_out": "Shut out: all sessions have ended.",
-    "let_in": "Let in again: the password is the one from before.",
-    "source_added": "The source is being watched.",
-    "source_removed": "The source was removed; its items and runs stay in the archive.",
-    "sources_changed": "The sources were changed.",
-    "sources_unchanged": "There was nothing to change.",
-    "sources_imported": "The sources were added.",
-    "trial_stopped": "The trial was stopped.",
-    "note_added": "The note was added.",
-    "note_removed": "The note was removed.",
-    "feedback_kept": "Thank you: the next ranking honours it.",
-    "feedback_taken_back": "Your feedback was taken back.",
-    "item_hidden": "The item is hidden.",
-    "item_shown": "The item is shown again.",
-    "research_plan_over": "The plan is being carried out already.",
-    "research_over": "The research had ended already.",
-    "research_stopping": "The research was asked to stop; it does so within a few seconds.",
-    "remark_kept": "The remark is kept: the next summary takes it into account.",
-    "briefing_saved": "The briefing is saved. It can be edited, exported and sent now.",
-    "briefing_edited": "The edit is saved.",
-    "briefing_archived": "The briefing is archived.",
-    "briefing_unarchived": "The briefing is out of the archive.",
-    "delivery_sent": "It was sent.",
-    "delivery_queued": "It is on its way; the list of deliveries says when it has arrived.",
-    "delivery_failed": "It was not sent; the list of deliveries says why.",
-    "test_sent": "The test was sent. It has arrived when the receiver shows it.",
-    "test_failed": "The test was not sent; the target says why.",
-}
 
 NOTICE_COOKIE = "monitor_notice"
 
@@ -104,7 +61,8 @@ class TemplateRenderer:
     ) -> HTMLResponse:
         """Render a page; `section` is the entry of the navigation that it belongs to."""
         language = principal.language if principal else negotiate_language(request)
-        notice = NOTICES.get(request.cookies.get(NOTICE_COOKIE, ""))
+        notice = f"notice.{request.cookies.get(NOTICE_COOKIE, '')}"
+        has_notice = has_message(language, notice)
         body = (
             self._environments[language]
             .get_template(template)
@@ -114,21 +72,21 @@ class TemplateRenderer:
                 path=get_app_path(request),
                 query=str(request.url.query),
                 attention=getattr(request.state, "attention", 0),
-                notice=translate(language, notice) if notice else "",
+                notice=Message(notice) if has_notice else None,
                 **context,
             )
         )
         page = HTMLResponse(_INVISIBLE_CHARS.sub("", body), status)
         page.headers["Content-Language"] = "zh-CN" if language == "zh" else "en"
-        if notice:
+        if has_notice:
             page.delete_cookie(NOTICE_COOKIE, path=self.prefix or "/")
         return page
 
     def redirect(self, path: str, *, notice: str | None = None) -> RedirectResponse:
-        """Redirect to a page of ours after something was done; `notice` is a key of `NOTICES`."""
+        """Redirect to a page of ours; `notice` names the message that it shows, `notice.<name>` of the catalogue."""
         response = RedirectResponse(self.href(path), status_code=HTTPStatus.SEE_OTHER)
         if notice is not None:
-            if notice not in NOTICES:
+            if not has_message("en", f"notice.{notice}"):
                 raise KeyError(notice)
             response.set_cookie(
                 NOTICE_COOKIE,

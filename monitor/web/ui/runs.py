@@ -19,7 +19,7 @@ from monitor.services.runs import RunQuery
 from monitor.vocabulary import SWEEP_PHASES, Disposition, RunStatus, SectionEnd
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
 from monitor.web.api.runs import Cursor, RunId
-from monitor.web.auth import Editor, Principal, Reader, require_scope
+from monitor.web.auth import Editor, Reader, require_scope
 from monitor.web.ui.rendering import TemplateRenderer
 
 ROWS_PER_PAGE = 25
