@@ -77,7 +77,7 @@ def format_sse(data: str, number: int, kind: str | None = None) -> bytes:
 _EVENT_SCHEMA = {
     "type": "object",
     "properties": {
-        "event": {"enum": [*(one for one in EventKind if one is not EventKind.STEP), "status", "end"]},
+        "event": {"enum": [*(kind for kind in EventKind if kind is not EventKind.STEP), "status", "end"]},
         "id": {"type": "string", "description": "Rises within a run."},
         "data": {"type": "string", "description": "A JSON object: what belongs to an event of this kind."},
     },

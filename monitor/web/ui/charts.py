@@ -71,9 +71,9 @@ def build_bar_chart(
 
     `summary` is what the chart says in a sentence, `shown` writes a figure. Days without anything have no row.
     """
-    totals = [sum(one.values[number] for one in series) for number in range(len(days))]
+    totals = [sum(line.values[number] for line in series) for number in range(len(days))]
     top = max([*totals, threshold.value if threshold else 0.0]) or 1.0
-    marks = [one for place in range(len(series)) for one in _build_bars(place, name, days, series, top, format_value)]
+    marks = [bar for place in range(len(series)) for bar in _build_bars(place, name, days, series, top, format_value)]
     picture = _render_chart(
         title,
         summary,
@@ -85,17 +85,17 @@ def build_bar_chart(
         ],
     )
     rows = [
-        [str(day), *(format_value(one.values[number]) for one in series)]
+        [str(day), *(format_value(line.values[number]) for line in series)]
         for number, day in reversed(list(enumerate(days)))
         if totals[number]
     ]
     legend = (
-        [(one.name, _render_swatch(f"{name}-key", place)) for place, one in enumerate(series)]
+        [(line.name, _render_swatch(f"{name}-key", place)) for place, line in enumerate(series)]
         if len(series) > 1
         else []
     )
     return Chart(
-        title=title, picture=picture, legend=legend, head=[day_label, *(one.name for one in series)], rows=rows
+        title=title, picture=picture, legend=legend, head=[day_label, *(line.name for line in series)], rows=rows
     )
 
 
@@ -202,7 +202,7 @@ def _build_bars(
     step, full = (WIDTH - _LEFT - _RIGHT) / max(1, len(days)), HEIGHT - _TOP - _BOTTOM
     marks: list[svg.Element] = []
     for number, day in enumerate(days):
-        value, below = series[place].values[number], sum(one.values[number] for one in series[:place])
+        value, below = series[place].values[number], sum(line.values[number] for line in series[:place])
         if value > 0:
             told = svg.Title(text=_escape_text(f"{day} · {series[place].name}: {shown(value)}"))
             bar = svg.Rect(

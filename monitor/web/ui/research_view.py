@@ -110,7 +110,7 @@ def rearrange_plan(form: PlanForm, *, max_paragraphs: int) -> PlanForm:
 
 
 def _list_texts(form: FormData, name: str) -> list[str]:
-    return [str(one).replace("\r\n", "\n").strip() for one in form.getlist(name)]
+    return [str(value).replace("\r\n", "\n").strip() for value in form.getlist(name)]
 
 
 SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
@@ -208,21 +208,24 @@ def build_paragraph_views(row: Research, state: State | None) -> list[ParagraphV
     return [_build_paragraph_view(row, paragraph) for paragraph in (state.paragraphs if state else [])]
 
 
-def _build_paragraph_view(row: Research, one: ParagraphState) -> ParagraphView:
-    taken = Counter(entry.query_id for entry in one.research.search_history)
-    searches = [SearchView(its, taken[its.query_id] if its.is_searched else None) for its in one.research.rounds]
-    return ParagraphView(one, _get_current_node(row.status, one), searches)
+def _build_paragraph_view(row: Research, paragraph: ParagraphState) -> ParagraphView:
+    taken = Counter(entry.query_id for entry in paragraph.research.search_history)
+    searches = [
+        SearchView(search, taken[search.query_id] if search.is_searched else None)
+        for search in paragraph.research.rounds
+    ]
+    return ParagraphView(paragraph, _get_current_node(row.status, paragraph), searches)
 
 
-def _get_current_node(status: ResearchStatus, one: ParagraphState) -> str:
+def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
     """What is done for a paragraph now, as the messages of the stream call it."""
-    if one.research.is_completed:
+    if paragraph.research.is_completed:
         return "done"
     if status.is_final:
         return "stopped"
-    if not one.research.rounds:
+    if not paragraph.research.rounds:
         return "waiting"
-    last = one.research.rounds[-1]
+    last = paragraph.research.rounds[-1]
     if last.is_summarised:
         return "reflection"
     if last.is_searched:
@@ -263,8 +266,8 @@ def list_warnings(view: ResearchView) -> list[str]:
         for warning in view.warnings
         if not warning.startswith(within) or warning.endswith(": nothing was found")
     ]
-    by_rule = [one.removeprefix(_BY_RULE) for one in told if one.startswith(_BY_RULE)]
-    whole = [one for one in told if not one.startswith(_BY_RULE)]
+    by_rule = [entry.removeprefix(_BY_RULE) for entry in told if entry.startswith(_BY_RULE)]
+    whole = [entry for entry in told if not entry.startswith(_BY_RULE)]
     # Where all of it was written so, the report says it itself.
     return [*whole, _BY_RULE + ", ".join(by_rule)] if 0 < len(by_rule) < len(topics) else whole
 

@@ -176,7 +176,7 @@ async def test_of_two_who_edit_the_second_loses_nothing_and_sees_the_others_vers
 async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: Fill) -> None:
     first, second, third = await fill()
     made = await saved(desk, top=2)
-    assert ([one["id"] for one in made["briefing"]["items"]], len(made["briefing"]["more"])) == ([first, second], 1)
+    assert ([item["id"] for item in made["briefing"]["items"]], len(made["briefing"]["more"])) == ([first, second], 1)
     editor = await desk.sign_in("editor")
     wanted = {
         "version": 1,
@@ -185,7 +185,7 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
     }
     answer = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
     told = answer.json()
-    assert ([one["id"] for one in told["briefing"]["items"]], told["left_out"], told["version"]) == (
+    assert ([item["id"] for item in told["briefing"]["items"]], told["left_out"], told["version"]) == (
         [third, first],
         [second],
         2,
@@ -206,7 +206,7 @@ async def test_the_list_pages_on_and_an_archived_briefing_stays_readable_but_not
     editor = await desk.sign_in("editor")
     page = (await editor.get("/api/briefings", params={"limit": 2})).json()
     rest = (await editor.get("/api/briefings", params={"limit": 2, "cursor": page["next"]})).json()
-    assert [one["id"] for one in page["briefings"] + rest["briefings"]] == numbers[::-1]
+    assert [briefing["id"] for briefing in page["briefings"] + rest["briefings"]] == numbers[::-1]
     assert rest["next"] is None
     assert (await editor.get("/api/briefings", params={"cursor": "none of ours"})).status_code == 400
     assert (await editor.send("DELETE", f"/api/briefings/{numbers[0]}")).json()["archived_at"]

@@ -84,7 +84,7 @@ async def test_the_stream_of_a_run_is_whole_strict_and_goes_on_where_it_was_left
     assert numbers == sorted(set(numbers))
     assert last["id"] == pages[-1]["id"]
     back = await client.get("/api/runs/told/events?after=1", headers={"Last-Event-ID": pages[9]["id"]})
-    assert [one["id"] for one in parsed(back.text)[1:-1]] == [page["id"] for page in pages[10:]]
+    assert [row["id"] for row in parsed(back.text)[1:-1]] == [page["id"] for page in pages[10:]]
     assert (await client.get("/api/runs/told/events", headers={"Last-Event-ID": "x"})).status_code == 422
 
 

@@ -59,8 +59,8 @@ async def alarm(desk: Any, source: Source, kind: AlarmKind, message: str, at: dt
 def pictures(page: Any, kind: str) -> list[ET.Element]:
     """The pictures of a kind on the page, each as a strict reader sees it."""
     assert page.status_code == 200, page.text
-    found = [ET.fromstring(one) for one in re.findall(r"<svg .*?</svg>", page.text, re.DOTALL)]  # noqa: S314 -- ours
-    return [one for one in found if one.attrib.get("class") == kind]
+    found = [ET.fromstring(text) for text in re.findall(r"<svg .*?</svg>", page.text, re.DOTALL)]  # noqa: S314 -- ours
+    return [entry for entry in found if entry.attrib.get("class") == kind]
 
 
 def cells(page: Any) -> list[list[str]]:
@@ -68,8 +68,8 @@ def cells(page: Any) -> list[list[str]]:
     rows = re.findall(r"<tr>(.*?)</tr>", re.sub(r"<svg.*?</svg>", "", page.text, flags=re.DOTALL), re.DOTALL)
     return [
         [
-            " ".join(re.sub(r"<[^>]+>", " ", one).split())
-            for one in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+            " ".join(re.sub(r"<[^>]+>", " ", text).split())
+            for text in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
         ]
         for row in rows
     ]
@@ -113,7 +113,7 @@ async def test_alarms_are_listed_page_by_page(desk: Any, source: Source) -> None
     reader = await desk.sign_in("reader")
     first = (await reader.get("/api/alarms?limit=2")).json()
     second = (await reader.get(f"/api/alarms?limit=2&cursor={first['next']}")).json()
-    assert [one["kind"] for one in first["alarms"] + second["alarms"]] == ["structure", "silence", "gap"]
+    assert [entry["kind"] for entry in first["alarms"] + second["alarms"]] == ["structure", "silence", "gap"]
     assert second["next"] is None
     assert (await reader.get("/api/alarms?state=past")).json() == {"alarms": [], "next": None}
     assert (await reader.get("/api/alarms?cursor=nonsense")).status_code == 400
@@ -142,7 +142,7 @@ async def test_cadence_is_drawn_and_told_section_by_section(desk: Any, source: S
     lively, silent = pictures(page, "strip")
     assert "last on 2026-02-03; silent from 2026-02-13" in lively.attrib["aria-label"]
     assert "last on 2025-12-25; silent from 2026-01-04" in silent.attrib["aria-label"]
-    shaded = [[one.attrib.get("class") for one in strip.iter()].count("silence") for strip in (lively, silent)]
+    shaded = [[element.attrib.get("class") for element in strip.iter()].count("silence") for strip in (lively, silent)]
     assert shaded == [0, 1]
     assert (await reader.get("/health/sources/99")).status_code == 404
 
@@ -169,7 +169,7 @@ async def test_sources_in_trouble_come_first_and_the_rest_page_by_page(desk: Any
     second = await reader.get(link)
     rest = re.findall(r'<th scope="row"><a href="/health/sources/\d+">(.*?)</a>', second.text)
     assert rest[-1] == "n01", "a disabled one comes last"
-    assert sorted(map(unescape, names + rest)) == sorted(one.name for one in await store.sources.list())
+    assert sorted(map(unescape, names + rest)) == sorted(entry.name for entry in await store.sources.list())
     assert 'rel="next"' not in second.text
 
 
@@ -184,7 +184,7 @@ async def test_blocks_are_drawn_by_day_and_told_by_host_and_kind(desk: Any, sour
         await runs.add_fallback("run-1", Phase.CRAWL, place, reason, NOON)
     reader = await desk.sign_in("reader", language="en")
     told = (await reader.get("/api/blocks?days=2")).json()["blocks"]
-    assert [(one["day"], one["host"], one["detail_code"], one["pages"]) for one in told] == [
+    assert [(entry["day"], entry["host"], entry["detail_code"], entry["pages"]) for entry in told] == [
         ("2026-02-03", "cdn.example", "http_403", 1),
         ("2026-02-03", "m.gov", "captcha_required", 1),
         ("2026-02-03", "m.gov", "http_403", 1),
@@ -223,7 +223,7 @@ async def test_costs_are_drawn_by_day_and_told_by_model_and_source(desk: Any, so
     assert "1 call was to a model without a price" in page.text
     told = (await reader.get("/api/costs?days=2")).json()
     assert (told["calls"], told["tokens"], told["cost"], told["since"]) == (3, 6000, 0.75, "2026-02-02")
-    assert [(one["day"], one["phase"]) for one in told["costs"]] == [
+    assert [(cost["day"], cost["phase"]) for cost in told["costs"]] == [
         ("2026-02-03", "crawl"),
         ("2026-02-03", "rank"),
         ("2026-02-02", "crawl"),
@@ -242,9 +242,13 @@ async def test_programs_see_what_the_work_stands_on(desk: Any, source: Source) -
     assert told["machine"]["processes"] == [{"name": name, "kind": "worker"}]
     assert told["machine"]["free_bytes"] > 0
     assert told["machine"]["database_bytes"] > 0
-    (one,) = told["sources"]
-    assert (one["source"], one["next_run_at"], len(one["sections"])) == (source.name, "2026-02-04T07:00:00Z", 2)
-    assert one["sections"][0]["arrivals"][-1] == "2026-02-03"
+    (source_row,) = told["sources"]
+    assert (source_row["source"], source_row["next_run_at"], len(source_row["sections"])) == (
+        source.name,
+        "2026-02-04T07:00:00Z",
+        2,
+    )
+    assert source_row["sections"][0]["arrivals"][-1] == "2026-02-03"
 
 
 async def test_health_takes_no_more_queries_for_many_sources(desk: Any, source: Source) -> None:

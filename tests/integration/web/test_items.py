@@ -103,7 +103,7 @@ async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: byt
 async def titles(browser: Any, query: str) -> list[int]:
     answer = await browser.get(f"/api/items?{query}")
     assert answer.status_code == 200, answer.text
-    return [one["id"] for one in answer.json()["items"]]
+    return [item["id"] for item in answer.json()["items"]]
 
 
 async def test_the_list_is_narrowed_by_every_filter(shelf: Shelf) -> None:
@@ -128,10 +128,10 @@ async def test_a_list_goes_on_where_its_cursor_says(shelf: Shelf) -> None:
     for query in ("", "&q=通知"):
         seen, address = [], f"/api/items?limit=4{query}"
         answer = (await browser.get(address)).json()
-        seen += [one["id"] for one in answer["items"]]
+        seen += [item["id"] for item in answer["items"]]
         assert answer["total"] in (6, None)
         answer = (await browser.get(f"{address}&cursor={answer['next']}")).json()
-        seen += [one["id"] for one in answer["items"]]
+        seen += [item["id"] for item in answer["items"]]
         assert answer["next"] is None
         assert sorted(seen) == sorted(shelf.ids)
         assert len(seen) == 6
@@ -208,7 +208,7 @@ async def test_notes_are_for_everybody_and_only_their_writer_removes_them(shelf:
     assert (await reader.send("POST", f"{path}/notes", json={"text": ""})).status_code == 422
     assert (await reader.post(f"/items/{shelf.first}/notes", {"text": "二"})).status_code == 303
     assert (await reader.send("DELETE", f"{path}/notes/{note['id']}")).status_code == 204
-    assert [one["text"] for one in (await reader.get(path)).json()["notes"]] == ["二"]
+    assert [note["text"] for note in (await reader.get(path)).json()["notes"]] == ["二"]
 
 
 async def test_feedback_says_what_the_next_ranking_will_do(shelf: Shelf) -> None:
@@ -217,9 +217,9 @@ async def test_feedback_says_what_the_next_ranking_will_do(shelf: Shelf) -> None
     assert (await reader.send("PUT", f"{path}/feedback", json={"wish": "sideways"})).status_code == 422
     assert (await reader.send("PUT", f"{path}/feedback", json={"wish": "higher"})).status_code == 204
     detail = (await reader.get(path)).json()
-    assert (detail["lift"], [one["wish"] for one in detail["feedback"]]) == ("higher", ["higher"])
+    assert (detail["lift"], [feedback["wish"] for feedback in detail["feedback"]]) == ("higher", ["higher"])
     like = (await reader.get(f"/api/items/{shelf.ids[1]}")).json()
-    assert (like["lift"], like["feedback"], [one["item"] for one in like["like_feedback"]]) == (
+    assert (like["lift"], like["feedback"], [like_feedback["item"] for like_feedback in like["like_feedback"]]) == (
         "higher",
         [],
         [shelf.first],
@@ -242,8 +242,8 @@ async def test_evidence_leads_to_the_passage_on_the_saved_page(shelf: Shelf) -> 
         ],
     )
     proof = (await reader.get(f"/api/items/{shelf.first}/evidence")).json()
-    assert [one["kind"] for one in proof["claims"]] == ["figure", "date", "page", "attachment", "summary"]
-    assert [one["file"] for one in proof["records"]] == [None]
+    assert [claim["kind"] for claim in proof["claims"]] == ["figure", "date", "page", "attachment", "summary"]
+    assert [record["file"] for record in proof["records"]] == [None]
     admins = (await admin.get(f"/api/items/{shelf.first}/evidence")).json()
     assert admins["records"][0]["file"].endswith(".warc.gz")
     page = (await reader.get(f"/items/{shelf.first}")).text
@@ -308,7 +308,7 @@ async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
 async def test_copies_of_a_document_name_each_other(shelf: Shelf) -> None:
     reader = await shelf.desk.sign_in("reader")
     detail = (await reader.get(f"/api/items/{shelf.first}")).json()
-    assert [one["id"] for one in detail["copies"]] == [shelf.ids[3]]
+    assert [copy["id"] for copy in detail["copies"]] == [shelf.ids[3]]
     assert (await reader.get(f"/api/items/{shelf.ids[1]}")).json()["interpretations"] == []
     assert f'href="/items/{shelf.ids[3]}"' in (await reader.get(f"/items/{shelf.first}")).text
 

@@ -60,7 +60,9 @@ async def test_everybody_ends_their_own_sessions_and_an_administrator_anybodys(d
     ids = {session.id: session for session in await desk.app.people.list_sessions("reader")}
     of_there = await desk.app.people.authenticate(there.client.cookies[SESSION_COOKIE])
     page = await here.get("/account")
-    assert sum(f"/account/sessions/{one}/end" in page.text for one in ids) == 2, "this session cannot end itself here"
+    assert sum(f"/account/sessions/{number}/end" in page.text for number in ids) == 2, (
+        "this session cannot end itself here"
+    )
     assert f"/account/sessions/{of_there[1].id}/end" in page.text
     await here.post(f"/account/sessions/{of_there[1].id}/end")
     assert (await there.get("/account")).status_code == 303

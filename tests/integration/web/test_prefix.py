@@ -124,7 +124,7 @@ def is_within(lead: str) -> bool:
 async def test_either_kind_of_proxy_reaches_pages_assets_and_the_api(admin: httpx.AsyncClient, is_kept: bool) -> None:
     before = PREFIX if is_kept else ""
     # The cookie belongs to the path that the browser sees: it is handed over as the proxy would.
-    cookie = {"cookie": "; ".join(f"{one.name}={one.value}" for one in admin.cookies.jar)}
+    cookie = {"cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in admin.cookies.jar)}
     page = await admin.get(f"{before}/account", headers=cookie)
     assert page.status_code == 200
     asset = LexborHTMLParser(page.text).css_first("link[rel=stylesheet]").attributes["href"]

@@ -103,12 +103,12 @@ async def test_the_history_is_listed_newest_first_in_pages_and_narrowed_by_a_wor
     path, seen = "/api/research?limit=2", []
     while path:
         page = (await editor.get(path)).json()
-        assert all("report" not in one and "notes" not in one for one in page["researches"])
-        seen.append([one["taskId"] for one in page["researches"]])
+        assert all("report" not in research and "notes" not in research for research in page["researches"])
+        seen.append([research["taskId"] for research in page["researches"]])
         path = page["next"] and f"/api/research?limit=2&cursor={page['next']}"
     assert seen == [["r4", "r3"], ["r2", "r1"], ["r0"]]
-    (one,) = (await editor.get("/api/research", params={"q": "问题3"})).json()["researches"]
-    assert (one["taskId"], one["status"], one["score"]["quoteFidelity"]) == ("r3", "succeeded", 1.0)
+    (listed,) = (await editor.get("/api/research", params={"q": "问题3"})).json()["researches"]
+    assert (listed["taskId"], listed["status"], listed["score"]["quoteFidelity"]) == ("r3", "succeeded", 1.0)
     for cursor in ("x", "WyJhIiwiYiJd"):
         assert "cursor" in problem(await editor.get("/api/research", params={"cursor": cursor}), 400)
 

@@ -104,13 +104,15 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
     assert view["status"] == ("degraded" if mode in (ScriptedMode.HTTP_500, ScriptedMode.TRUNCATED) else "succeeded")
     assert view["report"] == last["payload"]["result"]
     (found,) = (
-        one["payload"]["result"] for one in documents if (one["stepType"], one["status"]) == ("deep_search", "complete")
+        document["payload"]["result"]
+        for document in documents
+        if (document["stepType"], document["status"]) == ("deep_search", "complete")
     )
     assert any("nowhere" in warning for warning in found["metadata"]["warnings"]), "an engine that is not there is told"
     assert found["strategy"]["engines"] == ["tavily"]
     notes = found["notes"]
     assert view["notes"] == notes
-    assert all(0 <= one["noteIndex"] < len(notes) for one in view["report"]["sources"])
+    assert all(0 <= source["noteIndex"] < len(notes) for source in view["report"]["sources"])
     page = (await house.client.get(f"/api/research/{task_id}/notes/0")).json()
     assert page["text"][page["start"] : page["end"]].split() == notes[0]["evidence"][0]["quote"].split()
     saved = await house.client.get(f"/api/research/{task_id}/report.html")

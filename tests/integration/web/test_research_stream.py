@@ -145,10 +145,10 @@ def conforms(messages: list[Message]) -> list[dict[str, Any]]:
     documents = [json.loads(message.data) for message in messages]
     for document in documents:
         VALIDATOR.validate(document)
-    assert {one.event for one in messages} == {"message"}
-    numbers = [int(one.id) for one in messages]
+    assert {message.event for message in messages} == {"message"}
+    numbers = [int(message.id) for message in messages]
     assert numbers == sorted(set(numbers))
-    progress = [one["progress"] for one in documents]
+    progress = [document["progress"] for document in documents]
     assert progress == sorted(progress)
     return documents
 
@@ -156,8 +156,8 @@ def conforms(messages: list[Message]) -> list[dict[str, Any]]:
 def report_in(documents: list[dict[str, Any]]) -> str:
     """The report, put together from the pieces since its last beginning."""
     told = [document for document in documents if document["stepType"] == "reporting"]
-    begun = max(place for place, one in enumerate(told) if one["status"] == "start")
-    return "".join(one["payload"].get("chunk", "") for one in told[begun:])
+    begun = max(place for place, entry in enumerate(told) if entry["status"] == "start")
+    return "".join(entry["payload"].get("chunk", "") for entry in told[begun:])
 
 
 async def test_a_research_is_told_by_the_schema_from_its_start_to_its_report(
@@ -277,7 +277,7 @@ async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: A
         late = [asyncio.create_task(read(client, "r")) for _ in range(5)]
         told = await asyncio.gather(*stay, *back, *late)
     assert len(told) == 50
-    numbers = [one.id for one in told[0]]
+    numbers = [entry.id for entry in told[0]]
     assert len(numbers) == len(events)
     assert all([message.id for message in messages] == numbers for messages in told)
     conforms(told[0])

@@ -128,13 +128,15 @@ async def test_a_ledger_is_read_in_pages_and_by_what_became_of_candidates(desk: 
     while True:
         params = {"limit": 100, "disposition": "left", **({"cursor": cursor} if cursor else {})}
         answer = (await reader.get("/api/runs/read/candidates", params=params)).json()
-        found += [int(one["url"].rpartition("/")[2]) for one in answer["candidates"]]
+        found += [int(candidate["url"].rpartition("/")[2]) for candidate in answer["candidates"]]
         cursor = answer["next"]
         if cursor is None:
             break
     assert found == list(range(3, 240, 4))
-    one = (await reader.get("/api/runs/read/candidates", params={"q": "第 239 号", "section": 0})).json()["candidates"]
-    assert [(row["title"], row["section"], row["reason"]) for row in one] == [
+    matching = (await reader.get("/api/runs/read/candidates", params={"q": "第 239 号", "section": 0})).json()[
+        "candidates"
+    ]
+    assert [(row["title"], row["section"], row["reason"]) for row in matching] == [
         ("第 239 号 <i>文件</i>", "通知", "agent: 不相关")
     ]
     calls = (await reader.get("/api/runs/read/calls")).json()

@@ -64,7 +64,7 @@ async def test_a_question_that_breaks_the_contract_is_refused(
 ) -> None:
     answer = await client.get("/api/search", params=asked)
     assert answer.status_code == 400
-    assert [one["type"] for one in answer.json()["errors"]] == ["InvalidInput"]
+    assert [error["type"] for error in answer.json()["errors"]] == ["InvalidInput"]
     assert answer.json()["items"] == []
     assert site.asked == []
 
@@ -73,6 +73,6 @@ async def test_a_search_that_failed_says_so_in_its_status_too(client: httpx.Asyn
     site.on("/search", reply("", 500))
     answer = await client.get("/api/search", params={"query": "x"})
     assert answer.status_code == 502
-    assert [one["type"] for one in answer.json()["errors"]] == ["BadGateway"]
+    assert [error["type"] for error in answer.json()["errors"]] == ["BadGateway"]
     named = await client.get("/api/search", params={"query": "x", "backend": "stub"})
     assert (named.status_code, len(named.json()["items"])) == (200, 3)

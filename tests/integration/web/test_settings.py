@@ -58,7 +58,7 @@ async def test_the_model_endpoint_is_changed_and_tested_in_one_go(desk: Any, add
     assert "answered after" in unknown.text
     trials = (await admin.send("POST", "/api/settings/model/test")).json()["trials"]
     assert [(trial["model"], trial["complaint"] is None) for trial in trials] == [("gpt-5", True), ("none-such", False)]
-    assert all(one["endpoint"].startswith(address) for one in trials)
+    assert all(trial["endpoint"].startswith(address) for trial in trials)
     await admin.post("/settings/model", {"llm.enabled": "false"})
     assert not desk.app.settings.llm.is_on
 
@@ -78,7 +78,11 @@ async def test_a_form_stores_only_what_was_changed(desk: Any) -> None:
     }
     answer = await admin.post("/settings/limits", values)
     assert (answer.status_code, answer.headers["location"]) == (303, "/settings/limits")
-    stored = {one.path: one.value for one in desk.app.settings_service.list_settings() if one.origin == "stored"}
+    stored = {
+        setting.path: setting.value
+        for setting in desk.app.settings_service.list_settings()
+        if setting.origin == "stored"
+    }
     assert stored == {"sweep.max_items": 5, "sweep.revisit_days": [1, 3, 10]}
     await admin.post("/settings/forget", {"path": "sweep.max_items", "page": "limits"})
     assert desk.app.settings.sweep.max_items == 20

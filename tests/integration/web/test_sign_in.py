@@ -126,14 +126,14 @@ async def test_a_form_of_another_site_signs_nobody_in(desk: Any) -> None:
 
 
 async def test_a_request_without_the_word_of_our_page_changes_nothing(desk: Any) -> None:
-    one, other = await desk.sign_in("reader"), await desk.sign_in("admin")
-    for word in ({}, {"csrf": ""}, {"csrf": other.csrf}, {"csrf": one.csrf + "x"}):
-        answer = await one.client.post("/account/language", data={"language": "en", **word})
+    reader, admin = await desk.sign_in("reader"), await desk.sign_in("admin")
+    for word in ({}, {"csrf": ""}, {"csrf": admin.csrf}, {"csrf": reader.csrf + "x"}):
+        answer = await reader.client.post("/account/language", data={"language": "en", **word})
         assert answer.status_code == 403
-    assert (await one.client.put("/api/me/language", json={"language": "en"})).status_code == 403
+    assert (await reader.client.put("/api/me/language", json={"language": "en"})).status_code == 403
     assert (await desk.app.people.get("reader")).language is None
-    assert (await one.post("/account/language", {"language": "en"})).status_code == 303
-    assert (await one.send("PUT", "/api/me/language", json={"language": "zh"})).status_code == 204
+    assert (await reader.post("/account/language", {"language": "en"})).status_code == 303
+    assert (await reader.send("PUT", "/api/me/language", json={"language": "zh"})).status_code == 204
     assert (await desk.app.people.get("reader")).language == "zh"
     program = await desk.program("admin")
     assert (await program.post("/api/tokens", json={"name": "made-by-a-program"})).status_code == 201

@@ -67,7 +67,7 @@ async def test_an_address_is_tried_then_kept_with_a_pinned_section(desk: Any, mi
     assert report.state == "done", report.error
     assert await desk.app.sources.list_sources() == []
     page = (await editor.get(trial)).text
-    expected = [one for one in site.list_expected_items(base_url) if one.section == "政策法规"]
+    expected = [item for item in site.list_expected_items(base_url) if item.section == "政策法规"]
     assert expected[0].title in page
     sent = form_of(page)
     assert sent["name"] == [site.title]
@@ -197,7 +197,7 @@ async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
     reader = await desk.sign_in("reader")
     first = (await reader.get("/api/sources?limit=2")).json()
     rest = (await reader.get(f"/api/sources?limit=3&cursor={first['next']}")).json()
-    assert [one["name"] for one in first["sources"] + rest["sources"]] == ["s4", "s3", "s2", "s1", "s0"]
+    assert [source["name"] for source in first["sources"] + rest["sources"]] == ["s4", "s3", "s2", "s1", "s0"]
     assert rest["next"] is None
     (resting,) = (await reader.get("/api/sources?state=resting")).json()["sources"]
     assert resting["name"] == "s1"
@@ -253,7 +253,7 @@ async def test_what_is_exported_can_be_imported(desk: Any, form: str) -> None:
         return await admin.client.post(f"/api/sources/import{query}", content=exported.content, headers=headers)
 
     dry = await send("?dry_run=true")
-    assert [one["newness"] for one in dry.json()["entries"]] == ["new"]
+    assert [entry["newness"] for entry in dry.json()["entries"]] == ["new"]
     assert dry.json()["added"] == []
     assert (await send()).json()["added"] == ["=1+1"]
     assert (await send()).status_code == 409

@@ -89,7 +89,7 @@ async def test_a_source_is_added_by_its_address(
         pin = page.locator("details.section").filter(has=page.locator("strong", has_text="政策法规")).first
         await pin.wait_for()
         assert await app.sources.list_sources() == []
-        expected = [one for one in site.list_expected_items(base_url) if one.section == "政策法规"]
+        expected = [item for item in site.list_expected_items(base_url) if item.section == "政策法规"]
         row = pin.locator("tr").filter(has_text=expected[0].title)
         assert expected[0].date.isoformat() in await row.inner_text()
         await pin.locator("input[name=pin]").check()

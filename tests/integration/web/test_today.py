@@ -213,7 +213,7 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     await life.store.usage.add(call)
     await life.store.runs.create(Run(id="q", source_id=down.id, source="down", planned_at=life.noon))
     seen = await desk.app.today.get_summary("reader")
-    assert [(str(one.matter), one.source, one.count) for one in seen.attention] == [
+    assert [(str(attention.matter), attention.source, attention.count) for attention in seen.attention] == [
         ("no_worker", "", 1),
         ("budget_low", "", 90),
         ("alarm", "silent", 0),
@@ -236,7 +236,9 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     assert f'href="/health/sources/{down.id}"' in page.text
     assert 'href="/runs/run-partly"' in page.text
     api = (await reader.get("/api/today")).json()
-    assert [one["matter"] for one in api["attention"]] == [str(one.matter) for one in seen.attention]
+    assert [attention["matter"] for attention in api["attention"]] == [
+        str(attention.matter) for attention in seen.attention
+    ]
     assert (api["ran"]["read"], api["ran"]["partly"], api["ran"]["failed"], api["ran"]["waiting"]) == (1, 1, 1, 1)
 
 
@@ -246,7 +248,7 @@ async def test_a_star_given_on_the_page_is_there_when_one_comes_back(desk: Any, 
     answer = await reader.post(f"/items/{item}/star", {"starred": "true", "back": "/"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert 'aria-pressed="true"' in (await reader.get("/")).text
-    assert [one.starred for one in (await desk.app.today.get_summary("another")).items] == [False]
+    assert [item.starred for item in (await desk.app.today.get_summary("another")).items] == [False]
 
 
 async def test_the_day_takes_no_more_queries_for_many_sources(desk: Any, life: Life) -> None:
