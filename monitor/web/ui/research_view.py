@@ -1,4 +1,4 @@
-"""How far a research came, step by step and paragraph by paragraph, as its page tells it."""
+"""What the page of a research shows: its steps, paragraphs, plan form, report, sources and warnings."""
 
 import datetime as dt
 import re
@@ -11,63 +11,23 @@ from markupsafe import Markup
 from starlette.datastructures import FormData
 
 from monitor.bootstrap import App
-from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.exports.document import Block
+from monitor.i18n.catalogue import get_words, translate
+from monitor.i18n.message import Message
 from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.document import parse_report_blocks
 from monitor.research.findings import NoteBasis
-from monitor.research.node import NO_MODEL_FAILURE
 from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote, ResearchReport, StepType
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.services.research.views import ResearchView
 from monitor.services.run_report import PhaseState
-from monitor.web.ui.language import get_label, get_labels, translate
 
 
-def _(english: str) -> str:
-    """Marks a sentence for the catalogue."""
-    return english
-
-
-_NODE = re.compile(r"(?:structure|first_search|reflection|first_summary|reflection_summary)(?:, put right)?: ")
-
-_REASONS: tuple[tuple[str, str], ...] = (
-    (r"the answer cannot be used", _("the model's answer cannot be used")),
-    (r"no sentence of the answer rests on the results", _("no sentence of the model's answer rests on the results")),
-    (r"no query that can be searched for", _("the model named no words to search for")),
-    (r"the same search was made before", _("the model wanted a search that was made already")),
-    (r"there is no such tool|no tool that there is", _("the model chose a tool that there is not")),
-    (r"\w+ without two dates", _("the model chose a search by date without two dates")),
-    (r"\w+ with dates (?:in no|out of) order", _("the model gave dates out of order")),
-    (r"bundles: late: .*", _("some results came late and were read last")),
-    (r"by rule: (.*)", _("Written by rule, of sentences taken from the sources: {}.")),
-    (r"(.*): nothing was found", _("Nothing was found for “{}”.")),
-)
-
-_LOST = re.compile(r"pages: (\d+) could not be read: (\w+)")
-
-_SEARCH = re.compile(r"search: (\w+): (.*)", re.DOTALL)
-
-
-def format_reasons(reasons: Iterable[str], language: str) -> list[str]:
-    """Each reason once, in its order; that there is no model is none: the page says so above."""
-    said = (
-        _format_reason(_NODE.sub("", reason), language) for reason in reasons if not reason.endswith(NO_MODEL_FAILURE)
-    )
-    return list(dict.fromkeys(said))
-
-
-def _format_reason(reason: str, language: str) -> str:
-    if lost := _LOST.fullmatch(reason):
-        pages = translate(language, _("pages that could not be read: {} ({})"))
-        return pages.format(lost[1], get_label(language, "page_error", lost[2]))
-    if failed := _SEARCH.fullmatch(reason):
-        return translate(language, _("the search service failed: {} ({})")).format(failed[2], failed[1])
-    for pattern, sentence in _REASONS:
-        if found := re.fullmatch(pattern, reason, re.DOTALL):
-            return translate(language, sentence).format(*found.groups())
-    return get_briefing_messages(language).translate(reason)
+def list_reasons(reasons: Iterable[Message | str]) -> list[Message | str]:
+    """Return each reason once, in order, without that there is no model: the page says so above."""
+    shown = {str(reason): reason for reason in reasons if reason}
+    return [reason for reason in shown.values() if not (isinstance(reason, Message) and reason.code == _NO_MODEL)]
 
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
@@ -116,7 +76,7 @@ def _list_texts(form: FormData, name: str) -> list[str]:
 SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
 """The headings of a report's sources: on the page they stand beside it."""
 
-_BY_RULE = "by rule: "
+_BY_RULE, _IN_PARAGRAPH, _NO_MODEL = "research.by_rule", "research.in_paragraph", "research.no_model"
 
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
 """The words that the script needs for what a research tells."""
@@ -251,25 +211,27 @@ async def load_research_context(app: App, task_id: str, language: str, *, notes_
         "relation": translate_relationship_type,
         "remarks": await app.research.list_remarks(task_id),
         "warnings": list_warnings(view),
-        "why": lambda reasons: format_reasons(reasons, language),
-        "words": {name: dict(get_labels(language, kind)) for name, kind in _VOCABULARIES.items()}
+        "why": list_reasons,
+        "words": {name: dict(get_words(language, kind)) for name, kind in _VOCABULARIES.items()}
         | {"end": SOURCE_HEADINGS},
     }
 
 
-def list_warnings(view: ResearchView) -> list[str]:
-    """What is to be said of the whole: what went wrong within a paragraph stands beside its searches."""
-    topics = [paragraph.title for paragraph in view.plan.metadata.paragraphs] if view.plan else []
-    within = tuple(f"{title}: " for title in topics)
-    told = [
-        warning
-        for warning in view.warnings
-        if not warning.startswith(within) or warning.endswith(": nothing was found")
-    ]
-    by_rule = [entry.removeprefix(_BY_RULE) for entry in told if entry.startswith(_BY_RULE)]
-    whole = [entry for entry in told if not entry.startswith(_BY_RULE)]
-    # Where all of it was written so, the report says it itself.
-    return [*whole, _BY_RULE + ", ".join(by_rule)] if 0 < len(by_rule) < len(topics) else whole
+def list_warnings(view: ResearchView) -> list[Message | str]:
+    """Return what concerns the whole; what went wrong within a paragraph stands beside its searches."""
+    paragraphs = view.plan.metadata.paragraphs if view.plan else []
+    by_rule: list[Any] = []
+    warnings: list[Message | str] = []
+    for warning in view.warnings:
+        code = getattr(warning, "code", "")
+        if code == _BY_RULE:
+            by_rule.append(getattr(warning, "args", {}).get("title"))
+        elif code != _IN_PARAGRAPH:
+            warnings.append(warning)
+    # Where all paragraphs were written by rule, the report says so itself.
+    if 0 < len(by_rule) < len(paragraphs):
+        warnings.append(Message(_BY_RULE, {"title": by_rule}))
+    return warnings
 
 
 def build_plan_form(state: State | None) -> PlanForm:
