@@ -26,7 +26,7 @@ from monitor.fetch.guard import Guard
 from monitor.fetch.result import Transport
 from monitor.jobs.background import AlarmNotifier
 from monitor.jobs.presence import HeartbeatRegistry, lock_database
-from monitor.jobs.schedules import ApschedulerCronParser, Blackout
+from monitor.jobs.schedules import Blackout
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClients, check_endpoint
 from monitor.llm.run_model import Budget
@@ -63,7 +63,6 @@ from monitor.services.runs import RunService
 from monitor.services.search import SavedSearch, SearchService
 from monitor.services.secrets import SecretBox
 from monitor.services.settings import CHECKS, PromptService, SettingCheck, SettingsService
-from monitor.services.sources.listing import SourceListService
 from monitor.services.sources.service import SourceService
 from monitor.services.sources.trials import TrialService
 from monitor.services.sweeps import SweepService
@@ -83,7 +82,6 @@ class Container:
     settings: Settings
     clock: Clock
     store: Store
-    schedules: ApschedulerCronParser
     settings_service: SettingsService
     prompts: PromptService
     costs: CostService
@@ -151,13 +149,13 @@ async def open_container(settings: Settings, stack: AsyncExitStack) -> Container
 
     Browser and model are first asked when they are needed.
     """
-    clock, schedules = SystemClock(), ApschedulerCronParser()
+    clock = SystemClock()
     store = await stack.enter_async_context(Store.open(settings.database_url))
     await store.check()
-    configuring = build_settings_service(settings, store, clock, schedules)
+    configuring = build_settings_service(settings, store, clock)
     settings = await configuring.load()
     check_endpoint(settings.llm)
-    check_targets(settings, schedules)
+    check_targets(settings)
     loaders = LoaderPool(settings=settings, clock=clock, cache_folder=settings.data_dir / "cache")
     stack.push_async_callback(loaders.close)
     models = ModelClients(settings)
@@ -177,7 +175,6 @@ async def open_container(settings: Settings, stack: AsyncExitStack) -> Container
         settings=settings,
         clock=clock,
         store=store,
-        schedules=schedules,
         settings_service=configuring,
         prompts=PromptService(store=store, clock=clock),
         costs=CostService(store=store, clock=clock, timezone=settings.timezone),
@@ -195,15 +192,9 @@ async def open_container(settings: Settings, stack: AsyncExitStack) -> Container
     )
 
 
-def build_settings_service(
-    base: Settings, store: Store, clock: Clock, schedules: ApschedulerCronParser
-) -> SettingsService:
+def build_settings_service(base: Settings, store: Store, clock: Clock) -> SettingsService:
     """The desk that lays what was stored over these settings, with the checks that only other rooms can make."""
-    checks: dict[str, SettingCheck] = {
-        **CHECKS,
-        "deliver.targets": lambda settings: check_targets(settings, schedules),
-        "work.blackout": _check_blackout,
-    }
+    checks: dict[str, SettingCheck] = {**CHECKS, "deliver.targets": check_targets, "work.blackout": _check_blackout}
     return SettingsService(store=store, base=base, secret_box=SecretBox(base.data_dir), clock=clock, checks=checks)
 
 
@@ -234,7 +225,6 @@ class App:
     loaders: LoaderPool
     presence: HeartbeatRegistry
     sources: SourceService
-    source_list: SourceListService
     trials: TrialService
     sweeps: SweepService
     runs: RunService
@@ -282,17 +272,18 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
 
 def _build_app(container: Container) -> App:
     settings, clock, store = container.settings, container.clock, container.store
-    schedules, presence = container.schedules, container.presence
+    presence = container.presence
     audit = AuditService(store=store, clock=clock)
     health = AlarmService(
         store=store,
         clock=clock,
         timezone=settings.timezone,
-        schedules=schedules,
         notifier=AlarmNotifier(store=store, settings=settings, clock=clock),
     )
-    sources = SourceService(store=store, clock=clock, schedules=schedules, timezone=settings.timezone)
-    searching = SearchService(settings=settings, new_search=container.backends.build_search)
+    sources = SourceService(store=store, clock=clock, timezone=settings.timezone)
+    searching = SearchService(
+        settings=settings, new_search=container.backends.build_search, new_loader=container.loaders.for_run
+    )
     standing = SavedSearch(
         build_search=searching.build_source_search, folder=container.bundles, new_scoring=container.scoring, clock=clock
     )
@@ -311,7 +302,6 @@ def _build_app(container: Container) -> App:
         store=store,
         settings=settings,
         clock=clock,
-        schedules=schedules,
         briefings=briefings,
         write=writing.export_briefing,
         new_channel=lambda target: build_channel(target, settings.network, clock),
@@ -334,39 +324,34 @@ def _build_app(container: Container) -> App:
         sweeps=sweeps,
         alarms=health,
         trials=TrialService(sources=sources, sweeps=sweeps, clock=clock),
-        source_list=SourceListService(
-            store=store, sources=sources, clock=clock, schedules=schedules, timezone=settings.timezone
-        ),
         runs=RunService(store=store, sweeps=sweeps, timezone=settings.timezone),
         run_events=EventStreamService(
             source=store.run_events,
             clock=clock,
             removed_status=RunStatus.CANCELLED,
             settle_delay_s=RUN_SETTLE_DELAY_S,
-            not_found_message="There is no run {!r}; `monitor runs list` names them.",
+            not_found_code="run.not_found",
         ),
         research=_build_research_service(container, searching, kept_pages),
         research_events=EventStreamService(
             source=store.research_events,
             clock=clock,
             removed_status=ResearchStatus.CANCELLED,
-            not_found_message="There is no research {!r}; `GET /api/research` names them.",
+            not_found_code="research.not_found",
         ),
         replays=_build_replay_service(container, standing),
         archive=archive,
         search=searching,
         items=ItemService(store=store, archive=archive),
-        marks=MarkService(store=store, clock=clock, audit=audit),
+        marks=MarkService(store=store, clock=clock),
         snapshots=SnapshotService(store=store, pages=kept_pages),
         proofs=ProofService(store=store, records=container.records),
         briefings=briefings,
         exports=writing,
         dispatch=dispatch,
         deliveries=deliveries,
-        drafts=BriefingDraftService(store=store, clock=clock, briefings=briefings, audit=audit),
-        targets=TargetService(
-            settings=settings, dispatch=dispatch, deliveries=deliveries, schedules=schedules, clock=clock
-        ),
+        drafts=BriefingDraftService(store=store, clock=clock, briefings=briefings),
+        targets=TargetService(settings=settings, dispatch=dispatch, deliveries=deliveries, clock=clock),
         target_editing=TargetEditingService(settings_service=container.settings_service),
         today=TodayService(store=store, settings=settings, clock=clock, presence=presence),
         readiness=Readiness(store=store, settings=settings, clock=clock, presence=presence),
@@ -496,7 +481,7 @@ def build_doctor(config_path: Path | None) -> Doctor:
 
     async def lay_over(settings: Settings) -> SettingsService:
         async with Store.open(settings.database_url) as store:
-            desk = build_settings_service(settings, store, SystemClock(), ApschedulerCronParser())
+            desk = build_settings_service(settings, store, SystemClock())
             await desk.load()
         return desk
 
@@ -515,7 +500,7 @@ def build_doctor(config_path: Path | None) -> Doctor:
         load_stored_settings=lay_over,
         find_browser=lambda settings: str(find_browser(settings.pages.browser)),
         check_model=check_model,
-        check_targets=lambda settings: check_targets_and_secrets(settings, ApschedulerCronParser()),
+        check_targets=check_targets_and_secrets,
         check_storage=_check_storage,
         clock=SystemClock(),
     )

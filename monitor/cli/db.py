@@ -105,9 +105,8 @@ def _print_rows(terminal: Terminal, rows: dict[str, int], done: str, *, as_json:
 
 async def _prune(terminal: Terminal, days: int | None) -> "PruneResult":
     from monitor.bootstrap import open_app
-    from monitor.services.audit import COMMAND_LINE_ACTOR
+    from monitor.services.audit import COMMAND_LINE
 
     async with open_app(terminal.load_settings()) as parts:
-        pruned = await parts.retention.prune(days)
-        await parts.audit.record(COMMAND_LINE_ACTOR, "storage.prune", "storage", days=days, **pruned.model_dump())
+        pruned = await parts.retention.prune(days, by=COMMAND_LINE)
         return pruned

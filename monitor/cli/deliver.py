@@ -11,6 +11,7 @@ from monitor.cli.terminal import JsonOption, Terminal, get_terminal, parse_day
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from monitor.services.audit import Actor
     from monitor.services.deliveries import DeliverySchema, DeliveryService
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ def list_deliveries(
 @app.command("test")
 def send_test(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
     """Send a letter that says that it is a test, to see whether the target works."""
-    _run_action(get_terminal(context), lambda desk: desk.send_test(target), "target.test", as_json=as_json)
+    _run_action(get_terminal(context), lambda service, by: service.send_test(target, by=by), as_json=as_json)
 
 
 @app.command()
@@ -58,7 +59,7 @@ def now(
     as_json: JsonOption = False,
 ) -> None:
     """Send a target its briefing now, beside what is planned."""
-    _run_action(get_terminal(context), lambda desk: desk.send_now(target, date), "target.send", as_json=as_json)
+    _run_action(get_terminal(context), lambda service, by: service.send_now(target, date, by=by), as_json=as_json)
 
 
 @app.command()
@@ -68,17 +69,17 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a failed delivery again: the same briefing under the same key."""
-    _run_action(get_terminal(context), lambda desk: desk.retry(delivery_id), "delivery.retry", as_json=as_json)
+    _run_action(get_terminal(context), lambda service, by: service.retry(delivery_id, by=by), as_json=as_json)
 
 
 def _run_action(
-    terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[DeliverySchema]]", action: str, *, as_json: bool
+    terminal: Terminal, ask: "Callable[[DeliveryService, Actor], Awaitable[DeliverySchema]]", *, as_json: bool
 ) -> None:
     """What became of a delivery that was waited for; one that did not arrive is a failure of the command."""
     from monitor.db.tables.delivery import DeliveryStatus
     from monitor.errors import WorkFailed
 
-    found = asyncio.run(_run_and_audit(terminal, ask, action))
+    found = asyncio.run(_run(terminal, ask))
     is_sent = found.status is DeliveryStatus.SENT
     if as_json:
         terminal.write_json(found.model_dump(mode="json"))
@@ -89,17 +90,14 @@ def _run_action(
         raise WorkFailed(f"{found.id} was not sent to {found.target}: {(found.last_error or '').rstrip('.')}{again}.")
 
 
-async def _run_and_audit(
-    terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[DeliverySchema]]", action: str
+async def _run(
+    terminal: Terminal, ask: "Callable[[DeliveryService, Actor], Awaitable[DeliverySchema]]"
 ) -> "DeliverySchema":
     from monitor.bootstrap import open_app
-    from monitor.services.audit import COMMAND_LINE_ACTOR
+    from monitor.services.audit import COMMAND_LINE
 
     async with open_app(terminal.load_settings()) as parts:
-        found = await ask(parts.deliveries)
-        subject = found.id if action == "delivery.retry" else found.target
-        await parts.audit.record(COMMAND_LINE_ACTOR, action, subject, status=found.status)
-        return found
+        return await ask(parts.deliveries, COMMAND_LINE)
 
 
 async def _query_deliveries(terminal: Terminal, ask: "Callable[[DeliveryService], Awaitable[T]]") -> T:

@@ -106,11 +106,10 @@ async def _load_run(terminal: Terminal, run_id: str) -> "FullRunReport":
 
 async def _cancel_run(terminal: Terminal, run_id: str) -> RunStatus:
     from monitor.bootstrap import open_app
-    from monitor.services.audit import COMMAND_LINE_ACTOR
+    from monitor.services.audit import COMMAND_LINE
 
     async with open_app(terminal.load_settings()) as parts:
-        status = await parts.sweeps.cancel(run_id)
-        await parts.audit.record(COMMAND_LINE_ACTOR, "run.cancel", run_id)
+        status = await parts.sweeps.cancel(run_id, by=COMMAND_LINE)
         return status
 
 

@@ -54,14 +54,12 @@ async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
         parts = [name for name, is_on in (("worker", worker), ("scheduler", scheduler), ("web", web)) if is_on]
         if web:
-            from monitor.services.audit import COMMAND_LINE_ACTOR
             from monitor.services.people import FIRST_ADMIN_NAME
             from monitor.web.server import serve_web
 
             address = await stack.enter_async_context(serve_web(app))
             terminal.write_status(f"The web part answers at {address}.")
             if password := await app.people.create_first_admin():
-                await app.audit.record(COMMAND_LINE_ACTOR, "person.add", FIRST_ADMIN_NAME, after={"role": "admin"})
                 terminal.write_status(
                     f"Sign in as {FIRST_ADMIN_NAME} with the password {password} – it is shown this once."
                 )

@@ -172,11 +172,9 @@ def add(
     values = {"name": _get_host(url), **collect_fields(fields), "url": url}
 
     async def added(parts: "App") -> "Source":
-        from monitor.services.sources.form import dump_form_values
+        from monitor.services.audit import COMMAND_LINE
 
-        source = await parts.sources.add(values)
-        await _record_audit(parts, "source.add", source, after=dump_form_values(source))
-        return source
+        return await parts.sources.add(values, by=COMMAND_LINE)
 
     _print_stored_source(terminal, _run_with_app(terminal, added), "was added", as_json=as_json)
 
@@ -207,11 +205,9 @@ def remove(context: typer.Context, name: Name) -> None:
     terminal = get_terminal(context)
 
     async def removed(parts: "App") -> None:
-        from monitor.services.sources.form import dump_form_values
+        from monitor.services.audit import COMMAND_LINE
 
-        source = await parts.sources.get(name)
-        await parts.sources.remove(name)
-        await _record_audit(parts, "source.remove", source, before=dump_form_values(source))
+        await parts.sources.remove((await parts.sources.get(name)).id or 0, by=COMMAND_LINE)
 
     _run_with_app(terminal, removed)
     terminal.write_line(f"The source {name!r} was removed; its items and runs stay.")
@@ -237,12 +233,9 @@ def import_file(
     terminal = get_terminal(context)
 
     async def brought_in(parts: "App") -> "list[Source]":
-        from monitor.services.sources.form import dump_form_values
+        from monitor.services.audit import COMMAND_LINE
 
-        sources = await parts.sources.import_file(file)
-        for source in sources:
-            await _record_audit(parts, "source.import", source, after=dump_form_values(source))
-        return sources
+        return await parts.sources.import_file(file, by=COMMAND_LINE)
 
     sources = _run_with_app(terminal, brought_in)
     terminal.write_line(f"{len(sources)} sources were added: {', '.join(source.name for source in sources) or 'none'}.")
@@ -296,20 +289,9 @@ def _set_enabled(terminal: Terminal, name: str, *, is_on: bool) -> None:
 
 
 async def _edit_source(parts: "App", name: str, changes: dict[str, Any]) -> "Source":
-    from monitor.services.sources.form import diff_sources
+    from monitor.services.audit import COMMAND_LINE
 
-    before = await parts.sources.get(name)
-    after = await parts.sources.edit(name, changes)
-    was, now = diff_sources(before, after)
-    if now:
-        await _record_audit(parts, "source.edit", after, before=was, after=now)
-    return after
-
-
-async def _record_audit(parts: "App", action: str, source: "Source", **detail: Any) -> None:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
-
-    await parts.audit.record(COMMAND_LINE_ACTOR, action, source.name, **detail)
+    return await parts.sources.edit((await parts.sources.get(name)).id or 0, changes, by=COMMAND_LINE)
 
 
 def _build_source_json(source: "Source") -> dict[str, Any]:

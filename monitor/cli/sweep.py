@@ -114,15 +114,16 @@ class _SweepCommand:
 
     async def retry(self, run_id: str) -> None:
         from monitor.bootstrap import open_app
-        from monitor.services.audit import COMMAND_LINE_ACTOR
+        from monitor.services.audit import COMMAND_LINE
 
         async with open_app(self._terminal.load_settings()) as parts:
             with (
                 handle_interrupts(self._terminal, self._request_stop),
                 show_progress(self._terminal, is_quiet=self._is_quiet) as on_progress,
             ):
-                report = await parts.sweeps.retry(run_id, on_progress=on_progress, cancel_event=self._cancel_event)
-            await parts.audit.record(COMMAND_LINE_ACTOR, "run.retry", run_id, run=report.run_id)
+                report = await parts.sweeps.retry(
+                    run_id, by=COMMAND_LINE, on_progress=on_progress, cancel_event=self._cancel_event
+                )
         self.reports.append(report)
 
     def list_errors(self) -> list[str]:
@@ -141,6 +142,8 @@ class _SweepCommand:
         return [*failed, *dict.fromkeys(refused)]
 
     async def _run_one(self, parts: "App", source: "Source") -> None:
+        from monitor.services.audit import COMMAND_LINE
+
         if not self._is_quiet:
             self._terminal.write_status(f"{source.name}  {source.url}")
         # One event a run: somebody may cancel this one alone, from elsewhere.
@@ -149,6 +152,7 @@ class _SweepCommand:
             with show_progress(self._terminal, is_quiet=self._is_quiet) as on_progress:
                 report = await parts.sweeps.sweep(
                     source,
+                    by=COMMAND_LINE,
                     since=self._since,
                     until=self._until,
                     on_progress=on_progress,

@@ -89,31 +89,24 @@ async def _open_app(terminal: Terminal) -> "AsyncIterator[App]":
 
 
 async def _add_person(terminal: Terminal, name: str, role: str) -> str:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
+    from monitor.services.audit import COMMAND_LINE
 
     async with _open_app(terminal) as parts:
-        password = await parts.people.add(name, role)
-        await parts.audit.record(COMMAND_LINE_ACTOR, "person.add", name, after={"role": role})
-        return password
+        return await parts.people.add(name, role, by=COMMAND_LINE)
 
 
 async def _set_password(terminal: Terminal, name: str, password: str) -> None:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
+    from monitor.services.audit import COMMAND_LINE
 
     async with _open_app(terminal) as parts:
-        await parts.people.set_password(name, password)
-        await parts.audit.record(COMMAND_LINE_ACTOR, "person.password", name)
+        await parts.people.set_password(name, password, by=COMMAND_LINE)
 
 
 async def _make_token(terminal: Terminal, name: str, role: str, scopes: list[str], days: int | None) -> str:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
+    from monitor.services.audit import COMMAND_LINE
 
     async with _open_app(terminal) as parts:
-        made = await parts.tokens.create(name, role, scopes=scopes, days=days)
-        await parts.audit.record(
-            COMMAND_LINE_ACTOR, "token.add", name, after={"role": role, "scopes": scopes, "days": days}
-        )
-        return made
+        return await parts.tokens.create(name, role, scopes=scopes, days=days, by=COMMAND_LINE)
 
 
 async def _list_users(terminal: Terminal) -> list[dict[str, Any]]:

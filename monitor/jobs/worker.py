@@ -31,7 +31,8 @@ from monitor.jobs.queue import (
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.services.events import RunEventLog
 from monitor.services.research.service import ResearchService
-from monitor.services.sweeps import WORKER_KIND, SweepService
+from monitor.services.runtime import WORKER_KIND
+from monitor.services.sweeps import SweepService
 from monitor.urls import get_host
 
 _RELEASE_INTERVAL_S = 5.0

@@ -17,8 +17,8 @@ from monitor.db.tables.collection import Fallback, Run, RunSection, Source, Sour
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
 from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.services.health import HostBlock, count_blocks_by_host
-from monitor.services.runtime import CronParser, Notifier
-from monitor.services.sources.service import get_timezone
+from monitor.services.runtime import Notifier
+from monitor.services.schedules import find_next_fire_time, get_backoff_end, get_timezone
 from monitor.services.usage import list_days_until
 from monitor.urls import url_key
 from monitor.vocabulary import Phase, RunStatus, SectionEnd
@@ -212,24 +212,6 @@ def _build_section_finding(state: SectionHistory, kind: AlarmKind, message: str)
     return AlarmFinding(kind=kind, message=message, section=state.row.name, section_key=url_key(state.row.url))
 
 
-MAX_BACKOFF = dt.timedelta(hours=20)
-"""Shorter than a day, so that a source that is planned daily is tried every day."""
-
-_INITIAL_BACKOFF = dt.timedelta(hours=1)
-
-
-def get_backoff_end(source: Source) -> dt.datetime | None:
-    """Until when planned runs of a source are passed over; None for one that is not failing.
-
-    One failure may be chance. From the second one on the rest doubles from an hour to twenty; the first run that
-    succeeds ends it, and a person may run the source at any time.
-    """
-    if source.consecutive_failures < 2 or source.last_run_at is None:
-        return None
-    rest = _INITIAL_BACKOFF * int(2 ** min(source.consecutive_failures - 2, 10))
-    return source.last_run_at + min(rest, MAX_BACKOFF)
-
-
 _MAX_ALARMS = 1000
 
 _COUNT_TTL = dt.timedelta(seconds=15)
@@ -277,9 +259,8 @@ class HealthReport(BaseModel):
 class AlarmService:
     """Raises, clears and shows alarms, and hands each new one to the notifier."""
 
-    def __init__(self, *, store: Store, clock: Clock, timezone: str, notifier: Notifier, schedules: CronParser) -> None:
+    def __init__(self, *, store: Store, clock: Clock, timezone: str, notifier: Notifier) -> None:
         self._store = store
-        self._schedules = schedules
         self._clock = clock
         self._timezone = timezone
         self._notifier = notifier
@@ -387,7 +368,7 @@ class AlarmService:
     def _compute_next_run(self, source: Source, after: dt.datetime) -> dt.datetime | None:
         if source.schedule is None or not source.enabled:
             return None
-        return self._schedules.next_after(source.schedule, get_timezone(source, self._timezone), after)
+        return find_next_fire_time(source.schedule, get_timezone(source, self._timezone), after)
 
     async def _notify_new_alarms(self) -> None:
         """Hand on what nobody was told of; what cannot be handed on stays for the next time."""

@@ -25,7 +25,7 @@ from monitor.errors import DatabaseGone, MonitorError, NotDelivered, NotFound, U
 from monitor.logs import get_logger
 from monitor.notify.notification import Channel, Notification, NotificationAttachment
 from monitor.services.briefings import BriefingQuery, BriefingService
-from monitor.services.runtime import CronParser
+from monitor.services.schedules import find_next_fire_time
 from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType
 
@@ -44,14 +44,12 @@ class DeliveryDispatcher:
         store: Store,
         settings: Settings,
         clock: Clock,
-        schedules: CronParser,
         briefings: BriefingService,
         write: BriefingWriter,
         new_channel: Callable[[TargetSettings], Channel],
     ) -> None:
         self._store = store
         self._clock = clock
-        self._schedules = schedules
         self._briefings = briefings
         self._write = write
         self._new_channel = new_channel
@@ -204,9 +202,7 @@ class DeliveryDispatcher:
         not_begun = {
             source_id
             for source_id, schedule in (await self._store.schedules.load_all()).items()
-            if _is_due_by(
-                self._schedules.next_after(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at
-            )
+            if _is_due_by(find_next_fire_time(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at)
         }
         return [one.name for one in meant if one.id in open_runs | not_begun]
 

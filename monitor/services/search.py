@@ -9,6 +9,7 @@ from monitor.clock import Clock
 from monitor.config.model import BACKENDS, Settings
 from monitor.db.database import Store
 from monitor.errors import RecordLost
+from monitor.pages.loader import PageLoader
 from monitor.search.bundles.bundle import BundleDamaged, BundleFolder
 from monitor.search.bundles.packing import build_bundle
 from monitor.search.bundles.scoring import ResultScorer
@@ -32,6 +33,7 @@ from monitor.search.registry import (
 )
 from monitor.search.responses import build_failure
 from monitor.search.tool import SearchTool, build_refusal
+from monitor.search.web_fetch import FETCH_TOOL_NAME, FetchTool, FetchToolResult
 from monitor.sweep.query import QueryResult, build_query_url
 
 
@@ -44,11 +46,18 @@ class ConfiguredSearch:
 
 
 class SearchService:
-    """Searches the web and the archive; `over` gives web.search over some backends."""
+    """The tools web.search, over the web and the archive, and web.fetch."""
 
-    def __init__(self, *, settings: Settings, new_search: Callable[[Sequence[str]], WebSearch]) -> None:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        new_search: Callable[[Sequence[str]], WebSearch],
+        new_loader: Callable[[], PageLoader],
+    ) -> None:
         self._settings = settings
         self._new_search = new_search
+        self._new_loader = new_loader
 
     def list_warnings(self) -> Sequence[str]:
         """What is wrong with the choice of backends."""
@@ -63,6 +72,10 @@ class SearchService:
         else:
             return build_refusal(build_failure(SearchErrorCode.INVALID_INPUT, f"{describe_unknown_backend(backend)}."))
         return await self._build_tool(choice).call(tool, arguments)
+
+    async def fetch(self, url: str) -> FetchToolResult:
+        """Read one page; a failure is among the `errors` of the result."""
+        return await FetchTool(self._new_loader()).call(FETCH_TOOL_NAME, {"url": url})
 
     def build_source_search(self) -> ConfiguredSearch:
         """The search for `query` sources: never the stub; the archive alone where nothing else is set."""
