@@ -54,8 +54,8 @@ def render_metrics(
 
 def _add_research_gauges(registry: CollectorRegistry, figures: ResearchMetrics) -> None:
     """What they cost, how long the latest 100 took, and the worst of their scores: both fidelities are to be 1."""
-    standing = {str(status): figures.by_status.get(status, 0) for status in ResearchStatus}
-    _add_labelled_gauge(registry, "monitor_researches", "Researches by status", "status", standing)
+    researches = {str(status): figures.by_status.get(status, 0) for status in ResearchStatus}
+    _add_labelled_gauge(registry, "monitor_researches", "Researches by status", "status", researches)
     Gauge("monitor_research_tokens", "Tokens of the model calls of researches", registry=registry).set(figures.tokens)
     Gauge("monitor_research_cost", "What these cost, where they had a price", registry=registry).set(figures.cost)
     scores = [ReportScore.model_validate(report.score) for report in figures.reports]
@@ -106,12 +106,14 @@ def router(app: App) -> APIRouter:
         response.status_code = 200 if readiness.is_ready else 503
         return readiness
 
-    told = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **build_problem_responses(401, 403, 503)}
+    responses = {
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **build_problem_responses(401, 403, 503),
+    }
 
-    @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response, responses=told)
-    async def metrics(principal: Reader) -> Response:
+    @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response, responses=responses)
+    async def metrics(_: Reader) -> Response:
         """Figures in the form that Prometheus reads."""
-        del principal
         body, content_type = render_metrics(*await app.readiness.get_metrics())
         return Response(body, media_type=content_type)
 

@@ -93,12 +93,14 @@ async def export_briefing(briefing: Briefing, format_name: str, export_service: 
 
 def build_download_response(content: bytes, format_name: str, *, filename: str, ascii_filename: str) -> Response:
     """The file under its name; `plain` is the name for browsers that read nothing but ASCII."""
-    said = f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{quote(filename, safe='', errors='replace')}"
+    disposition = (
+        f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{quote(filename, safe='', errors='replace')}"
+    )
     kind = MEDIA_TYPES[format_name]
     return Response(
         content,
         media_type=f"{kind}; charset=utf-8" if kind.startswith("text/") else kind,
-        headers={"Content-Disposition": said},
+        headers={"Content-Disposition": disposition},
     )
 
 
@@ -162,14 +164,13 @@ def router(app: App) -> APIRouter:
 def _add_all(routes: APIRouter, app: App) -> None:
     @routes.get("", summary="List the saved briefings")
     async def briefings(
-        principal: Reader,
+        _: Reader,
         *,
         archived: bool = False,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: Annotated[str | None, Query()] = None,
     ) -> BriefingListSchema:
         """Newest first, without what stands in them; `archived` lists those that were put away instead."""
-        del principal
         rows = await app.drafts.list(is_archived=archived, before_id=decode_id(cursor), limit=limit + 1)
         page, following = cut_page(rows, limit, lambda row: row.id)
         return BriefingListSchema(briefings=page, next=following)
@@ -182,17 +183,15 @@ def _add_all(routes: APIRouter, app: App) -> None:
         return _build_saved_briefing(draft)
 
     @routes.post("/preview", summary="Compose a briefing without keeping it")
-    async def preview(principal: Reader, wanted: ComposeRequest) -> Briefing:
+    async def preview(_: Reader, wanted: ComposeRequest) -> Briefing:
         """What a briefing would say now."""
-        del principal
         return (await app.drafts.compose_preview(wanted.to_query())).briefing
 
 
 def _add_one(routes: APIRouter, app: App) -> None:
     @routes.get("/{briefing_id:int}", summary="Read a saved briefing")
-    async def read(principal: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
+    async def read(_: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
         """As it stands after its edits."""
-        del principal
         return _build_saved_briefing(await app.drafts.get(briefing_id))
 
     @routes.patch("/{briefing_id:int}", summary="Put a briefing in order")
@@ -221,11 +220,8 @@ def _add_one(routes: APIRouter, app: App) -> None:
         response_class=Response,
         responses={200: {"description": "The document.", "content": contents}},
     )
-    async def export(
-        principal: Reader, briefing_id: BriefingId, form: Annotated[Format, Query(alias="format")]
-    ) -> Response:
+    async def export(_: Reader, briefing_id: BriefingId, form: Annotated[Format, Query(alias="format")]) -> Response:
         """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one."""
-        del principal
         return await export_briefing((await app.drafts.get(briefing_id)).briefing, form, app.exports)
 
     @routes.post("/{briefing_id}/send", summary="Send a briefing to a target", status_code=202)

@@ -34,8 +34,8 @@ def decode_cursor(cursor: str | None, *kinds: type) -> tuple[Any, ...] | None:
     try:
         padded = cursor[:_MAX_CURSOR_CHARS].encode("ascii") + b"=" * (-len(cursor[:_MAX_CURSOR_CHARS]) % 4)
         key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        parts = key if isinstance(key, list) else []
-        return tuple(_convert_part(part, kind) for part, kind in zip(parts, kinds, strict=True))
+        values = key if isinstance(key, list) else []
+        return tuple(_convert_part(part, kind) for part, kind in zip(values, kinds, strict=True))
     except (ValueError, OverflowError, binascii.Error, RecursionError):
         raise Problem(400, "cursor.invalid") from None
 

@@ -1,4 +1,4 @@
-"""Deliveries and targets over HTTP."""
+"""The API of deliveries: the log, retrying, targets and tests of them."""
 
 import datetime as dt
 from typing import Annotated
@@ -31,13 +31,12 @@ def router(app: App) -> APIRouter:
 
     @routes.get("/deliveries", summary="List the deliveries")
     async def deliveries(
-        principal: Reader,
+        _: Reader,
         target: Annotated[str | None, Query(max_length=40)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: Annotated[str | None, Query()] = None,
     ) -> DeliveryListSchema:
         """Newest first, what was planned, asked for, raised and tried out; of one target where it is named."""
-        del principal
         before = decode_cursor(cursor, dt.datetime, str)
         rows = await app.deliveries.list(target=target, before=before, limit=limit + 1)
         page, following = cut_page(rows, limit, lambda row: (row.planned_at, row.id))
@@ -49,9 +48,8 @@ def router(app: App) -> APIRouter:
         return await app.deliveries.retry(delivery_id, wait=False, by=principal.actor)
 
     @routes.get("/targets", summary="List the delivery targets")
-    async def targets(principal: Admin) -> TargetListSchema:
+    async def targets(_: Admin) -> TargetListSchema:
         """What goes where, when next, and how the last delivery fared; no secret of an address."""
-        del principal
         return TargetListSchema(targets=await app.targets.list())
 
     @routes.post("/targets/{name}/test", summary="Send a test to a target")

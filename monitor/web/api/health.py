@@ -51,9 +51,8 @@ def router(app: App) -> APIRouter:
         return await app.today.get_summary(principal.name)
 
     @routes.get("/health", summary="How sources and service fare")
-    async def health(principal: Reader) -> HealthSchema:
+    async def health(_: Reader) -> HealthSchema:
         """Every source with its sections and their cadence, the open alarms, processes, queue and disk."""
-        del principal
         found = await app.alarms.get_report()
         return HealthSchema(
             sources=found.sources, alarms=found.alarms, machine=await app.readiness.get_service_status()
@@ -61,13 +60,12 @@ def router(app: App) -> APIRouter:
 
     @routes.get("/alarms", summary="Alarms, newest first")
     async def alarms(
-        principal: Reader,
+        _: Reader,
         state: Annotated[Literal["open", "past", "all"], Query(description="Open ones, past ones, or all.")] = "open",
         cursor: Annotated[str | None, Query(description="The `next` of the page before.", max_length=400)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> AlarmListSchema:
         """What was out of the ordinary, and what still is."""
-        del principal
         rows = await app.alarms.list_alarms(
             is_open=_IS_OPEN_BY_STATE[state], before_id=decode_id(cursor), limit=limit + 1
         )
@@ -76,18 +74,16 @@ def router(app: App) -> APIRouter:
 
     @routes.get("/blocks", summary="Pages that sites kept from us")
     async def blocks(
-        principal: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 30
+        _: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 30
     ) -> BlockListSchema:
         """By day, host and kind of block, the newest day first."""
-        del principal
         return BlockListSchema(blocks=await app.alarms.list_blocks(days))
 
     @routes.get("/costs", summary="Tokens, searches and money by day")
     async def costs(
-        principal: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 7
+        _: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 7
     ) -> CostLedger:
         """The ledger of so many days, today included, newest first."""
-        del principal
         return await app.costs.get_ledger(days)
 
     return routes
@@ -117,7 +113,7 @@ def audit_router(app: App) -> APIRouter:
 
     @routes.get("/audit", summary="Who changed what")
     async def audit(
-        principal: Admin,
+        _: Admin,
         person: FilterText = None,
         action: FilterText = None,
         subject: FilterText = None,
@@ -125,7 +121,6 @@ def audit_router(app: App) -> APIRouter:
         cursor: str | None = None,
     ) -> AuditListSchema:
         """By person, by action (`source` finds every action on sources), by a word of the subject."""
-        del principal
         found = await app.audit.list_entries(
             person=person, action=action, subject=subject, before_id=decode_id(cursor), limit=limit + 1
         )

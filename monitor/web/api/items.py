@@ -197,12 +197,11 @@ def router(app: App) -> APIRouter:
 
     @routes.get("/{item_id}/saved", summary="Read the saved page behind a claim")
     async def saved(
-        principal: Reader,
+        _: Reader,
         item_id: ItemId,
         claim: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Counted from 1 in the evidence")] = None,
     ) -> ItemSnapshotView:
         """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
-        del principal
         return await app.snapshots.get_item_snapshot(item_id, claim)
 
     _add_mark_routes(routes, app)

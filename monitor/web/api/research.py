@@ -172,20 +172,18 @@ def _add_all(routes: APIRouter, app: App) -> None:
 
     @routes.get("", summary="List researches")
     async def researches(
-        principal: Reader,
+        _: Reader,
         q: Annotated[str, Query(max_length=200, description="Stands in the question.")] = "",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: Annotated[str | None, Query(max_length=400, description="`next` of the page before.")] = None,
     ) -> ResearchListSchema:
-        del principal
         found = await app.research.list(limit=limit + 1, after=decode_cursor(cursor, dt.datetime, str), text=q)
         page, following = cut_page(found, limit, lambda row: (row.created_at, row.task_id))
         return ResearchListSchema(researches=page, next=following)
 
     @routes.get("/{task_id}", summary="Show a research")
-    async def show(principal: Reader, task_id: TaskId) -> ResearchView:
+    async def show(_: Reader, task_id: TaskId) -> ResearchView:
         """How far it is, and what it gave by then: plan, notes, blueprint, report, score, usage."""
-        del principal
         return await app.research.get(task_id)
 
 
@@ -225,9 +223,8 @@ def _add_results(routes: APIRouter, app: App) -> None:
         response_class=Response,
         responses={200: {"description": "The document.", "content": files}},
     )
-    async def report(principal: Reader, task_id: TaskId, form: ReportFormat) -> Response:
+    async def report(_: Reader, task_id: TaskId, form: ReportFormat) -> Response:
         """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
-        del principal
         document = await app.research.build_document(task_id)
         content = await app.exports.export_document(document, form)
         name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
@@ -237,13 +234,12 @@ def _add_results(routes: APIRouter, app: App) -> None:
 
     @routes.get("/{task_id}/notes/{index}", summary="Show what a note rests on")
     async def note(
-        principal: Reader,
+        _: Reader,
         task_id: TaskId,
         index: NoteIndex,
         quote: Annotated[int, Query(ge=0, le=1000, description="Which of its quotes, from 0.")] = 0,
     ) -> NoteSnapshotView:
         """The page as it was kept, as text, and where in it the quote stands."""
-        del principal
         return await app.research.get_note_snapshot(task_id, index, quote=quote)
 
 

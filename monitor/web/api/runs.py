@@ -149,7 +149,7 @@ def router(app: App) -> APIRouter:
 def _add_history(routes: APIRouter, app: App) -> None:
     @routes.get("", summary="List runs", responses=build_problem_responses(400))
     async def list_runs(
-        principal: Reader,
+        _: Reader,
         source: Annotated[
             str | None, Query(max_length=200, description="The name of a source.", examples=["示例部"])
         ] = None,
@@ -161,16 +161,14 @@ def _add_history(routes: APIRouter, app: App) -> None:
         cursor: Cursor = None,
     ) -> RunListSchema:
         """The history, latest first; nothing of a run's ledger is loaded but its sums."""
-        del principal
         query, after = RunQuery(source=source, status=status, day=day), decode_cursor(cursor, dt.datetime, str)
         found = await app.runs.list_summaries(query, after=after, limit=limit + 1)
         page, following = cut_page(found, limit, lambda run: (run.planned_at, run.run_id))
         return RunListSchema(runs=page, next=following)
 
     @routes.get("/{run_id}", summary="Show a run", responses=build_problem_responses(404))
-    async def show(principal: Reader, run_id: RunId) -> RunReport:
+    async def show(_: Reader, run_id: RunId) -> RunReport:
         """One run: sections, fallbacks, coverage, items in their order of rank, usage, alarms."""
-        del principal
         return await app.runs.get_report(run_id)
 
 
@@ -179,7 +177,7 @@ def _add_ledger(routes: APIRouter, app: App) -> None:
 
     @routes.get("/{run_id}/candidates", summary="List the candidates of a run", responses=paged)
     async def candidates(
-        principal: Reader,
+        _: Reader,
         run_id: RunId,
         disposition: Disposition | None = None,
         section: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its place in the run, from 0.")] = None,
@@ -188,7 +186,6 @@ def _add_ledger(routes: APIRouter, app: App) -> None:
         cursor: Cursor = None,
     ) -> CandidateListSchema:
         """What became of every candidate of the list pages, in their order."""
-        del principal
         after = decode_cursor(cursor, int, int, int)
         wanted = CandidateFilter(disposition=disposition, section=section, text=q)
         found = await app.runs.list_candidates(run_id, wanted, after=after, limit=limit + 1)
@@ -201,9 +198,8 @@ def _add_ledger(routes: APIRouter, app: App) -> None:
         return CandidateListSchema(candidates=candidates, next=following)
 
     @routes.get("/{run_id}/calls", summary="List the model calls of a run", responses=paged)
-    async def calls(principal: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> ModelCallListSchema:
+    async def calls(_: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> ModelCallListSchema:
         """Each call of the model with its tokens, its time and what came of it."""
-        del principal
         found = await app.runs.list_calls(run_id, after=decode_id(cursor) or 0, limit=limit + 1)
         page, following = cut_page(found, limit, lambda call: call.id)
         return ModelCallListSchema(calls=[ModelCallSchema.model_validate(call) for call in page], next=following)

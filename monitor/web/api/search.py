@@ -85,9 +85,8 @@ def router(app: App) -> APIRouter:
         response_model=ToolResult,
         responses={code: {"model": ToolResult} for code in (400, 502)},
     )
-    async def search(asked: Annotated[SearchParameters, Depends()], principal: Reader) -> JSONResponse:
+    async def search(asked: Annotated[SearchParameters, Depends()], _: Reader) -> JSONResponse:
         """web.search: 400 for a question that breaks its contract, 502 where no backend gave an answer."""
-        del principal
         found = await app.search.search(asked.to_arguments(), backend=asked.backend)
         status = 200 if found.items or not found.errors else 400 if found.is_refused else 502
         return JSONResponse(found.to_json(), status_code=status)
@@ -98,9 +97,8 @@ def router(app: App) -> APIRouter:
         response_model=FetchToolResult,
         responses={code: {"model": FetchToolResult} for code in (400, 502)},
     )
-    async def fetch(asked: FetchRequest, principal: Reader) -> JSONResponse:
+    async def fetch(asked: FetchRequest, _: Reader) -> JSONResponse:
         """web.fetch: 400 for an address that is none or not allowed, 502 for a page that could not be read."""
-        del principal
         page = await app.search.fetch(asked.url)
         is_refused = any(error.type in _REFUSED_ADDRESSES for error in page.errors)
         return JSONResponse(page.to_json(), status_code=400 if is_refused else 502 if page.errors else 200)

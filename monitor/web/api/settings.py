@@ -94,9 +94,8 @@ def router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["settings"], responses=PROBLEM_RESPONSES)
 
     @routes.get("/settings", summary="All settings and who decides them")
-    async def settings(principal: Admin) -> SettingListSchema:
+    async def settings(_: Admin) -> SettingListSchema:
         """Passwords within addresses are left out, and of secrets it is told whether they are set."""
-        del principal
         return SettingListSchema(
             settings=app.settings_service.list_settings(), secrets=app.settings_service.list_secrets()
         )
@@ -121,21 +120,18 @@ def router(app: App) -> APIRouter:
         return SettingChangeListSchema(changes=changes)
 
     @routes.post("/settings/model/test", summary="Ask the model for one word")
-    async def test_model(principal: Admin) -> ModelTrials:
+    async def test_model(_: Admin) -> ModelTrials:
         """Every configured model is asked once: how long it took, or why no answer came."""
-        del principal
         return await try_model(app)
 
     @routes.post("/settings/search/test", summary="Ask one search backend")
-    async def test_search(principal: Admin, asked: SearchTestRequest) -> ToolResult:
+    async def test_search(_: Admin, asked: SearchTestRequest) -> ToolResult:
         """A few results, or `errors` that say why there are none; an unknown backend is one of them."""
-        del principal
         return await try_search(app, asked.backend, asked.query)
 
     @routes.get("/storage", summary="Where the data lies, and how much there is")
-    async def storage(principal: Admin) -> StorageSchema:
+    async def storage(_: Admin) -> StorageSchema:
         """Database, data folder, evidence, free room."""
-        del principal
         return await app.storage.measure()
 
     @routes.post("/storage/prune", summary="Forget what is old")
@@ -149,15 +145,13 @@ def router(app: App) -> APIRouter:
 
 def _add_prompts(routes: APIRouter, app: App) -> None:
     @routes.get("/prompts", summary="All prompts")
-    async def prompts(principal: Admin) -> PromptListSchema:
+    async def prompts(_: Admin) -> PromptListSchema:
         """The wordings that hold, and ours."""
-        del principal
         return PromptListSchema(prompts=await app.prompts.list_prompts())
 
     @routes.get("/prompts/{name}", summary="One prompt")
-    async def prompt(principal: Admin, name: PromptName) -> PromptSchema:
+    async def prompt(_: Admin, name: PromptName) -> PromptSchema:
         """The wording that holds, ours, and the placeholders that it has to have."""
-        del principal
         return await app.prompts.get(name)
 
     @routes.put("/prompts/{name}", summary="Adjust a prompt")

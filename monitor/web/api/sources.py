@@ -108,7 +108,7 @@ def router(app: App) -> APIRouter:
 def _add_list(routes: APIRouter, app: App) -> None:
     @routes.get("", summary="List the sources")
     async def sources(
-        principal: Reader,
+        _: Reader,
         q: Annotated[str, Query(max_length=200, description="Stands in the name, the address or a tag.")] = "",
         tag: Annotated[str, Query(max_length=100)] = "",
         kind: SourceKind | None = None,
@@ -117,7 +117,6 @@ def _add_list(routes: APIRouter, app: App) -> None:
         cursor: Annotated[str | None, Query(max_length=400)] = None,
     ) -> SourceListSchema:
         """Newest first, each with its health: state, next run, consecutive failures, open alarms."""
-        del principal
         wanted = SourceFilter(text=q, tag=tag, kind=kind, state=state)
         found = await app.sources.list_page(wanted, after=decode_id(cursor), limit=limit)
         return SourceListSchema(
@@ -150,15 +149,13 @@ def _add_trials(routes: APIRouter, app: App) -> None:
         )
 
     @routes.get("/trials/{trial_id}", summary="How a trial stands")
-    async def trial(principal: Editor, trial_id: TrialId) -> TrialReport:
+    async def trial(_: Editor, trial_id: TrialId) -> TrialReport:
         """Its steps so far; when it is done, the sections, the candidates with their dates and what would be saved."""
-        del principal
         return app.trials.get(trial_id)
 
     @routes.delete("/trials/{trial_id}", summary="Stop a trial")
-    async def stop(principal: Editor, trial_id: TrialId) -> TrialReport:
+    async def stop(_: Editor, trial_id: TrialId) -> TrialReport:
         """One that has ended stays as it is."""
-        del principal
         return await app.trials.cancel(trial_id)
 
 
@@ -197,17 +194,15 @@ def _add_exchange(routes: APIRouter, app: App) -> None:
         response_class=Response,
         responses={200: {"content": shapes, "description": "The sources as text"}},
     )
-    async def export(principal: Reader, format: SourceListFormat = SourceListFormat.YAML) -> Response:  # noqa: A002 -- the parameter's name
+    async def export(_: Reader, format: SourceListFormat = SourceListFormat.YAML) -> Response:  # noqa: A002 -- the parameter's name
         """As YAML for config.yaml, OPML for feed readers, or CSV for spreadsheets; each can be brought in again."""
-        del principal
         return await export_sources(app, format)
 
 
 def _add_one(routes: APIRouter, app: App) -> None:
     @routes.get("/{source_id:int}", summary="One source")
-    async def source(principal: Reader, source_id: SourceId) -> SourceSchema:
+    async def source(_: Reader, source_id: SourceId) -> SourceSchema:
         """What a person set, and how it fares."""
-        del principal
         return await app.sources.get_schema(source_id)
 
     @routes.patch("/{source_id:int}", summary="Change a source")

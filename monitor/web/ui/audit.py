@@ -1,4 +1,4 @@
-"""The audit: who changed what."""
+"""The page of the audit: who changed what, and the values before and after."""
 
 import json
 from collections.abc import Mapping

@@ -151,9 +151,8 @@ def _add_one(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
 
     @routes.get("/briefings/{briefing_id}/export")
     async def export(
-        principal: Reader, briefing_id: BriefingId, format_name: Annotated[str, Query(alias="format")]
+        _: Reader, briefing_id: BriefingId, format_name: Annotated[str, Query(alias="format")]
     ) -> Response:
-        del principal
         return await export_briefing((await app.drafts.get(briefing_id)).briefing, format_name, app.exports)
 
     @routes.get("/briefings/{briefing_id}/deliveries")
@@ -294,7 +293,7 @@ def _render_edit_page(
         is_changed=edit != draft.edit,
         overview=draft.composed.overview,
         by_standing={
-            standing: [item for item in edit.items if item.standing == standing] for standing in ("top", "more", "out")
+            place: [item for item in edit.items if item.standing == place] for place in ("top", "more", "out")
         },
         most=_MAX_LISTED_ITEMS,
         **{**context, **more},
@@ -304,8 +303,8 @@ def _render_edit_page(
 def _parse_changes(given: FormData) -> BriefingEditPatch:
     """What the form says; the order is in one field, as `top:3,1;more:2;out:`."""
     items = [
-        {"id": int(part), "standing": standing, "note": _parse_text(given, f"note-{part}")}
-        for standing, ids in _ORDER_PATTERN.findall(str(given.get("order", "")))
+        {"id": int(part), "standing": place, "note": _parse_text(given, f"note-{part}")}
+        for place, ids in _ORDER_PATTERN.findall(str(given.get("order", "")))
         for part in ids.split(",")
         if part
     ]

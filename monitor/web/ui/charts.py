@@ -18,7 +18,7 @@ HEIGHT = 168
 _LEFT, _RIGHT, _TOP, _BOTTOM = 4, 4, 20, 20
 
 _PATTERN_COUNT = 6
-"""So many series are told apart by what they are drawn with: full, stripes, dots, cross stripes, rows, an outline."""
+"""So many series are distinguished by what they are drawn with: full, stripes, dots, cross stripes, rows, an outline."""
 
 _STRIP_DAYS = 90
 
@@ -204,7 +204,7 @@ def _build_bars(
     for number, day in enumerate(days):
         value, below = series[place].values[number], sum(line.values[number] for line in series[:place])
         if value > 0:
-            told = svg.Title(text=_escape_text(f"{day} · {series[place].name}: {shown(value)}"))
+            title = svg.Title(text=_escape_text(f"{day} · {series[place].name}: {shown(value)}"))
             bar = svg.Rect(
                 x=_round_coordinate(_LEFT + (number + 0.1) * step),
                 y=_round_coordinate(_TOP + full * (1 - (below + value) / top)),
@@ -212,7 +212,7 @@ def _build_bars(
                 height=_round_coordinate(full * value / top),
                 class_=_get_bar_classes(place),
                 fill=_get_fill(name, place),
-                elements=[told],
+                elements=[title],
             )
             marks.append(bar)
     return marks
@@ -225,14 +225,14 @@ def _render_chart(title: str, summary: str, marks: Sequence[svg.Element]) -> Mar
 def _render_svg(
     width: float, height: float, title: str, summary: str, marks: Sequence[svg.Element], kind: str
 ) -> Markup:
-    """The picture; a person who cannot see it hears its title and its summary."""
-    told: list[svg.Element] = [svg.Title(text=_escape_text(title))]
+    """Return a picture whose title and summary a screen reader says."""
+    labels: list[svg.Element] = [svg.Title(text=_escape_text(title))]
     if summary:
-        told.append(svg.Desc(text=_escape_text(summary)))
+        labels.append(svg.Desc(text=_escape_text(summary)))
     drawn = svg.SVG(
         viewBox=svg.ViewBoxSpec(0, 0, width, height),
         class_=[kind],
-        elements=[*told, *marks],
+        elements=[*labels, *marks],
         extra={"role": "img", "aria-label": _escape_text(f"{title}: {summary}" if summary else title)},
     )
     return Markup(drawn.as_str())  # noqa: S704 -- all texts in it went through `_escape_text`

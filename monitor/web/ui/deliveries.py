@@ -200,8 +200,8 @@ async def _parse_values(request: Request) -> dict[str, Any]:
     typed = {name: str(form.get(name, "")).strip() for name in ("name", *_TEXT_FIELDS, *_LIST_FIELDS, *_NUMBER_FIELDS)}
     values: dict[str, Any] = {name: typed[name] for name in ("name", *_TEXT_FIELDS)}
     for name in _LIST_FIELDS:
-        parts = typed[name].replace("，", ",").replace("、", ",").replace("\r", "").replace("\n", ",").split(",")
-        values[name] = [part.strip() for part in parts if part.strip()]
+        entries = typed[name].replace("，", ",").replace("、", ",").replace("\r", "").replace("\n", ",").split(",")
+        values[name] = [part.strip() for part in entries if part.strip()]
     for name in _CHECKBOX_FIELDS:
         values[name] = [str(value) for value in form.getlist(name)]
     for name in _NUMBER_FIELDS:

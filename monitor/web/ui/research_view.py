@@ -137,7 +137,7 @@ def build_step_views(row: Research, state: State | None) -> list[StepView]:
     at = next((place for place, step in enumerate(order) if str(step) not in row.outputs), len(order))
     views = []
     for place, step in enumerate(order):
-        told = row.outputs.get(str(step), {}).get("told", {})
+        output = row.outputs.get(str(step), {}).get("told", {})
         done, total = None, None
         if step is StepType.DEEP_SEARCH and state is not None and place <= at:
             done, total = sum(paragraph.is_complete for paragraph in state.paragraphs), len(state.paragraphs)
@@ -147,9 +147,9 @@ def build_step_views(row: Research, state: State | None) -> list[StepView]:
                 _get_step_state(row.status, place, at),
                 done,
                 total,
-                seconds=told.get("durationMs", 0) / 1000 or None,
-                is_by_rule=bool(told.get("isFallback")),
-                reasons=tuple(str(told.get("reason", "")).split("; ")),
+                seconds=output.get("durationMs", 0) / 1000 or None,
+                is_by_rule=bool(output.get("isFallback")),
+                reasons=tuple(str(output.get("reason", "")).split("; ")),
             )
         )
     return views

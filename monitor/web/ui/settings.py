@@ -170,8 +170,8 @@ def _parse_value(field: SettingField, text: str) -> Any:
     if field.path == "llm.enabled":
         return {"true": True, "false": False}.get(text, text)
     if field.kind in ("words", "numbers"):
-        parts = [part.strip() for part in text.replace("，", ",").replace("、", ",").split(",") if part.strip()]
-        return parts if field.kind == "words" else [_parse_number(part) for part in parts]
+        values = [part.strip() for part in text.replace("，", ",").replace("、", ",").split(",") if part.strip()]
+        return values if field.kind == "words" else [_parse_number(part) for part in values]
     if field.kind in ("pairs", "prices"):
         return _parse_pairs(text, of_prices=field.kind == "prices")
     if not text:

@@ -1,4 +1,4 @@
-"""Signing in and out."""
+"""The sign-in page, signing out, and the cookies of session and language."""
 
 from http import HTTPStatus
 from typing import Annotated

@@ -174,8 +174,7 @@ def _add_trial(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
         return part
 
     @routes.post("/trials/{trial_id}/stop")
-    async def stop(principal: Editor, trial_id: TrialId) -> Response:
-        del principal
+    async def stop(_: Editor, trial_id: TrialId) -> Response:
         await app.trials.cancel(trial_id)
         return renderer.redirect(f"/sources/trials/{trial_id}", notice="trial_stopped")
 
@@ -243,8 +242,7 @@ _MAX_PREVIEW_ENTRIES = 300
 
 def add_exchange_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     @routes.get("/export")
-    async def export(principal: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
-        del principal
+    async def export(_: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
         if format not in set(SourceListFormat):
             raise UsageError("source_list.format", given=format, known=list(SourceListFormat))
         return await export_sources(app, SourceListFormat(format))
