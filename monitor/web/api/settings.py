@@ -120,12 +120,12 @@ def router(app: App) -> APIRouter:
         return SettingChangeListSchema(changes=changes)
 
     @routes.post("/settings/model/test", summary="Ask the model for one word")
-    async def test_model(_: Admin) -> ModelTrials:
+    async def check_model(_: Admin) -> ModelTrials:
         """Every configured model is asked once: how long it took, or why no answer came."""
         return await try_model(app)
 
     @routes.post("/settings/search/test", summary="Ask one search backend")
-    async def test_search(_: Admin, asked: SearchTestRequest) -> ToolResult:
+    async def check_search(_: Admin, asked: SearchTestRequest) -> ToolResult:
         """A few results, or `errors` that say why there are none; an unknown backend is one of them."""
         return await try_search(app, asked.backend, asked.query)
 

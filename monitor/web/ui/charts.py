@@ -18,7 +18,7 @@ HEIGHT = 168
 _LEFT, _RIGHT, _TOP, _BOTTOM = 4, 4, 20, 20
 
 _PATTERN_COUNT = 6
-"""So many series are distinguished by what they are drawn with: full, stripes, dots, cross stripes, rows, an outline."""
+"""So many series can be distinguished: full, stripes, dots, cross stripes, rows, an outline."""
 
 _STRIP_DAYS = 90
 

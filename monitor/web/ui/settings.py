@@ -247,12 +247,12 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
         _add_page(routes, name, pages, renderer)
 
     @routes.post("/model/test")
-    async def test_model(request: Request, principal: Admin) -> Response:
+    async def check_model(request: Request, principal: Admin) -> Response:
         """Ask the model as it is set."""
         return pages.render(request, principal, "model", trials=await try_model(app))
 
     @routes.post("/search/test")
-    async def test_search(request: Request, principal: Admin) -> Response:
+    async def check_search(request: Request, principal: Admin) -> Response:
         """Ask one backend as it is set."""
         form = await _read_form(request)
         backend, query = form.get("backend", ""), form.get("query", "").strip()[:200]
