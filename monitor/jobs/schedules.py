@@ -29,7 +29,7 @@ class Blackout:
         except ValueError:
             times = []
         if len(times) != 2 or times[0] == times[1]:
-            raise UsageError(f"work.blackout is {text!r}: write the hours as 23:00-06:00.")
+            raise UsageError("schedule.bad_blackout", hours=text)
         return cls(times[0], times[1], ZoneInfo(timezone))
 
     def defer(self, instant: dt.datetime) -> dt.datetime:

@@ -91,7 +91,7 @@ class DeliveryReconciler:
         for delivery in late:
             name = format_attempt_id(delivery)
             if states.get(name) in FAILED_STATES:
-                error = NotDelivered("The try broke off; the log says why.", may_retry=True)
+                error = NotDelivered("delivery.interrupted", may_retry=True)
                 outcome = decide_retry(delivery, error, self._clock.now())
                 await self._store.deliveries.record_attempt(delivery.id, delivery.attempts, outcome)
             elif name in stale or states.get(name) == "SUCCESS":

@@ -300,7 +300,7 @@ class AlarmService:
         sources = await self._store.sources.list()
         for name in names:
             if all(source.name != name for source in sources):
-                raise UsageError(f"There is no source {name!r}: `monitor sources list` shows all.")
+                raise UsageError("source.not_listed", name=name)
         chosen = [source for source in sources if not names or source.name in names]
         alarms = await self._store.alarms.list(only_open=not include_cleared, limit=_MAX_ALARMS)
         return HealthReport(
@@ -323,7 +323,7 @@ class AlarmService:
         """How one source fares; `NotFound` where there is none of that number."""
         source = await self._store.sources.get_by_id(source_id)
         if source is None:
-            raise NotFound(f"There is no source {source_id}.")
+            raise NotFound("source.no_such_number", number=source_id)
         return (await self._load_source_health([source]))[0]
 
     async def list_alarms(

@@ -21,6 +21,7 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
 from monitor.exports.registry import check_format
+from monitor.i18n.message import Message
 from monitor.i18n.validation import describe_validation_error
 from monitor.services.audit import Actor, AuditAction, AuditRecord, AuditService
 from monitor.services.dispatch import DeliveryDispatcher, parse_briefing_record
@@ -358,7 +359,8 @@ class TargetEditingService:
     def get(self, name: str) -> TargetSettings:
         target = next((target for target in self._targets if target.name == name), None)
         if target is None:
-            raise NotFound("target.not_found", target=name, known=[target.name for target in self._targets])
+            known = [target.name for target in self._targets]
+            raise NotFound("target.not_found", target=name, known=known or [Message("target.none")])
         return target
 
     async def put(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:

@@ -59,8 +59,8 @@ def _normalize_cron(cron: str) -> str:
     expression = " ".join(fields)
     try:
         CronSim(expression, dt.datetime.now(dt.UTC))
-    except CronSimError as error:
-        raise UsageError("schedule.unreadable", schedule=cron, reason=str(error)) from None
+    except CronSimError:
+        raise UsageError("schedule.unreadable", schedule=cron) from None
     return expression
 
 

@@ -186,7 +186,7 @@ class RecordedSearch:
         try:
             bundle = await asyncio.to_thread(self._folder.read, self._run_id, query_id)
         except BundleDamaged as damage:
-            raise RecordLost(f"The search for {query.text!r} cannot be done again from its record: {damage}") from None
+            raise RecordLost("replay.search_lost", query=query.text, reason=damage.message) from None
         return QueryResult(bundle=bundle, notes=await self._list_notes(query))
 
     async def _list_notes(self, query: SearchQuery) -> list[str]:

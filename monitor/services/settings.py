@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -168,15 +169,16 @@ class InvalidSettings(UsageError):
 
     def __init__(self, complaints: Mapping[str, str | Message]) -> None:
         self.complaints = {path: _to_message(complaint) for path, complaint in complaints.items()}
-        super().__init__("settings.invalid", complaints=_describe_complaints(self.complaints))
+        super().__init__(_join_complaints("settings.complaint", self.complaints))
 
 
 def _to_message(complaint: str | Message) -> Message:
     return complaint if isinstance(complaint, Message) else Message.other(complaint)
 
 
-def _describe_complaints(complaints: Mapping[str, Message]) -> list[Message]:
-    return [Message.of("settings.complaint", path=path, complaint=said) for path, said in complaints.items()]
+def _join_complaints(code: str, complaints: Mapping[str, Message]) -> Message:
+    sentences = [Message.of(code, path=path, complaint=complaint) for path, complaint in complaints.items()]
+    return reduce(lambda first, rest: Message.of("settings.complaints", first=first, rest=rest), sentences)
 
 
 class _StoredSettings(BaseModel):
@@ -258,7 +260,7 @@ class SettingsService:
     def describe_stored(self) -> Message:
         """Say what is stored; `UsageError` where some of it cannot be used."""
         if self._stored.complaints:
-            raise UsageError("settings.stored_unusable", complaints=_describe_complaints(self._stored.complaints))
+            raise UsageError(_join_complaints("settings.stored_complaint", self._stored.complaints))
         values, secrets = sorted(self._stored.values), sorted(self._stored.secrets)
         if not values and not secrets:
             return Message("settings.nothing_stored")

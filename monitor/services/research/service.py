@@ -166,7 +166,7 @@ class ResearchEventLog:
             try:
                 numbers = await self._events.add(events, executor=self._executor)
                 if numbers is None:
-                    self._failure = RunCancelled(f"Another process goes on with the research {self._task_id}.")
+                    self._failure = RunCancelled("research.taken_over", research=self._task_id)
                     return
                 for number, event in zip(numbers, events, strict=True):
                     event.id = number
