@@ -11,6 +11,7 @@ import pytest
 from monitor.config.model import Settings
 from monitor.db.tables.collection import Run
 from monitor.db.tables.research import RunEvent
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.events import RunEventLog
 from monitor.sweep.progress import Progress
 from monitor.vocabulary import EventKind, Phase, RunStatus
@@ -34,7 +35,7 @@ async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A program that watches runs over a real connection: `told`, which has ended, and `goes`, which has not."""
     for run_id, status in (("told", RunStatus.SUCCEEDED), ("goes", RunStatus.RUNNING)):
         await desk.app.store.runs.create(Run(id=run_id, source="示例部", planned_at=NOON, status=status, ended_at=NOON))
-    token = await desk.app.tokens.create("watcher", "reader")
+    token = await desk.app.tokens.create("watcher", "reader", by=COMMAND_LINE)
     async with (
         serve_web(desk.app) as address,
         httpx.AsyncClient(base_url=address, headers={"Authorization": f"Bearer {token}"}) as client,
@@ -124,7 +125,7 @@ async def test_two_who_watch_are_told_as_it_happens_and_nothing_stays_behind_whe
 
 async def test_a_service_that_stops_ends_the_streams_at_once(desk: Any) -> None:
     await desk.app.store.runs.create(Run(id="goes", source="示例部", planned_at=NOON, status=RunStatus.RUNNING))
-    token = await desk.app.tokens.create("watcher", "reader")
+    token = await desk.app.tokens.create("watcher", "reader", by=COMMAND_LINE)
     loop, lines = asyncio.get_running_loop(), []
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S) as client:
         async with serve_web(desk.app) as address:

@@ -40,6 +40,7 @@ from monitor.db.sessions import sanitize_text
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.app import create_web_app
 from monitor.web.server import serve_web
 from tests.conftest import Mailbox
@@ -76,17 +77,17 @@ LOOK = """() => ({
   violations: window.violations,
   address: location.href,
   too_wide: document.scrollingElement.scrollWidth <= window.innerWidth ? [] :
-    [...document.querySelectorAll('main *')].filter((element) => element.getBoundingClientRect().right > window.innerWidth)
-      .map((element) => element.outerHTML.slice(0, 120)).slice(0, 3),
+    [...document.querySelectorAll('main *')].filter((node) => node.getBoundingClientRect().right > window.innerWidth)
+      .map((node) => node.outerHTML.slice(0, 120)).slice(0, 3),
   odd: [...document.querySelectorAll('iframe, object, embed, base, math, template, meta[http-equiv=refresh], style')]
-    .map((element) => element.outerHTML)
-    .concat([...document.querySelectorAll('script')].filter((element) => !element.src).map((element) => element.outerHTML))
-    .concat([...document.querySelectorAll('*')].filter((element) =>
-      [...element.attributes].some((its) => its.name.startsWith('on') || its.name === 'style')).map((element) => element.outerHTML))
-    .concat([...document.querySelectorAll('[href], [src], [action]')].filter((element) =>
+    .map((node) => node.outerHTML)
+    .concat([...document.querySelectorAll('script')].filter((node) => !node.src).map((node) => node.outerHTML))
+    .concat([...document.querySelectorAll('*')].filter((node) =>
+      [...node.attributes].some(({name}) => name.startsWith('on') || name === 'style')).map((node) => node.outerHTML))
+    .concat([...document.querySelectorAll('[href], [src], [action]')].filter((node) =>
       /^\\s*(javascript|data|vbscript):/i.test(
-        element.getAttribute('href') || element.getAttribute('src') || element.getAttribute('action') || ''))
-      .map((element) => element.outerHTML)),
+        node.getAttribute('href') || node.getAttribute('src') || node.getAttribute('action') || ''))
+      .map((node) => node.outerHTML)),
 })"""
 
 
@@ -152,12 +153,15 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
         ]
         app = await stack.enter_async_context(open_app(settings))
         focus = [area["name"] for area in site.focus_areas]
-        await app.sweeps.sweep(await app.sources.add({"name": site.title, "url": f"{url}/", "focus_areas": focus}))
-        await app.people.add("admin", "admin")
-        await app.people.set_password("admin", PASSWORD)
+        await app.sweeps.sweep(
+            await app.sources.add({"name": site.title, "url": f"{url}/", "focus_areas": focus}, by=COMMAND_LINE),
+            by=COMMAND_LINE,
+        )
+        await app.people.add("admin", "admin", by=COMMAND_LINE)
+        await app.people.set_password("admin", PASSWORD, by=COMMAND_LINE)
         house = await furnish(app, at=now - dt.timedelta(hours=1))
         draft = await app.drafts.get(house.briefing_id)
-        await app.deliveries.send_saved("weekly", draft.briefing, house.briefing_id)
+        await app.deliveries.send_saved("weekly", draft, by=COMMAND_LINE)
         address = await stack.enter_async_context(serve_web(app))
         client = await stack.enter_async_context(httpx.AsyncClient(base_url=address, trust_env=False))
         signed_in = await client.post("/sign-in", data={"name": "admin", "password": PASSWORD})
@@ -361,7 +365,7 @@ async def test_a_workbook_has_neither_formulas_nor_strange_links(place: Place) -
 
 @pytest.mark.parametrize("feed", ["/feeds/items.atom", "/feeds/briefings.atom"])
 async def test_feeds_carry_hostile_texts_as_texts(place: Place, feed: str) -> None:
-    token = await place.app.tokens.create(f"reader-of-{feed[7]}", "reader")
+    token = await place.app.tokens.create(f"reader-of-{feed[7]}", "reader", by=COMMAND_LINE)
     answer = await place.client.get(feed, headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 200
     atom = "{http://www.w3.org/2005/Atom}"

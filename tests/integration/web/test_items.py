@@ -14,6 +14,7 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ChangeKind, Claim, ClaimKind, ClaimUpdate, ItemSnapshot, PageSnapshot, Revision
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.fetch.result import FetchResult
+from monitor.services.audit import COMMAND_LINE
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource, FetchMode, ItemType, RunStatus, SummaryBy
 
@@ -328,7 +329,7 @@ async def test_exports_and_the_feed_hold_what_the_filters_leave(shelf: Shelf) ->
 
 
 async def test_feed_readers_sign_in_with_a_token_as_their_password(shelf: Shelf) -> None:
-    token = await shelf.desk.app.tokens.create("reader-program", "reader", scopes=["read"])
+    token = await shelf.desk.app.tokens.create("reader-program", "reader", scopes=["read"], by=COMMAND_LINE)
     nobody = await shelf.desk.visitor()
     assert (await nobody.get("/feeds/items.atom")).status_code == 401
     assert (await nobody.get("/feeds/items.atom", auth=("any", token))).status_code == 200

@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.config.model import Settings
 from monitor.db.tables.collection import Item, Run
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.middleware import get_url_prefix
 from tests.integration.web.conftest import PASSWORD
 from tests.integration.web.researches import put
@@ -44,7 +45,7 @@ def desk_settings() -> Callable[[Settings], Settings]:
 @pytest.fixture
 async def admin(desk: Any) -> Any:
     """An administrator at a desk that has one of everything."""
-    source = await desk.app.sources.add({"name": "示例部", "url": "https://example.gov/"})
+    source = await desk.app.sources.add({"name": "示例部", "url": "https://example.gov/"}, by=COMMAND_LINE)
     await desk.app.store.runs.create(Run(id="run-1", source_id=source.id, source=source.name, planned_at=NOON))
     await desk.app.store.items.save_all(
         [
@@ -62,8 +63,8 @@ async def admin(desk: Any) -> Any:
         ]
     )
     await put(desk.app, "research-1", at=NOON)
-    await desk.app.people.add("admin", "admin")
-    await desk.app.people.set_password("admin", PASSWORD)
+    await desk.app.people.add("admin", "admin", by=COMMAND_LINE)
+    await desk.app.people.set_password("admin", PASSWORD, by=COMMAND_LINE)
     client = await desk.visitor()
     client.base_url = "https://desk.example"
     answer = await client.post(f"{PREFIX}/sign-in", data={"name": "admin", "password": PASSWORD})

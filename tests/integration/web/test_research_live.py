@@ -17,6 +17,7 @@ from monitor.config.model import Settings
 from monitor.demo.model.answers import ScriptedMode
 from monitor.demo.model.server import MODEL_NAME, ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.server import serve_web
 from tests.integration.web.test_research_stream import conforms, read, report_in
 
@@ -40,7 +41,7 @@ class House:
                 QUERY,
                 config=SearchConfig(engines=["tavily", "nowhere"], max_results=5),
                 options=ResearchOptions(),
-                by="editor",
+                by=COMMAND_LINE,
                 on_event=lambda event: None if begun.done() else begun.set_result(event.task_id),
             )
         )
@@ -66,7 +67,7 @@ async def house(
             **values,
         )
         app = await stack.enter_async_context(open_app(settings))
-        token = await app.tokens.create("program", "editor")
+        token = await app.tokens.create("program", "editor", by=COMMAND_LINE)
         address = await stack.enter_async_context(serve_web(app))
         headers = {"Authorization": f"Bearer {token}"}
         client = await stack.enter_async_context(

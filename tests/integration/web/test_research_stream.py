@@ -29,6 +29,7 @@ from monitor.research.shapes import (
     StepType,
     compute_progress,
 )
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.api import events as streaming
 from monitor.web.server import serve_web
 from tests.integration.web.sse import Message, Reader
@@ -91,7 +92,7 @@ def desk_settings() -> Callable[[Settings], Settings]:
 @pytest.fixture
 async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A program that watches over a real connection."""
-    token = await desk.app.tokens.create("watcher", "reader")
+    token = await desk.app.tokens.create("watcher", "reader", by=COMMAND_LINE)
     async with (
         serve_web(desk.app) as address,
         httpx.AsyncClient(

@@ -10,6 +10,7 @@ import pytest
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.search.contract import ToolResult
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.app import create_web_app
 
 
@@ -22,7 +23,7 @@ async def client(tmp_path: Path, site: Any) -> AsyncIterator[httpx.AsyncClient]:
         search={"backend": "searxng", "backends": {"searxng": {"base_url": site.url("")}}},
     )
     async with open_app(settings) as app:
-        token = await app.tokens.create("reader", "reader")
+        token = await app.tokens.create("reader", "reader", by=COMMAND_LINE)
         transport = httpx.ASGITransport(app=create_web_app(app))
         async with httpx.AsyncClient(transport=transport, base_url="http://monitor") as client:
             client.headers["authorization"] = f"Bearer {token}"

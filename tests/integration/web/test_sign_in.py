@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from monitor.config.model import Settings
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.auth import SESSION_COOKIE
 from tests.integration.web.conftest import PASSWORD
 
@@ -66,8 +67,8 @@ async def test_every_sign_in_has_a_cookie_of_its_own_and_ends_the_session_before
     indirect=["desk_settings"],
 )
 async def test_the_cookie_is_kept_from_scripts_and_other_paths(desk: Any, path: str, is_secure: bool) -> None:
-    await desk.app.people.add("reader", "reader")
-    await desk.app.people.set_password("reader", PASSWORD)
+    await desk.app.people.add("reader", "reader", by=COMMAND_LINE)
+    await desk.app.people.set_password("reader", PASSWORD, by=COMMAND_LINE)
     visitor = await desk.visitor()
     cookie = cookie_of(await visitor.post("/sign-in", data={"name": "reader", "password": PASSWORD}))
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "lax", path)

@@ -11,6 +11,7 @@ import pytest
 
 from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.sources.trials import TrialReport
 
 TODAY = dt.datetime.now(dt.UTC).date()
@@ -117,7 +118,7 @@ async def test_a_feed_is_found_out_and_a_dead_address_is_told(desk: Any, site: A
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 async def test_wrong_values_come_back_with_a_sentence_beside_each_field(desk: Any, language: str) -> None:
-    await desk.app.sources.add(VALUES)
+    await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor", language=language)
     sent = {"name": "新", "url": "nowhere", "kind": "site", "schedule": "7 7", "window_days": "x", "rules": "<b>"}
     answer = await editor.post("/sources", sent)
@@ -138,7 +139,7 @@ async def test_wrong_values_come_back_with_a_sentence_beside_each_field(desk: An
 
 
 async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any) -> None:
-    source = await desk.app.sources.add(VALUES)
+    source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor")
     form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
     assert form["tags"] == ["能源"]
@@ -159,7 +160,7 @@ async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any)
 
 async def test_changes_are_tried_with_what_is_known_and_not_stored(desk: Any, ministry: Any) -> None:
     _, base_url = ministry
-    source = await desk.app.sources.add({"name": "m", "url": base_url, "focus_areas": ["政策法规"]})
+    source = await desk.app.sources.add({"name": "m", "url": base_url, "focus_areas": ["政策法规"]}, by=COMMAND_LINE)
     editor = await desk.sign_in("editor")
     form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
     answer = await editor.post(f"/sources/{source.id}/try", {**form, "kind": "site", "focus_areas": "人事任免"})
@@ -174,7 +175,7 @@ async def test_changes_are_tried_with_what_is_known_and_not_stored(desk: Any, mi
 
 
 async def test_several_are_changed_together(desk: Any) -> None:
-    ids = [(await desk.app.sources.add({**VALUES, "name": name})).id for name in ("a", "b", "c")]
+    ids = [(await desk.app.sources.add({**VALUES, "name": name}, by=COMMAND_LINE)).id for name in ("a", "b", "c")]
     editor = await desk.sign_in("editor")
     await editor.post("/sources/bulk", {"ids": ids[:2], "action": "tag", "tag": " 部委 "})
     await editor.post("/sources/bulk", {"ids": ids[1:], "action": "disable"})
@@ -188,7 +189,7 @@ async def test_several_are_changed_together(desk: Any) -> None:
 
 async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
     for number in range(5):
-        await desk.app.sources.add({**VALUES, "name": f"s{number}", "enabled": number != 3})
+        await desk.app.sources.add({**VALUES, "name": f"s{number}", "enabled": number != 3}, by=COMMAND_LINE)
     failing = await desk.app.sources.get("s1")
     now = dt.datetime.now(dt.UTC)
     await desk.app.store.sources.update(
@@ -212,7 +213,7 @@ async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
 
 
 async def test_a_list_is_seen_before_it_is_stored_and_taken_whole(desk: Any) -> None:
-    await desk.app.sources.add(VALUES)
+    await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     admin = await desk.sign_in("admin")
     upload = {
         "file": ("../../etc/passwd.csv", "name,url,tags\n能源局,https://a.example/,x; y\nneu,nowhere,\n".encode())
@@ -240,7 +241,7 @@ async def test_a_list_is_seen_before_it_is_stored_and_taken_whole(desk: Any) -> 
 
 @pytest.mark.parametrize("form", ["yaml", "opml", "csv"])
 async def test_what_is_exported_can_be_imported(desk: Any, form: str) -> None:
-    await desk.app.sources.add({**VALUES, "name": "=1+1"})
+    await desk.app.sources.add({**VALUES, "name": "=1+1"}, by=COMMAND_LINE)
     admin = await desk.sign_in("admin")
     exported = await admin.get(f"/api/sources/export?format={form}")
     assert exported.headers["content-disposition"] == f'attachment; filename="sources.{form}"'
@@ -262,7 +263,7 @@ async def test_what_is_exported_can_be_imported(desk: Any, form: str) -> None:
 
 
 async def test_removing_is_asked_for_twice_and_for_administrators_alone(desk: Any) -> None:
-    source = await desk.app.sources.add(VALUES)
+    source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor, admin = await desk.sign_in("editor"), await desk.sign_in("admin")
     assert (await editor.post(f"/sources/{source.id}/remove")).status_code == 403
     assert "条目和采集记录仍保留" in (await admin.get(f"/sources/{source.id}/remove")).text
@@ -273,7 +274,7 @@ async def test_removing_is_asked_for_twice_and_for_administrators_alone(desk: An
 
 
 async def test_a_run_needs_a_worker_and_is_asked_for_once(desk: Any) -> None:
-    source = await desk.app.sources.add(VALUES)
+    source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor")
     refused = await editor.send("POST", f"/api/sources/{source.id}/run")
     assert (refused.status_code, refused.json()["detail"][:21]) == (400, "No worker is at work:")
