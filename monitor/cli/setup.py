@@ -29,6 +29,7 @@ def init(context: typer.Context) -> None:
 def doctor(context: typer.Context, as_json: JsonOption = False) -> None:
     """Check configuration, database, browser, model, search, disk and clock; exit code 1 if any fails."""
     from monitor.bootstrap import build_doctor
+    from monitor.i18n.catalogue import render
 
     terminal = get_terminal(context)
     findings = asyncio.run(build_doctor(terminal.config).run_checks())
@@ -37,6 +38,6 @@ def doctor(context: typer.Context, as_json: JsonOption = False) -> None:
         terminal.write_json({"ok": is_well, "checks": [finding.model_dump(mode="json") for finding in findings]})
     else:
         for finding in findings:
-            terminal.write_line(f"{finding.level:<4}  {finding.check:<13}  {finding.message}")
+            terminal.write_line(f"{finding.level:<4}  {finding.check:<13}  {render(finding.message, 'en')}")
     if not is_well:
         raise typer.Exit(1)
