@@ -16,7 +16,7 @@ from monitor.briefing.layout import group_items_by_heading
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.errors import Conflict, UsageError
 from monitor.exports.registry import FORMATS
-from monitor.i18n.catalogue import get_words
+from monitor.i18n.catalogue import get_words, has_message
 from monitor.i18n.message import Message
 from monitor.i18n.validation import describe_validation_error
 from monitor.services.drafts import BriefingDraft
@@ -186,7 +186,13 @@ def _build_options(names: list[str]) -> list[tuple[str, str]]:
 
 
 def _list_errors(error: ValidationError) -> dict[str, Message]:
-    return {str(detail["loc"][0]): describe_validation_error(detail) for detail in error.errors() if detail["loc"]}
+    """Return what is wrong by field: what to write there, where the form knows it."""
+    errors = {}
+    for detail in error.errors():
+        field = str(detail["loc"][0]) if detail["loc"] else ""
+        code = f"briefing_form.{field}"
+        errors[field] = Message(code) if has_message("en", code) else describe_validation_error(detail)
+    return errors
 
 
 _ORDER_PATTERN = re.compile(r"(top|more|out):([\d,]*)")

@@ -62,7 +62,7 @@ MATRIX: dict[str, Entry] = {
     "POST /settings/people": may(ADMIN, 400),
     "POST /settings/people/sessions/{session_id}/end": may(ADMIN, 404),
     "GET /settings/people/{name}": may(ADMIN, 404),
-    "POST /settings/people/{name}/role": may(ADMIN, 404),
+    "POST /settings/people/{name}/role": may(ADMIN, 400),
     "POST /settings/people/{name}/reset": may(ADMIN, 404),
     "POST /settings/people/{name}/shut-out": may(ADMIN, 404),
     "POST /settings/people/{name}/let-in": may(ADMIN, 404),

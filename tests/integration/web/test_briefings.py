@@ -85,7 +85,11 @@ async def test_a_reader_sees_what_there_is_at_one_address_and_nothing_is_kept(de
 
 async def test_what_cannot_be_composed_is_said_beside_the_form_with_what_was_typed(desk: Any) -> None:
     reader = await desk.sign_in("reader")
-    answer = await reader.get("/briefings/now", params={"source": "无此来源", "keyword": "碳，电力", "days": "7"})
+    answer = await reader.get(
+        "/briefings/now",
+        params={"source": "无此来源", "keyword": "碳，电力", "days": "7"},
+        headers={"Accept-Language": "en"},
+    )
     assert answer.status_code == 400
     assert "There is no source" in answer.text
     assert 'value="碳、电力"' in answer.text
@@ -193,7 +197,7 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
     assert told["briefing"]["items"][0]["note"] == {"text": "要点", "by": "editor"}
     late = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
     assert late.status_code == 409
-    assert "editor edited the briefing" in late.json()["detail"]
+    assert late.json()["code"] == "briefing.edited_since"
     entries = await desk.app.audit.list_entries(action="briefing")
     assert [entry.action for entry in entries] == ["briefing.edit", "briefing.save"]
 

@@ -53,7 +53,7 @@ async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
 
 async def alarm(desk: Any, source: Source, kind: AlarmKind, message: str, at: dt.datetime = NOON) -> None:
     finding = AlarmFinding(kind=kind, message=message, section=f"the {kind}", section_key=str(kind))
-    await desk.app.store.alarms.settle(source.id or 0, run_id="run-1", due=[finding], judged={}, at=at)
+    await desk.app.store.alarms.reconcile(source.id or 0, run_id="run-1", findings=[finding], judged_kinds={}, at=at)
 
 
 def pictures(page: Any, kind: str) -> list[ET.Element]:
@@ -98,8 +98,12 @@ async def test_an_alarm_is_told_in_words_with_what_to_do_and_stays_on_record_whe
     assert "Ministry &lt;b&gt;" in page
     assert "<b>" not in page
     assert '<span class="count" title="未解除的告警">2</span>' in page, "the navigation counts them"
-    await desk.app.store.alarms.settle(
-        source.id or 0, run_id="run-2", due=[], judged={"": frozenset(), "blocked": frozenset(AlarmKind)}, at=NOON
+    await desk.app.store.alarms.reconcile(
+        source.id or 0,
+        run_id="run-2",
+        findings=[],
+        judged_kinds={"": frozenset(), "blocked": frozenset(AlarmKind)},
+        at=NOON,
     )
     assert "有一个网页不让读取" not in (await reader.get("/health")).text
     past = (await reader.get("/health/alarms")).text

@@ -97,7 +97,7 @@ async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: byt
     ]
     run = "run-示例部"
     sight = ItemSnapshot.from_page(shelf.first, run, PageSnapshot(url="https://x.example", seen_at=NOW))
-    await app.store.revisions.keep(sight, links=ClaimUpdate({shelf.first: rows}, replaced_kinds=frozenset()))
+    await app.store.revisions.save(sight, claims=ClaimUpdate({shelf.first: rows}, replaced_kinds=frozenset()))
     return record
 
 
@@ -154,7 +154,7 @@ async def test_the_page_marks_what_was_searched_for_and_nothing_of_it_is_markup(
     assert "&lt;b&gt;专项&lt;/b&gt;" in (await browser.get("/items")).text
     assert "没有" in (await browser.get("/items?q=风电")).text
     assert (await browser.get("/items?since=yesterday")).status_code == 400
-    wrong = await browser.get("/items?q=。")
+    wrong = await browser.get("/items?q=。", headers={"Accept-Language": "en"})
     assert wrong.status_code == 200
     assert "nothing to search for" in wrong.text
 
@@ -297,7 +297,7 @@ async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
         item_id=shelf.first, run_id="run-示例部", seen_at=NOW, kind=ChangeKind.CHANGED, edits=[edit], more_edits=2
     )
     sight = ItemSnapshot.from_page(shelf.first, "run-示例部", PageSnapshot(url="https://x.example", seen_at=NOW))
-    await store.revisions.keep(sight, revision=revision)
+    await store.revisions.save(sight, revision=revision)
     page = (await reader.get(f"/items/{shelf.first}")).text
     assert '<del><span class="unseen">removed: </span>3</del>' in page
     assert '<ins><span class="unseen">added: </span>5</ins>' in page

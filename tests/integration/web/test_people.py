@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from monitor.services.audit import Actor, AuditAction
+from monitor.vocabulary import Role
 from monitor.web.auth import SESSION_COOKIE
 from tests.integration.web.conftest import PASSWORD
 
@@ -44,7 +46,7 @@ async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(
 
 async def test_what_cannot_be_added_comes_back_with_its_reason(desk: Any) -> None:
     admin = await desk.sign_in("admin")
-    page = await admin.post("/settings/people", {"name": "<b>x", "role": "reader"})
+    page = await admin.post("/settings/people", {"name": "<b>x", "role": "reader"}, headers={"Accept-Language": "en"})
     assert page.status_code == 400
     assert "is no name to sign in with" in page.text
     assert "<b>x" not in page.text
@@ -133,9 +135,14 @@ async def test_the_api_does_what_the_pages_do(desk: Any) -> None:
 
 async def test_the_audit_is_paged_filtered_and_shows_what_was_before_and_after(desk: Any) -> None:
     admin = await desk.sign_in("admin")
+    admin_actor = Actor("admin", Role.ADMIN)
     for number in range(52):
-        await desk.app.audit.record("admin", "source.edit", f"来源-{number}", before={"n": number}, after={"n": "<i>"})
-    await desk.app.audit.record("root", "person.add", "x", after={"role": "reader"}, reason="new here")
+        await desk.app.audit.record(
+            admin_actor, AuditAction.SOURCE_EDIT, f"来源-{number}", before={"n": number}, after={"n": "<i>"}
+        )
+    await desk.app.audit.record(
+        Actor("root", Role.ADMIN), AuditAction.PERSON_ADD, "x", after={"role": "reader"}, reason="new here"
+    )
     page = (await admin.get("/audit")).text
     assert "来源-51" in page
     assert "来源-2<" not in page

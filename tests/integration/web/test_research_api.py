@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from monitor.db.tables.research import Research, ResearchStatus
-from monitor.services.sweeps import WORKER_KIND
+from monitor.services.runtime import WORKER_KIND
 from tests.integration.web import researches
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)

@@ -70,7 +70,7 @@ async def test_a_question_is_put_into_the_queue_with_the_settings_of_the_panel(d
         "sampling": {"temperature": 0.7, "topP": 0.5},
     }
     form = {"query": QUERY, "review_plan": "true", "options": json.dumps(options)}
-    refused = page_of(await editor.post("/research", form), 400)
+    refused = page_of(await editor.post("/research", form, headers={"Accept-Language": "en"}), 400)
     assert "No worker is at work" in words_of(refused.css_first(".trouble"))
     assert refused.css_first("textarea[name=query]").text().strip() == QUERY, "what was typed stays"
     async with desk.app.presence.register("worker"):

@@ -216,7 +216,7 @@ async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: An
     refused = told(StepType.PLAN, "error", 1, error={"code": "cancelled", "message": "x"}, result=None)
     event = ResearchEvent(task_id="r", at=NOON, data=refused.to_json())
     assert not watching.done()
-    await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), told=event)
+    await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), event=event)
     documents = conforms(await asyncio.wait_for(watching, PATIENCE_S))
     assert [document["status"] for document in documents] == ["start", "progress", "complete", "error"]
 

@@ -277,7 +277,7 @@ async def test_a_run_needs_a_worker_and_is_asked_for_once(desk: Any) -> None:
     source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor")
     refused = await editor.send("POST", f"/api/sources/{source.id}/run")
-    assert (refused.status_code, refused.json()["detail"][:21]) == (400, "No worker is at work:")
+    assert (refused.status_code, refused.json()["code"]) == (400, "run.no_worker")
     async with desk.app.presence.register("worker"):
         first = await editor.send("POST", f"/api/sources/{source.id}/run")
         again = await editor.post(f"/sources/{source.id}/run")

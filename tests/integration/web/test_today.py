@@ -197,7 +197,9 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
         section="<i>notices</i>",
         section_key="k",
     )
-    await life.store.alarms.settle(silent.id or 0, run_id="run-silent", due=[finding], judged={}, at=life.noon)
+    await life.store.alarms.reconcile(
+        silent.id or 0, run_id="run-silent", findings=[finding], judged_kinds={}, at=life.noon
+    )
     await life.store.deliveries.create(
         Delivery(
             id="d",
