@@ -56,7 +56,7 @@ PLAIN = re.compile(r"https?://\S+|`[^`]*`|[\w.]*[._][\w.]*|[A-Z][\w/-]*|“[^”
 
 
 def says_english(text: str) -> bool:
-    return len(re.findall(r"\b[a-z]{2,}\b", PLAIN.sub("", text))) >= 4
+    return re.search(r"(?:\b[A-Za-z][a-z]*[ ,:]+){3}", PLAIN.sub("", text)) is not None
 
 
 def says_chinese(text: str) -> bool:
