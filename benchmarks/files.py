@@ -23,6 +23,7 @@ from monitor.config.model import PagesSettings, Settings
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.fetch.guard import Guard
 from monitor.fetch.transport import SiteTransport
+from monitor.services.audit import COMMAND_LINE
 from monitor.vocabulary import FetchMode, Role
 from monitor.web.app import create_web_app
 
@@ -66,9 +67,11 @@ async def _count_sweep(site: SampleSite, base_url: str, settings: Settings) -> l
         own = settings.model_copy(update={"data_dir": folder, "database_url": f"sqlite:///{folder}/monitor.db"})
         async with open_app(own) as app:
             areas = [area["name"] for area in site.focus_areas]
-            source = await app.sources.add({"name": site.title, "url": f"{base_url}/", "focus_areas": areas})
+            source = await app.sources.add(
+                {"name": site.title, "url": f"{base_url}/", "focus_areas": areas}, by=COMMAND_LINE
+            )
             app.build_all()
-            return await _count_files(lambda: app.sweeps.sweep(source))
+            return await _count_files(lambda: app.sweeps.sweep(source, by=COMMAND_LINE))
 
     await sweep(settings.data_dir / "first")
     return await sweep(settings.data_dir / "second")
@@ -91,8 +94,8 @@ async def _count_fetch(base_url: str, url: str, settings: Settings) -> list[str]
 
 
 async def _count_patch(app: App) -> list[str]:
-    await app.sources.add({"name": "bench", "url": "https://bench.example/"})
-    headers = {"Authorization": f"Bearer {await app.tokens.create('bench', Role.EDITOR)}"}
+    await app.sources.add({"name": "bench", "url": "https://bench.example/"}, by=COMMAND_LINE)
+    headers = {"Authorization": f"Bearer {await app.tokens.create('bench', Role.EDITOR, by=COMMAND_LINE)}"}
     transport = httpx.ASGITransport(app=create_web_app(app))
     async with httpx.AsyncClient(transport=transport, base_url="http://bench", headers=headers) as client:
 

@@ -19,6 +19,7 @@ from monitor.clock import SystemClock
 from monitor.config.loading import load_settings
 from monitor.db.tables.collection import Run
 from monitor.fetch.browser.launch import find_browser
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.events import RunEventLog
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.vocabulary import EventKind, Phase, RunStatus
@@ -86,8 +87,8 @@ async def measure(*, events_per_s: int, seconds: int, on_step: Callable[[str], N
 
 async def _set_up(app: App) -> str:
     password = secrets.token_urlsafe(16)
-    await app.people.add(_USER_NAME, "reader")
-    await app.people.set_password(_USER_NAME, password)
+    await app.people.add(_USER_NAME, "reader", by=COMMAND_LINE)
+    await app.people.set_password(_USER_NAME, password, by=COMMAND_LINE)
     now = app.clock.now()
     await app.store.runs.create(
         Run(id=_RUN_ID, source="bench", planned_at=now, status=RunStatus.RUNNING, started_at=now)

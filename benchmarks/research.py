@@ -24,6 +24,7 @@ from monitor.db.tables.research import ResearchEvent
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import WorkFailed
 from monitor.research.shapes import ResearchOptions, SearchConfig, StepType
+from monitor.services.audit import COMMAND_LINE
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 
@@ -123,7 +124,7 @@ async def _measure_research(servers: _ServerProcess, *, at_once: int) -> Researc
         async with open_app(settings) as app:
             waited_s, began, busy = await servers.get_busy_s(), time.monotonic(), time.process_time()
             task_id = await app.research.run_in_process(
-                QUESTION, config=SearchConfig(), options=ResearchOptions(), by="bench", on_event=heard
+                QUESTION, config=SearchConfig(), options=ResearchOptions(), by=COMMAND_LINE, on_event=heard
             )
             wall_s, processor_s = time.monotonic() - began, time.process_time() - busy
             own_s = wall_s - (await servers.get_busy_s() - waited_s)

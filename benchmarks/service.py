@@ -24,6 +24,7 @@ from monitor.config.model import Settings
 from monitor.db.tables.collection import Run
 from monitor.demo.serving import HOST, LoopbackRequest, LoopbackResponse, build_status_response, serve_loopback
 from monitor.errors import WorkFailed
+from monitor.services.audit import COMMAND_LINE
 from monitor.vocabulary import RunStatus
 
 SECTIONS = ("通知公告", "政策文件", "工作动态")
@@ -185,7 +186,7 @@ async def _add_sources(settings: Settings, load: ServiceLoad, bases: Sequence[st
             due = first + dt.timedelta(minutes=number * load.minutes // load.sources)
             schedule = {"schedule": f"{due.minute} {due.hour} {due.day} {due.month} *"} if load.minutes else {}
             url = f"{bases[number % len(bases)]}/{number}/"
-            await app.sources.add({"name": f"site {number}", "url": url, **schedule})
+            await app.sources.add({"name": f"site {number}", "url": url, **schedule}, by=COMMAND_LINE)
 
 
 async def _create_all_runs(settings: Settings) -> None:

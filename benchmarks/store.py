@@ -21,6 +21,7 @@ from monitor.db.fulltext import FullTextScope
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.terms import TextQuery
 from monitor.errors import WorkFailed
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.items import ItemQuery
 from monitor.vocabulary import ItemType, Role
 
@@ -101,7 +102,7 @@ def _freeze_garbage() -> None:
 @asynccontextmanager
 async def _open_client(app: App, build_web: BuildWebApp) -> AsyncIterator[httpx.AsyncClient]:
     """Asks the web part as a reader's program does, without a network between."""
-    token = await app.tokens.create("bench", Role.READER)
+    token = await app.tokens.create("bench", Role.READER, by=COMMAND_LINE)
     headers = {"Authorization": f"Bearer {token}"}
     transport = httpx.ASGITransport(app=build_web(app))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:

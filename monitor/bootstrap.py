@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from monitor.fetch.client import HttpClient
     from monitor.fetch.result import Transport
     from monitor.jobs.presence import HeartbeatRegistry
-    from monitor.jobs.schedules import ApschedulerCronParser
     from monitor.llm.chat import ChatModel
     from monitor.llm.clients import ModelClients
     from monitor.pages.loader import Loader, LoaderPool
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from monitor.services.runs import RunService
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.settings import PromptService, SettingCheck, SettingsService
-    from monitor.services.sources.listing import SourceListService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
     from monitor.services.sweeps import SweepService
@@ -89,10 +87,6 @@ class App:
                 getattr(self, name)
 
     # What the use cases stand on.
-
-    @cached_property
-    def schedules(self) -> "ApschedulerCronParser":
-        return _build_cron_parser()
 
     @cached_property
     def presence(self) -> "HeartbeatRegistry":
@@ -191,21 +185,7 @@ class App:
     def sources(self) -> "SourceService":
         from monitor.services.sources.service import SourceService
 
-        return SourceService(
-            store=self.store, clock=self.clock, schedules=self.schedules, timezone=self.settings.timezone
-        )
-
-    @cached_property
-    def source_list(self) -> "SourceListService":
-        from monitor.services.sources.listing import SourceListService
-
-        return SourceListService(
-            store=self.store,
-            sources=self.sources,
-            clock=self.clock,
-            schedules=self.schedules,
-            timezone=self.settings.timezone,
-        )
+        return SourceService(store=self.store, clock=self.clock, timezone=self.settings.timezone)
 
     @cached_property
     def trials(self) -> "TrialService":
@@ -224,6 +204,8 @@ class App:
             clock=self.clock,
             sources=self.sources,
             sweeps=self.sweeps,
+            audit=self.audit,
+            store=self.store,
             presence=self.presence,
             loaders=self.loaders,
             lifetime=self.lifetime,
@@ -280,7 +262,7 @@ class App:
             clock=self.clock,
             removed_status=RunStatus.CANCELLED,
             settle_delay_s=RUN_SETTLE_DELAY_S,
-            not_found_message="There is no run {!r}; `monitor runs list` names them.",
+            not_found_code="run.not_found",
         )
 
     @cached_property
@@ -313,7 +295,7 @@ class App:
     def marks(self) -> "MarkService":
         from monitor.services.marks import MarkService
 
-        return MarkService(store=self.store, clock=self.clock, audit=self.audit)
+        return MarkService(store=self.store, clock=self.clock)
 
     @cached_property
     def snapshot_reader(self) -> "SnapshotReader":
@@ -378,7 +360,7 @@ class App:
             source=self.store.research_events,
             clock=self.clock,
             removed_status=ResearchStatus.CANCELLED,
-            not_found_message="There is no research {!r}; `GET /api/research` names them.",
+            not_found_code="research.not_found",
         )
 
     # Briefings and how they reach people.
@@ -399,7 +381,7 @@ class App:
     def drafts(self) -> "BriefingDraftService":
         from monitor.services.drafts import BriefingDraftService
 
-        return BriefingDraftService(store=self.store, clock=self.clock, briefings=self.briefings, audit=self.audit)
+        return BriefingDraftService(store=self.store, clock=self.clock, briefings=self.briefings)
 
     @cached_property
     def exports(self) -> "ExportService":
@@ -421,7 +403,6 @@ class App:
             store=self.store,
             settings=self.settings,
             clock=self.clock,
-            schedules=self.schedules,
             briefings=self.briefings,
             write=self.exports.export_briefing,
             new_channel=lambda target: build_channel(target, self.settings.network, self.clock),
@@ -445,11 +426,7 @@ class App:
         from monitor.services.deliveries import TargetService
 
         return TargetService(
-            settings=self.settings,
-            dispatch=self.dispatch,
-            deliveries=self.deliveries,
-            schedules=self.schedules,
-            clock=self.clock,
+            settings=self.settings, dispatch=self.dispatch, deliveries=self.deliveries, clock=self.clock
         )
 
     @cached_property
@@ -475,7 +452,6 @@ class App:
             store=self.store,
             clock=self.clock,
             timezone=self.settings.timezone,
-            schedules=self.schedules,
             notifier=AlarmNotifier(store=self.store, settings=self.settings, clock=self.clock),
         )
 
@@ -573,12 +549,6 @@ class App:
         return ResearchModel(model, lambda: model.tokens_used)
 
 
-def _build_cron_parser() -> "ApschedulerCronParser":
-    from monitor.jobs.schedules import ApschedulerCronParser
-
-    return ApschedulerCronParser()
-
-
 def _build_replay_loader(manifest: "RunManifest", transport: "Transport", clock: Clock) -> "Loader":
     """Return the page loader of a replay: it asks the records, and makes of them what the run made."""
     from monitor.fetch.guard import Guard
@@ -602,7 +572,7 @@ def _check_targets(settings: Settings) -> None:
     if settings.deliver.targets:
         from monitor.services.deliveries import check_targets
 
-        check_targets(settings, _build_cron_parser())
+        check_targets(settings)
 
 
 def _check_blackout(settings: Settings) -> None:
@@ -706,7 +676,7 @@ def build_doctor(config_path: Path | None) -> "Doctor":
         load_stored_settings=load_stored_settings,
         find_browser=lambda settings: str(find_browser(settings.pages.browser)),
         check_model=_check_model,
-        check_targets=lambda settings: check_targets_and_secrets(settings, _build_cron_parser()),
+        check_targets=check_targets_and_secrets,
         check_storage=_check_storage,
         clock=SystemClock(),
     )

@@ -3,6 +3,7 @@
 MonitorError
 ├── UsageError            the person who typed or configured it mends it        exit code 2
 │   ├── NotFound            what was named is not there
+│   ├── Forbidden           the role of whoever asks does not suffice
 │   ├── Conflict            it changed in the meantime: look again
 │   ├── SettingsError       config.yaml or the environment
 │   └── DatabaseError       the database cannot be reached, or is not migrated
@@ -59,6 +60,10 @@ class UsageError(MonitorError):
 
 class NotFound(UsageError):
     """What was named is not there; the message says where to look for what is."""
+
+
+class Forbidden(UsageError):
+    """Whoever asks may not do that; the message names the role that may."""
 
 
 class Conflict(UsageError):

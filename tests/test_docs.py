@@ -20,7 +20,6 @@ from monitor.db.tables.delivery import AlarmKind, DeliveryKind, DeliveryStatus
 from monitor.db.tables.evidence import ChangeKind
 from monitor.db.tables.research import ResearchStatus
 from monitor.exports.registry import FORMATS
-from monitor.jobs.schedules import ApschedulerCronParser
 from monitor.page import PageErrorCode
 from monitor.search.contract import SearchErrorCode
 from monitor.services.sources.form import SourceForm, validate_form
@@ -87,7 +86,7 @@ def test_the_configuration_file_brings_ten_real_sources_that_wait_to_be_tried() 
     rows = yaml.safe_load(read("config.yaml"))["sources"]
     assert len(rows) == 10
     for row in rows:
-        form = validate_form(row, timezone="Asia/Shanghai", schedules=ApschedulerCronParser())
+        form = validate_form(row, timezone="Asia/Shanghai")
         given = [
             name for name in ("focus_areas", "tags", "summary_language", "schedule", "timezone") if name not in row
         ]

@@ -71,11 +71,9 @@ def prune(
     terminal = get_terminal(context)
 
     async def prune(app: "App") -> dict[str, int]:
-        from monitor.services.audit import COMMAND_LINE_ACTOR
+        from monitor.services.audit import COMMAND_LINE
 
-        pruned = await app.retention.prune(days)
-        await app.audit.record(COMMAND_LINE_ACTOR, "storage.prune", "storage", days=days, **pruned.model_dump())
-        return pruned.model_dump()
+        return (await app.retention.prune(days, by=COMMAND_LINE)).model_dump()
 
     pruned = terminal.run(prune)
     if as_json:

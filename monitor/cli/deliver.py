@@ -12,8 +12,8 @@ from monitor.errors import WorkFailed
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from monitor.bootstrap import App
-    from monitor.services.deliveries import DeliverySchema
+    from monitor.services.audit import Actor
+    from monitor.services.deliveries import DeliverySchema, DeliveryService
 
 app = build_group()
 
@@ -54,7 +54,7 @@ def list_deliveries(
 @app.command("test")
 def send_test(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
     """Send a test message, to see whether the target works."""
-    _run_action(get_terminal(context), lambda app: app.deliveries.send_test(target), "target.test", as_json=as_json)
+    _run_action(get_terminal(context), lambda service, by: service.send_test(target, by=by), as_json=as_json)
 
 
 @app.command()
@@ -67,9 +67,7 @@ def now(
     as_json: JsonOption = False,
 ) -> None:
     """Send a target its briefing now, beside what is planned."""
-    _run_action(
-        get_terminal(context), lambda app: app.deliveries.send_now(target, date), "target.send", as_json=as_json
-    )
+    _run_action(get_terminal(context), lambda service, by: service.send_now(target, date, by=by), as_json=as_json)
 
 
 @app.command()
@@ -79,24 +77,17 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a failed delivery again: the same briefing under the same key."""
-    _run_action(get_terminal(context), lambda app: app.deliveries.retry(delivery_id), "delivery.retry", as_json=as_json)
+    _run_action(get_terminal(context), lambda service, by: service.retry(delivery_id, by=by), as_json=as_json)
 
 
 def _run_action(
-    terminal: Terminal, send: "Callable[[App], Awaitable[DeliverySchema]]", action: str, *, as_json: bool
+    terminal: Terminal, send: "Callable[[DeliveryService, Actor], Awaitable[DeliverySchema]]", *, as_json: bool
 ) -> None:
     """Send and print the delivery; one that did not arrive is a failure of the command."""
     from monitor.db.tables.delivery import DeliveryStatus
+    from monitor.services.audit import COMMAND_LINE
 
-    async def act(app: "App") -> "DeliverySchema":
-        from monitor.services.audit import COMMAND_LINE_ACTOR
-
-        delivery = await send(app)
-        subject = delivery.id if action == "delivery.retry" else delivery.target
-        await app.audit.record(COMMAND_LINE_ACTOR, action, subject, status=delivery.status)
-        return delivery
-
-    delivery = terminal.run(act)
+    delivery = terminal.run(lambda app: send(app.deliveries, COMMAND_LINE))
     is_sent = delivery.status is DeliveryStatus.SENT
     if as_json:
         terminal.write_json(delivery.model_dump(mode="json"))

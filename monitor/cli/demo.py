@@ -61,6 +61,7 @@ async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport],
     from monitor.clock import SystemClock
     from monitor.config.model import Settings
     from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
+    from monitor.services.audit import COMMAND_LINE
     from monitor.services.briefings import BriefingQuery
 
     today = SystemClock().now().astimezone(ZoneInfo(TIMEZONE)).date()
@@ -70,10 +71,10 @@ async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport],
         urls = [await stack.enter_async_context(site.serve()) for site in sites]
         app = await stack.enter_async_context(open_app(build_sample_settings(Settings(), *urls, folder=folder)))
         for site, url in zip(sites, urls, strict=True):
-            source = await app.sources.add(_build_source(site, url))
+            source = await app.sources.add(_build_source(site, url), by=COMMAND_LINE)
             terminal.notify("demo.served", title=site.title, url=f"{url}/")
             with show_progress(terminal, is_quiet=False) as on_progress:
-                report = await app.sweeps.sweep(source, on_progress=on_progress)
+                report = await app.sweeps.sweep(source, by=COMMAND_LINE, on_progress=on_progress)
             print_run(terminal, report, top=0)
             reports.append(report)
         return reports, await app.briefings.compose(BriefingQuery(top=_MAX_ITEMS))

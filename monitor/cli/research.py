@@ -121,23 +121,23 @@ class _ResearchCommand:
     async def _execute(self, service: "ResearchService", on_event: "Callable[[ResearchEvent], None]") -> str:
         """Hand the research to the service where one is at work, else do it here; return its id."""
         from monitor.research.shapes import ResearchOptions, SearchConfig
-        from monitor.services.audit import COMMAND_LINE_ACTOR
+        from monitor.services.audit import COMMAND_LINE
 
         stop, resumed = self._cancel_event, self._resume
         if resumed is not None:
             if await service.has_worker():
-                after = await service.resume(resumed)
-                await service.wait_for(resumed, on_event=on_event, cancel_event=stop, after=after)
+                after = await service.resume(resumed, by=COMMAND_LINE)
+                await service.wait_for(resumed, by=COMMAND_LINE, on_event=on_event, cancel_event=stop, after=after)
             else:
-                await service.resume_in_process(resumed, on_event=on_event, cancel_event=stop)
+                await service.resume_in_process(resumed, by=COMMAND_LINE, on_event=on_event, cancel_event=stop)
             return resumed
         query, config, options = self._query or "", SearchConfig(), ResearchOptions()
         if await service.has_worker():
-            task_id = await service.enqueue(query, config=config, options=options, by=COMMAND_LINE_ACTOR)
-            await service.wait_for(task_id, on_event=on_event, cancel_event=stop)
+            task_id = await service.enqueue(query, config=config, options=options, by=COMMAND_LINE)
+            await service.wait_for(task_id, by=COMMAND_LINE, on_event=on_event, cancel_event=stop)
             return task_id
         return await service.run_in_process(
-            query, config=config, options=options, by=COMMAND_LINE_ACTOR, on_event=on_event, cancel_event=stop
+            query, config=config, options=options, by=COMMAND_LINE, on_event=on_event, cancel_event=stop
         )
 
     def _request_stop(self) -> None:

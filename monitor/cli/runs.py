@@ -86,11 +86,9 @@ def cancel(context: typer.Context, run_id: RunId) -> None:
     """Ask a run to stop; a queued one is cancelled at once, a running one at its next step."""
 
     async def cancel(app: "App") -> RunStatus:
-        from monitor.services.audit import COMMAND_LINE_ACTOR
+        from monitor.services.audit import COMMAND_LINE
 
-        status = await app.sweeps.cancel(run_id)
-        await app.audit.record(COMMAND_LINE_ACTOR, "run.cancel", run_id)
-        return status
+        return await app.sweeps.cancel(run_id, by=COMMAND_LINE)
 
     terminal = get_terminal(context)
     is_cancelled = terminal.run(cancel) is RunStatus.CANCELLED

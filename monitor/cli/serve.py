@@ -63,14 +63,12 @@ async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool
 
 
 async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> None:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
     from monitor.services.people import FIRST_ADMIN_NAME
     from monitor.web.server import serve_web
 
     app.build_all()
     terminal.notify("serve.web_address", url=await stack.enter_async_context(serve_web(app)))
     if password := await app.people.create_first_admin():
-        await app.audit.record(COMMAND_LINE_ACTOR, "person.add", FIRST_ADMIN_NAME, after={"role": "admin"})
         terminal.notify("serve.first_admin", name=FIRST_ADMIN_NAME, password=password)
 
 

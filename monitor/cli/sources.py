@@ -169,11 +169,9 @@ def add(
     values = {"name": _get_host(url), **collect_fields(fields), "url": url}
 
     async def add(app: "App") -> "Source":
-        from monitor.services.sources.form import dump_form_values
+        from monitor.services.audit import COMMAND_LINE
 
-        source = await app.sources.add(values)
-        await _record_audit(app, "source.add", source, after=dump_form_values(source))
-        return source
+        return await app.sources.add(values, by=COMMAND_LINE)
 
     _print_stored_source(terminal, terminal.run(add), "source.added", as_json=as_json)
 
@@ -204,11 +202,10 @@ def remove(context: typer.Context, name: Name) -> None:
     terminal = get_terminal(context)
 
     async def remove(app: "App") -> None:
-        from monitor.services.sources.form import dump_form_values
+        from monitor.services.audit import COMMAND_LINE
 
         source = await app.sources.get(name)
-        await app.sources.remove(name)
-        await _record_audit(app, "source.remove", source, before=dump_form_values(source))
+        await app.sources.remove(source.id or 0, by=COMMAND_LINE)
 
     terminal.run(remove)
     terminal.print("source.removed", source=name)
@@ -234,12 +231,9 @@ def import_file(
     terminal = get_terminal(context)
 
     async def import_all(app: "App") -> "list[Source]":
-        from monitor.services.sources.form import dump_form_values
+        from monitor.services.audit import COMMAND_LINE
 
-        sources = await app.sources.import_file(file)
-        for source in sources:
-            await _record_audit(app, "source.import", source, after=dump_form_values(source))
-        return sources
+        return await app.sources.import_file(file, by=COMMAND_LINE)
 
     names = [source.name for source in terminal.run(import_all)]
     terminal.print("sources.imported", number=len(names), names=names or ["-"])
@@ -302,20 +296,10 @@ def _set_enabled(terminal: Terminal, name: str, *, is_on: bool) -> None:
 
 
 async def _edit_source(app: "App", name: str, changes: dict[str, Any]) -> "Source":
-    from monitor.services.sources.form import diff_sources
+    from monitor.services.audit import COMMAND_LINE
 
-    before = await app.sources.get(name)
-    after = await app.sources.edit(name, changes)
-    was, now = diff_sources(before, after)
-    if now:
-        await _record_audit(app, "source.edit", after, before=was, after=now)
-    return after
-
-
-async def _record_audit(app: "App", action: str, source: "Source", **detail: Any) -> None:
-    from monitor.services.audit import COMMAND_LINE_ACTOR
-
-    await app.audit.record(COMMAND_LINE_ACTOR, action, source.name, **detail)
+    source = await app.sources.get(name)
+    return await app.sources.edit(source.id or 0, changes, by=COMMAND_LINE)
 
 
 def _build_source_json(source: "Source") -> dict[str, Any]:

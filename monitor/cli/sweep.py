@@ -82,24 +82,32 @@ class _SweepCommand:
                     self.reports.append(await self._run_one(app, source, since, until))
 
     async def retry(self, app: "App", run_id: str) -> None:
-        from monitor.services.audit import COMMAND_LINE_ACTOR
+        from monitor.services.audit import COMMAND_LINE
 
         with (
             handle_interrupts(self._terminal, self._request_stop),
             show_progress(self._terminal, is_quiet=self._is_quiet) as on_progress,
         ):
-            report = await app.sweeps.retry(run_id, on_progress=on_progress, cancel_event=self._cancel_event)
-        await app.audit.record(COMMAND_LINE_ACTOR, "run.retry", run_id, run=report.run_id)
+            report = await app.sweeps.retry(
+                run_id, by=COMMAND_LINE, on_progress=on_progress, cancel_event=self._cancel_event
+            )
         self.reports.append(report)
 
     async def _run_one(self, app: "App", source: "Source", since: dt.date | None, until: dt.date | None) -> "RunReport":
+        from monitor.services.audit import COMMAND_LINE
+
         if not self._is_quiet:
             self._terminal.write_status(f"{source.name}  {source.url}")
         self._cancel_event = asyncio.Event()  # one a run: somebody may cancel this one alone, from elsewhere
         try:
             with show_progress(self._terminal, is_quiet=self._is_quiet) as on_progress:
                 return await app.sweeps.sweep(
-                    source, since=since, until=until, on_progress=on_progress, cancel_event=self._cancel_event
+                    source,
+                    by=COMMAND_LINE,
+                    since=since,
+                    until=until,
+                    on_progress=on_progress,
+                    cancel_event=self._cancel_event,
                 )
         except WorkFailed as error:
             # The run stands in the history as failed; its report has what was saved before.

@@ -25,11 +25,9 @@ def add(
     """Add a person and print the password for the first sign-in, this once."""
 
     async def add(app: "App") -> str:
-        from monitor.services.audit import COMMAND_LINE_ACTOR
+        from monitor.services.audit import COMMAND_LINE
 
-        password = await app.people.add(name, role)
-        await app.audit.record(COMMAND_LINE_ACTOR, "person.add", name, after={"role": role})
-        return password
+        return await app.people.add(name, role, by=COMMAND_LINE)
 
     terminal = get_terminal(context)
     terminal.write_line(terminal.run(add))
@@ -52,10 +50,9 @@ def passwd(
         password = typer.prompt(asked, hide_input=True, confirmation_prompt=again, err=True)
 
     async def set_password(app: "App") -> None:
-        from monitor.services.audit import COMMAND_LINE_ACTOR
+        from monitor.services.audit import COMMAND_LINE
 
-        await app.people.set_password(name, password)
-        await app.audit.record(COMMAND_LINE_ACTOR, "person.password", name)
+        await app.people.set_password(name, password, by=COMMAND_LINE)
 
     terminal.run(set_password)
     terminal.notify("user.password_set", name=name)
@@ -75,13 +72,9 @@ def token(
     """Make a token for a program and print it, this once; one of the same name stops being valid."""
 
     async def create(app: "App") -> str:
-        from monitor.services.audit import COMMAND_LINE_ACTOR
+        from monitor.services.audit import COMMAND_LINE
 
-        scopes = scope or []
-        created = await app.tokens.create(name, role, scopes=scopes, days=days)
-        after = {"role": role, "scopes": scopes, "days": days}
-        await app.audit.record(COMMAND_LINE_ACTOR, "token.add", name, after=after)
-        return created
+        return await app.tokens.create(name, role, scopes=scope or [], days=days, by=COMMAND_LINE)
 
     terminal = get_terminal(context)
     terminal.write_line(terminal.run(create))

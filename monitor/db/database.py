@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -120,6 +121,10 @@ class Store:
         if found != migrate.get_head_revision():
             raise build_not_migrated_error(self._address)
         self.sessions.max_retry_s = self._max_retry_s
+
+    def transaction(self) -> AbstractAsyncContextManager[None]:
+        """One transaction around several methods of the store: all is kept, or nothing; no network inside."""
+        return self.sessions.transaction()
 
     async def copy_source(self, source: Source, to: "Store") -> Source:
         """Give another store what is known of a source, for a trial; answers the source as that store has it."""

@@ -28,6 +28,9 @@ class _RetrySettings(Protocol):
     @property
     def max_retry_s(self) -> float: ...
 
+    @property
+    def is_in_transaction(self) -> bool: ...
+
 
 class _RetryingStore(Protocol):
     _sessions: Any
@@ -56,7 +59,7 @@ def _retry_method(method: Method) -> Method:
                 answer = await method(self, *args, **kwargs)
             except DatabaseGone as error:
                 pause_s = _PAUSES_S[min(tries, len(_PAUSES_S) - 1)]
-                if waited_s + pause_s > sessions.max_retry_s:
+                if sessions.is_in_transaction or waited_s + pause_s > sessions.max_retry_s:
                     raise
                 if tries == 0:
                     get_logger("store").warning("database gone", reason=str(error))
@@ -172,19 +175,52 @@ class SessionFactory:
         self._address = address
         self._readers = async_sessionmaker(engine, expire_on_commit=False)
         self._writers = async_sessionmaker(make_write_engine(engine), expire_on_commit=False)
+        self._transactions: dict[asyncio.Task[Any] | None, AsyncSession] = {}
+
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether this task has opened a `transaction`."""
+        return asyncio.current_task() in self._transactions
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """One transaction for all that this task reads and writes inside the block: all of it is stored, or nothing.
+
+        A block within another one is part of that. Nothing is retried inside: after `DatabaseGone` all was undone.
+        """
+        if self.is_in_transaction:
+            yield
+            return
+        task = asyncio.current_task()
+        async with self._begin(self._writers) as session:
+            self._transactions[task] = session
+            try:
+                yield
+            finally:
+                del self._transactions[task]
 
     @asynccontextmanager
     async def begin_read(self) -> AsyncIterator[AsyncSession]:
-        with translate_errors(self._address):
-            async with self._readers.begin() as session:
-                yield session
+        async with self._begin(self._readers) as session:
+            yield session
 
     @asynccontextmanager
     async def begin_write(self) -> AsyncIterator[AsyncSession]:
         """A transaction that writes; on SQLite it waits here until no other one does."""
+        async with self._begin(self._writers) as session:
+            yield session
+
+    @asynccontextmanager
+    async def _begin(self, sessions: async_sessionmaker[AsyncSession]) -> AsyncIterator[AsyncSession]:
+        joined = self._transactions.get(asyncio.current_task())
         with translate_errors(self._address):
-            async with self._writers.begin() as session:
-                yield session
+            if joined is None:
+                async with sessions.begin() as session:
+                    yield session
+            else:
+                yield joined
+                await joined.flush()
+                joined.expunge_all()  # as after a commit, what was loaded is a plain value
 
 
 def split_batches(values: Iterable[V], size: int = BATCH_SIZE) -> Iterator[list[V]]:

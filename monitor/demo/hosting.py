@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from monitor.clock import Clock
 from monitor.config.model import Settings
+from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.demo.serving import HOST
 from monitor.demo.site import TIMEZONE, SampleSite
@@ -14,8 +15,10 @@ from monitor.errors import UsageError
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.logs import get_logger
 from monitor.pages.loader import LoaderPool
+from monitor.services.audit import COMMAND_LINE, Actor, AuditAction, AuditService
+from monitor.services.runtime import WORKER_KIND
 from monitor.services.sources.service import SourceService
-from monitor.services.sweeps import WORKER_KIND, SweepService
+from monitor.services.sweeps import SweepService
 
 SAMPLE_TAG = "sample"
 
@@ -36,6 +39,8 @@ class SampleSiteHost:
         clock: Clock,
         sources: SourceService,
         sweeps: SweepService,
+        audit: AuditService,
+        store: Store,
         presence: HeartbeatRegistry,
         loaders: LoaderPool,
         lifetime: AsyncExitStack,
@@ -44,13 +49,15 @@ class SampleSiteHost:
         self._clock = clock
         self._sources = sources
         self._sweeps = sweeps
+        self._audit = audit
+        self._store = store
         self._presence = presence
         self._loaders = loaders
         self._lifetime = lifetime
         self._port: int | None = None
         self._lock = asyncio.Lock()
 
-    async def start(self) -> tuple[Source, str]:
+    async def start(self, *, by: Actor) -> tuple[Source, str]:
         """Serve the site, watch it and run it; answers its source and the run's id.
 
         `UsageError` where its runs would not be carried out by this process, or would go through a proxy.
@@ -61,23 +68,26 @@ class SampleSiteHost:
             raise UsageError("The sample site needs a worker in this very process: start `monitor serve`.")
         async with self._lock:
             source = await self._find_source()
-            source = await (self._add_source() if source is None else self._serve_source(source))
+            source = await (self._add_source(by) if source is None else self._serve_source(source, by))
             if not source.enabled:
-                source = await self._sources.edit(source.name, {"enabled": True})
-            return source, await self._sweeps.enqueue(source)
+                source = await self._sources.edit(source.id or 0, {"enabled": True}, by=by)
+            async with self._store.transaction():
+                run_id = await self._sweeps.enqueue(source, by=by)
+                await self._audit.record(by, AuditAction.SOURCE_SAMPLE, source.name, run=run_id)
+            return source, run_id
 
     async def resume(self) -> None:
         """Serve the site again where its source is still watched, and runs are carried out by this process."""
         async with self._lock:
             source = await self._find_source()
             if source is not None and source.enabled and await self._presence.is_here(WORKER_KIND):
-                await self._serve_source(source)
+                await self._serve_source(source, COMMAND_LINE)
 
     async def _find_source(self) -> Source | None:
         tagged = await self._sources.list_sources(tag=SAMPLE_TAG)
         return next((one for one in tagged if urlsplit(one.url).hostname == HOST), None)
 
-    async def _add_source(self) -> Source:
+    async def _add_source(self, by: Actor) -> Source:
         site = SampleSite(today=self._clock.now().astimezone(ZoneInfo(TIMEZONE)).date())
         port = await self._serve(site, 0)
         taken = {source.name for source in await self._sources.list_sources()}
@@ -85,9 +95,9 @@ class SampleSiteHost:
         values = {"url": f"http://{HOST}:{port}/", "focus_areas": focus, "tags": [SAMPLE_TAG]}
         names = (site.title, f"{site.title} ({SAMPLE_TAG})", f"{site.title} :{port}")
         name = next(one for one in names if one not in taken)
-        return await self._sources.add({"name": name, **values})
+        return await self._sources.add({"name": name, **values}, by=by)
 
-    async def _serve_source(self, source: Source) -> Source:
+    async def _serve_source(self, source: Source, by: Actor) -> Source:
         """The source, whose site is served from now on; under another port where its own is taken."""
         if self._port is not None and self._port == urlsplit(source.url).port:
             return source
@@ -96,7 +106,7 @@ class SampleSiteHost:
             await self._serve(site, urlsplit(source.url).port or 0)
         except OSError:
             port = await self._serve(site, 0)
-            return await self._sources.edit(source.name, {"url": f"http://{HOST}:{port}/"})
+            return await self._sources.edit(source.id or 0, {"url": f"http://{HOST}:{port}/"}, by=by)
         return source
 
     async def _serve(self, site: SampleSite, port: int) -> int:

@@ -1,5 +1,7 @@
 """What pydantic refuses, as messages: `validation.<type>` with the limits that were broken."""
 
+import re
+
 from pydantic_core import ErrorDetails
 
 from monitor.i18n.catalogue import has_message
@@ -23,4 +25,7 @@ def describe_validation_error(error: ErrorDetails) -> Message:
     code = f"validation.{error['type']}"
     if not has_message("en", code):
         return Message("validation.invalid")
-    return Message(code, {name: context[name] for name in _LIMITS if name in context})
+    args = {name: context[name] for name in _LIMITS if name in context}
+    if "expected" in args:  # pydantic joins the values to one English phrase
+        args["expected"] = re.findall(r"'([^']*)'", args["expected"])
+    return Message(code, args)

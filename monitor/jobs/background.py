@@ -46,7 +46,7 @@ async def prune_daily(retention: RetentionService) -> AsyncIterator[None]:
     """Prune at once and then daily, for as long as the block lasts; done twice it does no harm."""
 
     async def prune() -> None:
-        pruned = await retention.prune()
+        pruned = await retention.prune_expired()
         get_logger("upkeep").info("pruned", **pruned.model_dump())
 
     task = asyncio.create_task(run_periodically(_PRUNE_INTERVAL_S, prune))

@@ -81,9 +81,7 @@ class HeartbeatRegistry:
         for executor in await self._store.executors.list_all():
             is_fresh = abs((now - executor.seen_at).total_seconds()) < ALIVE_TIMEOUT_S
             if executor.id == name and executor.host != _get_hostname() and is_fresh:
-                raise UsageError(
-                    f"A process named {name!r} is at work on {executor.host}: give each its own work.executor_id, or none."
-                )
+                raise UsageError("process.name_taken", name=name, host=executor.host)
 
     @contextmanager
     def _reserve_name(self, kind: str) -> Iterator[str]:
@@ -94,7 +92,7 @@ class HeartbeatRegistry:
                 if is_mine:
                     yield name
                     return
-        raise UsageError(f"A process named {self._executor_id!r} is at work here: give each its own work.executor_id.")
+        raise UsageError("process.name_taken_here", name=self._executor_id)
 
     def _build_executor(self, name: str, kind: str) -> Executor:
         now = self._clock.now()
@@ -114,10 +112,7 @@ def lock_database(database: Path) -> Iterator[None]:
     """Be the one service of a SQLite database; `UsageError` where there is one already. Ends with the process."""
     with _try_lock(database.with_name(f"{database.name}.lock")) as is_mine:
         if not is_mine:
-            raise UsageError(
-                f"A service works on {database} already, and SQLite bears one: stop it first, or use PostgreSQL "
-                "(`monitor db copy`) for several workers and schedulers."
-            )
+            raise UsageError("process.database_taken", database=str(database))
         yield
 
 

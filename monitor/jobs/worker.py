@@ -32,7 +32,8 @@ from monitor.jobs.queue import (
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.services.events import RunEventLog
 from monitor.services.research.service import ResearchService
-from monitor.services.sweeps import WORKER_KIND, SweepService
+from monitor.services.runtime import WORKER_KIND
+from monitor.services.sweeps import SweepService
 from monitor.urls import get_host
 
 _RELEASE_INTERVAL_S = 5.0
@@ -91,7 +92,7 @@ class DeliveryReconciler:
         for delivery in late:
             name = format_attempt_id(delivery)
             if states.get(name) in FAILED_STATES:
-                error = NotDelivered("The try broke off; the log says why.", may_retry=True)
+                error = NotDelivered("delivery.interrupted", may_retry=True)
                 outcome = decide_retry(delivery, error, self._clock.now())
                 await self._store.deliveries.record_attempt(delivery.id, delivery.attempts, outcome)
             elif name in stale or states.get(name) == "SUCCESS":

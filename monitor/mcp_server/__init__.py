@@ -1,1 +1,1 @@
-"""monitor.mcp_server."""
+"""The services for assistants, over the Model Context Protocol."""

@@ -1,28 +1,26 @@
 """What the tools answer: typed for programs, and as plain text for the model.
 
 Titles, summaries and texts were written by others. They stand apart from our own words, on one line or quoted line by
-line, without characters that hide or turn what is read, and every answer that holds some says that they are data.
+line, without characters that hide text or change its direction, and every answer that holds some says that they are
+data.
 """
 
-import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
-from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from monitor.bootstrap import App
-from monitor.db.tables.collection import Source
-from monitor.db.tables.research import ResearchEvent, ResearchStatus
+from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError
 from monitor.exports.document import normalize_line
 from monitor.i18n.catalogue import render
-from monitor.research.shapes import ResearchOptions, SearchConfig
-from monitor.services.audit import COMMAND_LINE_ACTOR
+from monitor.search.web_fetch import FetchToolResult
+from monitor.services.evidence import ItemProof
+from monitor.services.items import FullItemSchema, RevisionSchema
 from monitor.services.research.views import ResearchView
 from monitor.services.run_report import RunReport
 from monitor.vocabulary import DateSource, ItemType, RunStatus, SourceKind, SummaryBy
@@ -88,8 +86,6 @@ class ItemDetailOutput(BaseModel):
 
 
 class SourceOutput(BaseModel):
-    """A source and how it fares."""
-
     name: str
     url: str
     kind: SourceKind
@@ -133,9 +129,12 @@ class BriefingOutput(BaseModel):
     markdown: str
 
 
+_MAX_REVISIONS = 20
+
+
 @contextmanager
 def raise_tool_errors() -> Iterator[None]:
-    """Errors that the program raises on purpose are one sentence, which the model reads."""
+    """Hand an error that the program raises on purpose to the model as one sentence."""
     try:
         yield
     except MonitorError as error:
@@ -143,19 +142,43 @@ def raise_tool_errors() -> Iterator[None]:
 
 
 def build_tool_result(value: BaseModel, lines: Iterable[str]) -> CallToolResult:
-    """A tool's answer: the value for programs, the lines for the model."""
+    """Return a tool's answer: the value for programs, the lines for the model."""
     content = TextContent(type="text", text="\n".join(lines))
     return CallToolResult(content=[content], structured_content=value.model_dump(mode="json"))
 
 
 def build_item_output(values: dict[str, Any]) -> ItemOutput:
-    """An item as it is answered, from its fields on the wire."""
-    told = {name: normalize_line(value) if isinstance(value, str) else value for name, value in values.items()}
-    return ItemOutput.model_validate({name: told[name] for name in ItemOutput.model_fields if name in told})
+    """Return an item from the fields that the API shows."""
+    fields = {name: normalize_line(value) if isinstance(value, str) else value for name, value in values.items()}
+    return ItemOutput.model_validate({name: fields[name] for name in ItemOutput.model_fields if name in fields})
+
+
+def build_item_detail(item: FullItemSchema, proof: ItemProof, *, max_chars: int) -> ItemDetailOutput:
+    text = "\n".join(map(normalize_line, (item.text or "").splitlines()))
+    return ItemDetailOutput(
+        item=build_item_output(item.model_dump()),
+        text=text[:max_chars],
+        has_more_text=len(text) > max_chars,
+        evidence=[
+            EvidenceOutput(
+                kind=claim.kind,
+                claim=normalize_line(claim.claim),
+                passage=normalize_line(claim.passage),
+                record=claim.record,
+            )
+            for claim in proof.claims
+        ],
+        records=[RecordOutput.model_validate(record, from_attributes=True) for record in proof.records],
+        revisions=[_format_revision(revision) for revision in item.revisions],
+    )
+
+
+def _format_revision(revision: RevisionSchema) -> str:
+    reason = render(revision.reason, "en") if revision.reason else ""
+    return normalize_line(f"{revision.seen_at:%Y-%m-%d}: {revision.said} {reason}")
 
 
 def render_items(items: Sequence[ItemOutput]) -> Iterable[str]:
-    """The items of a list, two or three lines each."""
     if not items:
         yield "Nothing was found."
         return
@@ -169,24 +192,22 @@ def render_items(items: Sequence[ItemOutput]) -> Iterable[str]:
 
 
 def render_item(item: ItemDetailOutput) -> Iterable[str]:
-    """One item with its evidence and its text."""
     yield from render_items([item.item.model_copy(update={"snippet": ""})])
     yield f"The summary is by {item.item.summary_by}." if item.item.summary else "There is no summary."
     problems = {record.id: record.problem for record in item.records}
     yield f"Evidence: {len(item.evidence)} statements." if item.evidence else "No evidence was kept."
-    for one in item.evidence:
-        yield f"- {one.kind}, record {one.record}{' (lost or changed)' if problems.get(one.record) else ''}"
-        yield f"> {one.claim}"
-        yield f"> {one.passage or '(the whole page)'}"
-    yield from (
-        [f"Revisions, newest first: {len(item.revisions)}", *(f"> {revision}" for revision in item.revisions)][: 1 + 20]
-    )
+    for evidence in item.evidence:
+        state = " (lost or changed)" if problems.get(evidence.record) else ""
+        yield f"- {evidence.kind}, record {evidence.record}{state}"
+        yield f"> {evidence.claim}"
+        yield f"> {evidence.passage or '(the whole page)'}"
+    yield f"Revisions, newest first: {len(item.revisions)}"
+    yield from (f"> {revision}" for revision in item.revisions[:_MAX_REVISIONS])
     yield "The text of the page" + (", cut:" if item.has_more_text else ":") if item.text else "No text is kept."
     yield from (f"> {line}" for line in item.text.splitlines())
 
 
 def render_sources(sources: SourceListOutput) -> Iterable[str]:
-    """The sources, one line each, with the last error below."""
     yield f"{sources.total} sources" + (
         f", the newest {len(sources.sources)}:" if sources.total > len(sources.sources) else ":"
     )
@@ -198,7 +219,6 @@ def render_sources(sources: SourceListOutput) -> Iterable[str]:
 
 
 def build_run_output(report: RunReport) -> RunOutput:
-    """A run as it is answered."""
     return RunOutput(
         **report.model_dump(include={"run_id", "source", "status", "error", "started_at", "ended_at"}),
         fallbacks=[
@@ -215,7 +235,6 @@ def build_run_output(report: RunReport) -> RunOutput:
 
 
 def render_run(run: RunOutput) -> Iterable[str]:
-    """A run: how it stands, what fell back, what it saved."""
     yield f"Run {run.run_id}: {run.status}" + ("" if run.status.is_final else "; ask run_status again later.")
     yield UNTRUSTED_NOTICE
     yield f"> {run.source}"
@@ -223,90 +242,6 @@ def render_run(run: RunOutput) -> Iterable[str]:
     if run.status.is_final:
         yield f"{len(run.items)} items were saved; {', '.join(f'{name} {n}' for name, n in run.coverage.items() if n)}"
     yield from (f"> [{item.id}] {item.date or 'date unknown'} {item.title}" for item in run.items)
-
-
-_POLL_INTERVAL_S = 0.3
-
-
-class InProcessRunner:
-    """The runs and researches that this process carries out itself, each in a task of its own."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    async def start_run(self, source: Source) -> str:
-        """Have the source run; answers the run's id, or that of one that waits or is under way already."""
-        if await self._app.sweeps.has_worker():
-            return await self._app.sweeps.enqueue(source)
-        if (under_way := await self._find_open_run(source)) is not None:
-            return under_way
-        task = asyncio.create_task(self._app.sweeps.sweep(source))
-        self._track(task)
-        while not task.done():
-            if (begun := await self._find_open_run(source)) is not None:
-                return begun
-            await asyncio.wait([task], timeout=_POLL_INTERVAL_S)
-        return (await task).run_id
-
-    async def wait_for_run(self, run_id: str, *, timeout_s: float) -> None:
-        """Wait for the end of a run, or so many seconds."""
-
-        async def is_over() -> bool:
-            return (await self._app.runs.get(run_id)).status.is_final
-
-        await _wait_until(is_over, timeout_s)
-
-    async def start_research(self, query: str) -> str:
-        """Have a question answered; the id of the research."""
-        desk, config, options = self._app.research, SearchConfig(), ResearchOptions()
-        if await desk.has_worker():
-            return await desk.enqueue(query, config=config, options=options, by=COMMAND_LINE_ACTOR)
-        begun = asyncio.get_running_loop().create_future()
-
-        def on_event(event: ResearchEvent) -> None:
-            if not begun.done():
-                begun.set_result(event.task_id)
-
-        task = asyncio.create_task(
-            desk.run_in_process(query, config=config, options=options, by=COMMAND_LINE_ACTOR, on_event=on_event)
-        )
-        self._track(task)
-        await asyncio.wait([task, begun], return_when=asyncio.FIRST_COMPLETED)
-        return str(begun.result()) if begun.done() else await task
-
-    async def wait_for_research(self, task_id: str, *, timeout_s: float) -> None:
-        """Wait for the end of a research, or so many seconds."""
-
-        async def is_over() -> bool:
-            return (await self._app.research.load_research(task_id)).status.is_final
-
-        await _wait_until(is_over, timeout_s)
-
-    async def close(self) -> None:
-        """Cancel what is under way here, and wait until that is on record."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _track(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _find_open_run(self, source: Source) -> str | None:
-        open_runs = await self._app.store.runs.list_open()
-        return next((run.id for run in open_runs if run.source_id == source.id), None)
-
-
-async def _wait_until(is_over: Callable[[], Awaitable[bool]], timeout_s: float) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(timeout_s):
-            while not await is_over():  # noqa: ASYNC110 -- it may go on in another process
-                await asyncio.sleep(_POLL_INTERVAL_S)
-
-
-_MAX_TEXT_CHARS = 100_000
 
 
 class CitedSourceOutput(BaseModel):
@@ -338,35 +273,7 @@ class ResearchOutput(BaseModel):
     refused: dict[str, int]
 
 
-def add_research_tools(server: MCPServer, app: App, runner: InProcessRunner) -> None:
-    """Put the tools on the server."""
-
-    @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
-    async def start_research(
-        query: Annotated[str, Field(min_length=1, max_length=2000, description="A question, in Chinese or English")],
-        wait_s: Annotated[int, Field(ge=0, le=600, description="Answer after so many seconds at the latest")] = 60,
-    ) -> Annotated[CallToolResult, ResearchOutput]:
-        """Answer a question with a report that cites saved pages. It takes minutes: ask read_research for it then."""
-        with raise_tool_errors():
-            task_id = await runner.start_research(query)
-            await app.audit.record(COMMAND_LINE_ACTOR, "research.start", task_id, query=query)
-            await runner.wait_for_research(task_id, timeout_s=wait_s)
-            found = build_research_output(await app.research.get(task_id), max_chars=_MAX_TEXT_CHARS)
-            return build_tool_result(found, render_research(found))
-
-    @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
-    async def read_research(
-        task_id: Annotated[str, Field(max_length=64)],
-        max_chars: Annotated[int, Field(ge=0, le=_MAX_TEXT_CHARS, description="So much of the report")] = 30_000,
-    ) -> Annotated[CallToolResult, ResearchOutput]:
-        """Read a research: how far it is, or its report with its sources and the quotes that it rests on."""
-        with raise_tool_errors():
-            found = build_research_output(await app.research.get(task_id), max_chars=max_chars)
-            return build_tool_result(found, render_research(found))
-
-
 def build_research_output(view: ResearchView, *, max_chars: int) -> ResearchOutput:
-    """A research as it is answered."""
     report, score = view.report, view.score
     text = "\n".join(map(normalize_line, report.markdown.splitlines())) if report else ""
     sources = [
@@ -395,7 +302,6 @@ def build_research_output(view: ResearchView, *, max_chars: int) -> ResearchOutp
 
 
 def render_research(research: ResearchOutput) -> Iterable[str]:
-    """A research: how it stands, its report, its sources with the quotes."""
     again = "" if research.status.is_final else f", {research.progress:.0%} done; ask read_research again later."
     yield f"Research {research.task_id}: {research.status}{again}"
     yield UNTRUSTED_NOTICE
@@ -408,3 +314,13 @@ def render_research(research: ResearchOutput) -> Iterable[str]:
         yield f"[{source.number}] {source.url}"
         yield f"> {source.title}"
         yield from (f"> “{quote}”" for quote in source.quotes)
+
+
+def render_page(page: FetchToolResult) -> Iterable[str]:
+    if page.errors:
+        yield f"The page could not be read: {page.errors[0].type} {page.errors[0].detail_code or ''}".rstrip()
+        return
+    yield f"{page.final_url} ({page.published_at or 'date unknown'})"
+    yield UNTRUSTED_NOTICE
+    yield f"> {normalize_line(page.title)}"
+    yield from (f"> {normalize_line(line)}" for line in page.text.splitlines())

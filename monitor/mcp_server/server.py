@@ -1,9 +1,10 @@
-"""The MCP server: its tools over the use cases."""
+"""The MCP server: its tools call the services as the assistant, and run in this process what no worker takes."""
 
+import asyncio
 import datetime as dt
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Annotated, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, ToolAnnotations
@@ -11,37 +12,44 @@ from pydantic import Field
 
 from monitor import __version__
 from monitor.bootstrap import App
+from monitor.db.tables.collection import Source
+from monitor.db.tables.research import ResearchEvent
 from monitor.exports.document import normalize_line
 from monitor.mcp_server.answers import (
     UNTRUSTED_NOTICE,
     BriefingOutput,
-    EvidenceOutput,
-    InProcessRunner,
     ItemDetailOutput,
     ItemListOutput,
-    RecordOutput,
+    ResearchOutput,
     RunOutput,
     SourceListOutput,
     SourceOutput,
-    add_research_tools,
+    build_item_detail,
     build_item_output,
+    build_research_output,
     build_run_output,
     build_tool_result,
     raise_tool_errors,
     render_item,
     render_items,
+    render_page,
+    render_research,
     render_run,
     render_sources,
 )
-from monitor.services.audit import COMMAND_LINE_ACTOR
+from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.search.web_fetch import FetchToolResult
+from monitor.services.audit import ASSISTANT
 from monitor.services.briefings import BriefingQuery
 from monitor.services.items import ItemQuery
-from monitor.services.sources.listing import SourceFilter
+from monitor.services.sources.service import SourceFilter
 from monitor.vocabulary import ItemType
 
 _MAX_ENTRIES = 50
 
 _MAX_TEXT_CHARS = 100_000
+
+_POLL_INTERVAL_S = 0.3
 
 _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
@@ -49,11 +57,85 @@ _INSTRUCTIONS = f"""\
 Monitor watches the sites of governments, regulators and industry bodies. search_items finds what it saved, read_item \
 shows one item with the passages of the saved page that its statements rest on: cite these and the item's url. \
 run_source reads a site again, run_status tells how far that is, compose_briefing writes a ranked briefing. \
-start_research answers a question with a report whose quotes stand in saved pages; read_research reads it. {UNTRUSTED_NOTICE}"""
+start_research answers a question with a report whose quotes stand in saved pages; read_research reads it. \
+web_fetch reads any page. {UNTRUSTED_NOTICE}"""
 
 Names = Annotated[list[str], Field(max_length=_MAX_ENTRIES)]
 
 Day = Annotated[dt.date | None, Field(description="As 2026-02-03")]
+
+
+class InProcessRunner:
+    """Starts runs and researches; without a worker, carries them out in this process, each in a task of its own."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def start_run(self, source: Source) -> str:
+        """Run the source; gives the id of the run, or of the one that waits or is under way already."""
+        if await self._app.sweeps.has_worker():
+            return await self._app.sweeps.enqueue(source, by=ASSISTANT)
+        if (open_run := await self._find_open_run(source)) is not None:
+            return open_run
+        task = asyncio.create_task(self._app.sweeps.sweep(source, by=ASSISTANT))
+        self._track(task)
+        while not task.done():
+            if (started := await self._find_open_run(source)) is not None:
+                return started
+            await asyncio.wait([task], timeout=_POLL_INTERVAL_S)
+        return (await task).run_id
+
+    async def wait_for_run(self, run_id: str, *, timeout_s: float) -> None:
+        async def is_over() -> bool:
+            return (await self._app.runs.get(run_id)).status.is_final
+
+        await _wait_until(is_over, timeout_s)
+
+    async def start_research(self, query: str) -> str:
+        service, config, options = self._app.research, SearchConfig(), ResearchOptions()
+        if await service.has_worker():
+            return await service.enqueue(query, config=config, options=options, by=ASSISTANT)
+        started = asyncio.get_running_loop().create_future()
+
+        def on_event(event: ResearchEvent) -> None:
+            if not started.done():
+                started.set_result(event.task_id)
+
+        task = asyncio.create_task(
+            service.run_in_process(query, config=config, options=options, by=ASSISTANT, on_event=on_event)
+        )
+        self._track(task)
+        await asyncio.wait([task, started], return_when=asyncio.FIRST_COMPLETED)
+        return str(started.result()) if started.done() else await task
+
+    async def wait_for_research(self, task_id: str, *, timeout_s: float) -> None:
+        async def is_over() -> bool:
+            return (await self._app.research.load_research(task_id)).status.is_final
+
+        await _wait_until(is_over, timeout_s)
+
+    async def close(self) -> None:
+        """Cancel what is under way here, and wait until that is on record."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _track(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _find_open_run(self, source: Source) -> str | None:
+        open_runs = await self._app.store.runs.list_open()
+        return next((run.id for run in open_runs if run.source_id == source.id), None)
+
+
+async def _wait_until(is_over: Callable[[], Awaitable[bool]], timeout_s: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            while not await is_over():  # noqa: ASYNC110 -- it may go on in another process
+                await asyncio.sleep(_POLL_INTERVAL_S)
 
 
 @asynccontextmanager
@@ -63,7 +145,7 @@ async def open_server(app: App) -> AsyncIterator[MCPServer]:
     running = InProcessRunner(app)
     _add_read_tools(server, app)
     _add_action_tools(server, app, running)
-    add_research_tools(server, app, running)
+    _add_research_tools(server, app, running)
     try:
         yield server
     finally:
@@ -98,27 +180,8 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
     ) -> Annotated[CallToolResult, ItemDetailOutput]:
         """Read one item: what is known of it, its evidence, how its page changed, and the text of the page."""
         with raise_tool_errors():
-            whole, proof = await app.archive.get_item(item_id), await app.proofs.get_proof(item_id)
-            text = "\n".join(map(normalize_line, (whole.text or "").splitlines()))
-            read = ItemDetailOutput(
-                item=build_item_output(whole.model_dump()),
-                text=text[:max_chars],
-                has_more_text=len(text) > max_chars,
-                evidence=[
-                    EvidenceOutput(
-                        kind=claim.kind,
-                        claim=normalize_line(claim.claim),
-                        passage=normalize_line(claim.passage),
-                        record=claim.record,
-                    )
-                    for claim in proof.claims
-                ],
-                records=[RecordOutput.model_validate(record, from_attributes=True) for record in proof.records],
-                revisions=[
-                    normalize_line(f"{revision.seen_at:%Y-%m-%d}: {revision.said} {revision.reason}")
-                    for revision in whole.revisions
-                ],
-            )
+            item, proof = await app.archive.get_item(item_id), await app.proofs.get_proof(item_id)
+            read = build_item_detail(item, proof, max_chars=max_chars)
             return build_tool_result(read, render_item(read))
 
     @server.tool(annotations=_READ_ONLY)
@@ -129,8 +192,8 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
     ) -> Annotated[CallToolResult, SourceListOutput]:
         """List the sources that are watched, and how each fares."""
         with raise_tool_errors():
-            listed = await app.source_list.list(SourceFilter(text=text, tag=tag), limit=limit)
-            rows = [SourceOutput.model_validate(source, from_attributes=True) for source in listed.sources]
+            listed = await app.sources.list_page(SourceFilter(text=text, tag=tag), limit=limit)
+            rows = [SourceOutput.model_validate(source.model_dump()) for source in listed.sources]
             found = SourceListOutput(sources=rows, total=listed.total)
             return build_tool_result(found, render_sources(found))
 
@@ -145,7 +208,6 @@ def _add_action_tools(server: MCPServer, app: App, runner: InProcessRunner) -> N
         with raise_tool_errors():
             source = await app.sources.get(name)
             run_id = await runner.start_run(source)
-            await app.audit.record(COMMAND_LINE_ACTOR, "run.start", source.name, run=run_id)
             await runner.wait_for_run(run_id, timeout_s=wait_s)
             run = build_run_output(await app.runs.get_report(run_id))
             return build_tool_result(run, render_run(run))
@@ -186,3 +248,38 @@ def _add_action_tools(server: MCPServer, app: App, runner: InProcessRunner) -> N
                 title=normalize_line(briefing.title), items=len(briefing.items), markdown=markdown
             )
             return build_tool_result(composed, [UNTRUSTED_NOTICE, *(f"> {line}" for line in markdown.splitlines())])
+
+
+def _add_research_tools(server: MCPServer, app: App, runner: InProcessRunner) -> None:
+    @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
+    async def start_research(
+        query: Annotated[str, Field(min_length=1, max_length=2000, description="A question, in Chinese or English")],
+        wait_s: Annotated[int, Field(ge=0, le=600, description="Answer after so many seconds at the latest")] = 60,
+    ) -> Annotated[CallToolResult, ResearchOutput]:
+        """Answer a question with a report that cites saved pages. It takes minutes: ask read_research for it then."""
+        with raise_tool_errors():
+            task_id = await runner.start_research(query)
+            await runner.wait_for_research(task_id, timeout_s=wait_s)
+            found = build_research_output(await app.research.get(task_id), max_chars=_MAX_TEXT_CHARS)
+            return build_tool_result(found, render_research(found))
+
+    @server.tool(annotations=_READ_ONLY)
+    async def read_research(
+        task_id: Annotated[str, Field(max_length=64)],
+        max_chars: Annotated[int, Field(ge=0, le=_MAX_TEXT_CHARS, description="So much of the report")] = 30_000,
+    ) -> Annotated[CallToolResult, ResearchOutput]:
+        """Read a research: how far it is, or its report with its sources and the quotes that it rests on."""
+        with raise_tool_errors():
+            found = build_research_output(await app.research.get(task_id), max_chars=max_chars)
+            return build_tool_result(found, render_research(found))
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True))
+    async def web_fetch(
+        url: Annotated[str, Field(min_length=1, max_length=8000)],
+        max_chars: Annotated[int, Field(ge=0, le=_MAX_TEXT_CHARS, description="So much of the page's text")] = 15_000,
+    ) -> Annotated[CallToolResult, FetchToolResult]:
+        """Read a web page as text, with its title and its date of publication."""
+        with raise_tool_errors():
+            page = await app.search.fetch(url)
+            page.text = page.text[:max_chars]
+            return build_tool_result(page, render_page(page))

@@ -19,8 +19,8 @@ from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.services.health import HostBlock, count_blocks_by_host
-from monitor.services.runtime import CronParser, Notifier
-from monitor.services.sources.service import get_timezone
+from monitor.services.runtime import Notifier
+from monitor.services.schedules import find_next_fire_time, get_backoff_end, get_timezone
 from monitor.services.usage import list_days_until
 from monitor.sweep.progress import describe_end
 from monitor.urls import url_key
@@ -229,24 +229,6 @@ def _build_section_finding(state: SectionHistory, kind: AlarmKind, message: Mess
     return AlarmFinding(kind=kind, message=message, section=state.row.name, section_key=url_key(state.row.url))
 
 
-MAX_BACKOFF = dt.timedelta(hours=20)
-"""Shorter than a day, so that a source that is planned daily is tried every day."""
-
-_INITIAL_BACKOFF = dt.timedelta(hours=1)
-
-
-def get_backoff_end(source: Source) -> dt.datetime | None:
-    """Until when planned runs of a source are passed over; None for one that is not failing.
-
-    One failure may be chance. From the second one on the rest doubles from an hour to twenty; the first run that
-    succeeds ends it, and a person may run the source at any time.
-    """
-    if source.consecutive_failures < 2 or source.last_run_at is None:
-        return None
-    rest = _INITIAL_BACKOFF * int(2 ** min(source.consecutive_failures - 2, 10))
-    return source.last_run_at + min(rest, MAX_BACKOFF)
-
-
 _MAX_ALARMS = 1000
 
 _COUNT_TTL = dt.timedelta(seconds=15)
@@ -294,9 +276,8 @@ class HealthReport(BaseModel):
 class AlarmService:
     """Raises, clears and shows alarms, and hands each new one to the notifier."""
 
-    def __init__(self, *, store: Store, clock: Clock, timezone: str, notifier: Notifier, schedules: CronParser) -> None:
+    def __init__(self, *, store: Store, clock: Clock, timezone: str, notifier: Notifier) -> None:
         self._store = store
-        self._schedules = schedules
         self._clock = clock
         self._timezone = timezone
         self._notifier = notifier
@@ -336,7 +317,7 @@ class AlarmService:
         sources = await self._store.sources.list()
         for name in names:
             if all(source.name != name for source in sources):
-                raise UsageError(f"There is no source {name!r}: `monitor sources list` shows all.")
+                raise UsageError("source.not_listed", name=name)
         chosen = [source for source in sources if not names or source.name in names]
         alarms = await self._store.alarms.list(only_open=not include_cleared, limit=_MAX_ALARMS)
         return HealthReport(
@@ -359,7 +340,7 @@ class AlarmService:
         """How one source fares; `NotFound` where there is none of that number."""
         source = await self._store.sources.get_by_id(source_id)
         if source is None:
-            raise NotFound(f"There is no source {source_id}.")
+            raise NotFound("source.no_such_number", number=source_id)
         return (await self._load_source_health([source]))[0]
 
     async def list_alarms(
@@ -404,7 +385,7 @@ class AlarmService:
     def _compute_next_run(self, source: Source, after: dt.datetime) -> dt.datetime | None:
         if source.schedule is None or not source.enabled:
             return None
-        return self._schedules.next_after(source.schedule, get_timezone(source, self._timezone), after)
+        return find_next_fire_time(source.schedule, get_timezone(source, self._timezone), after)
 
     async def _notify_new_alarms(self) -> None:
         """Hand on what nobody was told of; what cannot be handed on stays for the next time."""

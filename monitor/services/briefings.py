@@ -109,7 +109,7 @@ class BriefingService:
         briefing's own, and held against the budgets of a run.
         """
         if query.language not in _LANGUAGES:
-            raise UsageError(f"A briefing is written in {' or '.join(_LANGUAGES)}, not in {query.language!r}.")
+            raise UsageError("briefing.unknown_language", language=query.language, known=_LANGUAGES)
         await check_sources(query.sources, self._store)
         zone = ZoneInfo(self._settings.timezone)
         now = self._clock.now()
@@ -153,9 +153,7 @@ class BriefingService:
             _build_item_filter(query, span), limit=None if max_items is None else max_items + 1
         )
         if max_items is not None and len(items) > max_items:
-            raise UsageError(
-                f"More than {max_items} items are meant: choose fewer days, or some sources, types or words."
-            )
+            raise UsageError("briefing.too_many_items", limit=max_items)
         return [item for item in items if item.id not in known]
 
     async def _load_rank_lifts(self, groups: Sequence[DocumentCluster]) -> list[int]:
@@ -248,8 +246,12 @@ async def check_sources(names: Sequence[str], store: Store) -> None:
     """A name that neither a source nor a run ever bore is a typing mistake, not an empty answer: `UsageError`."""
     for name in names:
         if await store.sources.get(name) is None and not await store.runs.list(source=name, limit=1):
-            known = ", ".join(source.name for source in (await store.sources.list())[:10]) or "none yet"
-            raise NotFound(f"There is no source {name!r}; known are {known}.")
+            known = [source.name for source in (await store.sources.list())[:10]]
+            raise (
+                NotFound("source.not_found", name=name, known=known)
+                if known
+                else NotFound("source.none_yet", name=name)
+            )
 
 
 def _compute_period_bounds(query: BriefingQuery, now: dt.datetime, zone: ZoneInfo) -> _PeriodBounds:
@@ -331,4 +333,4 @@ def _read_template(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"The template {path} cannot be read: {error.strerror}; name a .docx or .dotx file.") from None
+        raise UsageError("briefing.template_unreadable", path=str(path), reason=error.strerror) from None

@@ -1,28 +1,24 @@
-"""Doing what runs and researches do until somebody asks one to stop, from whatever process."""
+"""Cancellation: work goes on until somebody, in whatever process, asks for its end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from monitor.clock import Clock
-from monitor.db.database import Store
-from monitor.errors import DatabaseError, WorkFailed
-from monitor.sweep.progress import Progress, ProgressCallback
-from monitor.vocabulary import Phase
+from monitor.errors import DatabaseError
 
 T = TypeVar("T")
 
 POLL_INTERVAL_S = 1.0
 
 CANCEL_GRACE_S = 2.5
-"""A step that has not come to a good place for stopping by then is broken off, so that a run ends within 5 seconds."""
+"""A step that has not stopped by itself by then is cancelled, so that a run ends within 5 seconds."""
 
 
 class CancellationWatcher:
-    """Sees who is asked to stop: one question to the database for all work of this process, while there is any.
+    """Watches for cancel requests: one query for all work of this process, while there is any.
 
-    `asked` gives those of some ids whose rows say so.
+    `load_cancelled` returns those of some ids whose rows ask for the end.
     """
 
     def __init__(self, load_cancelled: Callable[[Collection[str]], Awaitable[set[str]]]) -> None:
@@ -31,7 +27,7 @@ class CancellationWatcher:
         self._poll_task: asyncio.Task[None] | None = None
 
     async def run_until_cancelled(self, work: Coroutine[Any, Any, T], event: asyncio.Event, *, run_id: str) -> T | None:
-        """The work's answer, or None where it had to be broken off after the event, which the run's row may set too."""
+        """Return the work's result; None where it was cancelled after the event, which the run's row may set too."""
         working = asyncio.create_task(work)
         stopping = asyncio.create_task(event.wait())
         self._register(run_id, event)
@@ -63,43 +59,12 @@ class CancellationWatcher:
     async def _poll(self) -> None:
         while True:
             await asyncio.sleep(POLL_INTERVAL_S)
-            # A database that is gone is noticed by the work itself; here the question is put again.
+            # The work itself notices that the database is gone; here it is only asked again.
             with suppress(DatabaseError):
                 for run_id in await self._load_cancelled(list(self._events)):
                     if run_id in self._events:
                         self._events[run_id].set()
 
 
-_POLL_INTERVAL_S = 0.5
-
 SERVICE_TIMEOUT_S = 60.0
-"""So long a service may be gone before whoever waits for it is told."""
-
-
-async def wait_for_run(
-    run_id: str,
-    *,
-    store: Store,
-    clock: Clock,
-    has_worker: Callable[[], Awaitable[bool]],
-    on_progress: ProgressCallback | None,
-    cancel_event: asyncio.Event | None,
-) -> None:
-    """Wait for the end of a run, tell how far it is, and pass on the wish to stop it.
-
-    `WorkFailed` where no service has been there for a minute: the run goes on when one is.
-    """
-    loop = asyncio.get_running_loop()
-    seen = loop.time()
-    while (run := await store.runs.get(run_id)) is not None and not run.status.is_final:
-        if cancel_event is not None and cancel_event.is_set() and not run.is_cancel_requested:
-            await store.runs.request_cancel(run_id, at=clock.now())
-        if on_progress is not None:
-            sections = await store.runs.list_sections(run_id)
-            read = sum(section.ended is not None for section in sections)
-            on_progress(Progress(phase=Phase.CRAWL, place=run.source, done=read, total=len(sections) or None))
-        if await has_worker():
-            seen = loop.time()
-        elif loop.time() - seen > SERVICE_TIMEOUT_S:
-            raise WorkFailed(f"The service that took the run {run_id} is gone; it goes on when the service does.")
-        await asyncio.sleep(_POLL_INTERVAL_S)
+"""How long a service may be gone before whoever waits for its work gives up."""

@@ -1,9 +1,10 @@
-"""The use cases around deliveries: look at the log, try a target out, send now, try again."""
+"""Deliveries and their targets: the log, sending and retrying by hand, and the targets of the settings."""
 
 import asyncio
 import datetime as dt
 import re
 import secrets
+from collections.abc import Sequence
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -12,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from monitor.briefing.compose import Briefing
 from monitor.briefing.deliver import create_delivery, format_planned_time
 from monitor.clock import Clock
-from monitor.config.group import format_error_detail
 from monitor.config.model import Settings
 from monitor.config.stored import SECRET_PREFIX
 from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings
@@ -23,12 +23,15 @@ from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
 from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.i18n.validation import describe_validation_error
+from monitor.services.audit import Actor, AuditAction, AuditRecord, AuditService
 from monitor.services.dispatch import DeliveryDispatcher, parse_briefing_record
-from monitor.services.runtime import CronParser, WorkerRegistry
+from monitor.services.drafts import BriefingDraft, format_subject
+from monitor.services.runtime import WorkerRegistry, has_worker
+from monitor.services.schedules import check_schedule, find_next_fire_time
 from monitor.services.settings import InvalidSettings, SettingsService
-from monitor.services.sweeps import WORKER_KIND
 from monitor.steps import StepRunner
-from monitor.vocabulary import ItemType
+from monitor.vocabulary import ItemType, Role
 
 _POLL_INTERVAL_S = 0.5
 
@@ -43,7 +46,7 @@ _MIN_FAILED_ATTEMPTS = 3
 
 
 class DeliverySchema(MessageModel):
-    """A delivery as people and their programs see it; nothing of its address but the target's name."""
+    """A delivery as it is shown; nothing of its address but the target's name."""
 
     id: str
     target: str
@@ -61,7 +64,7 @@ class DeliverySchema(MessageModel):
 
 
 class DeliveryService:
-    """Shows deliveries and makes those that a person asks for, by the service where one is at work."""
+    """Lists deliveries and sends those that a person asks for, through the service where one is at work."""
 
     def __init__(
         self,
@@ -79,61 +82,82 @@ class DeliveryService:
         self._presence = presence
         self._dispatch = dispatch
         self._steps = steps
+        self._audit = AuditService(store=store, clock=clock)
 
-    async def send_test(self, name: str) -> DeliverySchema:
-        """Send a letter that says that it is a test, at once and once."""
-        target, now = self._dispatch.get_target(name), self._clock.now()
-        name = f"test-{format_planned_time(now)}-{secrets.token_hex(2)}"
-        delivery = create_delivery(target, DeliveryKind.TEST, name=name, planned_at=now, now=now)
+    async def send_test(self, target_name: str, *, by: Actor) -> DeliverySchema:
+        """Send a test notification now, with a single attempt."""
+        by.require(Role.ADMIN)
+        delivery = self._create_delivery(target_name, DeliveryKind.TEST)
         delivery.next_try_at, delivery.attempts_allowed = None, 1
-        await self._store.deliveries.create(delivery)
+        async with self._store.transaction():
+            await self._store.deliveries.create(delivery)
+            await self._audit.record(by, AuditAction.TARGET_TEST, target_name, delivery=delivery.id)
         await self._dispatch.attempt_delivery(delivery.id, 0, self._steps)
         return await self._get_schema(delivery.id)
 
-    async def send_now(self, name: str, day: dt.date | None = None) -> DeliverySchema:
+    async def send_now(self, target_name: str, day: dt.date | None = None, *, by: Actor) -> DeliverySchema:
         """Send the briefing of a day, by default today, without waiting for sources; what is planned stays planned."""
-        target, now = self._dispatch.get_target(name), self._clock.now()
-        served = await self._has_worker()
-        typed = f"{format_planned_time(now)}-{secrets.token_hex(2)}"
-        delivery = create_delivery(target, DeliveryKind.TYPED, name=typed, planned_at=now, now=now)
-        delivery.day = day or now.astimezone(ZoneInfo(target.timezone or self._settings.timezone)).date()
-        delivery.next_try_at = now if served else now + _COMMAND_LEASE
-        await self._store.deliveries.create(delivery)
-        return await self._attempt(delivery, has_worker=served)
+        by.require(Role.EDITOR)
+        is_served = await has_worker(self._presence)
+        delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
+        timezone = self._dispatch.get_target(target_name).timezone or self._settings.timezone
+        delivery.day = day or delivery.planned_at.astimezone(ZoneInfo(timezone)).date()
+        delivery.next_try_at = self._lease(is_served=is_served)
+        async with self._store.transaction():
+            await self._store.deliveries.create(delivery)
+            await self._audit.record(by, AuditAction.TARGET_SEND, target_name, delivery=delivery.id)
+        return await self._attempt(delivery, is_served=is_served)
 
-    async def send_saved(self, name: str, briefing: Briefing, saved_id: int) -> DeliverySchema:
+    async def send_saved(self, target_name: str, draft: BriefingDraft, *, by: Actor) -> DeliverySchema:
         """Send a saved briefing as it stands; where a service is at work, that does it, and this does not wait."""
-        target, now = self._dispatch.get_target(name), self._clock.now()
-        served = await self._has_worker()
-        typed = f"{format_planned_time(now)}-{secrets.token_hex(2)}"
-        delivery = create_delivery(target, DeliveryKind.TYPED, name=typed, planned_at=now, now=now)
-        delivery.day, delivery.saved_id = briefing.period.until, saved_id
-        delivery.next_try_at = now if served else now + _COMMAND_LEASE
+        by.require(Role.EDITOR)
+        briefing, row = draft.briefing, draft.row
+        is_served = await has_worker(self._presence)
+        delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
+        delivery.day, delivery.saved_id = briefing.period.until, row.id
+        delivery.next_try_at = self._lease(is_served=is_served)
         record = BriefingRecord(
             delivery_id=delivery.id, composed_at=briefing.generated_at, briefing=briefing.model_dump(mode="json")
         )
-        await self._store.deliveries.create(delivery, record)
-        return await self._attempt(delivery, has_worker=served, wait=False)
+        async with self._store.transaction():
+            await self._store.deliveries.create(delivery, record)
+            subject = format_subject(row.id, row.title)
+            await self._audit.record(by, AuditAction.BRIEFING_SEND, subject, target=target_name)
+        return await self._attempt(delivery, is_served=is_served, wait=False)
 
-    async def retry(self, delivery_id: str, *, wait: bool = True) -> DeliverySchema:
+    async def retry(self, delivery_id: str, *, by: Actor, wait: bool = True) -> DeliverySchema:
         """Try a failed delivery again, with the briefing, the key and the Message-ID that it had."""
+        by.require(Role.EDITOR)
         delivery = await self._load_delivery(delivery_id)
         self._dispatch.get_target(delivery.target)
-        served, now = await self._has_worker(), self._clock.now()
-        if not await self._store.deliveries.retry(delivery_id, at=now if served else now + _COMMAND_LEASE):
-            raise Conflict(f"The delivery {delivery_id} has not failed: it is {delivery.status}.")
-        return await self._attempt(delivery, has_worker=served, wait=wait)
+        is_served = await has_worker(self._presence)
+        async with self._store.transaction():
+            if not await self._store.deliveries.retry(delivery_id, at=self._lease(is_served=is_served)):
+                raise Conflict("delivery.not_failed", delivery=delivery_id, status=delivery.status)
+            await self._audit.record(by, AuditAction.DELIVERY_RETRY, delivery_id)
+        return await self._attempt(delivery, is_served=is_served, wait=wait)
+
+    def _create_delivery(self, target_name: str, kind: DeliveryKind) -> Delivery:
+        target, now = self._dispatch.get_target(target_name), self._clock.now()
+        prefix = "test-" if kind is DeliveryKind.TEST else ""
+        name = f"{prefix}{format_planned_time(now)}-{secrets.token_hex(2)}"
+        return create_delivery(target, kind, name=name, planned_at=now, now=now)
+
+    def _lease(self, *, is_served: bool) -> dt.datetime:
+        """Return from when a worker may take a delivery: at once, or after this process had its try."""
+        now = self._clock.now()
+        return now if is_served else now + _COMMAND_LEASE
 
     async def get_sent_briefing(self, delivery_id: str) -> Briefing:
-        """The briefing of a delivery as it was composed for it; `NotFound` where it has none."""
+        """Return the briefing that was composed for a delivery; `NotFound` where it has none."""
         await self._load_delivery(delivery_id)
         briefing = parse_briefing_record(await self._store.deliveries.get_briefing(delivery_id))
         if briefing is None:
-            raise NotFound(f"The delivery {delivery_id} has no briefing: it is none of one, or it is not composed yet.")
+            raise NotFound("delivery.no_briefing", delivery=delivery_id)
         return briefing
 
     async def list_problems(self) -> list[DeliverySchema]:
-        """The deliveries of the last 30 days that failed, and those that were tried several times in vain."""
+        """Return the deliveries of the last 30 days that failed, or were tried several times in vain."""
         rows = await self._store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
         since = self._clock.now() - _PROBLEM_WINDOW
         return [
@@ -150,9 +174,9 @@ class DeliveryService:
         before: tuple[dt.datetime, str] | None = None,
         limit: int = 50,
     ) -> list[DeliverySchema]:
-        """The log, newest first; `UsageError` for a target that neither the configuration nor the log knows.
+        """Return the log, newest first, behind `before`, the planned time and id of the last delivery that was seen.
 
-        It goes on behind `before`, the planned time and the id of the last one that was seen.
+        `UsageError` for a target that neither the configuration nor the log knows.
         """
         name = None if target is None else sanitize_text(target)
         rows = await self._store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
@@ -160,21 +184,21 @@ class DeliveryService:
             self._dispatch.get_target(target)
         return [_build_delivery_schema(row) for row in rows]
 
-    async def _attempt(self, delivery: Delivery, *, has_worker: bool, wait: bool = True) -> DeliverySchema:
-        if not has_worker:
+    async def _attempt(self, delivery: Delivery, *, is_served: bool, wait: bool = True) -> DeliverySchema:
+        if not is_served:
             await self._dispatch.attempt_delivery(delivery.id, delivery.attempts, self._steps)
-        if not has_worker or not wait:
+        if not is_served or not wait:
             return await self._get_schema(delivery.id)
-        seen = asyncio.get_running_loop().time()
+        last_seen_s = asyncio.get_running_loop().time()
         while True:
-            found = await self._get_schema(delivery.id)
-            if found.attempts > delivery.attempts:
-                return found
-            now = asyncio.get_running_loop().time()
-            if await self._has_worker():
-                seen = now
-            elif now - seen > _SERVICE_TIMEOUT_S:
-                raise WorkFailed(f"The service that took {delivery.id} is gone; it goes on when the service does.")
+            schema = await self._get_schema(delivery.id)
+            if schema.attempts > delivery.attempts:
+                return schema
+            now_s = asyncio.get_running_loop().time()
+            if await has_worker(self._presence):
+                last_seen_s = now_s
+            elif now_s - last_seen_s > _SERVICE_TIMEOUT_S:
+                raise WorkFailed("delivery.service_gone", delivery=delivery.id)
             await asyncio.sleep(_POLL_INTERVAL_S)
 
     async def _get_schema(self, delivery_id: str) -> DeliverySchema:
@@ -183,33 +207,29 @@ class DeliveryService:
     async def _load_delivery(self, delivery_id: str) -> Delivery:
         delivery = await self._store.deliveries.get(sanitize_text(delivery_id))
         if delivery is None:
-            raise NotFound(f"There is no delivery {delivery_id!r}; `monitor deliver list` names them.")
+            raise NotFound("delivery.not_found", delivery=delivery_id)
         return delivery
 
-    async def _has_worker(self) -> bool:
-        return WORKER_KIND in (await self._presence.list_alive()).values()
 
-
-def check_targets(settings: Settings, schedules: CronParser) -> None:
-    """`UsageError` for the first target whose schedule, formats or types cannot be meant."""
+def check_targets(settings: Settings) -> None:
+    """Raise `UsageError` for the first target whose schedule, formats or types are wrong."""
     words = [str(word) for word in ItemType]
     for target in settings.deliver.targets:
         try:
             if target.schedule is not None:
-                schedules.check(target.schedule, target.timezone or settings.timezone)
+                check_schedule(target.schedule, target.timezone or settings.timezone)
             for name in target.formats:
                 get_format(name, BRIEFING_FORMATS)
         except UsageError as error:
-            raise UsageError(f"The target {target.name} in deliver.targets: {error}") from None
+            raise UsageError("target.wrong", target=target.name, reason=error.message) from None
         unknown = [word for word in target.types if word not in words]
         if unknown:
-            mend = f"there is no type {unknown[0]!r}; choose of {' '.join(words)}"
-            raise UsageError(f"The target {target.name} in deliver.targets: {mend}.")
+            raise UsageError("target.unknown_type", target=target.name, type=unknown[0], known=" ".join(words))
 
 
-def check_targets_and_secrets(settings: Settings, schedules: CronParser) -> str:
-    """The same, and whether every variable that a target needs is set; says what there is."""
-    check_targets(settings, schedules)
+def check_targets_and_secrets(settings: Settings) -> str:
+    """Check the targets and that every variable they need is set; describe them in one line."""
+    check_targets(settings)
     targets = settings.deliver.targets
     for target in targets:
         target.expand_url()
@@ -223,10 +243,7 @@ def _build_delivery_schema(delivery: Delivery) -> DeliverySchema:
 
 
 class TargetSchema(BaseModel):
-    """A target as people and their programs see it: nothing of its url but what may be shown to anyone.
-
-    `channel` is mail, chat or webhook; `last` the newest delivery to it.
-    """
+    """A target without the secrets of its url; `channel` is mail, chat or webhook, `last` the newest delivery to it."""
 
     name: str
     channel: str
@@ -251,18 +268,11 @@ class TargetService:
     """Shows the targets of the settings."""
 
     def __init__(
-        self,
-        *,
-        settings: Settings,
-        dispatch: DeliveryDispatcher,
-        deliveries: DeliveryService,
-        schedules: CronParser,
-        clock: Clock,
+        self, *, settings: Settings, dispatch: DeliveryDispatcher, deliveries: DeliveryService, clock: Clock
     ) -> None:
         self._settings = settings
         self._dispatch = dispatch
         self._deliveries = deliveries
-        self._schedules = schedules
         self._clock = clock
 
     def list_names(self) -> list[str]:
@@ -274,7 +284,7 @@ class TargetService:
 
     async def _build_schema(self, target: TargetSettings) -> TargetSchema:
         zone = target.timezone or self._settings.timezone
-        next_at = self._schedules.next_after(target.schedule, zone, self._clock.now()) if target.schedule else None
+        next_at = find_next_fire_time(target.schedule, zone, self._clock.now()) if target.schedule else None
         last = await self._deliveries.list(target=target.name, limit=1)
         fields = target.model_dump(include=set(TargetSchema.model_fields) - {"timezone"})
         return TargetSchema(
@@ -291,7 +301,7 @@ _SETTING_PATH = "deliver.targets"
 
 
 class TargetForm(BaseModel):
-    """A target as it is typed. `url` and `secret` are taken and never given back: null keeps those that it has."""
+    """A target as it is typed. `url` and `secret` are never returned; null keeps the present ones."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -328,7 +338,7 @@ class TargetForm(BaseModel):
 
 
 class TargetChange(BaseModel):
-    """What was changed of a target, for the audit: nothing of its url but where it leads."""
+    """What was changed of a target, without the secrets of its url."""
 
     name: str
     before: dict[str, Any] | None
@@ -342,37 +352,47 @@ class TargetEditingService:
         self._settings_service = settings_service
 
     def get(self, name: str) -> TargetSettings:
-        """The target of that name; `NotFound` where there is none."""
-        found = next((target for target in self._targets if target.name == name), None)
-        if found is None:
-            raise NotFound(f"There is no target {name!r}; there are {', '.join(one.name for one in self._targets)}.")
-        return found
+        target = next((target for target in self._targets if target.name == name), None)
+        if target is None:
+            known = [target.name for target in self._targets]
+            raise NotFound("target.not_found", target=name, known=known or [Message("target.none")])
+        return target
 
-    async def add(self, name: str, form: TargetForm, *, by: str) -> TargetChange:
-        """A new target; `InvalidSettings` says by field what is wrong, `Conflict` where the name is taken."""
+    async def put(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
+        """Add a target, or change the one of that name."""
+        is_known = any(target.name == name for target in self._targets)
+        return await (self.edit(name, form, by=by) if is_known else self.add(name, form, by=by))
+
+    async def add(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
+        """Add a target; `InvalidSettings` says by field what is wrong, `Conflict` that the name is taken."""
+        by.require(Role.ADMIN)
         await self._settings_service.reload_if_changed()
         if any(target.name == name for target in self._targets):
-            raise Conflict(f"There is a target {name!r} already: choose another name.")
-        made = self._build_target(name, form, None)
-        await self._save_targets([*self._targets, made], form, made, by)
-        return TargetChange(name=name, before=None, after=_dump_public(made))
+            raise Conflict("target.name_taken", target=name)
+        target = self._build_target(name, form, None)
+        change = TargetChange(name=name, before=None, after=_dump_public(target))
+        await self._save(AuditAction.TARGET_ADD, change, [*self._targets, target], by=by, secret=form.secret)
+        return change
 
-    async def edit(self, name: str, form: TargetForm, *, by: str) -> TargetChange:
+    async def edit(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
         """Change a target; its deliveries so far stay its own."""
+        by.require(Role.ADMIN)
         await self._settings_service.reload_if_changed()
         known = self.get(name)
-        made = self._build_target(name, form, known)
-        await self._save_targets([made if target.name == name else target for target in self._targets], form, made, by)
-        return TargetChange(name=name, before=_dump_public(known), after=_dump_public(made))
+        target = self._build_target(name, form, known)
+        change = TargetChange(name=name, before=_dump_public(known), after=_dump_public(target))
+        targets = [target if other.name == name else other for other in self._targets]
+        await self._save(AuditAction.TARGET_EDIT, change, targets, by=by, secret=form.secret)
+        return change
 
-    async def remove(self, name: str, *, by: str) -> TargetChange:
-        """No delivery goes there any more; the log keeps those that did."""
+    async def remove(self, name: str, *, by: Actor) -> TargetChange:
+        """Remove a target; the log keeps its deliveries."""
+        by.require(Role.ADMIN)
         await self._settings_service.reload_if_changed()
-        known = self.get(name)
-        await self._settings_service.update(
-            {_SETTING_PATH: _dump_targets(target for target in self._targets if target.name != name)}, by=by
-        )
-        return TargetChange(name=name, before=_dump_public(known), after=None)
+        change = TargetChange(name=name, before=_dump_public(self.get(name)), after=None)
+        targets = [target for target in self._targets if target.name != name]
+        await self._save(AuditAction.TARGET_REMOVE, change, targets, by=by)
+        return change
 
     @property
     def _targets(self) -> list[TargetSettings]:
@@ -387,31 +407,37 @@ class TargetEditingService:
         try:
             return TargetSettings.model_validate(values)
         except ValidationError as error:
-            complaints = {str(one["loc"][0]) if one["loc"] else "": one for one in reversed(error.errors())}
+            # Of several complaints about a field the first one stands beside it.
             raise InvalidSettings(
                 {
-                    field: format_error_detail(complaint, shows_value=field != "url", shows_location=False)
-                    for field, complaint in complaints.items()
+                    str(detail["loc"][0]) if detail["loc"] else "": describe_validation_error(detail)
+                    for detail in reversed(error.errors())
                 }
             ) from None
 
-    async def _save_targets(
-        self, targets: list[TargetSettings], form: TargetForm, target: TargetSettings, by: str
+    async def _save(
+        self,
+        action: AuditAction,
+        change: TargetChange,
+        targets: Sequence[TargetSettings],
+        *,
+        by: Actor,
+        secret: str | None = None,
     ) -> None:
-        values: dict[str, Any] = {_SETTING_PATH: _dump_targets(targets)}
-        if form.secret and target.secret_env:
-            values[f"{SECRET_PREFIX}{target.secret_env}"] = form.secret
-        await self._settings_service.update(values, by=by)
+        values: dict[str, Any] = {
+            _SETTING_PATH: [target.model_dump(mode="json", exclude_unset=True) for target in targets]
+        }
+        variable = next((target.secret_env for target in targets if target.name == change.name), None)
+        if secret and variable:
+            values[f"{SECRET_PREFIX}{variable}"] = secret
+        detail = change.model_dump(exclude={"name"}, exclude_none=True)
+        await self._settings_service.store(values, AuditRecord(action, change.name, detail), by=by)
 
 
 def _build_secret_variable(name: str) -> str:
-    """The name under which a target's secret is kept; names that differ in other letters than ours stay apart."""
+    """Return the name under which a target's secret is stored; different targets have different names."""
     plain = re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):X}_", name)
     return f"TARGET_{plain}"[:80]
-
-
-def _dump_targets(targets: Any) -> list[dict[str, Any]]:
-    return [target.model_dump(mode="json", exclude_unset=True) for target in targets]
 
 
 def _dump_public(target: TargetSettings) -> dict[str, Any]:

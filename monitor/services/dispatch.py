@@ -1,4 +1,4 @@
-"""Deliveries on their way: waiting for sources, composed once, sent until they arrive or are given up."""
+"""Carrying out deliveries: wait for the sources, compose once, send until it arrives or is given up."""
 
 import datetime as dt
 import traceback
@@ -22,21 +22,22 @@ from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryOutcome, DeliveryStatus
 from monitor.errors import DatabaseGone, MonitorError, NotDelivered, NotFound, UsageError
 from monitor.exports.registry import get_format
+from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.notify.notification import Channel, Notification, NotificationAttachment
 from monitor.services.briefings import BriefingQuery, BriefingService
-from monitor.services.runtime import CronParser
+from monitor.services.schedules import find_next_fire_time
 from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType
 
 BriefingWriter = Callable[[Briefing, str], Awaitable[bytes]]
-"""A briefing in a format."""
+"""Writes a briefing in a format."""
 
 _log = get_logger("deliveries")
 
 
 class DeliveryDispatcher:
-    """Carries out deliveries. `new_channel` gives the way to a target, `write` a briefing's documents."""
+    """Carries out deliveries over the channels that `new_channel` opens, with the documents that `write` makes."""
 
     def __init__(
         self,
@@ -44,14 +45,12 @@ class DeliveryDispatcher:
         store: Store,
         settings: Settings,
         clock: Clock,
-        schedules: CronParser,
         briefings: BriefingService,
         write: BriefingWriter,
         new_channel: Callable[[TargetSettings], Channel],
     ) -> None:
         self._store = store
         self._clock = clock
-        self._schedules = schedules
         self._briefings = briefings
         self._write = write
         self._new_channel = new_channel
@@ -67,16 +66,14 @@ class DeliveryDispatcher:
         return list(self._targets_by_name.values())
 
     def get_target(self, name: str) -> TargetSettings:
-        """The target of that name; `UsageError` where the configuration has none."""
         targets = self._targets_by_name
         target = targets.get(name)
         if target is None:
-            known = ", ".join(targets) or "none"
-            raise NotFound(f"There is no target {name!r} in deliver.targets; there are {known}.")
+            raise NotFound("target.not_found", target=name, known=list(targets) or [Message("target.none")])
         return target
 
     async def release_due(self) -> None:
-        """Let those deliveries go that wait no longer: their sources are done, or their deadline is past."""
+        """Release the deliveries whose sources are done, or whose deadline is past."""
         now = self._clock.now()
         for delivery in await self._store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
             is_late = delivery.deadline_at is None or delivery.deadline_at <= now
@@ -84,7 +81,7 @@ class DeliveryDispatcher:
                 await self._store.deliveries.release(delivery.id, at=now)
 
     async def attempt_delivery(self, delivery_id: str, attempt: int, steps: StepRunner) -> DeliveryStatus | None:
-        """Make the try that follows `attempt` others; one that is on record already is not made again."""
+        """Make the attempt that follows `attempt` others; one that is recorded already is not made again."""
         delivery = await self._store.deliveries.get(delivery_id)
         if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
             return delivery.status if delivery else None
@@ -101,7 +98,7 @@ class DeliveryDispatcher:
         return outcome.status
 
     async def _compose_and_send(self, delivery: Delivery, steps: StepRunner) -> DeliveryOutcome:
-        """Compose it where that is not done, and send it: two steps, so that what was sent is not sent again."""
+        """Compose, unless that is done, and send: two steps, so that nothing is sent twice."""
         try:
             target = self.get_target(delivery.target)
             is_for_sending = await steps.run("compose", bool, lambda: self._compose(delivery, target))
@@ -114,7 +111,7 @@ class DeliveryDispatcher:
         return await steps.run("send", DeliveryOutcome, lambda: self._send(delivery, target))
 
     async def _compose(self, delivery: Delivery, target: TargetSettings) -> bool:
-        """Have the briefing on record; False where there is nothing to tell and the target wants nothing then."""
+        """Compose and store the briefing; False where it is empty and the target wants no empty ones."""
         if delivery.kind not in (DeliveryKind.PLANNED, DeliveryKind.TYPED):
             return True
         record = await self._store.deliveries.get_briefing(delivery.id)
@@ -128,12 +125,12 @@ class DeliveryDispatcher:
                 unfinished=unfinished,
             )
             await self._store.deliveries.save_briefing(record)
-        kept = parse_briefing_record(record)
-        is_nothing = kept is not None and is_quiet(kept, record.unfinished) and target.quiet == "none"
-        return delivery.kind is DeliveryKind.TYPED or not is_nothing
+        composed = parse_briefing_record(record)
+        is_empty = composed is not None and is_quiet(composed, record.unfinished) and target.quiet == "none"
+        return delivery.kind is DeliveryKind.TYPED or not is_empty
 
     async def _build_query(self, delivery: Delivery, target: TargetSettings) -> BriefingQuery:
-        """Which briefing is wanted: a planned one begins where the last one that did not fail was composed.
+        """Return the query of a delivery: a planned one begins where the last one that did not fail was composed.
 
         Where all failed, it reaches back to the first of them.
         """
@@ -157,16 +154,16 @@ class DeliveryDispatcher:
 
     async def _send(self, delivery: Delivery, target: TargetSettings) -> DeliveryOutcome:
         try:
-            letter = await self._build_notification(delivery, target)
-            await self._new_channel(target).send(letter, accepted=delivery.accepted)
+            notification = await self._build_notification(delivery, target)
+            await self._new_channel(target).send(notification, accepted=delivery.accepted)
         except DatabaseGone:
             raise
         except MonitorError as error:
             return decide_retry(delivery, error, self._clock.now())
-        except Exception as error:  # noqa: BLE001 -- a library's own complaint must not cost the other tries
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{where.name}:{where.lineno}"
-            _log.error("unexpected error", id=delivery.id, error=type(error).__name__, at=place)
+        except Exception as error:  # noqa: BLE001 -- a library's own error must not cost the other attempts
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            location = f"{frame.name}:{frame.lineno}"
+            _log.error("unexpected error", id=delivery.id, error=type(error).__name__, at=location)
             return decide_retry(delivery, wrap_unexpected_error(error), self._clock.now())
         return DeliveryOutcome(status=DeliveryStatus.SENT, sent_at=self._clock.now())
 
@@ -174,14 +171,14 @@ class DeliveryDispatcher:
         if delivery.kind is DeliveryKind.TEST:
             return build_test_notification(delivery, target.language, delivery.planned_at)
         if delivery.kind is DeliveryKind.ALARM:
-            notes = await self._store.alarms.list_notified_at(delivery.planned_at)
-            if not notes:
-                raise UsageError("The alarms were forgotten before they could be told.")
-            return build_alarm_notification(delivery, notes, target.language)
+            alarms = await self._store.alarms.list_notified_at(delivery.planned_at)
+            if not alarms:
+                raise UsageError("delivery.alarms_pruned")
+            return build_alarm_notification(delivery, alarms, target.language)
         record = await self._store.deliveries.get_briefing(delivery.id)
         briefing = parse_briefing_record(record)
         if record is None or briefing is None:
-            raise UsageError("The briefing of this delivery is gone, or was written by another version.")
+            raise UsageError("delivery.briefing_unreadable")
         enclosures = [
             NotificationAttachment(
                 build_attachment_name(briefing, name), get_format(name).media_type, await self._write(briefing, name)
@@ -191,11 +188,11 @@ class DeliveryDispatcher:
         return build_briefing_notification(delivery, briefing, unfinished=record.unfinished, enclosures=enclosures)
 
     async def _list_unfinished_sources(self, delivery: Delivery) -> list[str]:
-        """The sources that a planned briefing waits for: planned by its time, and not done or not even begun."""
+        """Return the sources that a planned briefing waits for: due by its time, and not done or not even begun."""
         if delivery.kind is not DeliveryKind.PLANNED:
             return []
         target, planned_at = self._targets_by_name.get(delivery.target), delivery.planned_at
-        meant = [
+        chosen = [
             source
             for source in await self._store.sources.list(only_enabled=True)
             if target and _is_target_source(source, target)
@@ -204,15 +201,13 @@ class DeliveryDispatcher:
         not_begun = {
             source_id
             for source_id, schedule in (await self._store.schedules.load_all()).items()
-            if _is_due_by(
-                self._schedules.next_after(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at
-            )
+            if _is_due_by(find_next_fire_time(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at)
         }
-        return [one.name for one in meant if one.id in open_runs | not_begun]
+        return [source.name for source in chosen if source.id in open_runs | not_begun]
 
 
 def parse_briefing_record(record: BriefingRecord | None) -> Briefing | None:
-    """The briefing of a record; None where there is none, or where an older version wrote it in another shape."""
+    """Return the briefing of a record; None where there is none, or an older version wrote it in another shape."""
     try:
         return Briefing.model_validate(record.briefing) if record is not None else None
     except ValidationError:
@@ -220,8 +215,8 @@ def parse_briefing_record(record: BriefingRecord | None) -> Briefing | None:
 
 
 def wrap_unexpected_error(error: Exception) -> MonitorError:
-    """An error that nobody foresaw, as one that may pass; its words may hold anything and stay in the log."""
-    return NotDelivered(f"An unexpected {type(error).__name__}; the log tells more.", may_retry=True)
+    """Wrap an unexpected error as one that may pass; its text may hold anything and stays in the log."""
+    return NotDelivered("delivery.unexpected", may_retry=True, error=type(error).__name__)
 
 
 def _is_target_source(source: Source, target: TargetSettings) -> bool:

@@ -1,4 +1,4 @@
-"""Watching runs and researches: their events as they come, from wherever the work is carried out."""
+"""The events of runs and researches: written as the work reports them, read by all who watch."""
 
 import asyncio
 from collections import deque
@@ -20,20 +20,18 @@ from monitor.vocabulary import EventKind
 POLL_INTERVAL_S = 0.25
 
 RUN_SETTLE_DELAY_S = 1.2
-"""A run's last events are written a little after its end: so long one waits for them."""
+"""How long after its end a run's last events may be written."""
 
 _MAX_BUFFERED_EVENTS = 1000
 
 
 class StreamEvent(Protocol):
-    """What is told of a piece of work; the numbers rise."""
+    """An event of a piece of work; its numbers rise."""
 
     id: int | None
 
 
 class LifecycleStatus(Protocol):
-    """How a piece of work stands."""
-
     @property
     def is_final(self) -> bool: ...
 
@@ -44,22 +42,22 @@ S = TypeVar("S", bound=LifecycleStatus)
 
 
 class EventSource(Protocol[E, S]):
-    """Where the events of the work of one kind are kept, under its id."""
+    """The stored events of runs, or of researches."""
 
     async def get_status(self, work_id: str, /) -> StatusSnapshot[S] | None:
-        """How it stands; None where there is none of that id."""
+        """Return the status; None where there is no work of that id."""
         ...
 
     async def latest(self, work_id: str, /) -> E | None: ...
 
     async def after(self, work_id: str, number: int, /) -> list[E]:
-        """Its events after the one of that number, oldest first; not necessarily all of them at once."""
+        """Return events after the one of that number, oldest first; not necessarily all of them at once."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EventBatch(Generic[E, S]):
-    """What there is to tell a watcher: events that came, the status, whether that was all."""
+    """News for a watcher: events that came, the status, and whether that was all."""
 
     events: Sequence[E]
     status: S
@@ -68,7 +66,7 @@ class EventBatch(Generic[E, S]):
 
 @dataclass
 class _EventChannel(Generic[E, S]):
-    """One run or research and its readers; `base` is the number after which `events` holds all that came."""
+    """A run or research and its readers; `events` holds every event after number `base`."""
 
     status_snapshot: StatusSnapshot[S]
     base: int
@@ -100,11 +98,11 @@ class _EventChannel(Generic[E, S]):
 
 
 class EventStreamService(Generic[E, S]):
-    """Hands the events of runs, or of researches, to those who watch, each reader all of them once, in order.
+    """Streams the events of runs, or of researches, to those who watch: each reader gets every event once, in order.
 
-    The database is asked for news four times a second while somebody watches, however many they are. `unknown` is the
-    sentence for an id that is not there, `gone` the status of what is removed while it is watched, `settles_after_s`
-    how long after the end the last events may be written.
+    The database is asked for news four times a second while somebody watches, however many they are.
+    `not_found_code` is the error for an unknown id, `removed_status` the status of what is removed while it is
+    watched, `settle_delay_s` how long after the end the last events may be written.
     """
 
     def __init__(
@@ -112,14 +110,14 @@ class EventStreamService(Generic[E, S]):
         *,
         source: EventSource[E, S],
         clock: Clock,
-        not_found_message: str,
+        not_found_code: str,
         removed_status: S,
         settle_delay_s: float = 0.0,
     ) -> None:
         self._source = source
         self._settle_delay_s = settle_delay_s
         self._clock = clock
-        self._not_found_message = not_found_message
+        self._not_found_code = not_found_code
         self._removed_status = removed_status
         self._channels: dict[str, _EventChannel[E, S]] = {}
         self._is_closed = False
@@ -128,9 +126,9 @@ class EventStreamService(Generic[E, S]):
     async def subscribe(
         self, work_id: str, *, after: int, heartbeat_s: float
     ) -> AsyncIterator[AsyncIterator[EventBatch[E, S]]]:
-        """The news after the event of that number; `NotFound` where there is nothing of that id.
+        """Yield the news after the event of that number; `NotFound` where there is nothing of that id.
 
-        They end with the work. Where nothing comes for `patience_s`, news without events say that all is as it was.
+        They end with the work. Where nothing comes for `heartbeat_s`, a batch without events is yielded.
         """
         channel = self._channels.get(work_id) or await self._open_channel(work_id)
         channel.readers += 1
@@ -144,29 +142,29 @@ class EventStreamService(Generic[E, S]):
                     channel.poll_task.cancel()
 
     async def has_more(self, work_id: str, *, after: int) -> bool:
-        """Whether a watcher would be told anything after that event, now or later; `NotFound` as above."""
-        standing = await self._load_status(work_id)
-        return not self._has_settled(standing) or bool(await self._source.after(work_id, after))
+        """Whether anything comes after that event, now or later; `NotFound` as above."""
+        snapshot = await self._load_status(work_id)
+        return not self._has_settled(snapshot) or bool(await self._source.after(work_id, after))
 
     def close(self) -> None:
-        """End all watching, now and from now on: the service stops."""
+        """End all streams, now and from now on: the service stops."""
         self._is_closed = True
         for channel in self._channels.values():
             channel.notify_readers()
 
     async def _load_status(self, work_id: str) -> StatusSnapshot[S]:
-        standing = await self._source.get_status(work_id)
-        if standing is None:
-            raise NotFound(self._not_found_message.format(work_id))
-        return standing
+        snapshot = await self._source.get_status(work_id)
+        if snapshot is None:
+            raise NotFound(self._not_found_code, **{self._not_found_code.partition(".")[0]: work_id})
+        return snapshot
 
     async def _open_channel(self, work_id: str) -> _EventChannel[E, S]:
-        standing = await self._load_status(work_id)
+        snapshot = await self._load_status(work_id)
         latest = await self._source.latest(work_id)
         # Somebody else may have opened it meanwhile.
-        channel = self._channels.setdefault(work_id, _EventChannel(standing, base=(latest and latest.id) or 0))
+        channel = self._channels.setdefault(work_id, _EventChannel(snapshot, base=(latest and latest.id) or 0))
         if channel.poll_task is None:
-            channel.is_settled = self._has_settled(standing)
+            channel.is_settled = self._has_settled(snapshot)
             channel.poll_task = asyncio.create_task(self._poll(work_id, channel))
         return channel
 
@@ -175,16 +173,16 @@ class EventStreamService(Generic[E, S]):
     ) -> AsyncIterator[EventBatch[E, S]]:
         status: S | None = None
         while not self._is_closed:
-            changed, standing, is_settled = channel.changed, channel.status_snapshot, channel.is_settled
+            changed, snapshot, is_settled = channel.changed, channel.status_snapshot, channel.is_settled
             if after >= channel.base:
                 events = [event for event in channel.events if (event.id or 0) > after]
             else:
                 events = await self._source.after(work_id, after)
-                # More may be there than one question brings; what the channel holds is told when it is reached.
+                # There may be more than one query returns; what the channel holds follows when it is reached.
                 is_settled = is_settled and not events
-            if events or standing.status is not status or is_settled:
+            if events or snapshot.status is not status or is_settled:
                 after = (events[-1].id or 0) if events else max(after, 0)
-                status = standing.status
+                status = snapshot.status
                 yield EventBatch(events, status, is_last=is_settled)
                 if is_settled:
                     return
@@ -196,40 +194,40 @@ class EventStreamService(Generic[E, S]):
                 async with asyncio.timeout(heartbeat_s):
                     await changed.wait()
                     continue
-            yield EventBatch((), standing.status)
+            yield EventBatch((), snapshot.status)
 
     async def _poll(self, work_id: str, channel: _EventChannel[E, S]) -> None:
-        """Ask for news for as long as somebody watches."""
+        """Poll the database for as long as somebody watches."""
         loop = asyncio.get_running_loop()
         ended_s: float | None = None
         while True:
             await asyncio.sleep(POLL_INTERVAL_S)
             try:
-                # The standing comes first: the events of what has ended were all told before it.
-                standing = await self._source.get_status(work_id)
+                # The status comes first: when it says that the work has ended, all events are there.
+                snapshot = await self._source.get_status(work_id)
                 events = await self._source.after(work_id, channel.last_id)
             except MonitorError:
-                continue  # the database is gone for a while: the watchers wait
-            if standing is None:
-                standing = StatusSnapshot(self._removed_status, self._clock.now())  # removed while it was watched
-            if not standing.status.is_final:
+                continue  # the database is away for a while: the watchers wait
+            if snapshot is None:
+                snapshot = StatusSnapshot(self._removed_status, self._clock.now())  # removed while it was watched
+            if not snapshot.status.is_final:
                 ended_s = None
             elif ended_s is None:
                 ended_s = loop.time()
             has_waited = ended_s is not None and loop.time() - ended_s >= self._settle_delay_s
-            is_settled = has_waited or self._has_settled(standing)
-            channel.publish(events, standing, is_settled=is_settled and not events)
+            is_settled = has_waited or self._has_settled(snapshot)
+            channel.publish(events, snapshot, is_settled=is_settled and not events)
 
-    def _has_settled(self, standing: StatusSnapshot[S]) -> bool:
-        if not standing.status.is_final or standing.ended_at is None:
+    def _has_settled(self, snapshot: StatusSnapshot[S]) -> bool:
+        if not snapshot.status.is_final or snapshot.ended_at is None:
             return False
-        return (self._clock.now() - standing.ended_at).total_seconds() >= 10 * self._settle_delay_s
+        return (self._clock.now() - snapshot.ended_at).total_seconds() >= 10 * self._settle_delay_s
 
 
 WRITE_INTERVAL_S = 0.4
 
 MAX_PENDING_EVENTS = 5000
-"""So many events wait to be written at most; where the database is gone for long, the oldest are let go."""
+"""More pending events than that push out the oldest ones."""
 
 _CLOSE_TIMEOUT_S = 2.0
 
@@ -239,10 +237,10 @@ _log = get_logger("events")
 
 
 class RunEventLog:
-    """Gathers the events of all runs of this process and writes them together: one transaction every 0.4 seconds.
+    """Collects the events of all runs of this process and writes them together, every 0.4 seconds.
 
-    Telling never waits and never fails. What cannot be written is let go, for a run is worth more than its log; a
-    process that is killed takes the events of the last half second with it.
+    Reporting never waits and never fails: events that cannot be written are dropped, for a run is worth more than its
+    log. A process that is killed loses the events of the last half second.
     """
 
     def __init__(self, *, store: Store, clock: Clock) -> None:
@@ -253,21 +251,21 @@ class RunEventLog:
         self._flush_requested = asyncio.Event()
 
     def get_progress_callback(self, run_id: str) -> ProgressCallback:
-        """What a run is to tell its progress to."""
+        """Return the callback for the progress of a run."""
 
-        def tell(progress: Progress) -> None:
+        def report_progress(progress: Progress) -> None:
             if progress.kind is EventKind.STEP:
                 return
             data = progress.model_dump(mode="json", exclude_defaults=True, exclude={"kind", "message"})
-            short = {name: _truncate(told) if isinstance(told, str) else told for name, told in data.items()}
+            short = {name: _truncate(value) if isinstance(value, str) else value for name, value in data.items()}
             self._pending.append(RunEvent(run_id=run_id, at=self._clock.now(), kind=progress.kind, data=short))
             if self._write_task is None or self._write_task.done():
                 self._write_task = asyncio.create_task(self._write_loop())
 
-        return tell
+        return report_progress
 
     async def close(self) -> None:
-        """Write what waits, as far as that takes no longer than two seconds."""
+        """Write the pending events, for two seconds at most."""
         self._flush_requested.set()
         if self._write_task is not None:
             await asyncio.wait({self._write_task}, timeout=_CLOSE_TIMEOUT_S)
@@ -287,7 +285,7 @@ class RunEventLog:
         try:
             if events:
                 await self._store.run_events.add(events)
-        except Exception as error:  # noqa: BLE001 -- whatever the database meets, the runs go on
+        except Exception as error:  # noqa: BLE001 -- the runs go on whatever happens to the database
             _log.warning("events lost", count=len(events), reason=str(error))
 
 

@@ -135,11 +135,11 @@ class SnapshotService:
         """
         item = await self._store.items.get(item_id)
         if item is None:
-            raise NotFound(f"There is no item {item_id}.")
+            raise NotFound("item.not_found", item=item_id)
         claim = await self._load_claim(item_id, claim_number)
         record = await self._store.evidence.get_record(_get_record_id(item, claim))
         if record is None:
-            raise NotFound(f"Of the item {item_id} no page was kept, or not any more.")
+            raise NotFound("item.no_snapshot", item=item_id)
         asked = claim if claim_number is not None else None
         page = await self._pages.load_view(record, title=item.title, passage=asked.passage if asked else "")
         told = {"kind": asked.kind, "claim": asked.claim} if asked else {}
@@ -150,7 +150,7 @@ class SnapshotService:
         if number is None:
             return next((claim for claim in claims if claim.kind is ClaimKind.PAGE), None)
         if not 1 <= number <= len(claims):
-            raise NotFound(f"The item {item_id} has no claim {number}; its evidence counts {len(claims)}.")
+            raise NotFound("item.no_claim", item=item_id, claim=number, claims=len(claims))
         return claims[number - 1]
 
 
@@ -205,7 +205,7 @@ class ProofService:
         """The claims of an item with their records, each read again; `NotFound` where there is no such item."""
         item = await self._store.items.get(item_id)
         if item is None:
-            raise NotFound(f"There is no item {item_id}; `monitor items list` shows the latest.")
+            raise NotFound("item.not_found", item=item_id)
         claims = await self._store.evidence.list_claims(item_id)
         named = dict.fromkeys([*item.evidence, *(one.record_id for one in claims)])
         rows = [row for record_id in named if (row := await self._store.evidence.get_record(record_id)) is not None]

@@ -1,9 +1,10 @@
-"""The use cases of those who watch the service: is it ready, and how does it fare."""
+"""The health of the installation and the service: `monitor doctor`, readiness, metrics, blocked hosts."""
 
 import datetime as dt
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -17,18 +18,20 @@ from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
 from monitor.db.queries.dashboard import BLOCKED_CODE, BlockedPage
 from monitor.db.queries.service import ServiceMetrics
-from monitor.errors import MonitorError
+from monitor.errors import MonitorError, UsageError
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel, reader_language
 from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_backends
 from monitor.services.briefings import check_template
-from monitor.services.runtime import WorkerRegistry
+from monitor.services.runtime import WorkerRegistry, has_worker
+from monitor.services.schedules import check_timezone
 from monitor.services.settings import SettingsService
-from monitor.services.sources.form import check_timezone
 
 
 class HostBlock(BaseModel):
-    """How many pages of a host were kept from us on a day, by one kind of block (`detail_code` of a page error)."""
+    """How many pages a host refused on a day, by one kind of block (`detail_code` of a page error)."""
 
     day: dt.date
     host: str = Field(examples=["www.example.gov.cn"])
@@ -37,13 +40,13 @@ class HostBlock(BaseModel):
 
 
 def count_blocks_by_host(blocks: Sequence[BlockedPage], zone: ZoneInfo) -> list[HostBlock]:
-    """The blocks counted, newest day first; what names a section instead of a page counts for its source's host."""
+    """Count the blocks, newest day first; one that names a section instead of a page counts for the source's host."""
     counted: Counter[tuple[dt.date, str, str]] = Counter()
     for block in blocks:
         kind = next((str(one.args["detail"]) for one in block.reason.walk() if one.code == BLOCKED_CODE), "")
         host = _parse_host(block.place) or _parse_host(block.source_url or "") or block.source
         counted[block.at.astimezone(zone).date(), host, kind] += 1
-    rows = sorted(counted.items(), key=lambda one: (-one[0][0].toordinal(), one[0][1:]))
+    rows = sorted(counted.items(), key=lambda row: (-row[0][0].toordinal(), row[0][1:]))
     return [HostBlock(day=day, host=host, detail_code=code, pages=pages) for (day, host, code), pages in rows]
 
 
@@ -63,34 +66,38 @@ _MIN_CLOCK_TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 FindingLevel = Literal["ok", "warn", "fail"]
 
 
-class DoctorFinding(BaseModel):
-    """What one check found; the message of one that is not ok says how to mend it."""
+class DoctorFinding(MessageModel):
+    """The result of a check; the message of one that is not ok says how to repair it."""
 
     check: str
     level: FindingLevel
-    message: str
+    message: Message
+
+
+Check = Callable[[Settings], str | Message]
+"""Says what it found; raises a `MonitorError` that says what is wrong."""
+
+AsyncCheck = Callable[[Settings], Awaitable[str | Message]]
 
 
 class Doctor:
     """Examines an installation.
 
-    `load` gives the settings or raises what is wrong with them; the others ask the real parts: `check_database`,
-    `check_model`, `check_targets` (of delivery) and `check_storage` (for evidence) raise a `MonitorError` where they
-    are not well and else say what they found; `find_browser` gives its path. Where the settings cannot be read, what
-    depends on them is not checked and the rest goes by the defaults. `lay_over` reads what the Settings page stored,
-    which then holds for the other checks.
+    `load` gives the settings or raises what is wrong with them. Where they cannot be read, what depends on them is not
+    checked and the rest uses the defaults. `load_stored_settings` reads what the Settings page stored, which the other
+    checks then use.
     """
 
     def __init__(
         self,
         *,
         load: Callable[[], tuple[Settings, str]],
-        check_database: Callable[[Settings], Awaitable[str]],
+        check_database: AsyncCheck,
         load_stored_settings: Callable[[Settings], Awaitable[SettingsService]],
-        find_browser: Callable[[Settings], str],
-        check_model: Callable[[Settings], Awaitable[str]],
-        check_targets: Callable[[Settings], str],
-        check_storage: Callable[[Settings], str],
+        find_browser: Check,
+        check_model: AsyncCheck,
+        check_targets: Check,
+        check_storage: Check,
         clock: Clock,
     ) -> None:
         self._load = load
@@ -103,122 +110,121 @@ class Doctor:
         self._clock = clock
 
     async def run_checks(self) -> list[DoctorFinding]:
-        """Every check with what it found, in the order of the commands that need it."""
+        """Run every check, in the order of the commands that need it."""
         settings, configuration = self._check_configuration()
         is_readable = configuration.level == "ok"
-        database = (
-            await _run_async_check("database", self._check_database, settings)
-            if is_readable
-            else _skip_check("database")
-        )
-        settings, stored = (
-            await self._check_stored_settings(settings)
-            if database.level == "ok"
-            else (settings, _skip_check("settings"))
-        )
+        database = _skip_check("database")
+        if is_readable:
+            database = await _run_async_check("database", self._check_database, settings)
+        stored = _skip_check("settings")
+        if database.level == "ok":
+            settings, stored = await self._check_stored_settings(settings)
+        model = await _run_async_check("model", self._check_model, settings) if is_readable else _skip_check("model")
+        checks = {"template": check_template, "delivery": self._check_targets, "storage": self._check_storage}
         return [
             configuration,
             database,
             stored,
             self._check_browser(settings),
-            await _run_async_check("model", self._check_model, settings) if is_readable else _skip_check("model"),
+            model,
             _check_search(settings),
-            _run_check("template", check_template, settings) if is_readable else _skip_check("template"),
-            _run_check("delivery", self._check_targets, settings) if is_readable else _skip_check("delivery"),
-            _run_check("storage", self._check_storage, settings) if is_readable else _skip_check("storage"),
+            *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
             check_disk_space(settings.data_dir, get_free_bytes(settings.data_dir)),
             self._check_clock(settings),
         ]
 
     def _check_configuration(self) -> tuple[Settings, DoctorFinding]:
         try:
-            settings, where = self._load()
+            settings, path = self._load()
         except MonitorError as error:
             # `model_construct` asks neither the file nor the environment: one of them is what is broken.
-            return Settings.model_construct(), DoctorFinding(check="configuration", level="fail", message=str(error))
-        return settings, DoctorFinding(check="configuration", level="ok", message=where)
+            return Settings.model_construct(), _build_finding("configuration", "fail", error.message)
+        return settings, _build_finding("configuration", "ok", path)
 
     async def _check_stored_settings(self, settings: Settings) -> tuple[Settings, DoctorFinding]:
         try:
-            desk = await self._load_stored_settings(settings)
+            service = await self._load_stored_settings(settings)
         except MonitorError as error:
-            return settings, DoctorFinding(check="settings", level="fail", message=str(error))
-        return desk.current, _run_check("settings", lambda _: desk.describe_stored(), settings)
+            return settings, _build_finding("settings", "fail", error.message)
+        return service.current, _run_check("settings", lambda _: service.describe_stored(), settings)
 
     def _check_browser(self, settings: Settings) -> DoctorFinding:
-        browser = settings.pages.browser
-        if browser.endpoint is not None:
-            return DoctorFinding(check="browser", level="ok", message=f"elsewhere: {browser.endpoint}")
-        try:
-            return DoctorFinding(check="browser", level="ok", message=self._find_browser(settings))
-        except MonitorError as error:
-            return DoctorFinding(check="browser", level="fail", message=str(error))
+        endpoint = settings.pages.browser.endpoint
+        if endpoint is not None:
+            return _build_finding("browser", "ok", Message.of("doctor.remote_browser", endpoint=endpoint))
+        return _run_check("browser", self._find_browser, settings)
 
     def _check_clock(self, settings: Settings) -> DoctorFinding:
         now = self._clock.now()
         try:
-            check_timezone(settings.timezone)
-        except ValueError as error:
-            return DoctorFinding(check="clock", level="fail", message=f"The setting `timezone` is wrong: {error}.")
+            local = now.astimezone(check_timezone(settings.timezone))
+        except UsageError as error:
+            return _build_finding("clock", "fail", Message.of("doctor.bad_timezone", reason=error.message))
         if now < _MIN_CLOCK_TIME:
-            message = f"The clock says {now:%Y-%m-%d}, which is past: set it, or windows of dates are wrong."
-            return DoctorFinding(check="clock", level="fail", message=message)
-        local = now.astimezone(ZoneInfo(settings.timezone))
-        return DoctorFinding(check="clock", level="ok", message=f"{local:%Y-%m-%d %H:%M} in {settings.timezone}")
+            return _build_finding("clock", "fail", Message.of("doctor.clock_behind", day=f"{now:%Y-%m-%d}"))
+        message = Message.of("doctor.clock", time=f"{local:%Y-%m-%d %H:%M}", timezone=settings.timezone)
+        return _build_finding("clock", "ok", message)
 
 
-async def _run_async_check(check: str, ask: Callable[[Settings], Awaitable[str]], settings: Settings) -> DoctorFinding:
+def _build_finding(check: str, level: FindingLevel, message: str | Message) -> DoctorFinding:
+    return DoctorFinding(
+        check=check, level=level, message=message if isinstance(message, Message) else Message.other(message)
+    )
+
+
+def _join(messages: Sequence[Message]) -> Message:
+    return reduce(lambda first, rest: Message.of("settings.complaints", first=first, rest=rest), messages)
+
+
+async def _run_async_check(check: str, ask: AsyncCheck, settings: Settings) -> DoctorFinding:
     try:
-        return DoctorFinding(check=check, level="ok", message=await ask(settings))
+        return _build_finding(check, "ok", await ask(settings))
     except MonitorError as error:
-        return DoctorFinding(check=check, level="fail", message=str(error))
+        return _build_finding(check, "fail", error.message)
 
 
-def _run_check(check: str, ask: Callable[[Settings], str], settings: Settings) -> DoctorFinding:
+def _run_check(check: str, ask: Check, settings: Settings) -> DoctorFinding:
     try:
-        return DoctorFinding(check=check, level="ok", message=ask(settings))
+        return _build_finding(check, "ok", ask(settings))
     except MonitorError as error:
-        return DoctorFinding(check=check, level="fail", message=str(error))
+        return _build_finding(check, "fail", error.message)
 
 
 def _skip_check(check: str) -> DoctorFinding:
-    return DoctorFinding(check=check, level="warn", message="not checked: mend what stands above first")
+    return _build_finding(check, "warn", Message("doctor.not_checked"))
 
 
 def _check_search(settings: Settings) -> DoctorFinding:
-    """Whether the backends can be asked, as far as the settings tell; a question of ours might cost money."""
+    """Check whether the backends can be asked, by the settings alone: a query might cost money."""
     choice = select_backends(settings.search)
-    lacks = [what for name in choice.names if (what := find_missing_setting(settings.search, name)) is not None]
-    if lacks:
-        return DoctorFinding(check="search", level="fail", message=" ".join(render(lack, "en") for lack in lacks))
+    missing = [what for name in choice.names if (what := find_missing_setting(settings.search, name)) is not None]
+    if missing:
+        return _build_finding("search", "fail", _join(missing))
     if choice.warnings:
-        return DoctorFinding(
-            check="search", level="warn", message=" ".join(render(warning, "en") for warning in choice.warnings)
-        )
+        return _build_finding("search", "warn", _join(choice.warnings))
     if list(choice.names) == [STUB_BACKEND]:
-        message = "Only the stub is set, which finds nothing real: set search.backend to search the web."
-        return DoctorFinding(check="search", level="warn", message=message)
-    return DoctorFinding(check="search", level="ok", message=", ".join(choice.names))
+        return _build_finding("search", "warn", Message("doctor.only_stub"))
+    return _build_finding("search", "ok", ", ".join(choice.names))
 
 
 def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:
-    """Whether so many free bytes are enough for the data in `folder`."""
+    """Check whether so many free bytes are enough for the data in `folder`."""
     level: FindingLevel = "fail" if free_bytes < DISK_FAIL_BYTES else "warn" if free_bytes < DISK_WARN_BYTES else "ok"
-    room = f"{free_bytes / 1e9:.1f} GB" if free_bytes >= DISK_WARN_BYTES else f"{free_bytes / 1e6:.0f} MB"
-    mend = "" if level == "ok" else ": make room, or move data_dir"
-    return DoctorFinding(check="disk", level=level, message=f"{room} free for {folder}{mend}")
+    free = f"{free_bytes / 1e9:.1f} GB" if free_bytes >= DISK_WARN_BYTES else f"{free_bytes / 1e6:.0f} MB"
+    code = "doctor.disk" if level == "ok" else "doctor.disk_low"
+    return _build_finding("disk", level, Message.of(code, free=free, folder=str(folder)))
 
 
 def get_free_bytes(folder: Path) -> int:
-    """The room where the data lies; for a folder that is not there yet, the room where it will be."""
-    place = folder.absolute()
-    while not place.exists():
-        place = place.parent
-    return shutil.disk_usage(place).free
+    """Return the free space of the disk on which the folder lies, or will lie."""
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    return shutil.disk_usage(existing).free
 
 
 class ReadinessSchema(BaseModel):
-    """Whether work can be done; each of the three says `ok` or what is wrong."""
+    """Whether the service can work; each of the three says `ok` or what is wrong."""
 
     is_ready: bool
     database: str
@@ -232,7 +238,7 @@ class Process(BaseModel):
 
 
 class ServiceStatus(BaseModel):
-    """What the work stands on: who is at work, what waits and since when, how much room is left for the data.
+    """Who is at work, what waits and since when, and how much space is left for the data.
 
     `database_bytes` is the size of a SQLite file, None for another database.
     """
@@ -247,7 +253,7 @@ class ServiceStatus(BaseModel):
 
 
 class Readiness:
-    """What can be said of the service from its database alone, in whatever process."""
+    """Tells how the service is doing, from its database alone, in whatever process."""
 
     def __init__(self, *, store: Store, settings: Settings, clock: Clock, presence: WorkerRegistry) -> None:
         self._store = store
@@ -256,42 +262,45 @@ class Readiness:
         self._presence = presence
 
     async def check(self) -> ReadinessSchema:
-        """Database and a living worker are needed; a missing browser is told, but most pages do without."""
+        """Check database, worker and browser; the service is ready without a browser, as most pages need none."""
         try:
             await self._store.check()
             database = "ok"
-            queue = "ok" if "worker" in (await self._presence.list_alive()).values() else "no worker is at work"
+            queue = "ok" if await has_worker(self._presence) else _render(Message("health.no_worker"))
         except MonitorError as error:
-            database = queue = str(error)
+            database = queue = _render(error.message)
         try:
             browser = "ok" if self._settings.pages.browser.endpoint else str(find_browser(self._settings.pages.browser))
         except MonitorError as error:
-            browser = str(error)
+            browser = _render(error.message)
         return ReadinessSchema(is_ready=database == queue == "ok", database=database, queue=queue, browser=browser)
 
     async def get_metrics(self) -> tuple[ServiceMetrics, float, dict[str, int]]:
-        """The counts, how long the oldest queued run waits in seconds, and how many processes of each kind live."""
+        """Return the counts, the wait of the oldest queued run in seconds, and the living processes by kind."""
         figures = await self._store.metrics.load_service_metrics()
         waits_s = _seconds_since(figures.oldest_queued_at, self._clock.now())
         alive = list((await self._presence.list_alive()).values())
         return figures, waits_s, {kind: alive.count(kind) for kind in ("worker", "scheduler")}
 
     async def get_service_status(self) -> ServiceStatus:
-        """What the work stands on at this moment."""
         now = self._clock.now()
-        pulse = await self._store.dashboard.load_queue_status(now)
+        queue = await self._store.dashboard.load_queue_status(now)
         alive = await self._presence.list_alive()
         free = get_free_bytes(self._settings.data_dir)
         file = DatabaseAddress.parse(self._settings.database_url).file
         return ServiceStatus(
             processes=[Process(name=name, kind=kind) for name, kind in sorted(alive.items())],
-            queued=pulse.queued,
-            running=pulse.running,
-            waits_s=_seconds_since(pulse.oldest_queued_at, now),
+            queued=queue.queued,
+            running=queue.running,
+            waits_s=_seconds_since(queue.oldest_queued_at, now),
             free_bytes=free,
             is_room_low=free < DISK_WARN_BYTES,
             database_bytes=file.stat().st_size if file is not None and file.exists() else None,
         )
+
+
+def _render(message: Message) -> str:
+    return render(message, reader_language.get())
 
 
 def _seconds_since(instant: dt.datetime | None, now: dt.datetime) -> float:

@@ -98,7 +98,7 @@ class ArchiveService:
         """One item with the text of its page and its revisions, these told in a language; `NotFound` for no item."""
         item = await self._store.items.get(item_id)
         if item is None:
-            raise NotFound(f"There is no item {item_id}; `monitor items list` shows the latest.")
+            raise NotFound("item.not_found", item=item_id)
         text = await self._store.items.get_text(item_id)
         revisions = [
             _build_revision_schema(revision, language)
@@ -121,10 +121,7 @@ class ArchiveService:
 async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
     """The items that are meant, as the store is asked for them; `UsageError` as `Archive.items` says."""
     if item_query.since is not None and item_query.until is not None and item_query.since > item_query.until:
-        raise UsageError(
-            f"The range of dates is the wrong way round: {item_query.since} is after {item_query.until}; "
-            "put the earlier one first."
-        )
+        raise UsageError("item.bad_date_range", since=item_query.since, until=item_query.until)
     await check_sources(item_query.sources, store)
     return FullTextScope(
         items=ItemFilter.model_validate(item_query.model_dump(exclude={"text", "site"})), site=item_query.site
@@ -135,7 +132,7 @@ def parse_text_query(text: str) -> TextQuery:
     """What a person typed to search for; `UsageError` where no word is in it."""
     query = TextQuery.parse(text)
     if not query.clauses:
-        raise UsageError("There is nothing to search for: give a word that stands in a title, summary or text.")
+        raise UsageError("item.empty_search")
     return query
 
 
@@ -300,7 +297,7 @@ class ItemService:
     async def _load_item(self, item_id: int) -> Item:
         item = await self._store.items.get(item_id)
         if item is None:
-            raise NotFound(f"There is no item {item_id}.")
+            raise NotFound("item.not_found", item=item_id)
         return item
 
     async def _count_items(self, scope: FullTextScope, query: TextQuery | None) -> int | None:

@@ -1,4 +1,4 @@
-"""The use cases of what people say of items: star, note, hide, and whether a rank was right."""
+"""Marks that people put on items: stars, notes, hiding, and feedback about the rank."""
 
 import datetime as dt
 
@@ -8,8 +8,8 @@ from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.tables.people import HiddenItem, ItemNote
 from monitor.errors import NotFound, UsageError
-from monitor.services.audit import AuditService
-from monitor.vocabulary import RankDirection
+from monitor.services.audit import Actor, AuditAction, AuditService
+from monitor.vocabulary import RankDirection, Role
 
 MAX_NOTE_CHARS = 4000
 
@@ -34,7 +34,7 @@ class HiddenItemSchema(BaseModel):
 
 
 class RankFeedbackSchema(BaseModel):
-    """What a person said of the rank of an item, `item`."""
+    """Whether a person wishes the item numbered `item` higher or lower."""
 
     item: int
     person: str
@@ -43,82 +43,82 @@ class RankFeedbackSchema(BaseModel):
 
 
 class MarkService:
-    """Keeps what people say of items; `NotFound` for an item that is not there.
+    """Keeps the marks; `NotFound` for an item that is not there. Stars are each person's own, and not recorded."""
 
-    All but stars, which are each person's own, is taken down in the audit.
-    """
-
-    def __init__(self, *, store: Store, clock: Clock, audit: AuditService) -> None:
+    def __init__(self, *, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._audit = audit
+        self._audit = AuditService(store=store, clock=clock)
 
-    async def star(self, person: str, item_id: int) -> None:
-        """Give an item this person's star."""
-        await self._store.marks.star(person, item_id, at=self._clock.now())
+    async def star(self, item_id: int, *, by: Actor) -> None:
+        await self._store.marks.star(by.name, item_id, at=self._clock.now())
 
-    async def unstar(self, person: str, item_id: int) -> None:
+    async def unstar(self, item_id: int, *, by: Actor) -> None:
         await self._check_item(item_id)
-        await self._store.marks.unstar(person, item_id)
+        await self._store.marks.unstar(by.name, item_id)
 
-    async def add_note(self, person: str, item_id: int, text: str) -> ItemNoteSchema:
+    async def add_note(self, item_id: int, text: str, *, by: Actor) -> ItemNoteSchema:
         """Write a note on an item; `UsageError` for an empty or very long one."""
-        text = _validate_text(text, "note", MAX_NOTE_CHARS)
-        note = ItemNote(item_id=item_id, person=person, text=text, at=self._clock.now())
-        kept = await self._store.marks.add_note(note)
-        await self._audit.record(person, "item.note", _format_audit_subject(item_id), after=kept.text)
+        text = _check_text(text, "note", MAX_NOTE_CHARS)
+        note = ItemNote(item_id=item_id, person=by.name, text=text, at=self._clock.now())
+        async with self._store.transaction():
+            kept = await self._store.marks.add_note(note)
+            await self._audit.record(by, AuditAction.ITEM_NOTE, f"item {item_id}", after=kept.text)
         return ItemNoteSchema.model_validate(kept, from_attributes=True)
 
-    async def remove_note(self, person: str, item_id: int, note_id: int) -> None:
+    async def remove_note(self, item_id: int, note_id: int, *, by: Actor) -> None:
         """Remove a note; `UsageError` for another person's."""
         await self._check_item(item_id)
-        note = next((one for one in await self._store.marks.list_notes(item_id) if one.id == note_id), None)
-        if note is None:
-            raise NotFound(f"The item {item_id} has no note {note_id}.")
-        if note.person != person:
-            raise UsageError(f"The note is {note.person}'s: only they can remove it.")
-        await self._store.marks.remove_note(item_id, note_id)
-        await self._audit.record(person, "item.unnote", _format_audit_subject(item_id), before=note.text)
+        async with self._store.transaction():
+            notes = await self._store.marks.list_notes(item_id)
+            note = next((note for note in notes if note.id == note_id), None)
+            if note is None:
+                raise NotFound("item.note_not_found", item=item_id, note=note_id)
+            if note.person != by.name:
+                raise UsageError("item.note_of_another", person=note.person)
+            await self._store.marks.remove_note(item_id, note_id)
+            await self._audit.record(by, AuditAction.ITEM_UNNOTE, f"item {item_id}", before=note.text)
 
-    async def hide(self, person: str, item_id: int, reason: str) -> HiddenItemSchema:
+    async def hide(self, item_id: int, reason: str, *, by: Actor) -> HiddenItemSchema:
         """Leave an item out of lists, briefings and feeds from now on; `UsageError` without a reason."""
-        reason = _validate_text(reason, "reason", MAX_REASON_CHARS)
-        hidden = HiddenItem(item_id=item_id, person=person, reason=reason, at=self._clock.now())
-        await self._store.marks.hide(hidden)
-        await self._audit.record(person, "item.hide", _format_audit_subject(item_id), after=reason)
+        by.require(Role.EDITOR)
+        reason = _check_text(reason, "reason", MAX_REASON_CHARS)
+        hidden = HiddenItem(item_id=item_id, person=by.name, reason=reason, at=self._clock.now())
+        async with self._store.transaction():
+            await self._store.marks.hide(hidden)
+            await self._audit.record(by, AuditAction.ITEM_HIDE, f"item {item_id}", after=reason)
         return HiddenItemSchema.model_validate(hidden, from_attributes=True)
 
-    async def unhide(self, person: str, item_id: int) -> None:
+    async def unhide(self, item_id: int, *, by: Actor) -> None:
+        by.require(Role.EDITOR)
         await self._check_item(item_id)
-        hidden = (await self._store.marks.load_hidden([item_id])).get(item_id)
-        await self._store.marks.unhide(item_id)
-        if hidden is not None:
-            await self._audit.record(person, "item.show", _format_audit_subject(item_id), before=hidden.reason)
+        async with self._store.transaction():
+            hidden = (await self._store.marks.load_hidden([item_id])).get(item_id)
+            await self._store.marks.unhide(item_id)
+            if hidden is not None:
+                await self._audit.record(by, AuditAction.ITEM_SHOW, f"item {item_id}", before=hidden.reason)
 
-    async def set_feedback(self, person: str, item_id: int, feedback: RankDirection) -> None:
-        """Say that an item should stand higher or lower; it counts in place of what the person said before."""
-        await self._store.marks.save_feedback(person, item_id, feedback, at=self._clock.now())
-        await self._audit.record(person, "item.feedback", _format_audit_subject(item_id), after=str(feedback))
+    async def set_feedback(self, item_id: int, feedback: RankDirection, *, by: Actor) -> None:
+        """Say that an item should stand higher or lower; it replaces what the person said before."""
+        async with self._store.transaction():
+            await self._store.marks.save_feedback(by.name, item_id, feedback, at=self._clock.now())
+            await self._audit.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=str(feedback))
 
-    async def remove_feedback(self, person: str, item_id: int) -> None:
-        """Take back what the person said of the item's rank."""
+    async def remove_feedback(self, item_id: int, *, by: Actor) -> None:
         await self._check_item(item_id)
-        await self._store.marks.delete_feedback(person, item_id)
-        await self._audit.record(person, "item.feedback", _format_audit_subject(item_id), after=None)
+        async with self._store.transaction():
+            await self._store.marks.delete_feedback(by.name, item_id)
+            await self._audit.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=None)
 
     async def _check_item(self, item_id: int) -> None:
         if await self._store.items.get(item_id) is None:
-            raise NotFound(f"There is no item {item_id}.")
+            raise NotFound("item.not_found", item=item_id)
 
 
-def _format_audit_subject(item_id: int) -> str:
-    return f"item {item_id}"
-
-
-def _validate_text(text: str, what: str, max_chars: int) -> str:
+def _check_text(text: str, kind: str, max_chars: int) -> str:
     text = text.strip()
     if not text:
-        raise UsageError(f"The {what} is empty: write a word.")
+        raise UsageError(f"item.empty_{kind}")
     if len(text) > max_chars:
-        raise UsageError(f"The {what} has {len(text)} characters; {max_chars} are the most.")
+        raise UsageError(f"item.long_{kind}", chars=len(text), limit=max_chars)
     return text

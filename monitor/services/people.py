@@ -1,4 +1,4 @@
-"""The use cases around people: signing in, sessions, passwords, roles (decision 0037)."""
+"""People and programs that may use the service: sign-in, sessions, passwords, roles, tokens (decision 0037)."""
 
 import asyncio
 import datetime as dt
@@ -19,7 +19,8 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import Person, Token, WebSession
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.services.audit import COMMAND_LINE_ACTOR
+from monitor.i18n.message import Message
+from monitor.services.audit import COMMAND_LINE, RESERVED_NAMES, ROLE_ORDER, Actor, AuditAction, AuditService
 from monitor.vocabulary import Role
 
 if TYPE_CHECKING:
@@ -66,54 +67,53 @@ _COMMON_PASSWORDS = frozenset(
 _ONE_TIME_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that could be taken for another
 
 _DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdC1vZi1hLW5vYm9keQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-"""What no password gives; to compare with it takes as long as with somebody's."""
+"""Matches no password; comparing with it takes as long as with a real hash."""
 
 _MAX_CONCURRENT_HASHES = 2
 
 
 class PasswordVerifier:
-    """Makes and compares argon2 hashes in threads, two at once at most: each takes 19 MiB for a while."""
+    """Hashes and verifies passwords with argon2 in threads, two at once at most: each takes 19 MiB."""
 
     def __init__(self) -> None:
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT_HASHES)
 
     async def hash_password(self, password: str) -> str:
-        """What is kept of a password."""
         async with self._slots:
             return await asyncio.to_thread(_get_hasher().hash, _normalize_password(password))
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Whether it is the password; where nothing is kept, the answer is no and takes as long."""
+        """Whether it is the password; without a hash the answer is no, after the same time."""
         async with self._slots:
             is_same = await asyncio.to_thread(_is_same, password_hash or _DUMMY_HASH, password)
         return is_same and password_hash is not None
 
 
 def check_password(password: str, *, name: str) -> None:
-    """`UsageError` where a new password is too easily guessed."""
+    """Raise `UsageError` for a new password that is too easily guessed."""
     text = unicodedata.normalize("NFKC", password)
     plain = text.casefold()
     if len(text) < MIN_PASSWORD_CHARS:
-        raise UsageError(f"A password has {MIN_PASSWORD_CHARS} characters or more.")
+        raise UsageError("password.short", limit=MIN_PASSWORD_CHARS)
     if len(text) > _MAX_PASSWORD_CHARS:
-        raise UsageError(f"A password has {_MAX_PASSWORD_CHARS} characters at most.")
+        raise UsageError("password.long", limit=_MAX_PASSWORD_CHARS)
     if name.casefold() in plain and not plain.replace(name.casefold(), "").strip("0123456789 ._-!@#"):
-        raise UsageError("The password must not be the name.")
+        raise UsageError("password.is_name")
     if plain in _COMMON_PASSWORDS or len(set(plain)) < _MIN_DISTINCT_CHARS:
-        raise UsageError("That password is among the first that are tried: take another.")
+        raise UsageError("password.common")
 
 
 def generate_one_time_password() -> str:
-    """A password that is read from one screen and typed at another: four groups of five."""
+    """Return a password that is easily read and typed: four groups of five."""
     groups = ("".join(secrets.choice(_ONE_TIME_LETTERS) for _ in range(5)) for _ in range(4))
     return "-".join(groups)
 
 
-def _is_same(kept: str, password: str) -> bool:
+def _is_same(password_hash: str, password: str) -> bool:
     from argon2.exceptions import VerifyMismatchError
 
     try:
-        return _get_hasher().verify(kept, _normalize_password(password))
+        return _get_hasher().verify(password_hash, _normalize_password(password))
     except VerifyMismatchError:
         return False
 
@@ -126,7 +126,7 @@ def _get_hasher() -> "PasswordHasher":
 
 
 def _normalize_password(password: str) -> bytes:
-    """One text for what an input method may write in two widths."""
+    """Return one text for what an input method may write in two widths."""
     return unicodedata.normalize("NFKC", password[:_MAX_PASSWORD_CHARS]).encode("utf-8", "surrogatepass")
 
 
@@ -145,24 +145,22 @@ _MAX_FAILURES_PER_NAME = 5
 
 _MAX_FAILURES_PER_ADDRESS = 20
 
-NAME_RULE = "letters, digits and . _ @ + -, 60 at most, a letter or digit first."
-
 NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"
 
 UI_LANGUAGES = ("zh", "en")
 
 
 class SignInError(UsageError):
-    """Nobody was signed in: wrong name or password; or too many were wrong, and `wait_minutes` have to pass."""
+    """Wrong name or password; or too many failures, and `wait_minutes` have to pass."""
 
-    def __init__(self, message: str, *, wait_minutes: int = 0) -> None:
+    def __init__(self, message: Message, *, wait_minutes: int = 0) -> None:
         super().__init__(message)
         self.wait_minutes = wait_minutes
 
 
 @dataclass(frozen=True, slots=True)
 class SignInResult:
-    """Somebody who just signed in; `cookie` is known to nobody else, and to us only by its hash."""
+    """A new session; the database holds only the hash of `cookie`."""
 
     person: Person
     cookie: str
@@ -170,39 +168,44 @@ class SignInResult:
 
 
 class PeopleService:
-    """Signs people in, and keeps who may."""
+    """Signs people in, and manages their accounts and sessions."""
 
     def __init__(self, *, store: Store, clock: Clock) -> None:
+        self._store = store
         self._people = store.people
         self._clock = clock
+        self._audit = AuditService(store=store, clock=clock)
         self._passwords = PasswordVerifier()
 
     async def create_first_admin(self) -> str | None:
-        """The one-time password of the first administrator, who is made where there is nobody yet; else None."""
+        """Create the first administrator and return their one-time password; None where there is somebody."""
         if await self._people.has_any():
             return None
         password, person = await self._build_person(FIRST_ADMIN_NAME, Role.ADMIN)
-        return password if await self._people.add_first(person) else None
+        async with self._store.transaction():
+            if not await self._people.add_first(person):
+                return None
+            await self._audit.record(COMMAND_LINE, AuditAction.PERSON_ADD, person.name, after={"role": Role.ADMIN})
+        return password
 
     async def has_secured_admin(self) -> bool:
-        """Whether an administrator has a password of their own choice, so that others may reach the pages."""
+        """Whether an administrator has chosen a password, so that the pages may be opened to others."""
         return await self._people.has_secured_admin()
 
     async def sign_in(self, name: str, password: str, *, address: str, browser: str) -> SignInResult:
-        """A new session; `SignInError` says the same of a wrong name as of a wrong password, and as late.
+        """Create a session; `SignInError` is the same for a wrong name as for a wrong password, after the same time.
 
-        Five failures of a name or twenty from an address within a quarter of an hour, and it has to be waited for.
+        After five failures of a name or twenty from an address within 15 minutes, sign-in is refused for a while.
         """
         person = await self._people.get(name)
-        is_welcome = person is not None and not person.is_shut_out
-        kept = person.password_hash if person is not None and is_welcome else None
-        await self._verify_password(name, kept, password, address=address, refusal="The name or the password is wrong.")
+        password_hash = person.password_hash if person is not None and not person.is_shut_out else None
+        await self._verify_password(name, password_hash, password, address=address, refusal="sign_in.wrong")
         if person is None:
-            raise AssertionError("a password is right for nobody")
+            raise AssertionError("a password matched without a person")
         return await self._create_session(person, address=address, browser=browser)
 
     async def authenticate(self, cookie: str) -> tuple[Person, WebSession] | None:
-        """Whose cookie this is; None where its session is over or was ended."""
+        """Return whose cookie this is; None where its session has expired or was ended."""
         now = self._clock.now()
         found = await self._people.find_by_session(_derive_session_id(cookie), now)
         if found is not None and now - found[1].seen_at >= _SEEN_UPDATE_INTERVAL:
@@ -211,106 +214,138 @@ class PeopleService:
         return found
 
     def compute_csrf_token(self, cookie: str) -> str:
-        """What a form has to carry to show that it is ours: only who has the cookie can know it."""
+        """Return the token that proves a form is ours: only who has the cookie can know it."""
         return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"csrf", hashlib.sha256).hexdigest()
 
     async def sign_out(self, session_id: str) -> None:
         await self._people.end_session(session_id)
 
     async def list_sessions(self, person: str | None = None) -> list[WebSession]:
-        """The sessions that are not over, last used first."""
+        """Return the sessions that have not expired, last used first."""
         return await self._people.list_sessions(person, self._clock.now())
 
-    async def end_session(self, person: str | None, session_id: str) -> WebSession:
-        """End a session of a person, or of anybody; `NotFound` where there is none."""
-        ended = await self._people.end_session(session_id, person=person)
-        if ended is None:
-            raise NotFound("There is no such session: it may be over already.")
+    async def end_session(self, session_id: str, *, by: Actor, person: str | None = None) -> WebSession:
+        """End a session, of that person only where one is given; another's takes an administrator."""
+        if person != by.name:
+            by.require(Role.ADMIN)
+        async with self._store.transaction():
+            ended = await self._people.end_session(session_id, person=person)
+            if ended is None:
+                raise NotFound("session.not_found")
+            await self._audit.record(by, AuditAction.SESSION_END, ended.person)
         return ended
 
-    async def end_other_sessions(self, person: str, session_id: str | None = None) -> int:
-        """End all sessions of a person but this one; answers how many."""
-        return await self._people.end_sessions(person, keep_session_id=session_id)
+    async def end_other_sessions(self, session_id: str, *, by: Actor) -> int:
+        """End all sessions of the actor but this one; return how many."""
+        async with self._store.transaction():
+            count = await self._people.end_sessions(by.name, keep_session_id=session_id)
+            await self._audit.record(by, AuditAction.SESSION_END, by.name)
+        return count
 
     async def list_people(self) -> list[Person]:
-        """Everybody who may or might sign in, by name."""
+        """Return everybody, by name, those who may not sign in too."""
         return await self._people.list_all()
 
     async def get(self, name: str) -> Person:
-        """The person of that name; `NotFound` where there is none."""
         person = await self._people.get(name)
         if person is None:
-            raise NotFound(f"There is nobody named {name!r}: `monitor users list` shows who there is.")
+            raise NotFound("person.not_found", name=name)
         return person
 
-    async def add(self, name: str, role: str) -> str:
-        """Somebody new; answers the password with which they sign in the first time."""
+    async def add(self, name: str, role: str, *, by: Actor) -> str:
+        """Add a person; return the password with which they sign in the first time."""
+        by.require(Role.ADMIN)
         name = name.strip()
-        if not re.fullmatch(NAME_PATTERN, name) or name == COMMAND_LINE_ACTOR:
-            raise UsageError(f"{name!r} is no name to sign in with: {NAME_RULE}")
+        if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
+            raise UsageError("person.bad_name", name=name)
         password, person = await self._build_person(name, parse_role(role))
-        if not await self._people.add(person):
-            raise Conflict(f"There is somebody named {name!r} already: take another name.")
+        async with self._store.transaction():
+            if not await self._people.add(person):
+                raise Conflict("person.name_taken", name=name)
+            await self._audit.record(by, AuditAction.PERSON_ADD, name, after={"role": person.role})
         return password
 
-    async def set_password(self, name: str, new: str, *, old: str | None = None, session_id: str | None = None) -> None:
-        """A new password of somebody, who proves to know the `old` one where it is asked for.
+    async def set_password(
+        self, name: str, new: str, *, by: Actor, old: str | None = None, session_id: str | None = None
+    ) -> None:
+        """Set a password, after a check of the `old` one where it is given; another's takes an administrator.
 
-        All sessions of theirs end but `session_id`, in which it was typed. `UsageError` where it is too easy.
+        All sessions of the person end but `session_id`. `UsageError` for a password that is too easy.
         """
+        if name != by.name:
+            by.require(Role.ADMIN)
         person = await self.get(name)
         check_password(new, name=name)
         if old is not None:
-            await self._verify_password(
-                name, person.password_hash, old, address=None, refusal="The old password is wrong."
-            )
+            refusal = "password.wrong_old"
+            await self._verify_password(name, person.password_hash, old, address=None, refusal=refusal)
         if session_id is not None and await self._passwords.verify(person.password_hash, new):
-            raise UsageError("The new password is the old one: take another.")
-        await self._people.set_password(
-            name, await self._passwords.hash_password(new), is_one_time=False, keep_session_id=session_id
-        )
+            raise UsageError("password.unchanged")
+        password_hash = await self._passwords.hash_password(new)
+        async with self._store.transaction():
+            await self._people.set_password(name, password_hash, is_one_time=False, keep_session_id=session_id)
+            await self._audit.record(by, AuditAction.PERSON_PASSWORD, name)
 
-    async def reset_password(self, name: str) -> str:
-        """A one-time password in place of somebody's own; all sessions of theirs end."""
+    async def reset_password(self, name: str, *, by: Actor) -> str:
+        """Replace a password by a one-time password and return it; all sessions of the person end."""
+        by.require(Role.ADMIN)
         await self.get(name)
         password = generate_one_time_password()
-        await self._people.set_password(name, await self._passwords.hash_password(password), is_one_time=True)
+        password_hash = await self._passwords.hash_password(password)
+        async with self._store.transaction():
+            await self._people.set_password(name, password_hash, is_one_time=True)
+            await self._audit.record(by, AuditAction.PERSON_RESET, name)
         return password
 
-    async def set_language(self, name: str, language: str | None) -> None:
-        """The language of somebody's pages; None is that of the browser."""
+    async def set_language(self, language: str | None, *, by: Actor) -> None:
+        """Choose the language of one's own pages; None is that of the browser."""
         if language is not None and language not in UI_LANGUAGES:
-            raise UsageError(f"There are no pages in {language!r}: take one of {', '.join(UI_LANGUAGES)}.")
-        await self._people.update(name, language=language)
+            raise UsageError("person.unknown_language", language=language, known=UI_LANGUAGES)
+        await self._people.update(by.name, language=language)
 
-    async def set_role(self, name: str, role: str) -> None:
-        """Another role, from the next request on."""
-        await self._change_access(name, role=parse_role(role))
+    async def set_role(self, name: str, role: str, *, by: Actor) -> None:
+        """Give a person another role, from the next request on."""
+        by.require(Role.ADMIN)
+        wanted = parse_role(role)
+        async with self._store.transaction():
+            before = (await self.get(name)).role
+            if before is wanted:
+                return
+            await self._set_access(name, role=wanted)
+            roles = {"before": {"role": before}, "after": {"role": wanted}}
+            await self._audit.record(by, AuditAction.PERSON_ROLE, name, **roles)
 
-    async def block_sign_in(self, name: str) -> None:
-        """Somebody may not sign in any more: their sessions end, and their tokens are nobody's."""
-        await self._change_access(name, is_shut_out=True)
+    async def block_sign_in(self, name: str, *, by: Actor) -> None:
+        """Keep a person from signing in: their sessions end, and their tokens stop working."""
+        await self._set_shut_out(name, is_shut_out=True, by=by)
 
-    async def allow_sign_in(self, name: str) -> None:
-        """Somebody who was shut out may sign in again."""
-        await self._change_access(name, is_shut_out=False)
+    async def allow_sign_in(self, name: str, *, by: Actor) -> None:
+        await self._set_shut_out(name, is_shut_out=False, by=by)
 
-    async def _change_access(self, name: str, *, role: Role | None = None, is_shut_out: bool | None = None) -> None:
-        await self.get(name)
+    async def _set_shut_out(self, name: str, *, is_shut_out: bool, by: Actor) -> None:
+        by.require(Role.ADMIN)
+        async with self._store.transaction():
+            if (await self.get(name)).is_shut_out is is_shut_out:
+                return
+            await self._set_access(name, is_shut_out=is_shut_out)
+            action = AuditAction.PERSON_SHUT_OUT if is_shut_out else AuditAction.PERSON_LET_IN
+            await self._audit.record(by, action, name)
+
+    async def _set_access(self, name: str, *, role: Role | None = None, is_shut_out: bool | None = None) -> None:
         if not await self._people.set_access(name, role=role, is_shut_out=is_shut_out):
-            raise Conflict(f"{name} is the last administrator: make somebody else one first.")
+            raise Conflict("person.last_admin", name=name)
 
     async def _build_person(self, name: str, role: Role) -> tuple[str, Person]:
         password = generate_one_time_password()
-        kept = await self._passwords.hash_password(password)
+        password_hash = await self._passwords.hash_password(password)
         return password, Person(
-            name=name, password_hash=kept, is_one_time=True, role=role, created_at=self._clock.now()
+            name=name, password_hash=password_hash, is_one_time=True, role=role, created_at=self._clock.now()
         )
 
     async def _verify_password(
         self, name: str, password_hash: str | None, password: str, *, address: str | None, refusal: str
     ) -> None:
-        """See that it is the right password; a try counts before it is looked at, so that none slips in."""
+        """Raise `SignInError` for a wrong password; an attempt is counted before it is checked, so none slips in."""
         now, of_name = self._clock.now(), sanitize_text(f"name {name}")[:120]
         limits = {of_name: _MAX_FAILURES_PER_NAME}
         if address is not None:
@@ -318,10 +353,9 @@ class PeopleService:
         tries, holding = await self._people.record_sign_in_attempts(limits, at=now, since=now - _FAILURE_WINDOW)
         if holding is not None:
             minutes = math.ceil((holding + _FAILURE_WINDOW - now) / dt.timedelta(minutes=1))
-            message = f"Too many failed tries: wait {minutes} minute{'s' if minutes != 1 else ''}."
-            raise SignInError(message, wait_minutes=minutes)
+            raise SignInError(Message.of("sign_in.wait", count=minutes), wait_minutes=minutes)
         if not await self._passwords.verify(password_hash, password):
-            raise SignInError(refusal)
+            raise SignInError(Message.of(refusal))
         await self._people.clear_sign_in_attempts(tries, key=of_name)
 
     async def _create_session(self, person: Person, *, address: str, browser: str) -> SignInResult:
@@ -340,9 +374,9 @@ class PeopleService:
 
 
 def parse_role(word: str) -> Role:
-    """The role of that name; `UsageError` where there is none."""
+    """Return the role of that name; raise `UsageError` where there is none."""
     if word not in set(Role):
-        raise UsageError(f"There is no role {word!r}: take one of {', '.join(Role)}.")
+        raise UsageError("person.unknown_role", role=word, known=list(Role))
     return Role(word)
 
 
@@ -352,8 +386,6 @@ def _derive_session_id(cookie: str) -> str:
 
 
 _USE_UPDATE_INTERVAL = dt.timedelta(minutes=1)
-
-_ROLE_ORDER = (Role.READER, Role.EDITOR, Role.ADMIN)
 
 MAX_TOKEN_DAYS = 3650
 
@@ -367,42 +399,29 @@ class TokenScope(StrEnum):
     ADMIN = "admin"
 
 
-@dataclass(frozen=True, slots=True)
-class TokenCreator:
-    """Who makes a token: a person, or a program with a token of its own, which may be limited to `scopes`."""
-
-    name: str
-    role: Role
-    scopes: frozenset[str] | None = None
-
-
 class TokenService:
-    """Makes tokens and recognises them. A token is shown once; afterwards only its hash is known."""
+    """Creates and recognises tokens. A token is shown once; the database holds only its hash."""
 
     def __init__(self, *, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._audit = AuditService(store=store, clock=clock)
 
     async def create(
-        self,
-        name: str,
-        role: str,
-        *,
-        scopes: Sequence[str] = (),
-        days: int | None = None,
-        by: TokenCreator | None = None,
+        self, name: str, role: str, *, scopes: Sequence[str] = (), days: int | None = None, by: Actor
     ) -> str:
-        """A new token under a name, good for so many days; without scopes it may do all that its role may.
+        """Create a token under a name, good for so many days; without scopes it may do all that its role may.
 
-        Made by command (`by` None) it takes the place of one of the same name. Nobody else can make one that may do
-        more than they themselves, nor under a name that a token or a person has.
+        The command line may replace a token of the same name. Nobody else can create one that may do more than they
+        themselves, nor under a name that a token or a person has.
         """
         wanted, chosen = parse_role(role), sorted({_parse_scope(scope) for scope in scopes}, key=list(TokenScope).index)
-        if not re.fullmatch(NAME_PATTERN, name):
-            raise UsageError(f"{name!r} is no name of a token: {NAME_RULE}")
+        if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
+            raise UsageError("token.bad_name", name=name)
         if days is not None and not 1 <= days <= MAX_TOKEN_DAYS:
-            raise UsageError(f"A token is good for 1 to {MAX_TOKEN_DAYS} days, not for {days}.")
-        if by is not None:
+            raise UsageError("token.bad_days", days=days, limit=MAX_TOKEN_DAYS)
+        is_command = by is COMMAND_LINE
+        if not is_command:
             _check_creator(by, wanted, chosen)
         token, now = secrets.token_urlsafe(32), self._clock.now()
         row = Token(
@@ -411,15 +430,18 @@ class TokenService:
             role=wanted,
             scopes=[str(scope) for scope in chosen],
             created_at=now,
-            created_by="" if by is None else by.name,
+            created_by="" if is_command else by.name,
             expires_at=None if days is None else now + dt.timedelta(days),
         )
-        if not await self._store.tokens.save(row, may_replace=by is None):
-            raise Conflict(f"There is a token or a person named {name!r} already: take another name.")
+        async with self._store.transaction():
+            if not await self._store.tokens.save(row, may_replace=is_command):
+                raise Conflict("token.name_taken", name=name)
+            after = {"role": wanted, "scopes": row.scopes, "days": days}
+            await self._audit.record(by, AuditAction.TOKEN_ADD, name, after=after)
         return token
 
     async def list_tokens(self, *, created_by: str | None = None) -> list[Token]:
-        """All tokens, newest first, or those that a person made."""
+        """Return all tokens, newest first, or those that a person created."""
         return [
             token
             for token in await self._store.tokens.list_all()
@@ -427,39 +449,43 @@ class TokenService:
         ]
 
     async def authenticate(self, token: str) -> Token | None:
-        """Whose token this is; None where it is nobody's, has expired, or who made it was shut out.
+        """Return the token; None where it is unknown, has expired, or its creator is shut out.
 
-        It has the lesser of its own role and that of who made it now.
+        It has the lesser of its own role and its creator's current one.
         """
         now = self._clock.now()
         found = await self._store.tokens.find_by_hash(_hash_token(token), now)
         if found is None:
             return None
-        row, maker = found
+        row, creator = found
         if row.last_used_at is None or now - row.last_used_at >= _USE_UPDATE_INTERVAL:
             await self._store.tokens.touch(row.name, at=now)
-        if maker is not None and _ROLE_ORDER.index(maker.role) < _ROLE_ORDER.index(row.role):
-            row.role = maker.role
+        if creator is not None:
+            row.role = min(row.role, creator.role, key=ROLE_ORDER.index)
         return row
 
-    async def revoke(self, name: str, *, created_by: str | None = None) -> Token:
-        """Nobody can sign in with that token any more; `NotFound` where there is none, or that person has none."""
-        gone = await self._store.tokens.remove(name, owner=created_by)
-        if gone is None:
-            raise NotFound(f"There is no token named {name!r}.")
-        return gone
+    async def revoke(self, name: str, *, by: Actor, created_by: str | None = None) -> Token:
+        """End a token, one of that person's where one is given; another's takes an administrator."""
+        if created_by != by.name:
+            by.require(Role.ADMIN)
+        async with self._store.transaction():
+            token = await self._store.tokens.remove(name, owner=created_by)
+            if token is None:
+                raise NotFound("token.not_found", name=name)
+            await self._audit.record(by, AuditAction.TOKEN_REVOKE, name)
+        return token
 
 
-def _check_creator(by: TokenCreator, role: Role, scopes: Sequence[TokenScope]) -> None:
-    if _ROLE_ORDER.index(role) > _ROLE_ORDER.index(by.role):
-        raise UsageError(f"Your role is {by.role}: a token of yours cannot have the role {role}.")
+def _check_creator(by: Actor, role: Role, scopes: Sequence[TokenScope]) -> None:
+    if not by.has_role(role):
+        raise UsageError("token.role_too_high", own=by.role, role=role)
     if by.scopes is not None and (not scopes or not by.scopes.issuperset(scopes)):
-        raise UsageError(f"Your token has the scopes {', '.join(sorted(by.scopes))}: one of yours cannot have others.")
+        raise UsageError("token.scope_too_wide", scopes=sorted(by.scopes))
 
 
 def _parse_scope(word: str) -> TokenScope:
     if word not in set(TokenScope):
-        raise UsageError(f"There is no scope {word!r}: take some of {', '.join(TokenScope)}.")
+        raise UsageError("token.unknown_scope", scope=word, known=list(TokenScope))
     return TokenScope(word)
 
 

@@ -116,17 +116,14 @@ class ReplayService:
     async def _load_recorded_run(self, run_id: str) -> tuple[Run, RunManifest]:
         run = await self._store.runs.get(run_id)
         if run is None:
-            raise UsageError(
-                f"There is no run {run_id!r}, or it was forgotten with its records when it was older than "
-                "`retention_days`; `monitor runs list` names those that are there."
-            )
+            raise UsageError("replay.no_run", run=run_id)
         if not run.status.is_final:
-            raise UsageError(f"The run {run_id} has not ended: it is {run.status}.")
+            raise UsageError("run.not_ended", run=run_id, status=run.status)
         if run.status is RunStatus.CANCELLED:
-            raise UsageError(f"The run {run_id} was cancelled: only what came to its end can be compared.")
+            raise UsageError("replay.cancelled_run", run=run_id)
         facts = await self._store.evidence.get_manifest(run_id)
         if facts is None:
-            raise UsageError(f"Nothing is recorded of the run {run_id}: it is older than the records, or never began.")
+            raise UsageError("replay.nothing_recorded", run=run_id)
         return run, RunManifest.model_validate(facts)
 
     async def _check_records(self, rows: Sequence[EvidenceRecord]) -> None:
@@ -140,10 +137,7 @@ class ReplayService:
             except RecordLost as error:
                 lost.append(error)
         if lost:
-            raise RecordLost(
-                f"The run cannot be replayed: {len(lost)} of its {len(files)} files of records are gone or damaged. "
-                f"The first: {lost[0]}"
-            )
+            raise RecordLost("replay.records_lost", lost=len(lost), files=len(files), first=lost[0].message)
 
     async def _replay_run(
         self, run: Run, manifest: RunManifest, rows: Sequence[EvidenceRecord], store: Store, folder: Path
@@ -261,7 +255,7 @@ class _ReplaySteps:
 
 def _check_database_is_new(database: Path | None) -> None:
     if database is not None and database.exists():
-        raise UsageError(f"There is a file {database} already: choose another name.")
+        raise UsageError("replay.file_exists", file=str(database))
 
 
 def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:

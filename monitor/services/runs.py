@@ -13,7 +13,7 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import CandidateRecord, Fallback, Item, ModelCall, Run, RunSection
 from monitor.db.tables.delivery import AlarmView
 from monitor.db.tables.research import RunEvent
-from monitor.errors import Conflict, NotFound
+from monitor.errors import NotFound
 from monitor.services.run_report import RunReport, RunSummary, load_run_report, load_run_summaries
 from monitor.services.sweeps import SweepService
 from monitor.vocabulary import EventKind, RunStatus
@@ -80,7 +80,7 @@ class RunService:
         """The run of that id; `NotFound` where there is none."""
         run = await self._store.runs.get(run_id)
         if run is None:
-            raise NotFound(f"There is no run {run_id!r}; `monitor runs list` names them.")
+            raise NotFound("run.not_found", run=run_id)
         return run
 
     async def get_detail(self, run_id: str) -> RunDetail:
@@ -114,20 +114,6 @@ class RunService:
         """Model calls of a run in their order."""
         await self.get(run_id)
         return await self._store.history.list_calls(run_id, after=after, limit=limit)
-
-    async def cancel(self, run_id: str) -> RunStatus:
-        """Ask a run to stop; `Conflict` where it has ended."""
-        run = await self.get(run_id)
-        if run.status.is_final:
-            raise Conflict(f"The run {run_id} has ended already: {run.status}.")
-        return await self._sweeps.cancel(run_id)
-
-    async def retry(self, run_id: str) -> str:
-        """Have an ended run done again by the service, without waiting; answers the id of the run that does it."""
-        run = await self.get(run_id)
-        if not run.status.is_final:
-            raise Conflict(f"The run {run_id} has not ended: it is {run.status}.")
-        return await self._sweeps.enqueue_retry(run_id)
 
     async def _build_filter(self, query: RunQuery) -> RunFilter:
         wanted = RunFilter(source=query.source or None, status=query.status)

@@ -1,6 +1,5 @@
-"""The seams: what the core asks of the world, so that a test or another machine can answer instead."""
+"""What the services ask of the processes around them: who is at work, and who is notified."""
 
-import datetime as dt
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
@@ -8,32 +7,28 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from monitor.db.tables.delivery import AlarmView
 
-
-class CronParser(Protocol):
-    def check(self, cron: str, timezone: str) -> None:
-        """`UsageError` where the five fields or the time zone are wrong."""
-        ...
-
-    def next_after(self, cron: str, timezone: str, after: dt.datetime) -> dt.datetime | None:
-        """The first planned instant later than `after`, in UTC."""
-        ...
+WORKER_KIND = "worker"
+"""The kind of process that takes work out of the queue."""
 
 
 class WorkerRegistry(Protocol):
-    """Who is at work: the processes that carry out runs."""
+    """The processes that carry out runs."""
 
     def register(self, kind: str) -> AbstractAsyncContextManager[str]:
-        """Be known to be at work for as long as the block lasts; gives the name that one is known by."""
+        """Register this process for as long as the block lasts; gives its name."""
         ...
 
     async def list_alive(self) -> dict[str, str]:
-        """The processes that are at work, each with its kind."""
+        """Return the kind of every process at work, by its name."""
         ...
 
 
 class Notifier(Protocol):
-    """Tells people what they should know of without asking."""
-
     async def notify(self, alarms: "Sequence[AlarmView]") -> None:
-        """Hand on these alarms; `WorkFailed` where they did not arrive, so that it is tried again later."""
+        """Send these alarms; `WorkFailed` where they did not arrive, so that they are sent again later."""
         ...
+
+
+async def has_worker(registry: WorkerRegistry) -> bool:
+    """Whether a service is there that takes work out of the queue."""
+    return WORKER_KIND in (await registry.list_alive()).values()

@@ -47,7 +47,7 @@ class ConfiguredSearch:
 
 
 class SearchService:
-    """Searches the web and the archive, and fetches single pages."""
+    """The tools web.search, over the web and the archive, and web.fetch."""
 
     def __init__(
         self,
@@ -59,10 +59,6 @@ class SearchService:
         self._settings = settings
         self._new_search = new_search
         self._new_loader = new_loader
-
-    async def fetch(self, url: str) -> FetchToolResult:
-        """Return one page as web.fetch does; a page that cannot be read has an error and no text."""
-        return await WebFetchTool(self._new_loader()).call(FETCH_TOOL_NAME, {"url": url})
 
     def list_warnings(self) -> Sequence[Message]:
         """Return what is wrong with the choice of backends."""
@@ -77,6 +73,10 @@ class SearchService:
         else:
             return build_refusal(build_failure(SearchErrorCode.INVALID_INPUT, describe_unknown_backend(backend)))
         return await self._build_tool(choice).call(tool, arguments)
+
+    async def fetch(self, url: str) -> FetchToolResult:
+        """Read one page; a failure is among the `errors` of the result."""
+        return await WebFetchTool(self._new_loader()).call(FETCH_TOOL_NAME, {"url": url})
 
     def build_source_search(self) -> ConfiguredSearch:
         """The search for `query` sources: never the stub; the archive alone where nothing else is set."""
@@ -191,7 +191,7 @@ class RecordedSearch:
         try:
             bundle = await asyncio.to_thread(self._folder.read, self._run_id, query_id)
         except BundleDamaged as damage:
-            raise RecordLost(f"The search for {query.text!r} cannot be done again from its record: {damage}") from None
+            raise RecordLost("replay.search_lost", query=query.text, reason=damage.message) from None
         return QueryResult(bundle=bundle, notes=await self._list_notes(query))
 
     async def _list_notes(self, query: SearchQuery) -> list[Message]:

@@ -1,4 +1,4 @@
-"""Secrets at rest: encrypted with a key that does not lie in the database."""
+"""Stored secrets, encrypted with a key that is not in the database."""
 
 import base64
 import hashlib
@@ -21,11 +21,10 @@ _OTHERS_MODE = stat.S_IRWXG | stat.S_IRWXO
 
 
 class SecretBox:
-    """Encrypts and decrypts (Fernet).
+    """Encrypts and decrypts with Fernet; `UsageError` says what is wrong with a key.
 
-    The key is MONITOR_SECRET_KEY: a Fernet key as it stands, anything else as a passphrase that a key is made of.
-    Where it is not set, the key lies in the data folder, in a file that only its owner may read, made when the first
-    secret is kept. `UsageError` says in one sentence what is wrong with a key.
+    The key is MONITOR_SECRET_KEY: a Fernet key, or a passphrase from which one is derived. Where it is not set, the
+    key is in a file of the data folder that only its owner may read, created with the first secret.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,14 +35,11 @@ class SecretBox:
         return self._load_cipher(may_create=True).encrypt(secret.encode()).decode()
 
     def decrypt(self, encrypted: str) -> str:
-        """The secret again; `UsageError` where the key is not the one that it was encrypted with."""
+        """Return the secret; `UsageError` where it was encrypted with another key."""
         try:
             return self._load_cipher(may_create=False).decrypt(encrypted.encode()).decode()
         except (InvalidToken, ValueError):
-            raise UsageError(
-                f"It was encrypted with another key: give back the earlier {KEY_VARIABLE} or {self._file}, "
-                "or enter it anew."
-            ) from None
+            raise UsageError("secret.other_key", variable=KEY_VARIABLE, file=str(self._file)) from None
 
     def _load_cipher(self, *, may_create: bool) -> Fernet:
         given = os.environ.get(KEY_VARIABLE, "").strip()
@@ -62,20 +58,15 @@ class SecretBox:
         try:
             mode = self._file.stat().st_mode
             if mode & _OTHERS_MODE:
-                raise UsageError(
-                    f"The key file {self._file} can be read by others (mode {stat.S_IMODE(mode):o}) and is not used: "
-                    f"`chmod 600 {self._file}`."
-                )
+                raise UsageError("secret.key_file_open", file=str(self._file), mode=f"{stat.S_IMODE(mode):o}")
             return self._file.read_text(encoding="ascii").strip()
         except FileNotFoundError:
-            raise UsageError(
-                f"The key is not there: set {KEY_VARIABLE} or put {self._file} back, or enter the secret anew."
-            ) from None
+            raise UsageError("secret.no_key", variable=KEY_VARIABLE, file=str(self._file)) from None
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"The key file {self._file} cannot be read ({error}).") from None
+            raise UsageError("secret.key_file_unreadable", file=str(self._file), reason=str(error)) from None
 
     def _create_key_file(self) -> None:
-        """Write a new key; of several processes that do so at once, the first one's stays."""
+        """Write a new key; of several processes that do so at once, the first one wins."""
         part = self._file.with_name(f"{KEY_FILE}.{os.getpid()}.part")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -87,13 +78,13 @@ class SecretBox:
             with suppress(FileExistsError):
                 os.link(part, self._file)
         except OSError as error:
-            raise UsageError(f"The key file {self._file} cannot be written ({error}).") from None
+            raise UsageError("secret.key_file_not_written", file=str(self._file), reason=str(error)) from None
         finally:
             part.unlink(missing_ok=True)
 
 
 def _derive_key(text: str) -> bytes:
-    """The text where it is a Fernet key, else a key made of it, slowly, so that a passphrase cannot be guessed."""
+    """Return the text if it is a Fernet key, else a key derived slowly, so that a passphrase cannot be guessed."""
     try:
         if len(base64.b64decode(text.encode(), altchars=b"-_", validate=True)) == 32:
             return text.encode()

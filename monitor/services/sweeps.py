@@ -1,10 +1,11 @@
-"""The use cases around runs: sweep sources now, try one without keeping anything, look at what ran."""
+"""Runs of sources: start, wait for, cancel, retry and carry out; and dry runs that store nothing."""
 
 import asyncio
 import datetime as dt
 import re
 import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -15,24 +16,25 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Run, Source
-from monitor.errors import NotFound, UsageError, to_message
+from monitor.errors import Conflict, NotFound, UsageError, WorkFailed, to_message
 from monitor.extract.documents import DocumentReader
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
 from monitor.page import Candidate, Page
 from monitor.services.alarms import AlarmService
-from monitor.services.cancellation import CancellationWatcher, wait_for_run
+from monitor.services.audit import Actor, AuditAction, AuditService
+from monitor.services.cancellation import SERVICE_TIMEOUT_S, CancellationWatcher
 from monitor.services.recording import RunDependencies, RunDependencyFactory, RunStart
 from monitor.services.run_report import FullRunReport, RunReport, load_full_run_report, load_run_report
-from monitor.services.runtime import WorkerRegistry
+from monitor.services.runtime import WorkerRegistry, has_worker
+from monitor.services.schedules import get_timezone
 from monitor.services.search import SavedSearch
-from monitor.services.sources.service import get_timezone
 from monitor.steps import StepRunner
 from monitor.sweep.ledger import build_window
 from monitor.sweep.pipeline import SweepDependencies, run_sweep
-from monitor.sweep.progress import ProgressCallback
-from monitor.vocabulary import Disposition, Render, RunStatus, SourceKind
+from monitor.sweep.progress import Progress, ProgressCallback
+from monitor.vocabulary import Disposition, Phase, Render, Role, RunStatus, SourceKind
 
 _TITLE_SEPARATOR = re.compile(r"\s*[|｜_—–·»>]\s*|\s+-+\s+|(?<=[\u3000-\u9fff])-+|-+(?=[\u3000-\u9fff])")
 
@@ -44,9 +46,11 @@ _GENERIC_NAME = re.compile(
 
 _MAX_NAME_CHARS = 60
 
+_POLL_INTERVAL_S = 0.5
+
 
 class TrialCandidate(MessageModel):
-    """A candidate of a dry run and what would become of it."""
+    """A candidate of a dry run, and what would become of it."""
 
     candidate: Candidate
     disposition: Disposition
@@ -54,8 +58,6 @@ class TrialCandidate(MessageModel):
 
 
 class TrialSection(BaseModel):
-    """A section of a dry run."""
-
     name: str
     url: str
     ended: str | None
@@ -76,7 +78,7 @@ class TrialResult(MessageModel):
 
 
 async def load_trial_result(report: RunReport, store: Store, *, source: Source, home: Page | None) -> TrialResult:
-    """What the run of a trial found, in the words of a trial."""
+    """Return what the run of a trial found."""
     rows: dict[int, list[TrialCandidate]] = {}
     for row in await store.runs.load_ledger(report.run_id):
         candidate = Candidate(title=row.title, url=row.url, date=row.date, date_source=row.date_source)
@@ -103,24 +105,17 @@ def is_feed_page(page: Page) -> bool:
 
 
 def extract_site_name(title: str) -> str:
-    """What a site is called, from what names it on its home page: the first part that says more than "home"."""
+    """Return the name of a site from the title of its home page: the first part that says more than "home"."""
     parts = [part.strip() for part in _TITLE_SEPARATOR.split(title)]
     name = next((part for part in parts if part and not _GENERIC_NAME.fullmatch(part)), "")
     return (_NAME_AFFIXES.sub("", name).strip() or name)[:_MAX_NAME_CHARS]
 
 
-WORKER_KIND = "worker"
-"""The kind of process that takes runs out of the queue."""
-
 _log = get_logger("sweeps")
 
 
 class SweepService:
-    """Runs sources.
-
-    `recording` equips each run with its page loader and model, `standing` with its searches; `steps` are those of a run
-    that is carried out here and now.
-    """
+    """Runs sources; `steps` are those of a run that is carried out in this process."""
 
     def __init__(
         self,
@@ -144,58 +139,92 @@ class SweepService:
         self._alarm_service = alarm_service
         self._dependency_factory = dependency_factory
         self._saved_search = saved_search
+        self._audit = AuditService(store=store, clock=clock)
         self._cancellation = CancellationWatcher(store.runs.list_cancel_requested)
 
     async def sweep(
         self,
         source: Source,
         *,
+        by: Actor,
         since: dt.date | None = None,
         until: dt.date | None = None,
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunReport:
-        """Run a source now and wait for its end; where a service runs, it is handed the work."""
-        build_window(today=self._clock.now().date(), days=1, since=since, until=until)  # refuses what is no range
+        """Run a source now and wait for its end; where a service is at work, that carries the run out."""
+        by.require(Role.EDITOR)
+        return await self._sweep(source, since, until, by, on_progress, cancel_event)
+
+    async def _sweep(
+        self,
+        source: Source,
+        since: dt.date | None,
+        until: dt.date | None,
+        by: Actor,
+        on_progress: ProgressCallback | None,
+        cancel_event: asyncio.Event | None,
+        *,
+        retried: str | None = None,
+    ) -> RunReport:
+        build_window(today=self._clock.now().date(), days=1, since=since, until=until)  # raises for what is no range
         await self.fail_orphaned()
         if await self.has_worker():
-            run = await self._create_run(self._store, source, since, until)
-            return await self._wait_for_service(run.id, on_progress, cancel_event)
+            async with self._store.transaction():
+                run = await self._create_run(self._store, source, since, until)
+                await self._record_start(by, source, run.id, retried)
+            return await self._wait_for_service(run.id, by, on_progress, cancel_event)
         async with self._presence.register("sweep") as executor:
-            run = await self._create_run(self._store, source, since, until, executor=executor)
+            async with self._store.transaction():
+                run = await self._create_run(self._store, source, since, until, executor=executor)
+                await self._record_start(by, source, run.id, retried)
             return await self._execute_in_process(self._store, run, on_progress, cancel_event)
 
+    async def _record_start(self, by: Actor, source: Source, run_id: str, retried: str | None) -> None:
+        if retried is None:
+            await self._audit.record(by, AuditAction.SOURCE_RUN, source.name, run=run_id)
+        else:
+            await self._audit.record(by, AuditAction.RUN_RETRY, retried, run=run_id)
+
     async def retry(
-        self, run_id: str, *, on_progress: ProgressCallback | None = None, cancel_event: asyncio.Event | None = None
+        self,
+        run_id: str,
+        *,
+        by: Actor,
+        on_progress: ProgressCallback | None = None,
+        cancel_event: asyncio.Event | None = None,
     ) -> RunReport:
-        """Do an ended run again, from the phase in which it failed, fell back or was cancelled.
+        """Retry an ended run from the phase in which it failed, fell back or was cancelled, and wait for its end.
 
-        Where no service runs, or nothing failed, its source is run anew over the same dates.
+        Where no service is at work, or nothing failed, its source is run anew over the same dates.
         """
-        report, source = await self._request_retry(run_id)
+        report, source = await self._request_retry(run_id, by)
         if source is None:
-            return await self._wait_for_service(run_id, on_progress, cancel_event)
-        return await self.sweep(
-            source, since=report.since, until=report.until, on_progress=on_progress, cancel_event=cancel_event
-        )
+            return await self._wait_for_service(run_id, by, on_progress, cancel_event)
+        return await self._sweep(source, report.since, report.until, by, on_progress, cancel_event, retried=run_id)
 
-    async def enqueue_retry(self, run_id: str) -> str:
-        """As `retry`, but have the service do it and wait for nothing; answers the id of the run that does it."""
-        report, source = await self._request_retry(run_id)
-        return run_id if source is None else await self.enqueue(source, since=report.since, until=report.until)
+    async def enqueue_retry(self, run_id: str, *, by: Actor) -> str:
+        """Let the service retry a run, without waiting; return the id of the run that does it."""
+        report, source = await self._request_retry(run_id, by)
+        if source is None:
+            return run_id
+        return await self._enqueue(source, report.since, report.until, by, retried=run_id)
 
-    async def _request_retry(self, run_id: str) -> tuple[RunReport, Source | None]:
-        """An ended run, which the service now does again; or its source, which is to be run anew."""
-        run = await self._load_run(run_id)
-        report = await load_run_report(run, self._store)
+    async def _request_retry(self, run_id: str, by: Actor) -> tuple[RunReport, Source | None]:
+        """Return an ended run that the service now does again; or also its source, which is to be run anew."""
+        by.require(Role.EDITOR)
+        report = await load_run_report(await self._load_run(run_id), self._store)
         if not report.status.is_final:
-            raise UsageError(f"The run {run_id} has not ended: it is {report.status}.")
+            raise Conflict("run.not_ended", run=run_id, status=report.status)
         phase = report.retry_phase
-        if phase is not None and await self.has_worker() and await self._store.runs.request_retry(run_id, phase):
-            return report, None
+        if phase is not None and await self.has_worker():
+            async with self._store.transaction():
+                if await self._store.runs.request_retry(run_id, phase):
+                    await self._audit.record(by, AuditAction.RUN_RETRY, run_id, run=run_id)
+                    return report, None
         source = await self._store.sources.get(report.source)
         if source is None:
-            raise UsageError(f"The source {report.source!r} of this run was removed.")
+            raise UsageError("run.source_removed", source=report.source)
         return report, source
 
     async def execute(
@@ -209,7 +238,7 @@ class SweepService:
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunStatus:
-        """Carry out a run on record, or go on with it where the steps say that it was; answers how it ended.
+        """Carry out a run, or go on with it behind its finished steps; return its final status.
 
         `since` and `until` are the days that a person asked for. A run that has ended already is left alone.
         """
@@ -224,67 +253,77 @@ class SweepService:
             return RunStatus.FAILED
         return await self._execute_run(self._store, run, source, since, until, steps, on_progress, cancel_event)
 
-    async def enqueue(self, source: Source, *, since: dt.date | None = None, until: dt.date | None = None) -> str:
-        """Put a run of a source into the queue; answers its id, or that of one that waits or is under way already.
+    async def enqueue(
+        self, source: Source, *, by: Actor, since: dt.date | None = None, until: dt.date | None = None
+    ) -> str:
+        """Queue a run of a source; return its id, or that of one that waits or is under way already.
 
         `UsageError` where no worker is at work.
         """
-        build_window(today=self._clock.now().date(), days=1, since=since, until=until)  # refuses what is no range
+        by.require(Role.EDITOR)
+        return await self._enqueue(source, since, until, by)
+
+    async def _enqueue(
+        self, source: Source, since: dt.date | None, until: dt.date | None, by: Actor, *, retried: str | None = None
+    ) -> str:
+        build_window(today=self._clock.now().date(), days=1, since=since, until=until)  # raises for what is no range
         if not await self.has_worker():
-            raise UsageError("No worker is at work: start `monitor serve`, or `monitor worker` beside this process.")
-        for run in await self._store.runs.list_open():
-            if run.source_id == source.id:
-                return run.id
-        return (await self._create_run(self._store, source, since, until)).id
+            raise UsageError("run.no_worker")
+        async with self._store.transaction():
+            unfinished = (run.id for run in await self._store.runs.list_open() if run.source_id == source.id)
+            run_id = next(unfinished, None) or (await self._create_run(self._store, source, since, until)).id
+            await self._record_start(by, source, run_id, retried)
+        return run_id
 
     async def run_trial(
         self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
     ) -> TrialResult:
-        """A dry run in a database of its own that is thrown away; a stored source takes what it remembers with it.
+        """Run a source in a temporary database, with what a stored source remembers.
 
-        `finds_kind`: a site whose address turns out to be a feed is tried as one.
+        `detect_kind`: a site whose address turns out to be a feed is tried as one.
         """
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()
                 copy = await self._store.copy_source(source, store)
                 run = await self._create_run(store, copy, None, None, executor="try")
-                gear = await self._dependency_factory.build(run, store, is_trial=True)
+                deps = await self._dependency_factory.build(run, store, is_trial=True)
                 home = None
                 if source.kind is not SourceKind.QUERY and not source.sections:
                     # The run finds the page remembered: it is asked for once.
-                    home = await gear.loader.load(source.url, render=source.render or Render.AUTO)
+                    home = await deps.loader.load(source.url, render=source.render or Render.AUTO)
                 if detect_kind and home is not None and is_feed_page(home):
                     copy = await store.sources.update(copy.name, kind=SourceKind.FEED)
-                report = await self._execute_in_process(store, run, on_progress, None, trial=gear)
+                report = await self._execute_in_process(store, run, on_progress, None, trial=deps)
                 return await load_trial_result(report, store, source=copy, home=home)
 
     async def get_latest_report(self, source: str) -> RunReport | None:
-        """The latest run of the source of that name."""
+        """Return the latest run of the source of that name."""
         runs = await self._store.runs.list(source=source, limit=1)
         return await load_run_report(runs[0], self._store) if runs else None
 
     async def get_report(self, run_id: str) -> FullRunReport:
-        """One run told whole, with its ledger."""
+        """Return one run with its ledger."""
         await self.fail_orphaned()
         return await load_full_run_report(await self._load_run(run_id), self._store)
 
-    async def cancel(self, run_id: str) -> RunStatus:
-        """Ask a run to stop; a queued one is cancelled at once. `UsageError` where there is none, or it has ended."""
-        run = await self._load_run(run_id)
-        if not await self._store.runs.request_cancel(run_id, at=self._clock.now()):
-            raise UsageError(f"The run {run_id} has ended already: {run.status}.")
-        after = await self._store.runs.get(run_id)
-        return (after or run).status
+    async def cancel(self, run_id: str, *, by: Actor) -> RunStatus:
+        """Ask a run to stop; a queued one is cancelled at once. `Conflict` where it has ended."""
+        by.require(Role.EDITOR)
+        async with self._store.transaction():
+            run = await self._load_run(run_id)
+            if not await self._store.runs.request_cancel(run_id, at=self._clock.now()):
+                raise Conflict("run.ended", run=run_id, status=run.status)
+            await self._audit.record(by, AuditAction.RUN_CANCEL, run_id)
+            return (await self._load_run(run_id)).status
 
     async def has_worker(self) -> bool:
-        """Whether a service is there that takes runs out of the queue."""
-        return WORKER_KIND in (await self._presence.list_alive()).values()
+        return await has_worker(self._presence)
 
     async def fail_orphaned(self) -> None:
-        """End as failed what a process began outside of the queue and did not live to end."""
-        lost = [one for one in await self._store.runs.list_open() if one.executor and one.enqueued_at is None]
-        lost = [one for one in lost if one.status is RunStatus.RUNNING]
+        """End as failed the runs that a process began outside of the queue and died over."""
+        lost = [run for run in await self._store.runs.list_open() if run.executor and run.enqueued_at is None]
+        lost = [run for run in lost if run.status is RunStatus.RUNNING]
         alive = await self._presence.list_alive() if lost else {}
         for run in lost:
             if run.executor not in alive:
@@ -294,13 +333,13 @@ class SweepService:
     async def _load_run(self, run_id: str) -> Run:
         run = await self._store.runs.get(run_id)
         if run is None:
-            raise NotFound(f"There is no run {run_id!r}; `monitor runs list` names them.")
+            raise NotFound("run.not_found", run=run_id)
         return run
 
     async def _create_run(
         self, store: Store, source: Source, since: dt.date | None, until: dt.date | None, *, executor: str | None = None
     ) -> Run:
-        """A run on record that a person asked for: queued, or in the hands of this process."""
+        """Store a run that a person asked for: queued, or carried out by this process."""
         now = self._clock.now()
         run = Run(
             id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
@@ -350,7 +389,7 @@ class SweepService:
         trial: RunDependencies | None = None,
     ) -> RunStatus:
         is_trial = trial is not None
-        gear = trial or await self._dependency_factory.build(run, store, is_trial=False)
+        deps = trial or await self._dependency_factory.build(run, store, is_trial=False)
 
         async def begin() -> RunStart:
             started_at = run.started_at or self._clock.now()
@@ -361,7 +400,7 @@ class SweepService:
             await store.runs.update(run.id, since=window.since, until=window.until, is_baseline=is_baseline)
             start = RunStart(today=today, window=window)
             if not is_trial:
-                await self._dependency_factory.save_manifest(run, source, store, gear, start)
+                await self._dependency_factory.save_manifest(run, source, store, deps, start)
             return start
 
         event = cancel_event or asyncio.Event()
@@ -372,15 +411,15 @@ class SweepService:
         ):
             parts = SweepDependencies(
                 store=store,
-                loader=gear.loader,
+                loader=deps.loader,
                 documents=self._documents,
                 steps=steps,
                 clock=self._clock,
-                model=gear.model,
-                linker=gear.linker,
+                model=deps.model,
+                linker=deps.linker,
                 limits=self._settings.sweep,
                 folder=Path(folder),
-                prompts=gear.prompts,
+                prompts=deps.prompts,
                 query_runner=self._saved_search.for_run(run.id, is_trial=is_trial),
                 on_progress=on_progress,
                 cancel_event=event,
@@ -391,7 +430,7 @@ class SweepService:
                 work = run_sweep(run, source, window=start.window, today=start.today, deps=parts)
                 status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
             except Exception as error:
-                # Whatever ended it, the run does not stay `running`; what it kept stays kept.
+                # Whatever went wrong, the run must not stay `running`; what it stored stays stored.
                 now, reason = self._clock.now(), to_message(error)
                 await store.runs.end(run.id, source.id, status=RunStatus.FAILED, at=now, error=reason)
                 if not is_trial:
@@ -406,14 +445,25 @@ class SweepService:
         return status
 
     async def _wait_for_service(
-        self, run_id: str, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None
+        self, run_id: str, by: Actor, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None
     ) -> RunReport:
-        await wait_for_run(
-            run_id,
-            store=self._store,
-            clock=self._clock,
-            has_worker=self.has_worker,
-            on_progress=on_progress,
-            cancel_event=cancel_event,
-        )
+        """Wait for the end of a run, report its progress and pass on a cancel request.
+
+        `WorkFailed` where no service has been there for a minute: the run goes on when one is.
+        """
+        loop = asyncio.get_running_loop()
+        last_seen_s = loop.time()
+        while not (run := await self._load_run(run_id)).status.is_final:
+            if cancel_event is not None and cancel_event.is_set() and not run.is_cancel_requested:
+                with suppress(Conflict):
+                    await self.cancel(run_id, by=by)
+            if on_progress is not None:
+                sections = await self._store.runs.list_sections(run_id)
+                read = sum(section.ended is not None for section in sections)
+                on_progress(Progress(phase=Phase.CRAWL, place=run.source, done=read, total=len(sections) or None))
+            if await self.has_worker():
+                last_seen_s = loop.time()
+            elif loop.time() - last_seen_s > SERVICE_TIMEOUT_S:
+                raise WorkFailed("run.service_gone", run=run_id)
+            await asyncio.sleep(_POLL_INTERVAL_S)
         return await self.get_report(run_id)

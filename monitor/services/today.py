@@ -18,8 +18,7 @@ from monitor.db.tables.delivery import AlarmKind, AlarmView, Delivery, DeliveryS
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
-from monitor.services.runtime import WorkerRegistry
-from monitor.services.sweeps import WORKER_KIND
+from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.services.usage import list_days_until
 from monitor.vocabulary import RunStatus
 
@@ -204,7 +203,7 @@ class TodayService:
     ) -> list[AttentionEntry]:
         alarms = await self._store.alarms.list_page(is_open=True, limit=_MAX_ALARMS)
         failed = await self._store.deliveries.list(status=[DeliveryStatus.FAILED], limit=_MAX_DELIVERIES)
-        is_served = WORKER_KIND in (await self._presence.list_alive()).values()
+        is_served = await has_worker(self._presence)
         matters = [] if is_served else _check_worker(sources, pulse)
         matters += _check_disk(get_free_bytes(self._settings.data_dir))
         matters += _check_budget(pulse.tokens, self._settings.llm.daily_token_budget)

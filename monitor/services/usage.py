@@ -1,4 +1,4 @@
-"""What the model and the search services cost: tokens, requests and money by day."""
+"""What the service uses: tokens, requests and money by day, and the space of its data, with their pruning."""
 
 import asyncio
 import datetime as dt
@@ -19,7 +19,9 @@ from monitor.db.queries.retention import PruneResult
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
 from monitor.evidence.records import EvidenceArchive
 from monitor.search.bundles.bundle import BundleFolder
+from monitor.services.audit import Actor, AuditAction, AuditService
 from monitor.services.health import get_free_bytes
+from monitor.vocabulary import Role
 
 
 class CostLedger(BaseModel):
@@ -45,7 +47,7 @@ class CostChart(BaseModel):
 
     @property
     def cost(self) -> float | None:
-        """The money in all; None where nothing had a price."""
+        """The sum of the prices; None where nothing had one."""
         return sum_costs([*(phase.cost for phase in self.phases), *(search.cost for search in self.searches)])
 
     def sum_cost_on(self, day: dt.date) -> float | None:
@@ -54,7 +56,7 @@ class CostChart(BaseModel):
 
 
 class CostService:
-    """Tells what the model and the search services cost."""
+    """Sums up what the model and the search services cost."""
 
     def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
         self._store = store
@@ -62,7 +64,7 @@ class CostService:
         self._zone = ZoneInfo(timezone)
 
     async def get_ledger(self, days: int) -> CostLedger:
-        """What was spent on so many days, today included."""
+        """Return what was spent on so many days, today included."""
         span = self._list_days(days)
         newest_first = span[::-1]
         rows = await self._store.usage.load_daily(newest_first)
@@ -78,7 +80,7 @@ class CostService:
         )
 
     async def get_chart(self, days: int) -> CostChart:
-        """What was spent on so many days, today included, in as many rows as charts have room for."""
+        """Return what was spent on so many days, today included, summed up for charts."""
         span = self._list_days(days)
         begin, end = span[0].begin, span[-1].end
         return CostChart(
@@ -90,15 +92,15 @@ class CostService:
         )
 
     async def count_tokens_today(self) -> int:
-        """The tokens of all calls since midnight: what the daily budget is held against."""
+        """Return the tokens of all calls since midnight, which the daily budget limits."""
         return await self._store.usage.count_tokens_since(self._list_days(1)[0].begin)
 
     def get_today(self) -> dt.date:
-        """The day that it is for the service."""
+        """Return the day in the time zone of the service."""
         return self.list_dates(1)[0]
 
     def list_dates(self, count: int) -> list[dt.date]:
-        """So many days, today the last of them."""
+        """Return so many days, today the last of them."""
         return [day.date for day in self._list_days(count)]
 
     def _list_days(self, count: int) -> list[Day]:
@@ -106,7 +108,7 @@ class CostService:
 
 
 def list_days_until(now: dt.datetime, zone: ZoneInfo, count: int) -> list[Day]:
-    """So many days of a zone, that of `now` the last."""
+    """Return so many days of a zone, that of `now` the last."""
 
     def midnight(day: dt.date) -> dt.datetime:
         return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
@@ -117,7 +119,7 @@ def list_days_until(now: dt.datetime, zone: ZoneInfo, count: int) -> list[Day]:
 
 
 def sum_costs(costs: Iterable[float | None]) -> float | None:
-    """The money in all; None where there is no price among them."""
+    """Return the sum; None where there is no price among them."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
 
@@ -126,7 +128,7 @@ _MAX_COUNTING_S = 2.0
 
 
 class FolderSize(BaseModel):
-    """A folder of the data folder with all that is in it."""
+    """A folder of the data folder, with everything in it."""
 
     name: str
     files: int
@@ -134,7 +136,7 @@ class FolderSize(BaseModel):
 
 
 class StorageSchema(BaseModel):
-    """Where things lie and how much there is; `is_whole` is False where counting was given up, as too much was there.
+    """Where the data lies and how much there is; `is_whole` is False where counting took too long.
 
     `database_bytes` is the size of a SQLite file, None for another database; `evidence` a place elsewhere, None where
     records lie in the data folder.
@@ -155,7 +157,7 @@ class StorageService:
         self._settings = settings
 
     async def measure(self) -> StorageSchema:
-        """The sizes as they are now; counting ends after two seconds."""
+        """Measure the sizes; counting ends after two seconds."""
         settings = self._settings
         address = DatabaseAddress.parse(settings.database_url)
         file = address.file
@@ -177,13 +179,13 @@ def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
     found, is_whole = [], True
     for folder in sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []:
         files = size = 0
-        for place, _, names in os.walk(folder):
+        for path, _, names in os.walk(folder):
             for name in names:
                 try:
-                    size += (Path(place) / name).stat().st_size
+                    size += (Path(path) / name).stat().st_size
                     files += 1
                 except OSError:
-                    continue  # it went while we were counting
+                    continue  # removed while we were counting
             if time.monotonic() > until:
                 is_whole = False
                 break
@@ -192,11 +194,11 @@ def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
 
 
 EVENT_RETENTION_DAYS = 14
-"""So long is kept what runs told while they were watched; what they brought, and why, is kept with the run."""
+"""How long the progress events of runs are kept; their results stay with the run."""
 
 
 class RetentionService:
-    """Forgets texts, records and bundles after their time: `work.retention_days`; events of runs after 14 days."""
+    """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days."""
 
     def __init__(
         self, *, store: Store, records: EvidenceArchive, bundles: BundleFolder, clock: Clock, settings: Settings
@@ -206,11 +208,23 @@ class RetentionService:
         self._bundles = bundles
         self._clock = clock
         self._settings = settings
+        self._audit = AuditService(store=store, clock=clock)
 
-    async def prune(self, days: int | None = None) -> PruneResult:
-        """Forget what is older than so many days, by default those of the configuration."""
-        kept = dt.timedelta(days=days if days is not None else self._settings.work.retention_days)
-        before = self._clock.now() - kept
+    async def prune(self, days: int | None, *, by: Actor) -> PruneResult:
+        """Delete what is older than so many days, by default those of the configuration.
+
+        The act is recorded before it begins, not with it: rows go in many short transactions, so that nobody waits.
+        """
+        by.require(Role.ADMIN)
+        await self._audit.record(by, AuditAction.STORAGE_PRUNE, "storage", days=days)
+        return await self._prune(self._settings.work.retention_days if days is None else days)
+
+    async def prune_expired(self) -> PruneResult:
+        """Delete what is older than the configuration wants it kept; done daily, and not recorded."""
+        return await self._prune(self._settings.work.retention_days)
+
+    async def _prune(self, days: int) -> PruneResult:
+        before = self._clock.now() - dt.timedelta(days=days)
         await self._store.retention.prune_events(self._clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
         pruned = await self._store.retention.prune(before)
         files = await self._records.remove_unused(before.date())

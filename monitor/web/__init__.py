@@ -1,1 +1,1 @@
-"""monitor.web."""
+"""The web application: sign-in, pages, HTTP API, feeds and metrics."""

@@ -1,90 +1,89 @@
-"""The web part as a whole: its pages, its API, its feeds, and what all of them share."""
+"""The web application: pages, HTTP API, feeds, and the middleware that they share."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI, Request
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 from starlette.types import Scope
 
 from monitor import __version__
 from monitor.bootstrap import App
-from monitor.web import metrics as condition
-from monitor.web.api import briefings as briefing_api
-from monitor.web.api import deliveries as delivery_api
-from monitor.web.api import deliveries as target_api
+from monitor.web import metrics
+from monitor.web.api import briefings as briefings_api
+from monitor.web.api import deliveries as deliveries_api
 from monitor.web.api import events as events_api
-from monitor.web.api import events as research_events_api
-from monitor.web.api import health as audit_api
 from monitor.web.api import health as health_api
-from monitor.web.api import items as feeds
-from monitor.web.api import items as item_api
-from monitor.web.api import people as access_api
+from monitor.web.api import items as items_api
 from monitor.web.api import people as people_api
 from monitor.web.api import research as research_api
 from monitor.web.api import runs as runs_api
 from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
-from monitor.web.api import sources as source_api
-from monitor.web.middleware import BodyLimitMiddleware, PrefixMiddleware, ResponseHeadersMiddleware
-from monitor.web.problems import ProblemSchema, add_problem_handlers
-from monitor.web.ui import account as account_pages
-from monitor.web.ui import account as people_pages
-from monitor.web.ui import audit as audit_pages
-from monitor.web.ui import briefings as briefing_edit_pages
-from monitor.web.ui import briefings as briefing_pages
-from monitor.web.ui import deliveries as delivery_pages
-from monitor.web.ui import deliveries as target_pages
-from monitor.web.ui import health as health_pages
-from monitor.web.ui import items as item_pages
-from monitor.web.ui import prompts as prompt_pages
-from monitor.web.ui import research as research_pages
-from monitor.web.ui import runs as runs_pages
-from monitor.web.ui import settings as settings_pages
-from monitor.web.ui import sign_in as sign_in_pages
-from monitor.web.ui import sources as source_pages
-from monitor.web.ui import today as today_pages
+from monitor.web.api import sources as sources_api
+from monitor.web.middleware import (
+    BodyLimitMiddleware,
+    LanguageMiddleware,
+    PrefixMiddleware,
+    ResponseHeadersMiddleware,
+    negotiate_language,
+)
+from monitor.web.problems import Problem, ProblemSchema, add_problem_handlers, build_problem_answer
+from monitor.web.ui import (
+    account,
+    audit,
+    briefings,
+    deliveries,
+    health,
+    items,
+    prompts,
+    research,
+    runs,
+    settings,
+    sign_in,
+    sources,
+    today,
+)
 from monitor.web.ui.rendering import CONTENT_SECURITY_POLICY, TemplateRenderer
 
-_API_ROUTERS: tuple[Callable[[App], APIRouter], ...] = (
-    condition.router,
+_API_ROUTERS = (
+    metrics.router,
     search_api.router,
     runs_api.router,
     events_api.router,
     research_api.router,
-    research_events_api.research_events_router,
+    events_api.research_events_router,
     settings_api.router,
-    target_api.target_router,
+    deliveries_api.target_router,
     health_api.router,
     people_api.router,
-    access_api.access_router,
-    audit_api.audit_router,
-    item_api.router,
-    source_api.router,
-    feeds.feed_router,
-    briefing_api.router,
-    delivery_api.router,
+    people_api.access_router,
+    health_api.audit_router,
+    items_api.router,
+    sources_api.router,
+    items_api.feed_router,
+    briefings_api.router,
+    deliveries_api.router,
 )
 
-_PAGE_ROUTERS: tuple[Callable[[App, TemplateRenderer], APIRouter], ...] = (
-    runs_pages.router,
-    sign_in_pages.router,
-    today_pages.router,
-    health_pages.router,
-    account_pages.router,
-    people_pages.people_admin_router,
-    settings_pages.router,
-    prompt_pages.router,
-    target_pages.target_router,
-    audit_pages.router,
-    item_pages.router,
-    source_pages.router,
-    briefing_pages.router,
-    briefing_edit_pages.editor_router,
-    delivery_pages.router,
-    research_pages.router,
+_PAGE_ROUTERS = (
+    runs.router,
+    sign_in.router,
+    today.router,
+    health.router,
+    account.router,
+    account.people_admin_router,
+    settings.router,
+    prompts.router,
+    deliveries.target_router,
+    audit.router,
+    items.router,
+    sources.router,
+    briefings.router,
+    briefings.editor_router,
+    deliveries.router,
+    research.router,
 )
 
 _DESCRIPTION = """\
@@ -103,8 +102,7 @@ _SECURITY_HEADERS = {
 
 
 def create_web_app(app: App) -> FastAPI:
-    """The pages and the HTTP API of the service."""
-    look = TemplateRenderer(app.settings, app.clock)
+    renderer = TemplateRenderer(app.settings, app.clock)
     web = FastAPI(
         title="Monitor",
         version=__version__,
@@ -112,28 +110,31 @@ def create_web_app(app: App) -> FastAPI:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        servers=[{"url": look.prefix}] if look.prefix else None,
+        servers=[{"url": renderer.prefix}] if renderer.prefix else None,
     )
     web.state.monitor = app
-    web.state.attention = app.alarms.count_open_alarms
-    add_problem_handlers(web, look)
-    for api in _API_ROUTERS:
-        web.include_router(api(app))
-    for pages in _PAGE_ROUTERS:
-        web.include_router(pages(app, look), include_in_schema=False)
+    add_problem_handlers(web, renderer)
+    for build_api_router in _API_ROUTERS:
+        web.include_router(build_api_router(app))
+    for build_page_router in _PAGE_ROUTERS:
+        web.include_router(build_page_router(app, renderer), include_in_schema=False)
     web.mount("/static", _StaticAssets(directory=Path(__file__).parent / "ui" / "static"), name="static")
     _publish_schema(web)
-    web.add_middleware(BodyLimitMiddleware)
+    web.add_middleware(BodyLimitMiddleware, refuse=_refuse_large_body)
     web.add_middleware(ResponseHeadersMiddleware, headers=_SECURITY_HEADERS)
-    web.add_middleware(PrefixMiddleware, prefix=look.prefix)
+    web.add_middleware(LanguageMiddleware)
+    web.add_middleware(PrefixMiddleware, prefix=renderer.prefix)
     return web
 
 
+def _refuse_large_body(request: Request) -> Response:
+    return build_problem_answer(Problem(413, "request.too_large"), negotiate_language(request))
+
+
 class _StaticAssets(StaticFiles):
-    """Our own files; their addresses carry the mark of their content, so that browsers may keep them."""
+    """Our own files; their addresses carry a hash of their content, so that browsers may cache them."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file, to be kept for a year where its mark was asked for."""
         answer = await super().get_response(path, scope)
         if scope.get("query_string") and answer.status_code == 200:
             answer.headers["Cache-Control"] = "public, max-age=31536000, immutable"
@@ -141,19 +142,18 @@ class _StaticAssets(StaticFiles):
 
 
 def _publish_schema(web: FastAPI) -> None:
-    """The schema of the API, with the one shape of all its errors."""
-    made: dict[str, Any] = {}
+    """Serve the schema of the API with the one shape of its errors; programs may read it before they sign in."""
+    built: dict[str, Any] = {}
 
     def schema() -> dict[str, Any]:
-        if not made:
-            made.update(FastAPI.openapi(web))
-            shapes = made.setdefault("components", {}).setdefault("schemas", {})
-            shapes["ProblemWire"] = ProblemSchema.model_json_schema()
-        return made
+        if not built:
+            built.update(FastAPI.openapi(web))
+            schemas = built.setdefault("components", {}).setdefault("schemas", {})
+            schemas["ProblemSchema"] = ProblemSchema.model_json_schema()
+        return built
 
     web.openapi = schema  # type: ignore[method-assign]
 
     @web.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> dict[str, Any]:
-        """The schema; it holds nothing of anybody, so that programs may read it before they sign in."""
         return schema()

@@ -28,13 +28,17 @@ def render_metrics(
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     _add_labelled_gauge(
-        registry, "monitor_runs", "Runs by status", "status", {one: figures.runs.get(one, 0) for one in RunStatus}
+        registry,
+        "monitor_runs",
+        "Runs by status",
+        "status",
+        {status: figures.runs.get(status, 0) for status in RunStatus},
     )
     _add_labelled_gauge(registry, "monitor_processes", "Processes at work by kind", "kind", process_counts)
     _add_labelled_gauge(registry, "monitor_model_calls", "Model calls by outcome", "outcome", figures.model_calls)
-    sent = {str(one): figures.deliveries.get(one, 0) for one in DeliveryStatus}
+    sent = {str(status): figures.deliveries.get(status, 0) for status in DeliveryStatus}
     _add_labelled_gauge(registry, "monitor_deliveries", "Deliveries by status", "status", sent)
-    raised = {str(one): figures.alarms.get(one, 0) for one in AlarmKind}
+    raised = {str(kind): figures.alarms.get(kind, 0) for kind in AlarmKind}
     _add_labelled_gauge(registry, "monitor_alarms", "Open alarms by kind", "kind", raised)
     for name, text, value in (
         ("monitor_queue_wait_seconds", "How long the oldest queued run has been waiting", queue_wait_s),
@@ -50,8 +54,8 @@ def render_metrics(
 
 def _add_research_gauges(registry: CollectorRegistry, figures: ResearchMetrics) -> None:
     """What they cost, how long the latest 100 took, and the worst of their scores: both fidelities are to be 1."""
-    standing = {str(one): figures.by_status.get(one, 0) for one in ResearchStatus}
-    _add_labelled_gauge(registry, "monitor_researches", "Researches by status", "status", standing)
+    researches = {str(status): figures.by_status.get(status, 0) for status in ResearchStatus}
+    _add_labelled_gauge(registry, "monitor_researches", "Researches by status", "status", researches)
     Gauge("monitor_research_tokens", "Tokens of the model calls of researches", registry=registry).set(figures.tokens)
     Gauge("monitor_research_cost", "What these cost, where they had a price", registry=registry).set(figures.cost)
     scores = [ReportScore.model_validate(report.score) for report in figures.reports]
@@ -62,12 +66,16 @@ def _add_research_gauges(registry: CollectorRegistry, figures: ResearchMetrics) 
     if not scores:
         return
     seconds = Gauge("monitor_research_seconds", "How long the latest 100 took", ["of"], registry=registry)
-    seconds.labels("median").set(median(one.seconds for one in figures.reports))
-    seconds.labels("longest").set(max(one.seconds for one in figures.reports))
+    seconds.labels("median").set(median(report.seconds for report in figures.reports))
+    seconds.labels("longest").set(max(report.seconds for report in figures.reports))
     for name, text, shares in (
-        ("quote_fidelity", "Quotes that stand in the kept page", [one.quote_fidelity for one in scores]),
-        ("figure_fidelity", "Figures and dates that stand in a cited note", [one.figure_fidelity for one in scores]),
-        ("citation_coverage", "Sentences that cite", [one.citation_coverage for one in scores]),
+        ("quote_fidelity", "Quotes that stand in the kept page", [score.quote_fidelity for score in scores]),
+        (
+            "figure_fidelity",
+            "Figures and dates that stand in a cited note",
+            [score.figure_fidelity for score in scores],
+        ),
+        ("citation_coverage", "Sentences that cite", [score.citation_coverage for score in scores]),
     ):
         known = [share for share in shares if share is not None]
         if known:
@@ -98,12 +106,14 @@ def router(app: App) -> APIRouter:
         response.status_code = 200 if readiness.is_ready else 503
         return readiness
 
-    told = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **build_problem_responses(401, 403, 503)}
+    responses = {
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **build_problem_responses(401, 403, 503),
+    }
 
-    @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response, responses=told)
-    async def metrics(visitor: Reader) -> Response:
+    @routes.get("/metrics", summary="Figures for Prometheus", response_class=Response, responses=responses)
+    async def metrics(_: Reader) -> Response:
         """Figures in the form that Prometheus reads."""
-        del visitor
         body, content_type = render_metrics(*await app.readiness.get_metrics())
         return Response(body, media_type=content_type)
 

@@ -1,66 +1,87 @@
-"""What every request and every answer goes through: the prefix of a proxy, a limit of size, headers of safety."""
+"""What every request and answer goes through: proxy prefix, language, size limit, security headers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import quote, urlsplit
 
-from fastapi import Request
+from babel.core import Locale, UnknownLocaleError, negotiate_locale
+from fastapi import Request, Response
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from monitor.i18n.catalogue import LANGUAGES
+from monitor.i18n.model import reader_language
+
+LANGUAGE_COOKIE = "monitor_language"
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
 
 class BodyTooLargeError(Exception):
-    """The body is longer than anything that we take."""
+    """The body is longer than `MAX_BODY_BYTES`."""
 
 
 class BodyLimitMiddleware:
-    """Refuses bodies over 4 MiB, whether they say so beforehand or not."""
+    """Refuses bodies over 4 MiB, whether they declare their length or not."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, refuse: Callable[[Request], Response]) -> None:
         self._app = app
+        self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; 413 where its body is too long."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        told = Headers(scope=scope).get("content-length", "0")
-        if told.isdigit() and int(told) > MAX_BODY_BYTES:
-            await _build_too_large_response()(scope, receive, send)
+        declared = Headers(scope=scope).get("content-length", "0")
+        if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
+            await self._refuse(Request(scope))(scope, receive, send)
             return
-        taken, has_begun = 0, False
+        received, has_begun = 0, False
 
-        async def limited() -> Message:
-            nonlocal taken
+        async def receive_limited() -> Message:
+            nonlocal received
             message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > MAX_BODY_BYTES:
+            received += len(message.get("body", b""))
+            if received > MAX_BODY_BYTES:
                 raise BodyTooLargeError
             return message
 
-        async def noticed(message: Message) -> None:
+        async def send_noticed(message: Message) -> None:
             nonlocal has_begun
             has_begun = True
             await send(message)
 
         try:
-            await self._app(scope, limited, noticed)
+            await self._app(scope, receive_limited, send_noticed)
         except BodyTooLargeError:
             if not has_begun:
-                await _build_too_large_response()(scope, receive, send)
+                await self._refuse(Request(scope))(scope, receive, send)
+
+
+class LanguageMiddleware:
+    """Sets the language in which the answer's messages are written (`monitor.i18n.model`)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        token = reader_language.set(negotiate_language(Request(scope)))
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            reader_language.reset(token)
 
 
 class PrefixMiddleware:
-    """Puts the path under which a proxy shows the service before every path, whether the proxy took it away or not."""
+    """Puts the path under which a proxy shows the service before every path, whether the proxy stripped it or not."""
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app = app
         self._prefix = prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, with the prefix as its root."""
         if self._prefix and scope["type"] == "http":
             path = str(scope["path"])
             is_there = path == self._prefix or path.startswith(f"{self._prefix}/")
@@ -69,15 +90,13 @@ class PrefixMiddleware:
 
 
 class ResponseHeadersMiddleware:
-    """Puts the headers into every answer that has none of that name."""
+    """Adds headers to every answer that does not set them itself."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
         self._headers = headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and complete the answer."""
-
         async def complete(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -88,35 +107,52 @@ class ResponseHeadersMiddleware:
         await self._app(scope, receive, complete if scope["type"] == "http" else send)
 
 
-def _build_too_large_response() -> JSONResponse:
-    detail = f"The body is longer than {MAX_BODY_BYTES // 1024 // 1024} MiB: send less."
-    told = {"title": "Content Too Large", "status": 413, "detail": detail}
-    return JSONResponse(told, 413, media_type="application/problem+json")
-
-
 _NON_PAGE_PREFIXES = ("/api", "/feeds", "/metrics", "/healthz", "/readyz", "/static")
 
 
 def get_app_path(request: Request) -> str:
-    """The path without the prefix of the proxy."""
+    """Return the path without the prefix of the proxy."""
     path, prefix = str(request.scope["path"]), str(request.scope.get("root_path", ""))
     is_within = bool(prefix) and (path == prefix or path.startswith(f"{prefix}/"))
     return (path[len(prefix) :] or "/") if is_within else path
 
 
 def is_page_request(request: Request) -> bool:
-    """Whether a person looks at the answer: everything but API, feeds and what programs ask."""
+    """Tell pages from the API, feeds, metrics and assets."""
     path = get_app_path(request)
     return not any(path == start or path.startswith(f"{start}/") for start in _NON_PAGE_PREFIXES)
 
 
+def negotiate_language(request: Request, preferred: str | None = None) -> str:
+    """Return the language of the answer, `zh` or `en`.
+
+    It is the one that the reader chose, else the first of `Accept-Language` that we have; else the API answers in
+    English, and all else is in Chinese.
+    """
+    for chosen in (preferred, request.cookies.get(LANGUAGE_COOKIE)):
+        if chosen in LANGUAGES:
+            return str(chosen)
+    accepted = request.headers.get("accept-language", "").split(",")
+    wanted = [tag for part in accepted if (tag := _parse_language_tag(part))]
+    return negotiate_locale(wanted, LANGUAGES, sep="-") or ("en" if get_app_path(request).startswith("/api/") else "zh")
+
+
+def _parse_language_tag(part: str) -> str | None:
+    """Return the language of one entry of Accept-Language, without its region."""
+    tag = part.partition(";")[0].strip()
+    try:
+        return Locale.parse(tag, sep="-").language
+    except (ValueError, UnknownLocaleError, TypeError):
+        return None
+
+
 def get_url_prefix(public_url: str | None) -> str:
-    """The path under which a proxy shows the service, empty where it is the root."""
+    """Return the path under which a proxy shows the service, empty where it is the root."""
     return urlsplit(public_url or "").path.rstrip("/")
 
 
 def build_sign_in_path(request: Request) -> str:
-    """The sign-in page, from which one comes back to what was asked for."""
+    """Return the sign-in page, which leads back to the address of the request."""
     query = f"?{request.url.query}" if request.url.query else ""
     wanted = f"{get_app_path(request)}{query}"
     prefix = str(request.scope.get("root_path", ""))
@@ -124,6 +160,6 @@ def build_sign_in_path(request: Request) -> str:
 
 
 def sanitize_redirect_path(text: str | None) -> str:
-    """A path of ours that somebody wants to be sent to; `/` for anything that could lead elsewhere."""
+    """Return a path of ours to redirect to; `/` for anything that could lead elsewhere."""
     is_ours = text is not None and text.startswith("/") and not text.startswith(("//", "/\\"))
     return text if text is not None and is_ours and text.isprintable() and "\\" not in text else "/"

@@ -1,4 +1,4 @@
-"""What went wrong, told to programs as problem+json (RFC 9457) and to people as a page."""
+"""Errors as answers: problem+json (RFC 9457) for programs, a page for people, both in the reader's language."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -8,18 +8,22 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.routing import iter_route_contexts
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from monitor.errors import Conflict, DatabaseError, MonitorError, NotFound, UsageError, WorkFailed
+from monitor.errors import Conflict, DatabaseError, Forbidden, MonitorError, NotFound, UsageError, WorkFailed
+from monitor.i18n.catalogue import get_word, render
+from monitor.i18n.message import Message
+from monitor.i18n.validation import describe_validation_error
 from monitor.logs import get_logger
-from monitor.web.middleware import build_sign_in_path, get_app_path, is_page_request
+from monitor.web.middleware import build_sign_in_path, get_app_path, is_page_request, negotiate_language
 from monitor.web.ui.rendering import TemplateRenderer
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 _STATUSES: tuple[tuple[type[MonitorError], int], ...] = (
+    (Forbidden, 403),
     (NotFound, 404),
     (Conflict, 409),
     (DatabaseError, 503),
@@ -27,43 +31,55 @@ _STATUSES: tuple[tuple[type[MonitorError], int], ...] = (
     (WorkFailed, 503),
 )
 
-_UNEXPECTED_ERROR = "Something went wrong that nobody foresaw; the log of the service tells more."
-
 _log = get_logger("web")
 
 
 class ProblemSchema(BaseModel):
-    """A problem as programs read it; `detail` is one sentence that says what is wrong and how to mend it."""
+    """A problem: `title` and `detail` in the language of the request, and the message's `code` with its `args`."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"title": "Not Found", "status": 404, "detail": "There is no item 7."}]}
+        json_schema_extra={
+            "examples": [
+                {
+                    "title": "Not Found",
+                    "status": 404,
+                    "detail": "There is no item 7.",
+                    "code": "item.not_found",
+                    "args": {"id": 7},
+                }
+            ]
+        }
     )
 
     title: str
     status: int
     detail: str
+    code: str
+    args: dict[str, Any]
 
 
 class Problem(Exception):
-    """An answer that is a problem; `headers` go along."""
+    """An answer that is a problem: a status, a message, and headers that go along."""
 
-    def __init__(self, status: int, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail)
+    def __init__(
+        self, status: int, code: str | Message, /, *, headers: Mapping[str, str] | None = None, **args: Any
+    ) -> None:
+        self.message = code if isinstance(code, Message) else Message(code, args)
+        super().__init__(self.message)
         self.status = status
-        self.detail = detail
         self.headers = dict(headers or {})
 
 
 class PasswordChangeRequired(Problem):
-    """The visitor has to choose a password first."""
+    """A one-time password has to be replaced before anything else."""
 
     def __init__(self) -> None:
-        super().__init__(403, "Choose a password of your own first: the one you signed in with serves once.")
+        super().__init__(403, "sign_in.password_change_required")
 
 
 def build_problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The statuses as routes declare them in the schema."""
-    schema = {"$ref": "#/components/schemas/ProblemWire"}
+    schema = {"$ref": "#/components/schemas/ProblemSchema"}
     return {
         status: {"description": HTTPStatus(status).phrase, "content": {PROBLEM_MEDIA_TYPE: {"schema": schema}}}
         for status in statuses
@@ -75,18 +91,17 @@ PROBLEM_RESPONSES = build_problem_responses(400, 401, 403, 404, 409, 413, 422, 4
 
 
 def add_problem_handlers(web: FastAPI, renderer: TemplateRenderer) -> None:
-    """Make every error of the web part an answer: a sentence, never a trace."""
+    """Answer every error with a problem, never with a trace."""
 
-    def told(request: Request, problem: Problem) -> Response:
+    def answer(request: Request, problem: Problem) -> Response:
         if not is_page_request(request):
-            return _render_problem_json(problem)
+            return build_problem_answer(problem, _get_language(request))
         if problem.status == HTTPStatus.UNAUTHORIZED and request.method in ("GET", "HEAD"):
             return RedirectResponse(build_sign_in_path(request), status_code=303)
         if isinstance(problem, PasswordChangeRequired):
             return renderer.redirect("/account")
-        page = renderer.render_page(
-            request, getattr(request.state, "visitor", None), "problem.html", status=problem.status, problem=problem
-        )
+        principal = getattr(request.state, "principal", None)
+        page = renderer.render_page(request, principal, "problem.html", status=problem.status, problem=problem)
         page.headers.update(problem.headers)
         return page
 
@@ -94,25 +109,36 @@ def add_problem_handlers(web: FastAPI, renderer: TemplateRenderer) -> None:
         problem = _convert_error(error)
         if problem.status == HTTPStatus.METHOD_NOT_ALLOWED:
             problem.headers["Allow"] = ", ".join(sorted(_list_allowed_methods(request)))
-        return told(request, problem)
+        return answer(request, problem)
 
     for kind in (Problem, MonitorError, HTTPException, RequestValidationError):
         web.add_exception_handler(kind, on_problem)
 
-    async def unforeseen(request: Request, error: Exception) -> Response:
-        _log.error("unforeseen error", path=get_app_path(request), error=type(error).__name__, exc_info=error)
-        return told(request, Problem(500, _UNEXPECTED_ERROR))
+    async def on_unexpected_error(request: Request, error: Exception) -> Response:
+        _log.error("unexpected error", path=get_app_path(request), error=type(error).__name__, exc_info=error)
+        return answer(request, Problem(500, "request.failed"))
 
-    web.add_exception_handler(Exception, unforeseen)
+    web.add_exception_handler(Exception, on_unexpected_error)
 
 
-def _render_problem_json(problem: Problem) -> JSONResponse:
-    told = ProblemSchema(title=HTTPStatus(problem.status).phrase, status=problem.status, detail=problem.detail)
-    return JSONResponse(told.model_dump(), problem.status, headers=problem.headers, media_type=PROBLEM_MEDIA_TYPE)
+def _get_language(request: Request) -> str:
+    principal = getattr(request.state, "principal", None)
+    return principal.language if principal else negotiate_language(request)
+
+
+def build_problem_answer(problem: Problem, language: str) -> JSONResponse:
+    body = ProblemSchema(
+        title=get_word(language, "http_status", problem.status),
+        status=problem.status,
+        detail=render(problem.message, language),
+        **problem.message.to_json(),
+    )
+    headers = {**problem.headers, "Content-Language": language}
+    return JSONResponse(body.model_dump(), problem.status, headers=headers, media_type=PROBLEM_MEDIA_TYPE)
 
 
 def _list_allowed_methods(request: Request) -> set[str]:
-    """What the address does take: its methods are several routes, of which Starlette names the first."""
+    """Return the methods of all routes of the address; Starlette names those of the first alone."""
     path = get_app_path(request)
     return {
         method
@@ -123,27 +149,26 @@ def _list_allowed_methods(request: Request) -> set[str]:
 
 
 def _convert_error(error: Exception) -> Problem:
-    if isinstance(error, Problem):
-        return error
-    if isinstance(error, HTTPException):
-        return Problem(error.status_code, _format_http_error(error), headers=error.headers)
-    if isinstance(error, RequestValidationError):
-        return Problem(422, _format_validation_error(error))
-    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 503)
-    return Problem(status, str(error), headers={"Retry-After": "10"} if status == 503 else None)
+    match error:
+        case Problem():
+            return error
+        case HTTPException(status_code=404):
+            return Problem(404, "request.no_such_address")
+        case HTTPException(status_code=405):
+            return Problem(405, "request.method_not_allowed", headers=error.headers)
+        case HTTPException():
+            return Problem(error.status_code, "request.refused", headers=error.headers)
+        case RequestValidationError():
+            return Problem(422, describe_invalid_fields(error))
+        case MonitorError():
+            status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 503)
+            return Problem(status, error.message, headers={"Retry-After": "10"} if status == 503 else None)
+    raise error
 
 
-def _format_http_error(error: HTTPException) -> str:
-    match error.status_code:
-        case 404:
-            return "There is nothing at this address."
-        case 405:
-            return "This address does not take that method."
-    return str(error.detail)
-
-
-def _format_validation_error(error: RequestValidationError) -> str:
+def describe_invalid_fields(error: RequestValidationError | ValidationError) -> Message:
+    """Return what is wrong with the first field that was refused."""
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
-    message = str(first["msg"]).removeprefix("Value error, ")
-    return f"{place}: {message[:1].lower()}{message[1:]}."
+    place = first["loc"][1:] if isinstance(error, RequestValidationError) else first["loc"]
+    field = ".".join(map(str, place or first["loc"]))
+    return Message.of("request.invalid_field", field=field, reason=describe_validation_error(first))

@@ -1,4 +1,4 @@
-"""The HTTP server: is it alive, is it ready, how does it fare; people and programs sign in with a token."""
+"""The HTTP server: serves the web application for as long as the program runs."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ _SHUTDOWN_TIMEOUT_S = 5
 
 
 class _EmbeddedServer(uvicorn.Server):
-    """uvicorn without signal handlers: whoever runs it decides when it ends."""
+    """uvicorn without signal handlers: its caller decides when it stops."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -27,17 +27,14 @@ class _EmbeddedServer(uvicorn.Server):
 
 @asynccontextmanager
 async def serve_web(app: App) -> AsyncIterator[str]:
-    """Answer HTTP for as long as the block lasts; gives the address.
+    """Serve HTTP while the block runs, and give the address.
 
-    `UsageError` where the port is taken, or where it would listen to the world before an administrator has chosen a
-    password.
+    Raises `UsageError` where the port is taken, or where it would listen beyond loopback before an administrator has
+    chosen a password.
     """
     web = app.settings.web
     if web.host not in LOOPBACK_HOSTS and not await app.people.has_secured_admin():
-        raise UsageError(
-            f"web.host is {web.host}, which others can reach, and no administrator has a password of their own yet: "
-            "`monitor users add NAME --role admin`, then `monitor users passwd NAME`."
-        )
+        raise UsageError("web.password_required", host=web.host)
     pages = create_web_app(app)
     await app.sample.resume()
     config = uvicorn.Config(
@@ -66,9 +63,9 @@ def _create_listening_socket(host: str, port: int) -> socket.socket:
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        why = error.strerror or error
-        raise UsageError(f"{host}:{port} cannot be listened on ({why}): set web.host and web.port.") from None
-    # Its connections take this over. asyncio does not see that they are TCP: without it, the end of each answer would
-    # wait until the browser has confirmed its beginning, 40 ms later.
+        reason = error.strerror or str(error)
+        raise UsageError("web.address_unusable", host=host, port=port, reason=reason) from None
+    # Connections inherit this. asyncio does not set it on this socket, and without it the end of each answer waits
+    # 40 ms for the browser's acknowledgement of its beginning.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

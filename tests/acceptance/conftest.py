@@ -27,6 +27,7 @@ from monitor.db.engines import DatabaseAddress
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import SampleSite
 from monitor.fetch.browser.launch import find_browser
+from monitor.services.audit import COMMAND_LINE
 from tests.acceptance.people import PATIENCE_MS, Person, Service
 
 PINNED = ("政策法规", "数据发布", "人事任免")
@@ -82,7 +83,7 @@ class Workplace:
     async def sweep_here(self, source: str, **dates: dt.date) -> dict[str, Any]:
         """The same in this process, for the tests to which the start of another one is nothing new."""
         async with open_app(load_settings(self.folder / "config.yaml")) as app:
-            run = await app.sweeps.sweep(await app.sources.get(source), **dates)
+            run = await app.sweeps.sweep(await app.sources.get(source), **dates, by=COMMAND_LINE)
         return run.model_dump(mode="json")
 
 

@@ -4,9 +4,8 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from playwright.async_api import Locator, Page, expect
-
 from monitor.web.ui.language import translate
+from playwright.async_api import Locator, Page, expect
 
 PASSWORD = "rain on the third bridge"  # noqa: S105 -- of a service that lives for one test
 PATIENCE_MS = 90_000

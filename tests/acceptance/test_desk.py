@@ -17,11 +17,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from docx import Document
+from monitor.web.ui.language import get_label
 from playwright.async_api import expect
 
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import SampleSite
-from monitor.web.ui.language import get_label
 from tests.acceptance.people import PASSWORD, PATIENCE_MS, Person, Service
 
 

@@ -1,4 +1,4 @@
-"""The use cases around researches: ask, carry out, approve a plan, remark, cancel, and look at what came of it."""
+"""Researches: asking, carrying out, approving a plan, remarks, cancelling and resuming."""
 
 import asyncio
 import datetime as dt
@@ -27,20 +27,21 @@ from monitor.research.shapes import (
 )
 from monitor.research.state import State
 from monitor.research.workflow import ResearchTaskProcessor
+from monitor.services.audit import Actor, AuditAction, AuditService
 from monitor.services.cancellation import SERVICE_TIMEOUT_S, CancellationWatcher
 from monitor.services.research.dependencies import ResearchDependencyFactory, detect_language, dump_state
 from monitor.services.research.views import ResearchReader, ResearchSummary, ResearchView
-from monitor.services.runtime import WorkerRegistry
-from monitor.services.sweeps import WORKER_KIND
+from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.steps import StepRunner
+from monitor.vocabulary import Role
 
 _MAX_TITLE_CHARS, _MAX_CONTENT_CHARS = 200, 2000
 
 
 def replace_plan(state: State, title: str, paragraphs: Sequence[PlanParagraph], *, max_paragraphs: int) -> None:
-    """Put a person's plan into the state; without a title the one that was there stays.
+    """Put a person's plan into the state; without a title the present one stays.
 
-    `UsageError` where it has no paragraph, more than `most`, or one without a title.
+    `UsageError` where it has no paragraph, more than `max_paragraphs`, or one without a title.
     """
     kept = [
         PlanParagraph(
@@ -48,8 +49,8 @@ def replace_plan(state: State, title: str, paragraphs: Sequence[PlanParagraph], 
         )
         for paragraph in paragraphs
     ]
-    if not 0 < len(kept) <= max_paragraphs or not all(one.title for one in kept):
-        raise UsageError(f"A plan has 1 to {max_paragraphs} paragraphs, each with a title.")
+    if not 0 < len(kept) <= max_paragraphs or not all(paragraph.title for paragraph in kept):
+        raise UsageError("research.bad_plan", limit=max_paragraphs)
     state.apply_plan(title.strip()[:_MAX_TITLE_CHARS] or state.report_title, kept)
 
 
@@ -58,7 +59,9 @@ def build_plan_output(state: State, output: dict[str, Any]) -> dict[str, Any]:
     plan = Plan.model_validate(output["result"])
     paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
     if (plan.metadata.report_title, plan.metadata.paragraphs) != (state.report_title, paragraphs):
-        plan.content = "\n".join(f"{number}. {one.title}: {one.content}" for number, one in enumerate(paragraphs, 1))
+        plan.content = "\n".join(
+            f"{number}. {entry.title}: {entry.content}" for number, entry in enumerate(paragraphs, 1)
+        )
         plan.metadata.report_title, plan.metadata.paragraphs = state.report_title, paragraphs
     told = {name: value for name, value in output["told"].items() if name != "awaitsApproval"}
     return output | {"result": plan.to_json(), "told": told}
@@ -165,7 +168,7 @@ class ResearchEventLog:
             try:
                 numbers = await self._events.add(events, executor=self._executor)
                 if numbers is None:
-                    self._failure = RunCancelled(f"Another process goes on with the research {self._task_id}.")
+                    self._failure = RunCancelled("research.taken_over", research=self._task_id)
                     return
                 for number, event in zip(numbers, events, strict=True):
                     event.id = number
@@ -205,7 +208,7 @@ async def follow_events(
         # How it stands is asked first: what has ended had told everything by then.
         standing = await store.research_events.get_status(task_id)
         if standing is None:
-            raise NotFound(f"There is no research {task_id!r} any more.")
+            raise NotFound("research.not_found", research=task_id)
         events = await store.research_events.after(task_id, after)
         for event in events:
             after = event.id or after
@@ -218,7 +221,7 @@ async def follow_events(
 
 def _merge_chunk(last: dict[str, Any], new: dict[str, Any]) -> bool:
     """Join a further chunk of the same text to the message that waits; False where they do not belong together."""
-    is_more = all(one["status"] == "progress" and one["payload"].keys() == {"chunk"} for one in (last, new))
+    is_more = all(event["status"] == "progress" and event["payload"].keys() == {"chunk"} for event in (last, new))
     if not is_more or last["stepType"] != new["stepType"]:
         return False
     last["payload"]["chunk"] += new["payload"]["chunk"]
@@ -258,6 +261,7 @@ class ResearchService(ResearchReader):
         self._steps = steps
         self._presence = presence
         self._cancellation = CancellationWatcher(store.research.list_cancel_requested)
+        self._audit = AuditService(store=store, clock=clock)
 
     async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
         """The history as it is by now."""
@@ -270,20 +274,19 @@ class ResearchService(ResearchReader):
         return await super().get(task_id)
 
     async def has_worker(self) -> bool:
-        """Whether a service is there that takes researches out of the queue."""
-        return WORKER_KIND in (await self._presence.list_alive()).values()
+        return await has_worker(self._presence)
 
     def list_search_warnings(self, config: SearchConfig) -> Sequence[Message]:
         """What is to be said of the backends that would be asked."""
         gathering = self._dependency_factory.search_service.build_research_search(config.engines)
         return gathering.warnings
 
-    async def enqueue(self, query: str, *, config: SearchConfig, options: ResearchOptions, by: str) -> str:
-        """Put a research into the queue; answers its id. `UsageError` where no worker is at work."""
+    async def enqueue(self, query: str, *, config: SearchConfig, options: ResearchOptions, by: Actor) -> str:
+        """Queue a research; return its id. `UsageError` where no worker is at work."""
         research = self._build_research(query, config, options, by)
         if not await self.has_worker():
-            raise UsageError("No worker is at work: start `monitor serve`, or `monitor worker` beside this process.")
-        await self._store.research.create(research)
+            raise UsageError("run.no_worker")
+        await self._create(research, by)
         return research.id
 
     async def run_in_process(
@@ -292,7 +295,7 @@ class ResearchService(ResearchReader):
         *,
         config: SearchConfig,
         options: ResearchOptions,
-        by: str,
+        by: Actor,
         on_event: ResearchEventCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> str:
@@ -302,28 +305,34 @@ class ResearchService(ResearchReader):
         async with self._presence.register(_EXECUTOR) as executor:
             await self.fail_orphaned(own_executor=executor)
             research.status, research.executor = ResearchStatus.RUNNING, executor
-            await self._store.research.create(research)
+            await self._create(research, by)
             await self._execute_in_process(research.id, executor, on_event, cancel_event)
         return research.id
 
     async def resume_in_process(
-        self, task_id: str, *, on_event: ResearchEventCallback | None = None, cancel_event: asyncio.Event | None = None
+        self,
+        task_id: str,
+        *,
+        by: Actor,
+        on_event: ResearchEventCallback | None = None,
+        cancel_event: asyncio.Event | None = None,
     ) -> None:
         """Go on, in this process, with a research that failed or was cancelled; `Conflict` where it did not."""
         async with self._presence.register(_EXECUTOR) as executor:
-            await self._resume(task_id, executor)
+            await self._resume(task_id, executor, by)
             await self._execute_in_process(task_id, executor, on_event, cancel_event)
 
-    async def resume(self, task_id: str) -> int:
-        """The same by the service, waiting for nothing; answers the number of the last message that was told before."""
-        after = await self._get_last_event_id(task_id)
-        await self._resume(task_id, None)
-        return after
+    async def resume(self, task_id: str, *, by: Actor) -> int:
+        """Let the service go on with a research, without waiting; return the number of its last event before that."""
+        latest = await self._store.research_events.latest((await self.load_research(task_id)).id)
+        await self._resume(task_id, None, by)
+        return (latest.id or 0) if latest else 0
 
     async def wait_for(
         self,
         task_id: str,
         *,
+        by: Actor,
         on_event: ResearchEventCallback,
         cancel_event: asyncio.Event | None = None,
         after: int = 0,
@@ -334,18 +343,18 @@ class ResearchService(ResearchReader):
         """
         following = asyncio.create_task(follow_events(task_id, store=self._store, on_event=on_event, after=after))
         loop, is_asked = asyncio.get_running_loop(), False
-        seen = loop.time()
+        last_seen_s = loop.time()
         try:
             while not following.done():
                 await asyncio.wait({following}, timeout=_POLL_INTERVAL_S)
                 if cancel_event is not None and cancel_event.is_set() and not is_asked:
                     is_asked = True
                     with suppress(Conflict):
-                        await self.cancel(task_id)
+                        await self.cancel(task_id, by=by)
                 if await self.has_worker():
-                    seen = loop.time()
-                elif loop.time() - seen > SERVICE_TIMEOUT_S:
-                    raise WorkFailed(f"The service that took {task_id} is gone; it goes on when the service does.")
+                    last_seen_s = loop.time()
+                elif loop.time() - last_seen_s > SERVICE_TIMEOUT_S:
+                    raise WorkFailed("research.service_gone", research=task_id)
             return following.result()
         finally:
             following.cancel()
@@ -388,39 +397,50 @@ class ResearchService(ResearchReader):
         _log.info("research ended", task=task_id, status=str(status))
         return status
 
-    async def approve(self, task_id: str, title: str, paragraphs: Sequence[PlanParagraph], by: str) -> None:
+    async def approve(self, task_id: str, title: str, paragraphs: Sequence[PlanParagraph], *, by: Actor) -> None:
         """Let a research that waits go on by this plan; `Conflict` where it does not wait."""
-        del by
+        by.require(Role.EDITOR)
         research, state = await self.load_research(task_id), await self.load_state(task_id)
         if research.status is not ResearchStatus.AWAITING_PLAN or state is None:
-            raise Conflict(f"The research {task_id} does not wait for its plan: it is {research.status}.")
+            raise Conflict("research.not_waiting", research=task_id, status=research.status)
         replace_plan(state, title, paragraphs, max_paragraphs=self._dependency_factory.settings.research.max_paragraphs)
         plan = build_plan_output(state, research.outputs["plan"])
-        kept, rows = dump_state(state)
+        state_row, rows = dump_state(state)
         latest = await self._store.research_events.latest(task_id)
         progress = latest.data["progress"] if latest else 0.0
-        told = build_approval_event(research, plan, progress=progress, at=self._clock.now())
-        if not await self._store.research.approve(task_id, state=kept, paragraphs=rows, plan=plan, event=told):
-            raise Conflict(f"The research {task_id} does not wait for its plan any more.")
+        event = build_approval_event(research, plan, progress=progress, at=self._clock.now())
+        titles = [paragraph.title for paragraph in state.paragraphs]
+        async with self._store.transaction():
+            if not await self._store.research.approve(
+                task_id, state=state_row, paragraphs=rows, plan=plan, event=event
+            ):
+                raise Conflict("research.not_waiting_any_more", research=task_id)
+            detail = {"title": state.report_title, "paragraphs": titles}
+            await self._audit.record(by, AuditAction.RESEARCH_PLAN, task_id, **detail)
 
-    async def add_remark(self, task_id: str, text: str, by: str) -> None:
-        """Say something to those who work at it; the nodes that summarise read the latest. `Conflict` at its end."""
+    async def add_remark(self, task_id: str, text: str, *, by: Actor) -> None:
+        """Add a remark for the nodes that summarise, which read the latest; `Conflict` where the research has ended."""
+        by.require(Role.EDITOR)
         research = await self.load_research(task_id)
         if not text.strip() or len(text) > MAX_QUESTION_CHARS:
-            raise UsageError(f"A remark has 1 to {MAX_QUESTION_CHARS} characters.")
-        remark = ResearchRemark(task_id=research.id, person=by, text=text.strip(), at=self._clock.now())
-        if not await self._store.research.add_remark(remark):
-            raise Conflict(f"The research {task_id} has ended: nobody reads remarks any more.")
+            raise UsageError("research.bad_remark", limit=MAX_QUESTION_CHARS)
+        remark = ResearchRemark(task_id=research.id, person=by.name, text=text.strip(), at=self._clock.now())
+        async with self._store.transaction():
+            if not await self._store.research.add_remark(remark):
+                raise Conflict("research.remark_too_late", research=task_id)
+            await self._audit.record(by, AuditAction.RESEARCH_REMARK, research.id, text=text)
 
-    async def cancel(self, task_id: str, by: str = "") -> ResearchStatus:
-        """Ask a research to stop; `Conflict` where it has ended. Answers how it stands then."""
-        del by
+    async def cancel(self, task_id: str, *, by: Actor) -> ResearchStatus:
+        """Ask a research to stop and return its status; `Conflict` where it has ended."""
+        by.require(Role.EDITOR)
         await self.fail_orphaned()
         research = await self.load_research(task_id)
-        told = await self._build_final_event(research, "cancelled", _CANCELLED)
-        status = await self._store.research.request_cancel(research.id, at=self._clock.now(), event=told)
-        if status is None:
-            raise Conflict(f"The research {task_id} has ended already: {research.status}.")
+        event = await self._build_final_event(research, "cancelled", _CANCELLED)
+        async with self._store.transaction():
+            status = await self._store.research.request_cancel(research.id, at=self._clock.now(), event=event)
+            if status is None:
+                raise Conflict("research.ended", research=task_id, status=research.status)
+            await self._audit.record(by, AuditAction.RESEARCH_CANCEL, research.id)
         return status
 
     async def fail_orphaned(self, *, own_executor: str | None = None) -> None:
@@ -481,15 +501,19 @@ class ResearchService(ResearchReader):
             await self.abandon(task_id, executor=executor, reason=_CANCELLED, status=ResearchStatus.CANCELLED)
             raise
 
-    async def _resume(self, task_id: str, executor: str | None) -> None:
-        await self.fail_orphaned(own_executor=executor)
-        if not await self._store.research.resume(task_id, executor=executor):
-            status = (await self.load_research(task_id)).status
-            raise Conflict(f"The research {task_id} is {status}: only one that failed or was cancelled is resumed.")
+    async def _create(self, research: Research, by: Actor) -> None:
+        async with self._store.transaction():
+            await self._store.research.create(research)
+            await self._audit.record(by, AuditAction.RESEARCH_START, research.id, query=research.query)
 
-    async def _get_last_event_id(self, task_id: str) -> int:
-        latest = await self._store.research_events.latest((await self.load_research(task_id)).id)
-        return (latest.id or 0) if latest else 0
+    async def _resume(self, task_id: str, executor: str | None, by: Actor) -> None:
+        by.require(Role.EDITOR)
+        await self.fail_orphaned(own_executor=executor)
+        async with self._store.transaction():
+            if not await self._store.research.resume(task_id, executor=executor):
+                status = (await self.load_research(task_id)).status
+                raise Conflict("research.not_resumable", research=task_id, status=status)
+            await self._audit.record(by, AuditAction.RESEARCH_RESUME, task_id)
 
     async def _build_final_event(self, research: Research, code: str, message: Message) -> ResearchEvent:
         latest = await self._store.research_events.latest(research.id)
@@ -502,10 +526,11 @@ class ResearchService(ResearchReader):
             at=self._clock.now(),
         )
 
-    def _build_research(self, query: str, config: SearchConfig, options: ResearchOptions, by: str) -> Research:
+    def _build_research(self, query: str, config: SearchConfig, options: ResearchOptions, by: Actor) -> Research:
+        by.require(Role.EDITOR)
         query = query.strip()
         if not query or len(query) > MAX_QUESTION_CHARS:
-            raise UsageError(f"A question has 1 to {MAX_QUESTION_CHARS} characters.")
+            raise UsageError("research.bad_question", limit=MAX_QUESTION_CHARS)
         now = self._clock.now()
         return Research(
             id=f"r-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
@@ -513,6 +538,6 @@ class ResearchService(ResearchReader):
             language=detect_language(query),
             config=config.to_json(),
             options=options.to_json(),
-            asked_by=by,
+            asked_by=by.name,
             created_at=now,
         )

@@ -178,7 +178,7 @@ class ResearchReader:
         """The research of that id as it is on record; `NotFound` where there is none."""
         research = await self._store.research.get(sanitize_text(task_id))
         if research is None:
-            raise NotFound(f"There is no research {task_id!r}; `/research` and `GET /api/research` list them.")
+            raise NotFound("research.not_found", research=task_id)
         return research
 
     async def get(self, task_id: str) -> ResearchView:
@@ -200,17 +200,17 @@ class ResearchReader:
         research = await self.load_research(task_id)
         found = build_view(research, None, RunUsage())
         if not 0 <= note_index < len(found.notes):
-            raise NotFound(f"The research {task_id} has no note {note_index}; it has {len(found.notes)}.")
+            raise NotFound("research.no_note", research=task_id, note=note_index, notes=len(found.notes))
         note, basis = found.notes[note_index], found.bases[note_index]
         if not 0 <= quote < max(len(note.evidence), 1):
-            raise NotFound(f"The note {note_index} has no quote {quote}; it has {len(note.evidence)}.")
+            raise NotFound("research.no_quote", note=note_index, quote=quote, quotes=len(note.evidence))
         passage = note.evidence[quote].quote if note.evidence else ""
         record = await self._store.evidence.get_record(basis.record) if basis.record else None
         page = await self._pages.load_view(record, title=basis.title, passage=passage) if record else None
         if page is None or page.problem:
             page = await self._find_read_text(research.id, note, basis, passage) or page
         if page is None:
-            raise NotFound(f"Of the page {note.source_url} nothing is kept any more.")
+            raise NotFound("research.page_gone", url=note.source_url)
         return NoteSnapshotView(
             **page.model_dump(), task_id=research.id, note_index=note_index, quote=quote, claim=note.summary
         )
@@ -223,7 +223,7 @@ class ResearchReader:
         research = await self.load_research(task_id)
         view = build_view(research, None, RunUsage())
         if view.report is None:
-            raise Conflict(f"The research {task_id} has no report yet: it is {view.status}.")
+            raise Conflict("research.no_report", research=task_id, status=view.status)
         return build_report_document(
             view.report,
             query=view.query,

@@ -63,17 +63,15 @@ def parse_csv(label: str, content: bytes) -> list[dict[str, Any]]:
     """
     text = _decode(label, content)
     head = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=lambda one: sum(_normalize_column(name) in _FIELDS for name in head.split(one)))
+    delimiter = max(_DELIMITERS, key=lambda sign: sum(_normalize_column(name) in _FIELDS for name in head.split(sign)))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         lines = [line for line in reader if any(cell.strip() for cell in line)]
     except csv.Error as error:
-        raise UsageError(f"{label} is no CSV: {error}, near line {reader.line_num}.") from None
+        raise UsageError("source.bad_csv", label=label, reason=str(error), line=reader.line_num) from None
     names = [_normalize_column(name) for name in lines[0]] if lines else []
     if "url" not in names and "name" not in names:
-        raise UsageError(
-            f"{label} has no line of names at its head: write {','.join(_FIELDS[:4])},… above the sources."
-        )
+        raise UsageError("source.csv_without_header", label=label, names=",".join(_FIELDS[:4]))
     rows = [dict(zip(names, line, strict=False)) for line in lines[1:]]
     return [_parse_row(row) for row in rows]
 
@@ -84,7 +82,7 @@ def _decode(label: str, content: bytes) -> str:
             return content.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise UsageError(f"{label} is neither UTF-8 nor GB 18030: save it as “CSV UTF-8”.")
+    raise UsageError("source.bad_csv_encoding", label=label)
 
 
 def _normalize_column(name: str) -> str:
@@ -112,7 +110,7 @@ def _parse_value(field: str, text: str) -> Any:
 
 def _format_cell(field: str, value: Any) -> str:
     if isinstance(value, list):
-        entries = [format_section(one) if field == "sections" else one for one in value]
+        entries = [format_section(entry) if field == "sections" else entry for entry in value]
         text = "; ".join(re.sub(r"([\\;])", r"\\\1", entry) for entry in entries)
     else:
         text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -217,7 +215,7 @@ def read_source_file(path: Path) -> list[dict[str, Any]]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}; name a YAML, OPML or CSV file.") from None
+        raise UsageError("source.unreadable_file", path=str(path), reason=error.strerror) from None
     return parse_rows(content, detect_format(path.name), label=str(path))
 
 
@@ -233,7 +231,7 @@ def parse_rows(content: bytes, list_format: SourceListFormat, *, label: str) -> 
     `UsageError` for what is not of that form, or too much: 2 MB and 5,000 sources are the most.
     """
     if len(content) > MAX_IMPORT_BYTES:
-        raise UsageError(f"{label} is larger than {MAX_IMPORT_BYTES // 1024**2} MB: split it.")
+        raise UsageError("source.large_list", label=label, limit_mb=MAX_IMPORT_BYTES // 1024**2)
     readers: dict[SourceListFormat, Callable[[str, bytes], list[dict[str, Any]]]] = {
         SourceListFormat.YAML: _parse_yaml,
         SourceListFormat.OPML: _parse_opml,
@@ -241,7 +239,7 @@ def parse_rows(content: bytes, list_format: SourceListFormat, *, label: str) -> 
     }
     rows = readers[list_format](label, content)
     if len(rows) > MAX_IMPORT_SOURCES:
-        raise UsageError(f"{label} holds {len(rows)} sources: bring in at most {MAX_IMPORT_SOURCES:,} at once.")
+        raise UsageError("source.long_list", label=label, number=len(rows), limit=MAX_IMPORT_SOURCES)
     return rows
 
 
@@ -249,12 +247,10 @@ def _parse_yaml(label: str, content: bytes) -> list[dict[str, Any]]:
     try:
         document = yaml.safe_load(content.decode("utf-8-sig"))
     except (yaml.YAMLError, ValueError, RecursionError):
-        raise UsageError(
-            f"{label} is no YAML in UTF-8: write the sources as `sources: [{{name: …, url: …}}]`."
-        ) from None
+        raise UsageError("source.bad_yaml", label=label) from None
     rows = document.get("sources") if isinstance(document, dict) else document
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UsageError(f"{label} holds no list of sources: write them as `sources: [{{name: …, url: …}}]`.")
+        raise UsageError("source.yaml_without_list", label=label)
     return [{str(key): value for key, value in row.items()} for row in rows]
 
 
@@ -263,7 +259,7 @@ def _parse_opml(label: str, content: bytes) -> list[dict[str, Any]]:
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        raise UsageError(f"{label} is no OPML: {error.msg}.") from None
+        raise UsageError("source.bad_opml", label=label, reason=error.msg) from None
     rows = [_parse_outline(outline) for outline in root.iter("outline")]
     return [row for row in rows if row]
 

@@ -1,11 +1,11 @@
-"""A source as people write it down: in config.yaml, on the command line, in an import; checked, then stored."""
+"""A source as people write it in config.yaml, a form, a command or an import; it is checked as a whole."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
-from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from monitor.config.group import forbid_unknown_keys
 from monitor.db.sessions import sanitize_text
@@ -13,7 +13,9 @@ from monitor.db.tables.collection import Source
 from monitor.db.terms import MAX_QUERY_CHARS, TextQuery
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
-from monitor.services.runtime import CronParser
+from monitor.i18n.message import Message
+from monitor.i18n.validation import describe_validation_error
+from monitor.services.schedules import check_schedule, check_timezone
 from monitor.urls import clean_url
 from monitor.vocabulary import Render, SourceKind
 
@@ -23,7 +25,7 @@ _MAX_NAME_CHARS = 80
 def _normalize_name(text: str) -> str:
     name = normalize_line(text)
     if not name:
-        raise ValueError("it has no letter that can be seen; write a name")
+        raise ValueError("source.blank_name")
     return name
 
 
@@ -102,7 +104,10 @@ class SourceFields(BaseModel):
     @classmethod
     def _validate_timezone(cls, timezone: str | None) -> str | None:
         if timezone is not None:
-            check_timezone(timezone)
+            try:
+                check_timezone(timezone)
+            except UsageError:
+                raise PydanticCustomError("source.bad_timezone", "", {"timezone": timezone}) from None
         return timezone
 
 
@@ -139,68 +144,59 @@ class SourceForm(SourceFields):
         return self
 
 
-def check_timezone(name: str) -> ZoneInfo:
-    """The time zone of that name; `ValueError` says what a name looks like."""
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise ValueError(f"{name!r} is no time zone; write one as Asia/Shanghai or Europe/Berlin") from None
+class InvalidSource(UsageError):
+    """A source that cannot be kept as it was written; `complaints` has one message for each field that is wrong."""
 
-
-class WrongSource(UsageError):
-    """A source that cannot be kept as it was written; `complaints` has one sentence for each field that is wrong."""
-
-    def __init__(self, complaints: Mapping[str, str], message: str) -> None:
+    def __init__(self, complaints: Mapping[str, Message], message: Message) -> None:
         super().__init__(message)
         self.complaints = dict(complaints)
 
 
-def build_source(values: Mapping[str, Any], *, now: dt.datetime, timezone: str, schedules: CronParser) -> Source:
-    """A source from what a person wrote, or `UsageError` with the one thing that is wrong and how to mend it.
+def build_source(values: Mapping[str, Any], *, now: dt.datetime, timezone: str) -> Source:
+    """Return a source from what a person wrote; raise `UsageError` for the first thing that is wrong.
 
     `timezone` is the service's, for a schedule whose source names none.
     """
-    form = validate_form(values, timezone=timezone, schedules=schedules)
-    return Source(**form.model_dump(mode="python"), created_at=now)
+    return Source(**validate_form(values, timezone=timezone).model_dump(mode="python"), created_at=now)
 
 
-def validate_form(values: Mapping[str, Any], *, timezone: str, schedules: CronParser) -> SourceForm:
-    """The form filled in and checked as a whole."""
+def validate_form(values: Mapping[str, Any], *, timezone: str) -> SourceForm:
+    """Return the form filled in and checked as a whole; raise `InvalidSource` or `SettingsError`."""
     name = _find_name(values)
     forbid_unknown_keys(dict(values), SourceForm, f"the source {name!r}")
     try:
         form = SourceForm.model_validate(dict(values))
     except ValidationError as error:
-        complaints: dict[str, str] = {}
-        for one in error.errors():
-            field = ".".join(str(part) for part in one["loc"]) or "url"
-            message = one["msg"].removeprefix("Value error, ")
-            complaints.setdefault(field, f"{message[:1].lower()}{message[1:]}")
-        field, sentence = next(iter(complaints.items()))
-        raise WrongSource(complaints, f"The source {name!r} has a wrong {field}: {sentence}.") from None
+        complaints: dict[str, Message] = {}
+        for detail in error.errors():
+            field = ".".join(str(part) for part in detail["loc"]) or "url"
+            complaints.setdefault(field, describe_validation_error(detail))
+        field, complaint = next(iter(complaints.items()))
+        message = Message.of("source.wrong_field", name=name, field=field, complaint=complaint)
+        raise InvalidSource(complaints, message) from None
     if form.schedule is not None:
         try:
-            schedules.check(form.schedule, form.timezone or timezone)
+            check_schedule(form.schedule, form.timezone or timezone)
         except UsageError as error:
-            raise WrongSource({"schedule": str(error)}, str(error)) from None
+            raise InvalidSource({"schedule": error.message}, error.message) from None
     return form
 
 
 def diff_sources(before: Source, after: Source) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields in which two states of a source differ, as they were and as they are."""
+    """Return the fields in which two states of a source differ, as they were and as they are."""
     was, now = (source.model_dump(mode="json", include=set(SourceForm.model_fields)) for source in (before, after))
     changed = [field for field in SourceForm.model_fields if was[field] != now[field]]
     return {field: was[field] for field in changed}, {field: now[field] for field in changed}
 
 
 def _find_name(values: Mapping[str, Any]) -> str:
-    """What to call a source that may be wrong in every respect."""
+    """Return what to call a source that may be wrong in every respect."""
     named = (values.get(field) for field in ("name", "url"))
     return next((normalize_line(text[:_MAX_NAME_CHARS]) for text in named if isinstance(text, str) and text), "?")
 
 
 def dump_form_values(source: Source) -> dict[str, Any]:
-    """What a person would write to get this source: its fields that differ from their defaults."""
+    """Return what a person would write to get this source: its fields that differ from their defaults."""
     values = SourceForm.model_validate(source.model_dump(include=set(SourceForm.model_fields))).model_dump(mode="json")
     defaults = SourceForm(name="-", url="http://a.invalid/").model_dump(mode="json")
     return {key: value for key, value in values.items() if key in ("name", "url") or value != defaults[key]}
@@ -208,16 +204,16 @@ def dump_form_values(source: Source) -> dict[str, Any]:
 
 def _check_queries(queries: Sequence[str]) -> None:
     if not queries:
-        raise ValueError("there is nothing to search for; write the query as its url, or several as focus_areas")
+        raise ValueError("source.no_query")
     for query in queries:
         if len(query) > MAX_QUERY_CHARS:
-            raise ValueError(f"a query has {len(query)} characters; write at most {MAX_QUERY_CHARS}")
+            raise PydanticCustomError("source.long_query", "", {"chars": len(query), "limit": MAX_QUERY_CHARS})
         if not TextQuery.parse(query).clauses:
-            raise ValueError(f"there is no word to search for in {query!r}")
+            raise PydanticCustomError("source.empty_query", "", {"query": query})
 
 
 def _normalize_http_url(url: str) -> str:
     cleaned = clean_url(url)
     if cleaned is None:
-        raise ValueError(f"{url!r} is no web address; write it in full, as https://www.example.gov/")
+        raise PydanticCustomError("source.bad_url", "", {"url": url})
     return cleaned

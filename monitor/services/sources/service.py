@@ -1,176 +1,386 @@
-"""The use cases around sources."""
+"""The sources: shown with how they fare, and changed; every change is checked as a whole before it is stored."""
 
+import asyncio
+import datetime as dt
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
-from monitor.services.runtime import CronParser
-from monitor.services.sources.form import SourceForm, build_source, check_timezone, dump_form_values, validate_form
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
+from monitor.services.audit import Actor, AuditAction, AuditService
+from monitor.services.schedules import find_next_fire_time, get_backoff_end
+from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
+from monitor.vocabulary import Render, Role, SourceKind
+
+if TYPE_CHECKING:
+    from monitor.services.sources.exchange import SourceListFormat
+
+MAX_BULK_SOURCES = 1000
+
+
+class SourceStatus(StrEnum):
+    """The gravest that is true of a source."""
+
+    FINE = "fine"
+    NEW = "new"
+    ALARM = "alarm"
+    FAILING = "failing"
+    RESTING = "resting"
+    DISABLED = "disabled"
+
+
+class PinnedSection(BaseModel):
+    name: str
+    url: str
+
+
+class SourceSchema(MessageModel):
+    """A source: what a person set, and how it fares.
+
+    `next_run_at` is the next planned time that is not passed over; `run_id` a run that waits or is under way;
+    `open_alarms` counts what is out of the ordinary.
+    """
+
+    id: int
+    name: str
+    url: str
+    kind: SourceKind
+    focus_areas: list[str]
+    rules: str
+    sections: list[PinnedSection]
+    schedule: str | None
+    timezone: str | None
+    window_days: int | None
+    max_items: int | None
+    render: Render | None
+    keywords_include: list[str]
+    keywords_exclude: list[str]
+    allow_other_hosts: bool
+    tags: list[str]
+    language: str | None
+    summary_language: str
+    enabled: bool
+    created_at: dt.datetime
+    last_run_at: dt.datetime | None
+    last_success_at: dt.datetime | None
+    last_new_item_at: dt.datetime | None
+    consecutive_failures: int
+    last_error: Message | None
+    state: SourceStatus
+    resting_until: dt.datetime | None = None
+    next_run_at: dt.datetime | None = None
+    run_id: str | None = None
+    open_alarms: int = 0
+
+
+class SourceFilter(BaseModel):
+    """Which sources to list; what is empty does not narrow. `text` stands in the name, the address or a tag."""
+
+    text: str = ""
+    tag: str = ""
+    kind: SourceKind | None = None
+    state: SourceStatus | None = None
+
+
+class SourceListPage(BaseModel):
+    """A part of the list of sources, newest first; `after` is the number of the last one where there are more.
+
+    `states` counts all that match the filter but for its state, `total` those that match it whole; `tags` are those
+    of all sources.
+    """
+
+    sources: list[SourceSchema] = Field(default_factory=list)
+    after: int | None = None
+    states: dict[SourceStatus, int] = Field(default_factory=dict)
+    tags: list[str] = Field(default_factory=list)
+    total: int = 0
+
+
+class BulkAction(StrEnum):
+    """What can be done to several sources at once."""
+
+    ENABLE = "enable"
+    DISABLE = "disable"
+    TAG = "tag"
+    UNTAG = "untag"
 
 
 class ImportStatus(StrEnum):
-    """What an entry of a list of sources is to us."""
+    """Whether an entry of a list can be added, is there already, or is wrong."""
 
     NEW = "new"
     TAKEN = "taken"
     WRONG = "wrong"
 
 
-class ImportEntry(BaseModel):
-    """An entry of a list that was handed in, before anything is stored; `complaint` says what is wrong with it."""
+class ImportEntry(MessageModel):
+    """An entry of a list before anything is stored; `complaint` says what is wrong with it."""
 
     number: int
     name: str
     url: str
     newness: ImportStatus
-    complaint: str = ""
+    complaint: Message | None = None
+
+
+def is_importable(entries: Sequence[ImportEntry]) -> bool:
+    """Whether a list can be imported as it stands."""
+    return bool(entries) and all(entry.newness is ImportStatus.NEW for entry in entries)
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceContext:
+    """Open alarms by the source's name, and unfinished runs by its number."""
+
+    alarms: Counter[str]
+    runs: dict[int, str]
 
 
 class SourceService:
-    """Keeps the list of sources: every change is checked as a whole before it is stored."""
-
-    def __init__(self, *, store: Store, clock: Clock, schedules: CronParser, timezone: str) -> None:
+    def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
         self._store = store
         self._clock = clock
-        self._schedules = schedules
         self._timezone = timezone
+        self._audit = AuditService(store=store, clock=clock)
 
     async def list_sources(self, *, only_enabled: bool = False, tag: str | None = None) -> list[Source]:
         return await self._store.sources.list(only_enabled=only_enabled, tag=tag)
 
+    async def list_page(
+        self, source_filter: SourceFilter, *, after: int | None = None, limit: int = 50
+    ) -> SourceListPage:
+        """Return the matching sources, newest first, from the one that follows number `after` on."""
+        context = await self._load_context()
+        newest = sorted(await self._store.sources.list(), key=lambda source: source.id or 0, reverse=True)
+        matching = [source for source in newest if _matches_filter(source, source_filter)]
+        states = {source.id: self._get_status(source, context) for source in matching}
+        of_state = [source for source in matching if source_filter.state in (None, states[source.id])]
+        # The source of that number may be gone; numbers rise with time.
+        rest = [source for source in of_state if after is None or (source.id or 0) < after]
+        return SourceListPage(
+            sources=[self._build_schema(source, context) for source in rest[:limit]],
+            after=rest[limit - 1].id if len(rest) > limit else None,
+            states=dict(Counter(states.values())),
+            tags=sorted({tag for source in newest for tag in source.tags}),
+            total=len(of_state),
+        )
+
     async def get(self, name: str) -> Source:
-        """The source of that name, or `UsageError` that names the nearest ones."""
+        """Return the source of that name; `NotFound` names the nearest ones."""
         source = await self._store.sources.get(name)
         if source is None:
-            known = [one.name for one in await self._store.sources.list()]
-            raise NotFound(f"There is no source {name!r}; {_suggest_names(name, known)}")
+            raise await self._build_not_found(name)
         return source
+
+    async def _build_not_found(self, name: str) -> NotFound:
+        known = [source.name for source in await self._store.sources.list()]
+        if not known:
+            return NotFound("source.none_yet", name=name)
+        wanted = name.casefold()
+        near = [other for other in known if wanted in other.casefold() or other.casefold() in wanted]
+        return NotFound("source.not_found", name=name, known=(near or known)[:10])
 
     async def get_by_id(self, source_id: int) -> Source:
-        """The source of that number, or `NotFound`."""
         source = await self._store.sources.get_by_id(source_id)
         if source is None:
-            raise NotFound(f"There is no source {source_id}: it may have been removed.")
+            raise NotFound("source.no_such_number", number=source_id)
         return source
 
-    async def add(self, values: Mapping[str, Any]) -> Source:
-        return await self._store.sources.add(self._build_source(values))
+    async def get_schema(self, source_id: int) -> SourceSchema:
+        return self._build_schema(await self.get_by_id(source_id), await self._load_context())
+
+    async def add(self, values: Mapping[str, Any], *, by: Actor) -> Source:
+        by.require(Role.EDITOR)
+        source = self._build_source(values)
+        async with self._store.transaction():
+            added = await self._store.sources.add(source)
+            await self._audit.record(by, AuditAction.SOURCE_ADD, added.name, after=dump_form_values(added))
+        return added
 
     def build_draft(self, values: Mapping[str, Any], *, stored: Source | None = None) -> Source:
-        """A source that is checked but not stored, for a trial: a new one, or a stored one with fields changed."""
+        """Return a source that is checked but not stored, for a trial: a new one, or a stored one with changes."""
         if stored is None:
             return self._build_source(values)
         made = self._build_source({**dump_form_values(stored), **values})
         return Source.model_validate({**stored.model_dump(), **made.model_dump(include=set(SourceForm.model_fields))})
 
-    def dump_values(self, source: Source) -> dict[str, Any]:
-        """What a person would write to get this source."""
-        return dump_form_values(source)
+    async def edit(self, source_id: int, changes: Mapping[str, Any], *, by: Actor) -> Source:
+        """Change fields of a source; an edit that leaves it as it was is not recorded."""
+        by.require(Role.EDITOR)
+        async with self._store.transaction():
+            before = await self.get_by_id(source_id)
+            form = validate_form({**dump_form_values(before), **changes}, timezone=self._timezone)
+            after = await self._store.sources.update(before.name, **form.model_dump(mode="python"))
+            was, now = diff_sources(before, after)
+            if now:
+                await self._audit.record(by, AuditAction.SOURCE_EDIT, after.name, before=was, after=now)
+        return after
 
-    async def edit(self, name: str, changes: Mapping[str, Any]) -> Source:
-        """The source with some fields changed."""
-        source = await self.get(name)
-        form = validate_form(
-            {**dump_form_values(source), **changes}, timezone=self._timezone, schedules=self._schedules
-        )
-        return await self._store.sources.update(source.name, **form.model_dump(mode="python"))
-
-    async def remove(self, name: str) -> None:
+    async def remove(self, source_id: int, *, by: Actor) -> Source:
         """Delete a source; its items and runs stay in the archive."""
-        await self.get(name)
-        await self._store.sources.remove(name)
+        by.require(Role.ADMIN)
+        async with self._store.transaction():
+            source = await self.get_by_id(source_id)
+            await self._store.sources.remove(source.name)
+            await self._audit.record(by, AuditAction.SOURCE_REMOVE, source.name, before=dump_form_values(source))
+        return source
 
-    async def set_enabled(self, source_ids: Collection[int], *, enabled: bool) -> list[Source]:
-        """Let these sources run, or rest; answers those that this changed."""
-        return await self._store.sources.update_many(source_ids, lambda _: {"enabled": enabled})
-
-    async def set_tag(self, source_ids: Collection[int], tag: str, *, is_tagged: bool) -> list[Source]:
-        """Give these sources a tag, or take it from them; answers those that this changed."""
+    async def change_many(
+        self, source_ids: Collection[int], action: BulkAction, *, tag: str = "", by: Actor
+    ) -> list[Source]:
+        """Enable, disable, tag or untag several sources; return those that this changed."""
+        by.require(Role.EDITOR)
+        if len(source_ids) > MAX_BULK_SOURCES:
+            raise UsageError("source.too_many_chosen", limit=MAX_BULK_SOURCES)
         word = normalize_line(tag)
-        if not word:
-            raise UsageError("Write the tag.")
+        is_about_tag = action in (BulkAction.TAG, BulkAction.UNTAG)
+        if is_about_tag and not word:
+            raise UsageError("source.tag_missing")
 
-        def changed(source: Source) -> dict[str, Any]:
-            others = [tag for tag in source.tags if tag != word]
-            if is_tagged:
-                return {} if word in source.tags else {"tags": [*others, word]}
-            return {"tags": others}
+        def change(source: Source) -> dict[str, Any]:
+            if not is_about_tag:
+                return {"enabled": action is BulkAction.ENABLE}
+            others = [other for other in source.tags if other != word]
+            if action is BulkAction.UNTAG:
+                return {"tags": others}
+            return {} if word in source.tags else {"tags": [*others, word]}
 
-        return await self._store.sources.update_many(source_ids, changed)
+        detail = {"tag": tag} if is_about_tag else {}
+        async with self._store.transaction():
+            changed = await self._store.sources.update_many(source_ids, change)
+            for source in changed:
+                await self._audit.record(by, AuditAction(f"source.{action}"), source.name, **detail)
+        return changed
 
-    async def import_file(self, path: Path) -> list[Source]:
+    async def import_file(self, path: Path, *, by: Actor) -> list[Source]:
         """Add the sources of a YAML, OPML or CSV file: all, or none where one is wrong or its name is taken."""
         from monitor.services.sources.exchange import read_source_file
 
-        return await self.import_rows(read_source_file(path), label=str(path))
+        rows = await asyncio.to_thread(read_source_file, path)
+        return await self._import_rows(rows, label=str(path), by=by)
 
-    async def import_rows(self, rows: Sequence[Mapping[str, Any]], *, label: str) -> list[Source]:
-        """Add the sources of a list: all of them, or none where one is wrong or its name is taken."""
+    async def import_list(
+        self, content: bytes, list_format: "SourceListFormat", *, label: str, by: Actor
+    ) -> list[Source]:
+        """Add the sources of a list as `import_file` does; messages call the list `label`."""
+        from monitor.services.sources.exchange import parse_rows
+
+        rows = await asyncio.to_thread(parse_rows, content, list_format, label=label)
+        return await self._import_rows(rows, label=label, by=by)
+
+    async def _import_rows(self, rows: Sequence[Mapping[str, Any]], *, label: str, by: Actor) -> list[Source]:
+        by.require(Role.ADMIN)
         sources = [self._build_source(values) for values in rows]
-        taken = {one.name for one in await self._store.sources.list()}
-        for source in sources:
-            if source.name in taken:
-                raise Conflict(
-                    f"There is a source {source.name!r} already: rename it in {label}, or remove the old one."
-                )
-            taken.add(source.name)
-        return await self._store.sources.add_all(sources)
+        async with self._store.transaction():
+            taken = {source.name for source in await self._store.sources.list()}
+            for source in sources:
+                if source.name in taken:
+                    raise Conflict("source.import_name_taken", name=source.name, label=label)
+                taken.add(source.name)
+            added = await self._store.sources.add_all(sources)
+            for source in added:
+                await self._audit.record(by, AuditAction.SOURCE_IMPORT, source.name, after=dump_form_values(source))
+        return added
 
-    async def preview_import(self, rows: Sequence[Mapping[str, Any]]) -> list[ImportEntry]:
-        """What would become of each entry of a list; nothing is stored."""
-        taken = {one.name for one in await self._store.sources.list()}
+    async def preview_import(self, content: bytes, list_format: "SourceListFormat", *, label: str) -> list[ImportEntry]:
+        """Tell what would become of each entry of a list; nothing is stored."""
+        from monitor.services.sources.exchange import parse_rows
+
+        rows = await asyncio.to_thread(parse_rows, content, list_format, label=label)
+        taken = {source.name for source in await self._store.sources.list()}
         entries = []
+        complaint: Message | None
         for number, values in enumerate(rows, start=1):
             try:
                 source = self._build_source(values)
             except UsageError as error:
                 name, url = (_format_value(values.get(field)) for field in ("name", "url"))
-                entry = ImportEntry(number=number, name=name, url=url, newness=ImportStatus.WRONG, complaint=str(error))
+                status, complaint = ImportStatus.WRONG, error.message
             else:
-                newness = ImportStatus.TAKEN if source.name in taken else ImportStatus.NEW
-                entry = ImportEntry(number=number, name=source.name, url=source.url, newness=newness)
-                taken.add(source.name)
-            entries.append(entry)
+                name, url, complaint = source.name, source.url, None
+                status = ImportStatus.TAKEN if name in taken else ImportStatus.NEW
+                taken.add(name)
+            entries.append(ImportEntry(number=number, name=name, url=url, newness=status, complaint=complaint))
         return entries
 
     async def export(self, list_format: str) -> str:
-        """All sources as YAML, OPML or CSV text."""
+        """Return all sources as YAML, OPML or CSV text."""
         from monitor.services.sources.exchange import SourceListFormat, format_sources
 
-        sources = list(reversed(await self._store.sources.list()))
         if list_format not in set(SourceListFormat):
-            raise UsageError(f"Sources are exported as yaml, opml or csv, not as {list_format!r}.")
+            raise UsageError("source.unknown_list_format", format=list_format)
+        sources = list(reversed(await self._store.sources.list()))
         return format_sources(sources, SourceListFormat(list_format))
 
     async def seed(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Create the sources of config.yaml that were never created; answers their names."""
+        """Create the sources of config.yaml that were never created; return their names."""
         return await self._store.sources.seed([self._build_source(row) for row in rows])
 
     def _build_source(self, values: Mapping[str, Any]) -> Source:
-        return build_source(values, now=self._clock.now(), timezone=self._timezone, schedules=self._schedules)
+        return build_source(values, now=self._clock.now(), timezone=self._timezone)
+
+    async def _load_context(self) -> _SourceContext:
+        alarms = Counter(alarm.source for alarm in await self._store.alarms.list(only_open=True, limit=10_000))
+        runs = {run.source_id or 0: run.id for run in await self._store.runs.list_open()}
+        return _SourceContext(alarms, runs)
+
+    def _build_schema(self, source: Source, context: _SourceContext) -> SourceSchema:
+        resting_until = self._get_backoff_end(source)
+        return SourceSchema.model_validate(
+            source.model_dump()
+            | {
+                "state": self._get_status(source, context),
+                "resting_until": resting_until,
+                "next_run_at": self._compute_next_run(source, resting_until),
+                "run_id": context.runs.get(source.id or 0),
+                "open_alarms": context.alarms[source.name],
+            }
+        )
+
+    def _get_status(self, source: Source, context: _SourceContext) -> SourceStatus:
+        if not source.enabled:
+            return SourceStatus.DISABLED
+        if self._get_backoff_end(source) is not None:
+            return SourceStatus.RESTING
+        if source.consecutive_failures:
+            return SourceStatus.FAILING
+        if context.alarms[source.name]:
+            return SourceStatus.ALARM
+        return SourceStatus.NEW if source.last_run_at is None else SourceStatus.FINE
+
+    def _get_backoff_end(self, source: Source) -> dt.datetime | None:
+        until = get_backoff_end(source)
+        return until if until is not None and until > self._clock.now() else None
+
+    def _compute_next_run(self, source: Source, resting_until: dt.datetime | None) -> dt.datetime | None:
+        if not source.enabled or source.schedule is None:
+            return None
+        try:
+            zone = source.timezone or self._timezone
+            return find_next_fire_time(source.schedule, zone, resting_until or self._clock.now())
+        except UsageError:  # stored by an older version, which took it
+            return None
 
 
-def get_timezone(source: Source, default: str) -> str:
-    """The name of the source's time zone."""
-    name = source.timezone or default
-    check_timezone(name)
-    return name
+def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:
+    text = source_filter.text.strip().casefold()
+    return (
+        (not text or any(text in field.casefold() for field in (source.name, source.url, *source.tags)))
+        and (not source_filter.tag or source_filter.tag in source.tags)
+        and source_filter.kind in (None, source.kind)
+    )
 
 
 def _format_value(value: Any) -> str:
     return normalize_line(value[:200]) if isinstance(value, str) else ""
-
-
-def _suggest_names(name: str, known: Sequence[str]) -> str:
-    if not known:
-        return "there are none yet: add one with `monitor sources add`."
-    near = [one for one in known if name.casefold() in one.casefold() or one.casefold() in name.casefold()]
-    return f"known are {', '.join((near or list(known))[:10])}."

@@ -1,4 +1,4 @@
-"""Trials that people watch: sources tried out in the background of the process that answers them."""
+"""Trials that people watch: dry runs of sources in the background of the process that answers them."""
 
 import asyncio
 import datetime as dt
@@ -16,10 +16,12 @@ from monitor.errors import Conflict, MonitorError, NotFound
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
+from monitor.services.audit import Actor
+from monitor.services.sources.form import dump_form_values
 from monitor.services.sources.service import SourceService
 from monitor.services.sweeps import SweepService, TrialResult
 from monitor.sweep.progress import Progress
-from monitor.vocabulary import EventKind, SectionEnd
+from monitor.vocabulary import EventKind, Role, SectionEnd
 
 MAX_CONCURRENT_TRIALS = 2
 
@@ -45,12 +47,11 @@ class TrialState(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether a trial in this state has ended."""
         return self not in (TrialState.WAITING, TrialState.RUNNING)
 
 
 class TrialStep(MessageModel):
-    """A sign of life of a trial: a phase, how far it came; a section, begun or `ended`; a page that was read."""
+    """A step of a trial: a phase and how far it came, a section begun or `ended`, a page that was read."""
 
     kind: EventKind
     phase: str
@@ -65,7 +66,7 @@ class TrialStep(MessageModel):
 
 
 class TrialReport(MessageModel):
-    """A trial as it stands: what it has told so far and, once it is done, what a sweep would find and save.
+    """A trial: its steps so far and, once it is done, what a sweep would find and save.
 
     `values` are the source as it was written down, `source_id` the stored one whose changes are tried.
     """
@@ -105,55 +106,57 @@ class TrialService:
         self._jobs: dict[str, _TrialJob] = {}
 
     async def start(
-        self, values: Mapping[str, Any], person: str, *, source_id: int | None = None, detect_kind: bool = False
+        self, values: Mapping[str, Any], *, by: Actor, source_id: int | None = None, detect_kind: bool = False
     ) -> TrialReport:
         """Begin to try a source as it is written down, or a stored one with these fields changed.
 
         `UsageError` for what is no source, `Conflict` where many wait already.
         """
+        by.require(Role.EDITOR)
         self._forget_expired()
-        if sum(not work.report.state.is_final for work in self._jobs.values()) >= MAX_UNFINISHED_TRIALS:
-            raise Conflict("Many trials are waiting already: let one of them end first.")
+        if sum(not job.report.state.is_final for job in self._jobs.values()) >= MAX_UNFINISHED_TRIALS:
+            raise Conflict("trial.too_many")
         stored = await self._sources.get_by_id(source_id) if source_id is not None else None
         source = self._sources.build_draft(values, stored=stored)
         report = TrialReport(
             id=secrets.token_urlsafe(12),
             state=TrialState.WAITING,
-            by=person,
+            by=by.name,
             started_at=self._clock.now(),
-            values=self._sources.dump_values(source),
+            values=dump_form_values(source),
             source_id=source_id,
         )
-        work = self._jobs[report.id] = _TrialJob(report=report)
-        work.task = asyncio.create_task(self._execute(work, source, detect_kind=detect_kind))
+        job = self._jobs[report.id] = _TrialJob(report=report)
+        job.task = asyncio.create_task(self._execute(job, source, detect_kind=detect_kind))
         return report
 
     def get(self, trial_id: str) -> TrialReport:
-        """A trial as it stands now; `NotFound` where it was forgotten, or belongs to another process."""
+        """Return a trial; `NotFound` where it was forgotten, or belongs to another process."""
         return self._get_job(trial_id).report
 
     async def cancel(self, trial_id: str) -> TrialReport:
         """Stop a trial; one that has ended stays as it is."""
-        work = self._get_job(trial_id)
-        await _stop_job(work)
-        return work.report
+        job = self._get_job(trial_id)
+        await _stop_job(job)
+        return job.report
 
     async def close(self) -> None:
-        """Stop all trials: the service ends."""
-        for work in list(self._jobs.values()):
-            await _stop_job(work)
+        for job in list(self._jobs.values()):
+            await _stop_job(job)
 
     async def _execute(self, job: _TrialJob, source: Source, *, detect_kind: bool) -> None:
         report = job.report
 
-        def told(progress: Progress) -> None:
+        def report_progress(progress: Progress) -> None:
             if progress.kind in _REPORTED_KINDS and len(report.steps) < _MAX_STEPS:
                 report.steps.append(TrialStep.model_validate(progress, from_attributes=True))
 
         try:
             async with self._slots, asyncio.timeout(self._max_trial_s):
                 report.state = TrialState.RUNNING
-                report.result = await self._sweeps.run_trial(source, on_progress=told, detect_kind=detect_kind)
+                report.result = await self._sweeps.run_trial(
+                    source, on_progress=report_progress, detect_kind=detect_kind
+                )
                 report.state = TrialState.DONE
         except asyncio.CancelledError:
             report.state = TrialState.CANCELLED
@@ -162,8 +165,8 @@ class TrialService:
             report.error = Message.of("cause.trial_timeout", minutes=f"{self._max_trial_s / 60:.0f}")
         except MonitorError as error:
             report.error = error.message
-        except Exception as error:  # noqa: BLE001 -- whoever waits is told; a trial ends nothing but itself
-            _log.error("unforeseen error", trial=report.id, error=type(error).__name__, exc_info=error)
+        except Exception as error:  # noqa: BLE001 -- a trial that breaks must not take the process with it
+            _log.error("unexpected error", trial=report.id, error=type(error).__name__, exc_info=error)
             report.error = Message.of("cause.unforeseen", error=type(error).__name__)
         finally:
             job.ended_at = self._clock.now()
@@ -172,14 +175,14 @@ class TrialService:
 
     def _get_job(self, trial_id: str) -> _TrialJob:
         self._forget_expired()
-        work = self._jobs.get(trial_id)
-        if work is None:
-            raise NotFound("There is no such trial any more: try the address again.")
-        return work
+        job = self._jobs.get(trial_id)
+        if job is None:
+            raise NotFound("trial.not_found")
+        return job
 
     def _forget_expired(self) -> None:
         oldest = self._clock.now() - TRIAL_RETENTION
-        gone = [key for key, work in self._jobs.items() if work.ended_at is not None and work.ended_at < oldest]
+        gone = [key for key, job in self._jobs.items() if job.ended_at is not None and job.ended_at < oldest]
         for key in gone:
             del self._jobs[key]
 

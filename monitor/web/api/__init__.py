@@ -1,1 +1,1 @@
-"""monitor.web.api."""
+"""The HTTP API: routers and the schemas of what they take and answer."""

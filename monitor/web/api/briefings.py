@@ -1,13 +1,12 @@
 """Briefings over HTTP: composed, kept, put in order, exported, sent."""
 
-import datetime as dt
 import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from starlette.datastructures import FormData, QueryParams
 
 from monitor.bootstrap import App
@@ -21,7 +20,8 @@ from monitor.services.briefings import BriefingQuery, ExportService
 from monitor.services.deliveries import DeliverySchema
 from monitor.services.drafts import BriefingDraft
 from monitor.vocabulary import ItemType
-from monitor.web.api import cursors
+from monitor.web.api.cursors import cut_page, decode_id
+from monitor.web.api.search import Day
 from monitor.web.auth import Editor, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
@@ -30,13 +30,6 @@ _SEPARATORS = re.compile(r"[,，、;；\n]+")
 _LIST_FIELDS = {"source": "sources", "tag": "tags", "type": "types"}
 
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-
-
-def _validate_day(told: Any) -> Any:
-    """A day as it is written; pydantic would take a number for seconds since 1970."""
-    if told is not None and not isinstance(told, dt.date) and not re.fullmatch(r"\d{4}-\d\d-\d\d", str(told)):
-        raise ValueError("write a day as 2026-02-03")
-    return told
 
 
 class ComposeRequest(BaseModel):
@@ -49,7 +42,7 @@ class ComposeRequest(BaseModel):
         extra="forbid", json_schema_extra={"examples": [{"days": 7, "top": 20, "sources": [], "language": "zh"}]}
     )
 
-    day: Annotated[dt.date | None, BeforeValidator(_validate_day)] = None
+    day: Day | None = None
     days: int = Field(default=1, ge=1, le=366, strict=True)
     top: int = Field(default=20, ge=1, le=200, strict=True)
     sources: list[Word] = Field(default_factory=list, max_length=200)
@@ -71,11 +64,11 @@ def parse_compose_form(form: QueryParams | FormData, language: str) -> dict[str,
     """The fields of a form as `ComposeRequest` takes them; what is empty is left out."""
     fields: dict[str, Any] = {"language": language}
     for name in ("day", "days", "top", "language", "group"):
-        if told := str(form.get(name) or "").strip():
-            fields[name] = int(told) if name in ("days", "top") and re.fullmatch(r"\d{1,9}", told) else told
+        if text := str(form.get(name) or "").strip():
+            fields[name] = int(text) if name in ("days", "top") and re.fullmatch(r"\d{1,9}", text) else text
     for name, field in _LIST_FIELDS.items():
-        fields[field] = [told for one in form.getlist(name) if (told := str(one).strip())]
-    words = [_SEPARATORS.split(str(one)) for one in form.getlist("keyword")]
+        fields[field] = [text for value in form.getlist(name) if (text := str(value).strip())]
+    words = [_SEPARATORS.split(str(value)) for value in form.getlist("keyword")]
     fields["keywords"] = [word.strip() for some in words for word in some if word.strip()]
     return fields
 
@@ -85,7 +78,7 @@ def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
     fields = request.model_dump(mode="json", exclude_none=True)
     names: tuple[str, ...] = ("day", "days", "top", "language", "group")
     pairs = [(name, str(fields[name])) for name in names if name in fields]
-    pairs += [(name, str(one)) for name, field in _LIST_FIELDS.items() for one in fields[field]]
+    pairs += [(name, str(value)) for name, field in _LIST_FIELDS.items() for value in fields[field]]
     return pairs + ([("keyword", "、".join(request.keywords))] if request.keywords else [])
 
 
@@ -100,8 +93,11 @@ async def export_briefing(briefing: Briefing, format_name: str, export_service: 
 
 def build_download_response(content: bytes, format_name: str, *, filename: str, ascii_filename: str) -> Response:
     """The file under its name; `plain` is the name for browsers that read nothing but ASCII."""
-    said = f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{quote(filename, safe='', errors='replace')}"
-    return Response(content, media_type=get_format(format_name).content_type, headers={"Content-Disposition": said})
+    disposition = (
+        f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{quote(filename, safe='', errors='replace')}"
+    )
+    content_type = get_format(format_name).content_type
+    return Response(content, media_type=content_type, headers={"Content-Disposition": disposition})
 
 
 def describe_files(formats: Iterable[str]) -> dict[str, Any]:
@@ -172,57 +168,52 @@ def router(app: App) -> APIRouter:
 def _add_all(routes: APIRouter, app: App) -> None:
     @routes.get("", summary="List the saved briefings")
     async def briefings(
-        visitor: Reader,
+        _: Reader,
         *,
         archived: bool = False,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: Annotated[str | None, Query()] = None,
     ) -> BriefingListSchema:
         """Newest first, without what stands in them; `archived` lists those that were put away instead."""
-        del visitor
-        key = cursors.decode_cursor(cursor, int)
-        rows = await app.drafts.list(is_archived=archived, before_id=key[0] if key else None, limit=limit + 1)
-        following = cursors.encode_cursor(rows[limit - 1].id) if len(rows) > limit else None
-        return BriefingListSchema(briefings=rows[:limit], next=following)
+        rows = await app.drafts.list(is_archived=archived, before_id=decode_id(cursor), limit=limit + 1)
+        page, following = cut_page(rows, limit, lambda row: row.id)
+        return BriefingListSchema(briefings=page, next=following)
 
     @routes.post("", summary="Compose a briefing and keep it", status_code=201)
-    async def compose(visitor: Editor, wanted: ComposeRequest, response: Response) -> SavedBriefingSchema:
+    async def compose(principal: Editor, wanted: ComposeRequest, response: Response) -> SavedBriefingSchema:
         """It can be put in order, exported and sent from then on."""
-        draft = await app.drafts.save(wanted.to_query(), by=visitor.name)
+        draft = await app.drafts.save(wanted.to_query(), by=principal.actor)
         response.headers["Location"] = f"/api/briefings/{draft.row.id}"
         return _build_saved_briefing(draft)
 
     @routes.post("/preview", summary="Compose a briefing without keeping it")
-    async def preview(visitor: Reader, wanted: ComposeRequest) -> Briefing:
+    async def preview(_: Reader, wanted: ComposeRequest) -> Briefing:
         """What a briefing would say now."""
-        del visitor
         return (await app.drafts.compose_preview(wanted.to_query())).briefing
 
 
 def _add_one(routes: APIRouter, app: App) -> None:
     @routes.get("/{briefing_id:int}", summary="Read a saved briefing")
-    async def read(visitor: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
+    async def read(_: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
         """As it stands after its edits."""
-        del visitor
         return _build_saved_briefing(await app.drafts.get(briefing_id))
 
     @routes.patch("/{briefing_id:int}", summary="Put a briefing in order")
-    async def edit(visitor: Editor, briefing_id: BriefingId, wanted: BriefingEditSchema) -> SavedBriefingSchema:
+    async def edit(principal: Editor, briefing_id: BriefingId, wanted: BriefingEditSchema) -> SavedBriefingSchema:
         """409 where somebody else edited it since that version, or where it is archived."""
         changes = BriefingEditPatch.model_validate(wanted.model_dump(exclude={"version"}))
-        return _build_saved_briefing(
-            await app.drafts.update(briefing_id, changes, version=wanted.version, by=visitor.name)
-        )
+        draft = await app.drafts.update(briefing_id, changes, version=wanted.version, by=principal.actor)
+        return _build_saved_briefing(draft)
 
     @routes.delete("/{briefing_id:int}", summary="Archive a briefing")
-    async def archive(visitor: Editor, briefing_id: BriefingId) -> BriefingRow:
+    async def archive(principal: Editor, briefing_id: BriefingId) -> BriefingRow:
         """Put it out of the way; nothing is deleted."""
-        return await app.drafts.set_archived(briefing_id, by=visitor.name)
+        return await app.drafts.set_archived(briefing_id, by=principal.actor)
 
     @routes.post("/{briefing_id}/unarchive", summary="Take a briefing out of the archive")
-    async def unarchive(visitor: Editor, briefing_id: BriefingId) -> BriefingRow:
+    async def unarchive(principal: Editor, briefing_id: BriefingId) -> BriefingRow:
         """It stands in the list again."""
-        return await app.drafts.set_archived(briefing_id, by=visitor.name, is_archived=False)
+        return await app.drafts.set_archived(briefing_id, by=principal.actor, is_archived=False)
 
     @routes.get(
         "/{briefing_id}/export",
@@ -231,20 +222,16 @@ def _add_one(routes: APIRouter, app: App) -> None:
         responses={200: {"description": "The document.", "content": describe_files(BRIEFING_FORMATS)}},
     )
     async def export(
-        visitor: Reader, briefing_id: BriefingId, form: Annotated[BriefingFormat, Query(alias="format")]
+        _: Reader, briefing_id: BriefingId, form: Annotated[BriefingFormat, Query(alias="format")]
     ) -> Response:
         """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one."""
-        del visitor
         return await export_briefing((await app.drafts.get(briefing_id)).briefing, form, app.exports)
 
     @routes.post("/{briefing_id}/send", summary="Send a briefing to a target", status_code=202)
-    async def send(visitor: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema) -> DeliverySchema:
+    async def send(principal: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema) -> DeliverySchema:
         """As it stands now: later edits do not reach it. `GET /api/deliveries` says when it has arrived."""
         draft = await app.drafts.get(briefing_id)
-        delivery = await app.deliveries.send_saved(wanted.target, draft.briefing, briefing_id)
-        subject = f"{briefing_id} {draft.row.title}"
-        await app.audit.record(visitor.name, "briefing.send", subject, target=wanted.target)
-        return delivery
+        return await app.deliveries.send_saved(wanted.target, draft, by=principal.actor)
 
 
 def _build_saved_briefing(draft: BriefingDraft) -> SavedBriefingSchema:

@@ -1,54 +1,78 @@
-"""Where a list goes on: the sort key of the last row, as an opaque word in a url."""
+"""Paging of lists: a cursor is the sort key of the last row that was shown, as an opaque word of a url."""
 
 import base64
 import binascii
 import datetime as dt
 import json
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from monitor.db.sessions import sanitize_text
 from monitor.web.problems import Problem
 
+Row = TypeVar("Row")
+
 _MAX_CURSOR_CHARS = 400
 
-_MAX_ROW_ID = 2**31 - 1  # the numbers of rows; PostgreSQL takes no larger one for them
+_MAX_ROW_ID = 2**31 - 1  # PostgreSQL takes no larger integer as the id of a row
 
 
 def encode_cursor(*key: Any) -> str:
-    """The cursor after a row with this key: numbers and texts."""
-    return base64.urlsafe_b64encode(json.dumps(key, separators=(",", ":")).encode()).decode().rstrip("=")
+    """Return the cursor after a row with this key of numbers, texts, days and instants."""
+    plain = [part.isoformat() if isinstance(part, dt.date) else part for part in key]
+    return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str | None, *kinds: type) -> tuple[Any, ...] | None:
-    """The key, each part of its kind; None where there is no cursor, a 400 for one that we never handed out."""
+    """Return the key, each part of its kind; None without a cursor.
+
+    Raises a 400 `Problem` for a cursor that this list never gave.
+    """
     if not cursor:
         return None
     try:
         padded = cursor[:_MAX_CURSOR_CHARS].encode("ascii") + b"=" * (-len(cursor[:_MAX_CURSOR_CHARS]) % 4)
         key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-    except (ValueError, binascii.Error, RecursionError):
-        key = None
-    is_ours = isinstance(key, list) and len(key) == len(kinds)
-    if not is_ours or any(type(part) is not kind for part, kind in zip(key, kinds, strict=True)):
-        raise Problem(400, "The cursor is none of ours: begin the list without one.")
-    if not all(_is_queryable(part) for part in key):
-        raise Problem(400, "The cursor is none of ours: begin the list without one.")
-    return tuple(key)
+        values = key if isinstance(key, list) else []
+        return tuple(_convert_part(part, kind) for part, kind in zip(values, kinds, strict=True))
+    except (ValueError, OverflowError, binascii.Error, RecursionError):
+        raise Problem(400, "cursor.invalid") from None
 
 
-def decode_instant_cursor(cursor: str | None) -> tuple[dt.datetime, str] | None:
-    """The key of a list whose order is an instant and then an id."""
-    key = decode_cursor(cursor, str, str)
-    if key is None:
+def decode_id(cursor: str | None) -> int | None:
+    """Return the key of a list that is ordered by id."""
+    key = decode_cursor(cursor, int)
+    return key[0] if key else None
+
+
+def cut_page(rows: Sequence[Row], limit: int, key: Callable[[Row], Any]) -> tuple[list[Row], str | None]:
+    """Cut off the row that was asked for beyond `limit`; gives the cursor of the next page where there is one.
+
+    `key` gives the sort key of a row, a tuple or a single value.
+    """
+    page = list(rows[:limit])
+    if len(rows) <= limit:
+        return page, None
+    last = key(page[-1])
+    return page, encode_cursor(*last) if isinstance(last, tuple) else encode_cursor(last)
+
+
+def build_next_url(path: str, parameters: Mapping[str, Any], cursor: str | None) -> str | None:
+    """Return the address of the next page of a list, None where there is none."""
+    if cursor is None:
         return None
-    try:
-        return dt.datetime.fromisoformat(key[0]).astimezone(dt.UTC), key[1]
-    except (ValueError, OverflowError):
-        raise Problem(400, "The cursor is none of ours: begin the list without one.") from None
+    given = {name: value for name, value in parameters.items() if value}
+    return f"{path}?{urlencode({**given, 'cursor': cursor}, doseq=True)}"
 
 
-def _is_queryable(part: Any) -> bool:
-    """Whether a database can be asked for it: what it cannot hold is no key of a row."""
-    if isinstance(part, int):
-        return -_MAX_ROW_ID <= part <= _MAX_ROW_ID
-    return not isinstance(part, str) or sanitize_text(part) == part
+def _convert_part(part: Any, kind: type) -> Any:
+    if kind is int:
+        if type(part) is not int or not -_MAX_ROW_ID <= part <= _MAX_ROW_ID:
+            raise ValueError(part)
+        return part
+    if not isinstance(part, str) or sanitize_text(part) != part:
+        raise ValueError(part)
+    if kind is dt.datetime:
+        return dt.datetime.fromisoformat(part).astimezone(dt.UTC)
+    return dt.date.fromisoformat(part) if kind is dt.date else part

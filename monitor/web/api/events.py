@@ -56,14 +56,14 @@ async def stream_events(
     after: int,
     format_events: Callable[[EventBatch[E, S]], Iterable[bytes]],
 ) -> AsyncGenerator[bytes]:
-    """What is told of a piece of work, as `written` puts it, with a sign of life where nothing comes for a while."""
+    """What is batch of a piece of work, as `written` puts it, with a sign of life where nothing comes for a while."""
     ends_at = time.monotonic() + _MAX_STREAM_S
     async with live.subscribe(work_id, after=after, heartbeat_s=_HEARTBEAT_S) as news:
         yield f"retry: {_RECONNECT_MS}\n\n".encode()
-        async for told in news:
-            for event in format_events(told):
+        async for batch in news:
+            for event in format_events(batch):
                 yield event
-            if not told.events and not told.is_last:
+            if not batch.events and not batch.is_last:
                 yield KEEPALIVE_COMMENT
             if time.monotonic() > ends_at:
                 return
@@ -77,7 +77,7 @@ def format_sse(data: str, number: int, kind: str | None = None) -> bytes:
 _EVENT_SCHEMA = {
     "type": "object",
     "properties": {
-        "event": {"enum": [*(one for one in EventKind if one is not EventKind.STEP), "status", "end"]},
+        "event": {"enum": [*(kind for kind in EventKind if kind is not EventKind.STEP), "status", "end"]},
         "id": {"type": "string", "description": "Rises within a run."},
         "data": {"type": "string", "description": "A JSON object: what belongs to an event of this kind."},
     },
@@ -87,7 +87,7 @@ _EVENT_SCHEMA = {
 
 _STREAM_RESPONSE = {
     "description": "The events, each with its `id`: `phase`, `section`, `page`, `asked`, `answered`, `saved` and "
-    "`fallback` as the run tells them, `status` when it changes, `end` when the run has ended and all was told.",
+    "`fallback` as the run tells them, `status` when it changes, `end` when the run has ended and all was batch.",
     "content": {"text/event-stream": {"schema": _EVENT_SCHEMA}},
 }
 
@@ -103,14 +103,13 @@ def router(app: App) -> APIRouter:
         responses={200: _STREAM_RESPONSE},
     )
     async def events(
-        visitor: Reader, run_id: RunId, after: After = 0, last_event_id: LastEventId = None
+        _: Reader, run_id: RunId, after: After = 0, last_event_id: LastEventId = None
     ) -> EventStreamResponse:
         """What a run tells of itself, from its beginning or after an event, until it ends.
 
         A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
         twice.
         """
-        del visitor
         known = after if last_event_id is None else last_event_id
         await app.runs.get(run_id)
         return EventStreamResponse(
@@ -127,16 +126,16 @@ class _RunEventFormatter:
         self._last = last
         self._status: RunStatus | None = None
 
-    def format_news(self, told: EventBatch[RunEvent, RunStatus]) -> Iterator[bytes]:
+    def format_news(self, batch: EventBatch[RunEvent, RunStatus]) -> Iterator[bytes]:
         """The status where it changed, the events, the end."""
-        if told.status is not self._status:
-            self._status = told.status
+        if batch.status is not self._status:
+            self._status = batch.status
             yield self._format_status("status")
-        for event in told.events:
+        for event in batch.events:
             self._last = event.id or 0
             data = {"at": event.at.isoformat(), **event.data}
             yield format_sse(json.dumps(data, ensure_ascii=False), self._last, event.kind)
-        if told.is_last:
+        if batch.is_last:
             yield self._format_status("end")
 
     def _format_status(self, kind: str) -> bytes:
@@ -192,13 +191,12 @@ def research_events_router(app: App) -> APIRouter:
         response_class=EventStreamResponse,
         responses={200: _RESEARCH_STREAM_RESPONSE, 204: _NO_CONTENT_RESPONSE},
     )
-    async def events(visitor: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None) -> Response:
+    async def events(_: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None) -> Response:
         """What a research tells, from its beginning or after a message, until it ends.
 
         A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
         twice. Messages bear no `event`: in a browser they are `EventSource.onmessage`.
         """
-        del visitor
         known = after if last_event_id is None else last_event_id
         if not await app.research_events.has_more(task_id, after=known):
             return Response(status_code=204)
@@ -209,5 +207,5 @@ def research_events_router(app: App) -> APIRouter:
     return routes
 
 
-def _format_events(told: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
-    return (format_sse(json.dumps(event.data, ensure_ascii=False), event.id or 0) for event in told.events)
+def _format_events(batch: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
+    return (format_sse(json.dumps(event.data, ensure_ascii=False), event.id or 0) for event in batch.events)

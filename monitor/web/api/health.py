@@ -1,4 +1,4 @@
-"""What the day brought and how the service fares, for programs."""
+"""The API of today's summary, health, alarms, blocks, costs and the audit."""
 
 import datetime as dt
 from typing import Annotated, Any, Literal
@@ -12,7 +12,7 @@ from monitor.services.alarms import SourceHealth
 from monitor.services.health import HostBlock, ServiceStatus
 from monitor.services.today import TodaySummary
 from monitor.services.usage import CostLedger
-from monitor.web.api.cursors import decode_cursor, encode_cursor
+from monitor.web.api.cursors import cut_page, decode_id
 from monitor.web.auth import Admin, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
@@ -46,14 +46,13 @@ def router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["health"], responses=PROBLEM_RESPONSES)
 
     @routes.get("/today", summary="What is new, what ran, what needs attention")
-    async def today(visitor: Reader) -> TodaySummary:
+    async def today(principal: Reader) -> TodaySummary:
         """The day as the Today page shows it; asking for it does not move the mark of the last visit."""
-        return await app.today.get_summary(visitor.name)
+        return await app.today.get_summary(principal.name)
 
     @routes.get("/health", summary="How sources and service fare")
-    async def health(visitor: Reader) -> HealthSchema:
+    async def health(_: Reader) -> HealthSchema:
         """Every source with its sections and their cadence, the open alarms, processes, queue and disk."""
-        del visitor
         found = await app.alarms.get_report()
         return HealthSchema(
             sources=found.sources, alarms=found.alarms, machine=await app.readiness.get_service_status()
@@ -61,35 +60,30 @@ def router(app: App) -> APIRouter:
 
     @routes.get("/alarms", summary="Alarms, newest first")
     async def alarms(
-        visitor: Reader,
+        _: Reader,
         state: Annotated[Literal["open", "past", "all"], Query(description="Open ones, past ones, or all.")] = "open",
         cursor: Annotated[str | None, Query(description="The `next` of the page before.", max_length=400)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> AlarmListSchema:
         """What was out of the ordinary, and what still is."""
-        del visitor
-        after = decode_cursor(cursor, int)
         rows = await app.alarms.list_alarms(
-            is_open=_IS_OPEN_BY_STATE[state], before_id=after[0] if after else None, limit=limit + 1
+            is_open=_IS_OPEN_BY_STATE[state], before_id=decode_id(cursor), limit=limit + 1
         )
-        return AlarmListSchema(
-            alarms=rows[:limit], next=encode_cursor(rows[limit - 1].id) if len(rows) > limit else None
-        )
+        page, following = cut_page(rows, limit, lambda row: row.id)
+        return AlarmListSchema(alarms=page, next=following)
 
     @routes.get("/blocks", summary="Pages that sites kept from us")
     async def blocks(
-        visitor: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 30
+        _: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 30
     ) -> BlockListSchema:
         """By day, host and kind of block, the newest day first."""
-        del visitor
         return BlockListSchema(blocks=await app.alarms.list_blocks(days))
 
     @routes.get("/costs", summary="Tokens, searches and money by day")
     async def costs(
-        visitor: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 7
+        _: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 7
     ) -> CostLedger:
         """The ledger of so many days, today included, newest first."""
-        del visitor
         return await app.costs.get_ledger(days)
 
     return routes
@@ -119,7 +113,7 @@ def audit_router(app: App) -> APIRouter:
 
     @routes.get("/audit", summary="Who changed what")
     async def audit(
-        visitor: Admin,
+        _: Admin,
         person: FilterText = None,
         action: FilterText = None,
         subject: FilterText = None,
@@ -127,12 +121,10 @@ def audit_router(app: App) -> APIRouter:
         cursor: str | None = None,
     ) -> AuditListSchema:
         """By person, by action (`source` finds every action on sources), by a word of the subject."""
-        del visitor
-        (before_id,) = decode_cursor(cursor, int) or (None,)
         found = await app.audit.list_entries(
-            person=person, action=action, subject=subject, before_id=before_id, limit=limit + 1
+            person=person, action=action, subject=subject, before_id=decode_id(cursor), limit=limit + 1
         )
-        rows = [AuditEntrySchema(**one.model_dump()) for one in found[:limit]]
-        return AuditListSchema(entries=rows, next=encode_cursor(rows[-1].id) if len(found) > limit else None)
+        page, following = cut_page(found, limit, lambda entry: entry.id)
+        return AuditListSchema(entries=[AuditEntrySchema(**entry.model_dump()) for entry in page], next=following)
 
     return routes

@@ -19,7 +19,7 @@ from monitor.vocabulary import ItemType, RankDirection
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
 from monitor.web.auth import Editor, Reader
-from monitor.web.problems import PROBLEM_RESPONSES, Problem
+from monitor.web.problems import PROBLEM_RESPONSES, Problem, describe_invalid_fields
 
 _Name = Annotated[str, Field(max_length=200)]
 
@@ -46,8 +46,8 @@ class ItemParameters(BaseModel):
     def to_query(self, person: str) -> ItemQuery:
         """What is meant, asked by that person."""
         return ItemQuery(
-            sources=[sanitize_text(one) for one in self.source],
-            tags=[sanitize_text(one) for one in self.tag],
+            sources=[sanitize_text(name) for name in self.source],
+            tags=[sanitize_text(tag) for tag in self.tag],
             types=self.type,
             since=self.since,
             until=self.until,
@@ -76,9 +76,7 @@ def parse_item_parameters(request: Request) -> ItemParameters:
     try:
         return ItemParameters.model_validate(given)
     except ValidationError as error:
-        first = error.errors()[0]
-        message = str(first["msg"])
-        raise Problem(400, f"{first['loc'][0]}: {message[:1].lower()}{message[1:]}.") from None
+        raise Problem(400, describe_invalid_fields(error)) from None
 
 
 MAX_EXPORTED_ITEMS = 10_000
@@ -160,43 +158,43 @@ def router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/api/items", tags=["items"], responses=PROBLEM_RESPONSES)
 
     @routes.get("", summary="List or search items")
-    async def items(visitor: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
+    async def items(principal: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
         """The items that are meant, newest first; with `q` those in which all its words stand."""
-        after = decode_item_cursor(asked.cursor)
-        page = await app.items.list_page(asked.to_query(visitor.name), visitor.name, limit=asked.limit, after=after)
-        return ItemListSchema(items=page.items, next=encode_item_cursor(page.after), total=page.total)
+        after = decode_cursor(asked.cursor, dt.date, int)
+        page = await app.items.list_page(asked.to_query(principal.name), principal.name, limit=asked.limit, after=after)
+        following = encode_cursor(*page.after) if page.after else None
+        return ItemListSchema(items=page.items, next=following, total=page.total)
 
     @routes.get("/export", summary="Export items", response_class=Response, responses=_EXPORT_RESPONSES)
-    async def export(visitor: Reader, asked: Annotated[ItemExportParameters, Query()]) -> Response:
+    async def export(principal: Reader, asked: Annotated[ItemExportParameters, Query()]) -> Response:
         """The newest 10,000 of the items that are meant, as a file."""
-        found = await app.archive.list_items(asked.to_query(visitor.name), asked.limit)
+        found = await app.archive.list_items(asked.to_query(principal.name), asked.limit)
         now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
-        language = asked.lang or visitor.language
+        language = asked.lang or principal.language
         body = await asyncio.to_thread(render_items, found, asked.format, language=language, now=now)
         named = f'attachment; filename="items.{asked.format}"'
         return Response(body, media_type=get_format(asked.format).content_type, headers={"Content-Disposition": named})
 
     @routes.get("/{item_id}", summary="Read an item")
-    async def item(visitor: Reader, item_id: ItemId) -> ItemDetail:
+    async def item(principal: Reader, item_id: ItemId) -> ItemDetail:
         """One item with its text, its changes, its kin, and what people say of it."""
-        return await app.items.get_item(item_id, visitor.name)
+        return await app.items.get_item(item_id, principal.name)
 
     @routes.get("/{item_id}/evidence", summary="Read what an item rests on")
-    async def evidence(visitor: Reader, item_id: ItemId) -> ItemProof:
+    async def evidence(principal: Reader, item_id: ItemId) -> ItemProof:
         """Its claims, and the records that bear them, each read again; only administrators see where these lie."""
         proof = await app.proofs.get_proof(item_id)
-        if not visitor.is_admin:
+        if not principal.is_admin:
             proof.records = [record.model_copy(update={"file": None}) for record in proof.records]
         return proof
 
     @routes.get("/{item_id}/saved", summary="Read the saved page behind a claim")
     async def saved(
-        visitor: Reader,
+        _: Reader,
         item_id: ItemId,
         claim: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Counted from 1 in the evidence")] = None,
     ) -> ItemSnapshotView:
         """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
-        del visitor
         return await app.snapshots.get_item_snapshot(item_id, claim)
 
     _add_mark_routes(routes, app)
@@ -206,58 +204,42 @@ def router(app: App) -> APIRouter:
 
 def _add_mark_routes(routes: APIRouter, app: App) -> None:
     @routes.put("/{item_id}/star", status_code=204, summary="Star an item")
-    async def star(visitor: Reader, item_id: ItemId) -> None:
-        await app.marks.star(visitor.name, item_id)
+    async def star(principal: Reader, item_id: ItemId) -> None:
+        await app.marks.star(item_id, by=principal.actor)
 
     @routes.delete("/{item_id}/star", status_code=204, summary="Take your star away")
-    async def unstar(visitor: Reader, item_id: ItemId) -> None:
-        await app.marks.unstar(visitor.name, item_id)
+    async def unstar(principal: Reader, item_id: ItemId) -> None:
+        await app.marks.unstar(item_id, by=principal.actor)
 
     @routes.post("/{item_id}/notes", status_code=201, summary="Write a note")
-    async def note(visitor: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
+    async def note(principal: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
         """A note on the item, for everybody to read."""
-        return await app.marks.add_note(visitor.name, item_id, given.text)
+        return await app.marks.add_note(item_id, given.text, by=principal.actor)
 
     @routes.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")
-    async def remove_note(visitor: Reader, item_id: ItemId, note_id: NoteId) -> None:
-        await app.marks.remove_note(visitor.name, item_id, note_id)
+    async def remove_note(principal: Reader, item_id: ItemId, note_id: NoteId) -> None:
+        await app.marks.remove_note(item_id, note_id, by=principal.actor)
 
     @routes.put("/{item_id}/feedback", status_code=204, summary="Say where an item should have stood")
-    async def feedback(visitor: Reader, item_id: ItemId, given: FeedbackRequest) -> None:
+    async def feedback(principal: Reader, item_id: ItemId, given: FeedbackRequest) -> None:
         """The next ranking honours it, for this item and, more weakly, for those that are like it."""
-        await app.marks.set_feedback(visitor.name, item_id, given.wish)
+        await app.marks.set_feedback(item_id, given.wish, by=principal.actor)
 
     @routes.delete("/{item_id}/feedback", status_code=204, summary="Take back your feedback")
-    async def no_feedback(visitor: Reader, item_id: ItemId) -> None:
-        await app.marks.remove_feedback(visitor.name, item_id)
+    async def no_feedback(principal: Reader, item_id: ItemId) -> None:
+        await app.marks.remove_feedback(item_id, by=principal.actor)
 
 
 def _add_hide_routes(routes: APIRouter, app: App) -> None:
     @routes.put("/{item_id}/hidden", summary="Hide an item")
-    async def hide_item(visitor: Editor, item_id: ItemId, given: HideRequest) -> HiddenItemSchema:
+    async def hide_item(principal: Editor, item_id: ItemId, given: HideRequest) -> HiddenItemSchema:
         """Lists, briefings and feeds leave it out from now on; it is not forgotten."""
-        return await app.marks.hide(visitor.name, item_id, given.reason)
+        return await app.marks.hide(item_id, given.reason, by=principal.actor)
 
     @routes.delete("/{item_id}/hidden", status_code=204, summary="Hide an item no longer")
-    async def show_item(visitor: Editor, item_id: ItemId) -> None:
+    async def show_item(principal: Editor, item_id: ItemId) -> None:
         """It may not have been hidden."""
-        await app.marks.unhide(visitor.name, item_id)
-
-
-def decode_item_cursor(cursor: str | None) -> tuple[dt.date, int] | None:
-    """Where a cursor says that the list goes on."""
-    found = decode_cursor(cursor, str, int)
-    if found is None:
-        return None
-    try:
-        return dt.date.fromisoformat(found[0]), found[1]
-    except ValueError:
-        raise Problem(400, "The cursor is none of ours: begin the list without one.") from None
-
-
-def encode_item_cursor(position: tuple[dt.date, int] | None) -> str | None:
-    """The cursor for the piece after this one."""
-    return None if position is None else encode_cursor(position[0].isoformat(), position[1])
+        await app.marks.unhide(item_id, by=principal.actor)
 
 
 _ATOM_MEDIA_TYPE = get_format("atom").media_type
@@ -278,11 +260,11 @@ def feed_router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEM_RESPONSES)
 
     @routes.get("/items.atom", summary="Items as a feed", response_class=Response, responses=_FEED_RESPONSES)
-    async def items(visitor: Reader, asked: Annotated[FeedParameters, Query()]) -> Response:
+    async def items(principal: Reader, asked: Annotated[FeedParameters, Query()]) -> Response:
         """The newest items that are meant, filtered as the list is."""
-        found = await app.archive.list_items(asked.to_query(visitor.name), asked.limit)
+        found = await app.archive.list_items(asked.to_query(principal.name), asked.limit)
         now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
-        language = asked.lang or visitor.language
+        language = asked.lang or principal.language
         body = await asyncio.to_thread(render_items, found, "atom", language=language, now=now)
         return Response(body, media_type=f"{_ATOM_MEDIA_TYPE}; charset=utf-8")
 
@@ -290,7 +272,7 @@ def feed_router(app: App) -> APIRouter:
         "/briefings.atom", summary="Saved briefings as a feed", response_class=Response, responses=_FEED_RESPONSES
     )
     async def briefings(
-        visitor: Reader,
+        principal: Reader,
         lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
         limit: Annotated[int, Query(ge=1, le=50)] = 20,
     ) -> Response:
@@ -299,7 +281,7 @@ def feed_router(app: App) -> APIRouter:
         body = await asyncio.to_thread(
             render_saved_briefings,
             kept,
-            language=lang or visitor.language,
+            language=lang or principal.language,
             now=app.clock.now(),
             public_url=app.settings.web.public_url,
         )

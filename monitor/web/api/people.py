@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from monitor.bootstrap import App
 from monitor.db.tables.people import Person, Token, WebSession
-from monitor.services.people import MAX_TOKEN_DAYS, NAME_PATTERN, TokenCreator, TokenScope
+from monitor.services.people import MAX_TOKEN_DAYS, NAME_PATTERN, TokenScope
 from monitor.vocabulary import Role
 from monitor.web.auth import Admin, Principal, Reader
 from monitor.web.problems import PROBLEM_RESPONSES, Problem
@@ -84,34 +84,34 @@ def router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["people"], responses=PROBLEM_RESPONSES)
 
     @routes.get("/me", summary="Who am I?")
-    async def me(visitor: Reader) -> PrincipalSchema:
+    async def me(principal: Reader) -> PrincipalSchema:
         """The person or the token that asks."""
-        return PrincipalSchema(name=visitor.name, role=visitor.role)
+        return PrincipalSchema(name=principal.name, role=principal.role)
 
     @routes.put("/me/language", summary="Choose the language of my pages", status_code=204)
-    async def language(visitor: Reader, wanted: LanguageSchema) -> None:
+    async def language(principal: Reader, wanted: LanguageSchema) -> None:
         """Only for people: a token has no pages."""
-        await app.people.set_language(require_person(visitor), wanted.language)
+        require_person(principal)
+        await app.people.set_language(wanted.language, by=principal.actor)
 
     @routes.put("/me/password", summary="Change my password", status_code=204)
-    async def password(visitor: Reader, wanted: PasswordChangeSchema) -> None:
+    async def password(principal: Reader, wanted: PasswordChangeSchema) -> None:
         """Ends all other sessions. Only for people: a token has no password."""
-        name = require_person(visitor)
-        await app.people.set_password(name, wanted.new, old=wanted.old, session_id=visitor.session_id)
-        await app.audit.record(name, "person.password", name)
+        name = require_person(principal)
+        await app.people.set_password(
+            name, wanted.new, old=wanted.old, session_id=principal.session_id, by=principal.actor
+        )
 
     @routes.get("/people", summary="List people")
-    async def people(visitor: Admin) -> PersonListSchema:
+    async def people(_: Admin) -> PersonListSchema:
         """Everybody who may sign in, and who was shut out."""
-        del visitor
         return PersonListSchema(people=[_build_person(person) for person in await app.people.list_people()])
 
     @routes.post("/people", summary="Add somebody", status_code=201)
-    async def add(visitor: Admin, wanted: NewPersonSchema) -> OneTimePasswordSchema:
+    async def add(principal: Admin, wanted: NewPersonSchema) -> OneTimePasswordSchema:
         """Answers the password for their first sign-in."""
-        made = await app.people.add(wanted.name, wanted.role)
-        await app.audit.record(visitor.name, "person.add", wanted.name, after={"role": wanted.role})
-        return OneTimePasswordSchema(name=wanted.name, password=made)
+        password = await app.people.add(wanted.name, wanted.role, by=principal.actor)
+        return OneTimePasswordSchema(name=wanted.name, password=password)
 
     _add_person(routes, app)
     return routes
@@ -120,35 +120,28 @@ def router(app: App) -> APIRouter:
 def require_person(principal: Principal) -> str:
     """The name of a person who signed in; 403 for a program."""
     if principal.session_id is None:
-        raise Problem(403, "A token has no account: sign in as a person.")
+        raise Problem(403, "token.no_account")
     return principal.name
 
 
 def _add_person(routes: APIRouter, app: App) -> None:
     @routes.get("/people/{name}", summary="Show somebody")
-    async def person(visitor: Admin, name: PersonName) -> PersonSchema:
-        del visitor
+    async def person(_: Admin, name: PersonName) -> PersonSchema:
         return _build_person(await app.people.get(name))
 
     @routes.patch("/people/{name}", summary="Change a role, shut out, let in")
-    async def change(visitor: Admin, name: PersonName, wanted: PersonChangeSchema) -> PersonSchema:
+    async def change(principal: Admin, name: PersonName, wanted: PersonChangeSchema) -> PersonSchema:
         """Counts from their next request on; the last administrator stays one (409)."""
-        before = await app.people.get(name)
-        if wanted.role is not None and wanted.role != before.role:
-            await app.people.set_role(name, wanted.role)
-            roles = {"before": {"role": before.role}, "after": {"role": wanted.role}}
-            await app.audit.record(visitor.name, "person.role", name, **roles)
-        if wanted.is_shut_out is not None and wanted.is_shut_out != before.is_shut_out:
-            await (app.people.block_sign_in if wanted.is_shut_out else app.people.allow_sign_in)(name)
-            action = "person.shut_out" if wanted.is_shut_out else "person.let_in"
-            await app.audit.record(visitor.name, action, name)
+        if wanted.role is not None:
+            await app.people.set_role(name, wanted.role, by=principal.actor)
+        if wanted.is_shut_out is not None:
+            act = app.people.block_sign_in if wanted.is_shut_out else app.people.allow_sign_in
+            await act(name, by=principal.actor)
         return _build_person(await app.people.get(name))
 
     @routes.post("/people/{name}/reset", summary="Give a new one-time password")
-    async def reset(visitor: Admin, name: PersonName) -> OneTimePasswordSchema:
-        made = await app.people.reset_password(name)
-        await app.audit.record(visitor.name, "person.reset", name)
-        return OneTimePasswordSchema(name=name, password=made)
+    async def reset(principal: Admin, name: PersonName) -> OneTimePasswordSchema:
+        return OneTimePasswordSchema(name=name, password=await app.people.reset_password(name, by=principal.actor))
 
 
 def _build_person(person: Person) -> PersonSchema:
@@ -220,81 +213,77 @@ def access_router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["people"], responses=PROBLEM_RESPONSES)
 
     @routes.get("/me/sessions", summary="List my sessions")
-    async def my_sessions(visitor: Reader) -> SessionListSchema:
+    async def my_sessions(principal: Reader) -> SessionListSchema:
         """Where I am signed in; a token has no sessions."""
-        return await _list_sessions(app, visitor, visitor.name)
+        return await _list_sessions(app, principal, principal.name)
 
     @routes.delete("/me/sessions/{session_id}", summary="End a session of mine", status_code=204)
-    async def end_mine(visitor: Reader, session_id: SessionId) -> None:
+    async def end_mine(principal: Reader, session_id: SessionId) -> None:
         """The browser has to sign in again."""
-        await app.people.end_session(visitor.name, session_id)
-        await app.audit.record(visitor.name, "session.end", visitor.name)
+        await app.people.end_session(session_id, person=principal.name, by=principal.actor)
 
     @routes.get("/sessions", summary="List all sessions")
-    async def sessions(visitor: Admin, person: Annotated[str | None, Query(max_length=60)] = None) -> SessionListSchema:
+    async def sessions(
+        principal: Admin, person: Annotated[str | None, Query(max_length=60)] = None
+    ) -> SessionListSchema:
         """Of everybody, or of one person."""
-        return await _list_sessions(app, visitor, person)
+        return await _list_sessions(app, principal, person)
 
     @routes.delete("/sessions/{session_id}", summary="End anybody's session", status_code=204)
-    async def end(visitor: Admin, session_id: SessionId) -> None:
+    async def end(principal: Admin, session_id: SessionId) -> None:
         """The browser has to sign in again."""
-        ended = await app.people.end_session(None, session_id)
-        await app.audit.record(visitor.name, "session.end", ended.person)
+        await app.people.end_session(session_id, by=principal.actor)
 
     _add_tokens(routes, app)
     return routes
 
 
-async def _list_sessions(app: App, visitor: Principal, person: str | None) -> SessionListSchema:
+async def _list_sessions(app: App, principal: Principal, person: str | None) -> SessionListSchema:
     found = await app.people.list_sessions(person)
-    return SessionListSchema(sessions=[_build_session(one, visitor) for one in found])
+    return SessionListSchema(sessions=[_build_session(session, principal) for session in found])
 
 
 def _add_tokens(routes: APIRouter, app: App) -> None:
     @routes.get("/me/tokens", summary="List my tokens")
-    async def my_tokens(visitor: Reader) -> TokenListSchema:
+    async def my_tokens(principal: Reader) -> TokenListSchema:
         return TokenListSchema(
-            tokens=[_build_token(token) for token in await app.tokens.list_tokens(created_by=visitor.name)]
+            tokens=[_build_token(token) for token in await app.tokens.list_tokens(created_by=principal.name)]
         )
 
     @routes.post("/me/tokens", summary="Make a token of mine", status_code=201)
-    async def make_mine(visitor: Reader, wanted: NewTokenSchema) -> TokenSecretSchema:
+    async def make_mine(principal: Reader, wanted: NewTokenSchema) -> TokenSecretSchema:
         """It may never do more than I may."""
-        return await _create_token(app, visitor, wanted)
+        return await _create_token(app, principal, wanted)
 
     @routes.delete("/me/tokens/{name}", summary="Revoke a token of mine", status_code=204)
-    async def revoke_mine(visitor: Reader, name: TokenName) -> None:
+    async def revoke_mine(principal: Reader, name: TokenName) -> None:
         """It is good for nothing any more."""
-        await app.tokens.revoke(name, created_by=visitor.name)
-        await app.audit.record(visitor.name, "token.revoke", name)
+        await app.tokens.revoke(name, created_by=principal.name, by=principal.actor)
 
     @routes.get("/tokens", summary="List all tokens")
-    async def tokens(visitor: Admin) -> TokenListSchema:
-        del visitor
+    async def tokens(_: Admin) -> TokenListSchema:
         return TokenListSchema(tokens=[_build_token(token) for token in await app.tokens.list_tokens()])
 
     @routes.post("/tokens", summary="Make a token", status_code=201)
-    async def make(visitor: Admin, wanted: NewTokenSchema) -> TokenSecretSchema:
+    async def make(principal: Admin, wanted: NewTokenSchema) -> TokenSecretSchema:
         """It may never do more than who makes it."""
-        return await _create_token(app, visitor, wanted)
+        return await _create_token(app, principal, wanted)
 
     @routes.delete("/tokens/{name}", summary="Revoke a token", status_code=204)
-    async def revoke(visitor: Admin, name: TokenName) -> None:
+    async def revoke(principal: Admin, name: TokenName) -> None:
         """It is good for nothing any more."""
-        await app.tokens.revoke(name)
-        await app.audit.record(visitor.name, "token.revoke", name)
+        await app.tokens.revoke(name, by=principal.actor)
 
 
-async def _create_token(app: App, visitor: Principal, wanted: NewTokenSchema) -> TokenSecretSchema:
-    by = TokenCreator(visitor.name, visitor.role, visitor.scopes)
-    made = await app.tokens.create(wanted.name, wanted.role, scopes=wanted.scopes, days=wanted.days, by=by)
-    after = wanted.model_dump(mode="json", exclude={"name"})
-    await app.audit.record(visitor.name, "token.add", wanted.name, after=after)
-    return TokenSecretSchema(name=wanted.name, token=made)
+async def _create_token(app: App, principal: Principal, wanted: NewTokenSchema) -> TokenSecretSchema:
+    token = await app.tokens.create(
+        wanted.name, wanted.role, scopes=wanted.scopes, days=wanted.days, by=principal.actor
+    )
+    return TokenSecretSchema(name=wanted.name, token=token)
 
 
-def _build_session(session: WebSession, visitor: Principal) -> SessionSchema:
-    return SessionSchema(**session.model_dump(), is_this=session.id == visitor.session_id)
+def _build_session(session: WebSession, principal: Principal) -> SessionSchema:
+    return SessionSchema(**session.model_dump(), is_this=session.id == principal.session_id)
 
 
 def _build_token(token: Token) -> TokenSchema:

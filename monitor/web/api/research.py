@@ -1,11 +1,13 @@
 """Researches over HTTP: asked, looked at while they go, their plans approved, stopped, read, saved as documents."""
 
+import datetime as dt
 from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 from monitor.bootstrap import App
 from monitor.db.sessions import sanitize_text
@@ -14,7 +16,7 @@ from monitor.exports.registry import REPORT_FORMATS, ReportFormat
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
 from monitor.services.research.views import NoteSnapshotView, ResearchSummary, ResearchView
 from monitor.web.api.briefings import build_download_response, describe_files
-from monitor.web.api.cursors import decode_instant_cursor, encode_cursor
+from monitor.web.api.cursors import cut_page, decode_cursor
 from monitor.web.api.events import EXAMPLE_TASK_ID, TaskId
 from monitor.web.auth import Editor, Reader, require_scope
 from monitor.web.problems import PROBLEM_RESPONSES
@@ -30,13 +32,15 @@ def _normalize_text(text: str) -> str:
     """The text as it is kept; nothing but white space is nothing."""
     text = sanitize_text(text).strip()
     if not text:
-        raise ValueError("it must not be empty")
+        raise ValueError("text.empty")
     return text
 
 
 def _validate_models(models: dict[str, str]) -> dict[str, str]:
     if unknown := models.keys() - set(_STEP_NAMES):
-        raise ValueError(f"there is no step {min(unknown)[:40]!r}: name {', '.join(_STEP_NAMES)}")
+        raise PydanticCustomError(
+            "research.no_such_step", "no such step", {"name": min(unknown)[:40], "known": list(_STEP_NAMES)}
+        )
     return {name: sanitize_text(model).strip() for name, model in models.items() if sanitize_text(model).strip()}
 
 
@@ -156,47 +160,42 @@ _RUN_SCOPE = [Depends(require_scope("run"))]
 
 def _add_all(routes: APIRouter, app: App) -> None:
     @routes.post("", summary="Ask a question", status_code=202, dependencies=_RUN_SCOPE)
-    async def ask(visitor: Editor, asked: ResearchRequest, response: Response) -> ResearchTaskSchema:
+    async def ask(principal: Editor, asked: ResearchRequest, response: Response) -> ResearchTaskSchema:
         """Put a research into the queue. Watch it at `/api/research/{taskId}/events`."""
-        task_id = await app.research.enqueue(asked.query, config=asked.config, options=asked.options, by=visitor.name)
-        await app.audit.record(visitor.name, "research.start", task_id, query=asked.query)
+        task_id = await app.research.enqueue(
+            asked.query, config=asked.config, options=asked.options, by=principal.actor
+        )
         response.headers["Location"] = f"/api/research/{quote(task_id)}"
         return ResearchTaskSchema(task_id=task_id)
 
     @routes.get("", summary="List researches")
     async def researches(
-        visitor: Reader,
+        _: Reader,
         q: Annotated[str, Query(max_length=200, description="Stands in the question.")] = "",
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         cursor: Annotated[str | None, Query(max_length=400, description="`next` of the page before.")] = None,
     ) -> ResearchListSchema:
-        del visitor
-        found = await app.research.list(limit=limit + 1, after=decode_instant_cursor(cursor), text=q)
-        last = found[limit - 1] if len(found) > limit else None
-        following = encode_cursor(last.created_at.isoformat(), last.task_id) if last is not None else None
-        return ResearchListSchema(researches=found[:limit], next=following)
+        found = await app.research.list(limit=limit + 1, after=decode_cursor(cursor, dt.datetime, str), text=q)
+        page, following = cut_page(found, limit, lambda row: (row.created_at, row.task_id))
+        return ResearchListSchema(researches=page, next=following)
 
     @routes.get("/{task_id}", summary="Show a research")
-    async def show(visitor: Reader, task_id: TaskId) -> ResearchView:
+    async def show(_: Reader, task_id: TaskId) -> ResearchView:
         """How far it is, and what it gave by then: plan, notes, blueprint, report, score, usage."""
-        del visitor
         return await app.research.get(task_id)
 
 
 def _add_action_routes(routes: APIRouter, app: App) -> None:
     @routes.put("/{task_id}/plan", summary="Approve a plan", status_code=202, dependencies=_RUN_SCOPE)
-    async def approve(visitor: Editor, task_id: TaskId, wanted: PlanApprovalRequest) -> ResearchState:
+    async def approve(principal: Editor, task_id: TaskId, wanted: PlanApprovalRequest) -> ResearchState:
         """Let a research that waits for it go on by this plan; 409 where it does not wait."""
-        await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=visitor.name)
-        titles = [paragraph.title for paragraph in wanted.paragraphs]
-        await app.audit.record(visitor.name, "research.plan", task_id, title=wanted.title, paragraphs=titles)
+        await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=principal.actor)
         return await _load_state(app, task_id)
 
     @routes.post("/{task_id}/remarks", summary="Make a remark", status_code=202)
-    async def remark(visitor: Editor, task_id: TaskId, wanted: RemarkSchema) -> ResearchState:
+    async def remark(principal: Editor, task_id: TaskId, wanted: RemarkSchema) -> ResearchState:
         """Say what the summaries still to be written are to heed; 409 where the research has ended."""
-        await app.research.add_remark(task_id, wanted.text, by=visitor.name)
-        await app.audit.record(visitor.name, "research.remark", task_id, text=wanted.text)
+        await app.research.add_remark(task_id, wanted.text, by=principal.actor)
         return await _load_state(app, task_id)
 
     @routes.delete(
@@ -206,10 +205,9 @@ def _add_action_routes(routes: APIRouter, app: App) -> None:
         dependencies=_RUN_SCOPE,
         responses={200: {"model": ResearchState, "description": "It is cancelled already."}},
     )
-    async def cancel(visitor: Editor, task_id: TaskId, response: Response) -> ResearchState:
+    async def cancel(principal: Editor, task_id: TaskId, response: Response) -> ResearchState:
         """Ask it to stop: one that waits is cancelled at once (200), one under way soon (202). What it found stays."""
-        status = await app.research.cancel(task_id, by=visitor.name)
-        await app.audit.record(visitor.name, "research.cancel", task_id)
+        status = await app.research.cancel(task_id, by=principal.actor)
         response.status_code = 200 if status.is_final else 202
         return ResearchState(task_id=task_id, status=status)
 
@@ -221,9 +219,8 @@ def _add_results(routes: APIRouter, app: App) -> None:
         response_class=Response,
         responses={200: {"description": "The document.", "content": describe_files(REPORT_FORMATS)}},
     )
-    async def report(visitor: Reader, task_id: TaskId, form: ReportFormat) -> Response:
+    async def report(_: Reader, task_id: TaskId, form: ReportFormat) -> Response:
         """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
-        del visitor
         document = await app.research.build_document(task_id)
         content = await app.exports.export({"document": lambda: document}, form)
         name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
@@ -233,13 +230,12 @@ def _add_results(routes: APIRouter, app: App) -> None:
 
     @routes.get("/{task_id}/notes/{index}", summary="Show what a note rests on")
     async def note(
-        visitor: Reader,
+        _: Reader,
         task_id: TaskId,
         index: NoteIndex,
         quote: Annotated[int, Query(ge=0, le=1000, description="Which of its quotes, from 0.")] = 0,
     ) -> NoteSnapshotView:
         """The page as it was kept, as text, and where in it the quote stands."""
-        del visitor
         return await app.research.get_note_snapshot(task_id, index, quote=quote)
 
 

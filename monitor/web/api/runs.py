@@ -11,7 +11,7 @@ from monitor.db.queries.history import CandidateFilter
 from monitor.services.run_report import RunLedgerEntrySchema, RunReport, RunSummary
 from monitor.services.runs import RunQuery
 from monitor.vocabulary import Disposition, Phase, RunStatus
-from monitor.web.api.cursors import decode_cursor, decode_instant_cursor, encode_cursor
+from monitor.web.api.cursors import cut_page, decode_cursor, decode_id
 from monitor.web.api.search import Day
 from monitor.web.auth import Editor, Reader, require_scope
 from monitor.web.problems import build_problem_responses
@@ -149,7 +149,7 @@ def router(app: App) -> APIRouter:
 def _add_history(routes: APIRouter, app: App) -> None:
     @routes.get("", summary="List runs", responses=build_problem_responses(400))
     async def list_runs(
-        visitor: Reader,
+        _: Reader,
         source: Annotated[
             str | None, Query(max_length=200, description="The name of a source.", examples=["示例部"])
         ] = None,
@@ -161,21 +161,14 @@ def _add_history(routes: APIRouter, app: App) -> None:
         cursor: Cursor = None,
     ) -> RunListSchema:
         """The history, latest first; nothing of a run's ledger is loaded but its sums."""
-        del visitor
-        after = decode_instant_cursor(cursor)
-        found = await app.runs.list_summaries(
-            RunQuery(source=source, status=status, day=day), after=after, limit=limit + 1
-        )
-        page = found[:limit]
-        more = len(found) > limit
-        return RunListSchema(
-            runs=page, next=encode_cursor(page[-1].planned_at.isoformat(), page[-1].run_id) if more else None
-        )
+        query, after = RunQuery(source=source, status=status, day=day), decode_cursor(cursor, dt.datetime, str)
+        found = await app.runs.list_summaries(query, after=after, limit=limit + 1)
+        page, following = cut_page(found, limit, lambda run: (run.planned_at, run.run_id))
+        return RunListSchema(runs=page, next=following)
 
     @routes.get("/{run_id}", summary="Show a run", responses=build_problem_responses(404))
-    async def show(visitor: Reader, run_id: RunId) -> RunReport:
+    async def show(_: Reader, run_id: RunId) -> RunReport:
         """One run: sections, fallbacks, coverage, items in their order of rank, usage, alarms."""
-        del visitor
         return await app.runs.get_report(run_id)
 
 
@@ -184,7 +177,7 @@ def _add_ledger(routes: APIRouter, app: App) -> None:
 
     @routes.get("/{run_id}/candidates", summary="List the candidates of a run", responses=paged)
     async def candidates(
-        visitor: Reader,
+        _: Reader,
         run_id: RunId,
         disposition: Disposition | None = None,
         section: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its place in the run, from 0.")] = None,
@@ -193,28 +186,23 @@ def _add_ledger(routes: APIRouter, app: App) -> None:
         cursor: Cursor = None,
     ) -> CandidateListSchema:
         """What became of every candidate of the list pages, in their order."""
-        del visitor
         after = decode_cursor(cursor, int, int, int)
         wanted = CandidateFilter(disposition=disposition, section=section, text=q)
         found = await app.runs.list_candidates(run_id, wanted, after=after, limit=limit + 1)
-        names = {one.ordinal: one.name for one in await app.store.runs.list_sections(run_id)}
-        lines = [
+        page, following = cut_page(found, limit, lambda row: (row.section, row.position, row.id))
+        names = {section.ordinal: section.name for section in await app.store.runs.list_sections(run_id)}
+        candidates = [
             RunCandidateSchema(section=names.get(row.section, ""), **row.model_dump(exclude={"section"}))
-            for row in found[:limit]
+            for row in page
         ]
-        last = found[limit - 1] if len(found) > limit else None
-        return CandidateListSchema(
-            candidates=lines, next=encode_cursor(last.section, last.position, last.id) if last is not None else None
-        )
+        return CandidateListSchema(candidates=candidates, next=following)
 
     @routes.get("/{run_id}/calls", summary="List the model calls of a run", responses=paged)
-    async def calls(visitor: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> ModelCallListSchema:
+    async def calls(_: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> ModelCallListSchema:
         """Each call of the model with its tokens, its time and what came of it."""
-        del visitor
-        key = decode_cursor(cursor, int)
-        found = await app.runs.list_calls(run_id, after=key[0] if key else 0, limit=limit + 1)
-        page = [ModelCallSchema.model_validate(call) for call in found[:limit]]
-        return ModelCallListSchema(calls=page, next=encode_cursor(page[-1].id) if len(found) > limit else None)
+        found = await app.runs.list_calls(run_id, after=decode_id(cursor) or 0, limit=limit + 1)
+        page, following = cut_page(found, limit, lambda call: call.id)
+        return ModelCallListSchema(calls=[ModelCallSchema.model_validate(call) for call in page], next=following)
 
 
 def _add_action_routes(routes: APIRouter, app: App) -> None:
@@ -227,13 +215,15 @@ def _add_action_routes(routes: APIRouter, app: App) -> None:
         dependencies=run_scope,
         responses=build_problem_responses(400, 404, 413),
     )
-    async def start(visitor: Editor, asked: RunStartRequest) -> QueuedRunListSchema:
+    async def start(principal: Editor, asked: RunStartRequest) -> QueuedRunListSchema:
         """Put a run of each source into the queue; a source that waits or is at work already keeps its run."""
         sources = [await app.sources.get(name) for name in dict.fromkeys(asked.sources)]
-        runs = [QueuedRunSchema(source=source.name, run_id=await app.sweeps.enqueue(source)) for source in sources]
-        for run in runs:
-            await app.audit.record(visitor.name, "run.start", run.source, run=run.run_id)
-        return QueuedRunListSchema(runs=runs)
+        return QueuedRunListSchema(
+            runs=[
+                QueuedRunSchema(source=source.name, run_id=await app.sweeps.enqueue(source, by=principal.actor))
+                for source in sources
+            ]
+        )
 
     @routes.post(
         "/{run_id}/cancel",
@@ -242,11 +232,9 @@ def _add_action_routes(routes: APIRouter, app: App) -> None:
         dependencies=run_scope,
         responses=build_problem_responses(404, 409),
     )
-    async def cancel(visitor: Editor, run_id: RunId) -> RunState:
+    async def cancel(principal: Editor, run_id: RunId) -> RunState:
         """Ask a run to stop: a queued one is cancelled at once, a running one within five seconds."""
-        status = await app.runs.cancel(run_id)
-        await app.audit.record(visitor.name, "run.cancel", run_id)
-        return RunState(run_id=run_id, status=status)
+        return RunState(run_id=run_id, status=await app.sweeps.cancel(run_id, by=principal.actor))
 
     @routes.post(
         "/{run_id}/retry",
@@ -255,8 +243,7 @@ def _add_action_routes(routes: APIRouter, app: App) -> None:
         dependencies=run_scope,
         responses=build_problem_responses(400, 404, 409),
     )
-    async def retry(visitor: Editor, run_id: RunId) -> RunState:
+    async def retry(principal: Editor, run_id: RunId) -> RunState:
         """Do an ended run again from the phase that went wrong; where nothing did, run its source anew."""
-        again = await app.runs.retry(run_id)
-        await app.audit.record(visitor.name, "run.retry", run_id, run=again)
+        again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
         return RunState(run_id=again, status=(await app.runs.get(again)).status)

@@ -1,4 +1,4 @@
-"""web.search over HTTP."""
+"""The API of web.search and web.fetch."""
 
 import datetime as dt
 import re
@@ -7,13 +7,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
-from pydantic import AwareDatetime, BeforeValidator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from monitor.bootstrap import App
 from monitor.i18n.model import reader_language
+from monitor.page import PageErrorCode
 from monitor.search.contract import ToolResult
+from monitor.search.web_fetch import FetchToolResult
 from monitor.web.auth import Reader
 from monitor.web.problems import build_problem_responses
+
+_REFUSED_ADDRESSES = (PageErrorCode.INVALID_URL, PageErrorCode.FORBIDDEN)
 
 
 def _build_text_validator(form: str, example: str) -> BeforeValidator:
@@ -21,7 +26,7 @@ def _build_text_validator(form: str, example: str) -> BeforeValidator:
 
     def check(given: Any) -> Any:
         if isinstance(given, str) and not re.fullmatch(form, given):
-            raise ValueError(f"write it as {example}")
+            raise PydanticCustomError("text.wrong_form", "wrong form", {"example": example})
         return given
 
     return BeforeValidator(check)
@@ -67,8 +72,12 @@ def _parse_number(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else text
 
 
+class FetchRequest(BaseModel):
+    url: str = Field(min_length=1, max_length=8000, examples=["https://www.nea.gov.cn/"])
+
+
 def router(app: App) -> APIRouter:
-    """`/api/search`, in the one shape of web.search, also where it fails."""
+    """Both tools answer in their own shape, also where they fail."""
     routes = APIRouter(prefix="/api", tags=["search"], responses=build_problem_responses(401, 403, 422, 503))
 
     @routes.get(
@@ -77,11 +86,23 @@ def router(app: App) -> APIRouter:
         response_model=ToolResult,
         responses={code: {"model": ToolResult} for code in (400, 502)},
     )
-    async def search(asked: Annotated[SearchParameters, Depends()], visitor: Reader) -> JSONResponse:
+    async def search(asked: Annotated[SearchParameters, Depends()], _: Reader) -> JSONResponse:
         """web.search: 400 for a question that breaks its contract, 502 where no backend gave an answer."""
-        del visitor
         found = await app.search.search(asked.to_arguments(), backend=asked.backend)
         status = 200 if found.items or not found.errors else 400 if found.is_refused else 502
         return JSONResponse(found.to_json(reader_language.get()), status_code=status)
+
+    @routes.post(
+        "/fetch",
+        summary="Read a web page",
+        response_model=FetchToolResult,
+        responses={code: {"model": FetchToolResult} for code in (400, 502)},
+    )
+    async def fetch(asked: FetchRequest, _: Reader) -> JSONResponse:
+        """web.fetch: 400 for an address that is none or not allowed, 502 for a page that could not be read."""
+        page = await app.search.fetch(asked.url)
+        is_refused = any(error.type in _REFUSED_ADDRESSES for error in page.errors)
+        status = 400 if is_refused else 502 if page.errors else 200
+        return JSONResponse(page.to_json(reader_language.get()), status_code=status)
 
     return routes

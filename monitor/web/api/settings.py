@@ -1,6 +1,5 @@
 """The API of the settings: what holds and who says so, trials of model and search, prompts, storage."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path
@@ -14,7 +13,7 @@ from monitor.llm.prompts import MAX_PROMPT_CHARS
 from monitor.search.contract import ToolResult
 from monitor.services.settings import PromptSchema, SecretSettingSchema, SettingChange, SettingSchema
 from monitor.services.usage import StorageSchema
-from monitor.web.auth import Admin, Principal
+from monitor.web.auth import Admin
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _MAX_TRIAL_RESULTS = 3
@@ -27,59 +26,15 @@ class ModelTrials(BaseModel):
     trials: list[ModelTrial]
 
 
-class SettingsActions:
-    """Carries out what administrators ask for, and takes it down."""
+async def try_model(app: App) -> ModelTrials:
+    """Ask every configured model for one word, as the settings are now."""
+    server = app.models.get_current()
+    return ModelTrials(is_on=server is not None, trials=await server.probe_models() if server is not None else [])
 
-    def __init__(self, app: App) -> None:
-        self._app = app
 
-    async def change(self, principal: Principal, values: Mapping[str, Any]) -> list[SettingChange]:
-        """Store values by path, all or none; `InvalidSettings` says what is wrong with which."""
-        changes = await self._app.settings_service.update(values, by=principal.name)
-        await self._record(principal, "settings.change", changes)
-        return changes
-
-    async def reset(self, principal: Principal, paths: Iterable[str]) -> list[SettingChange]:
-        """Let file and defaults hold again."""
-        changes = await self._app.settings_service.reset(paths)
-        await self._record(principal, "settings.forget", changes)
-        return changes
-
-    async def try_model(self) -> ModelTrials:
-        """Ask every configured model for one word, as the settings are now."""
-        server = self._app.models.get_current()
-        return ModelTrials(is_on=server is not None, trials=await server.probe_models() if server is not None else [])
-
-    async def try_search(self, backend: str, query: str) -> ToolResult:
-        """Ask one backend for a few results, as the settings are now."""
-        return await self._app.search.search({"query": query, "max_results": _MAX_TRIAL_RESULTS}, backend=backend)
-
-    async def update_prompt(self, principal: Principal, name: str, text: str) -> PromptSchema:
-        """Put a wording in place of the one that holds."""
-        before = await self._app.prompts.get(name)
-        after = await self._app.prompts.put(name, text, by=principal.name)
-        if after.text != before.text:
-            await self._app.audit.record(principal.name, "prompt.change", name, before=before.text, after=after.text)
-        return after
-
-    async def reset_prompt(self, principal: Principal, name: str) -> PromptSchema:
-        """Let our wording hold again; `NotFound` where it does."""
-        before = await self._app.prompts.get(name)
-        if not await self._app.prompts.reset(name):
-            raise NotFound(f"The prompt {name} is ours already.")
-        after = await self._app.prompts.get(name)
-        await self._app.audit.record(principal.name, "prompt.back", name, before=before.text, after=after.text)
-        return after
-
-    async def prune(self, principal: Principal, days: int | None = None) -> PruneResult:
-        """Forget now what is older than so many days, by default than the settings want it kept."""
-        pruned = await self._app.retention.prune(days)
-        await self._app.audit.record(principal.name, "storage.prune", "storage", days=days, **pruned.model_dump())
-        return pruned
-
-    async def _record(self, visitor: Principal, action: str, changes: Sequence[SettingChange]) -> None:
-        for change in changes:
-            await self._app.audit.record(visitor.name, action, change.path, before=change.before, after=change.after)
+async def try_search(app: App, backend: str, query: str) -> ToolResult:
+    """Ask one backend for a few results, as the settings are now."""
+    return await app.search.search({"query": query, "max_results": _MAX_TRIAL_RESULTS}, backend=backend)
 
 
 _EXAMPLE_CHANGES = {
@@ -137,80 +92,73 @@ class PruneRequest(BaseModel):
 
 def router(app: App) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["settings"], responses=PROBLEM_RESPONSES)
-    work = SettingsActions(app)
 
     @routes.get("/settings", summary="All settings and who decides them")
-    async def settings(visitor: Admin) -> SettingListSchema:
+    async def settings(_: Admin) -> SettingListSchema:
         """Passwords within addresses are left out, and of secrets it is told whether they are set."""
-        del visitor
         return SettingListSchema(
             settings=app.settings_service.list_settings(), secrets=app.settings_service.list_secrets()
         )
 
     @routes.patch("/settings", summary="Store settings")
     async def change(
-        visitor: Admin, values: Annotated[dict[str, Any], Body(openapi_examples=_EXAMPLE_CHANGES, max_length=200)]
+        principal: Admin, values: Annotated[dict[str, Any], Body(openapi_examples=_EXAMPLE_CHANGES, max_length=200)]
     ) -> SettingChangeListSchema:
         """Values by path, all or none; what needs no restart takes effect at once.
 
         `secrets.NAME` is the secret that stands for that environment variable, `llm.api_key` the one that the model's
         key is read from.
         """
-        return SettingChangeListSchema(changes=await work.change(visitor, values))
+        return SettingChangeListSchema(changes=await app.settings_service.update(values, by=principal.actor))
 
     @routes.delete("/settings/{path}", summary="Let the file hold again")
-    async def forget(visitor: Admin, path: SettingPath) -> SettingChangeListSchema:
+    async def forget(principal: Admin, path: SettingPath) -> SettingChangeListSchema:
         """What was stored under the path is forgotten, be it a setting or a secret."""
-        changes = await work.reset(visitor, [path])
+        changes = await app.settings_service.reset([path], by=principal.actor)
         if not changes:
-            raise NotFound(f"Nothing is stored for {path!r}.")
+            raise NotFound("setting.not_stored", path=path)
         return SettingChangeListSchema(changes=changes)
 
     @routes.post("/settings/model/test", summary="Ask the model for one word")
-    async def try_model(visitor: Admin) -> ModelTrials:
+    async def check_model(_: Admin) -> ModelTrials:
         """Every configured model is asked once: how long it took, or why no answer came."""
-        del visitor
-        return await work.try_model()
+        return await try_model(app)
 
     @routes.post("/settings/search/test", summary="Ask one search backend")
-    async def try_search(visitor: Admin, asked: SearchTestRequest) -> ToolResult:
+    async def check_search(_: Admin, asked: SearchTestRequest) -> ToolResult:
         """A few results, or `errors` that say why there are none; an unknown backend is one of them."""
-        del visitor
-        return await work.try_search(asked.backend, asked.query)
+        return await try_search(app, asked.backend, asked.query)
 
     @routes.get("/storage", summary="Where the data lies, and how much there is")
-    async def storage(visitor: Admin) -> StorageSchema:
+    async def storage(_: Admin) -> StorageSchema:
         """Database, data folder, evidence, free room."""
-        del visitor
         return await app.storage.measure()
 
     @routes.post("/storage/prune", summary="Forget what is old")
-    async def prune(visitor: Admin, asked: PruneRequest) -> PruneResult:
+    async def prune(principal: Admin, asked: PruneRequest) -> PruneResult:
         """Texts, records and bundles older than `work.retention_days`; known urls stay known."""
-        return await work.prune(visitor, asked.days)
+        return await app.retention.prune(asked.days, by=principal.actor)
 
-    _add_prompts(routes, app, work)
+    _add_prompts(routes, app)
     return routes
 
 
-def _add_prompts(routes: APIRouter, app: App, work: SettingsActions) -> None:
+def _add_prompts(routes: APIRouter, app: App) -> None:
     @routes.get("/prompts", summary="All prompts")
-    async def prompts(visitor: Admin) -> PromptListSchema:
+    async def prompts(_: Admin) -> PromptListSchema:
         """The wordings that hold, and ours."""
-        del visitor
         return PromptListSchema(prompts=await app.prompts.list_prompts())
 
     @routes.get("/prompts/{name}", summary="One prompt")
-    async def prompt(visitor: Admin, name: PromptName) -> PromptSchema:
+    async def prompt(_: Admin, name: PromptName) -> PromptSchema:
         """The wording that holds, ours, and the placeholders that it has to have."""
-        del visitor
         return await app.prompts.get(name)
 
     @routes.put("/prompts/{name}", summary="Adjust a prompt")
-    async def put(visitor: Admin, name: PromptName, wording: PromptRequest) -> PromptSchema:
+    async def put(principal: Admin, name: PromptName, wording: PromptRequest) -> PromptSchema:
         """The wording holds for the next run and the next briefing; its placeholders are checked."""
-        return await work.update_prompt(visitor, name, wording.text)
+        return await app.prompts.put(name, wording.text, by=principal.actor)
 
     @routes.delete("/prompts/{name}", summary="Back to our prompt")
-    async def back(visitor: Admin, name: PromptName) -> PromptSchema:
-        return await work.reset_prompt(visitor, name)
+    async def back(principal: Admin, name: PromptName) -> PromptSchema:
+        return await app.prompts.reset(name, by=principal.actor)

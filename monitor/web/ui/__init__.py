@@ -1,1 +1,1 @@
-"""monitor.web.ui."""
+"""The pages: routers that render templates, and the assets that browsers load."""

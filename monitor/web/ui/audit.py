@@ -1,15 +1,14 @@
-"""The audit: who changed what."""
+"""The page of the audit: who changed what, and the values before and after."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 
 from monitor.bootstrap import App
-from monitor.web.api.cursors import decode_cursor, encode_cursor
+from monitor.web.api.cursors import build_next_url, cut_page, decode_id
 from monitor.web.auth import Admin
 from monitor.web.ui.rendering import TemplateRenderer
 
@@ -33,30 +32,25 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     @routes.get("/audit")
     async def audit(
         request: Request,
-        visitor: Admin,
+        principal: Admin,
         person: FilterText = "",
         action: FilterText = "",
         subject: FilterText = "",
         cursor: str | None = None,
     ) -> Response:
         """Newest first, with what was before and after."""
-        (before_id,) = decode_cursor(cursor, int) or (None,)
         found = await app.audit.list_entries(
-            person=person, action=action, subject=subject, before_id=before_id, limit=_PAGE_SIZE + 1
+            person=person, action=action, subject=subject, before_id=decode_id(cursor), limit=_PAGE_SIZE + 1
         )
-        entries = found[:_PAGE_SIZE]
+        entries, following = cut_page(found, _PAGE_SIZE, lambda entry: entry.id)
         asked = {"person": person, "action": action, "subject": subject}
-        following = None
-        if len(found) > _PAGE_SIZE:
-            words = {name: value for name, value in asked.items() if value}
-            following = f"/audit?{urlencode(words | {'cursor': encode_cursor(entries[-1].id)})}"
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "audit/list.html",
             section="audit",
             asked=asked,
-            following=following,
+            following=build_next_url("/audit", asked, following),
             entries=[(entry, list_changes(entry.detail)) for entry in entries],
             people=await app.audit.list_people(),
             actions=await app.audit.list_actions(),

@@ -2,8 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, cast
 from urllib.parse import urlencode
 
@@ -18,26 +16,21 @@ from monitor.briefing.layout import group_items_by_heading
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.errors import Conflict, UsageError
 from monitor.exports.registry import BRIEFING_FORMATS
+from monitor.i18n.catalogue import get_words, has_message
+from monitor.i18n.message import Message
+from monitor.i18n.validation import describe_validation_error
 from monitor.services.drafts import BriefingDraft
-from monitor.vocabulary import ItemType
-from monitor.web.api import cursors
 from monitor.web.api.briefings import ComposeRequest, build_query_parameters, export_briefing, parse_compose_form
+from monitor.web.api.cursors import build_next_url, cut_page, decode_id
 from monitor.web.auth import Editor, Principal, Reader
-from monitor.web.ui.deliveries import build_briefing_view, has_delivery_in_progress, translate_delivery_error
-from monitor.web.ui.language import get_label
+from monitor.web.problems import describe_invalid_fields
+from monitor.web.ui.deliveries import build_briefing_view, has_delivery_in_progress
 from monitor.web.ui.rendering import TemplateRenderer
 
 if TYPE_CHECKING:
     from monitor.briefing.editing import ItemMove
 
 PAGE_SIZE = 50
-
-_ERROR_MESSAGES = {
-    "day": "Write a day as 2026-02-03.",
-    "days": "Write a whole number from 1 to 366.",
-    "top": "Write a whole number from 1 to 200.",
-    "keywords": "Write up to 50 words of up to 200 characters.",
-}
 
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
@@ -51,36 +44,38 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     return routes
 
 
-def _add_list(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+def _add_list(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     @routes.get("/briefings")
     async def briefings(
-        request: Request, visitor: Reader, state: str = "", cursor: Annotated[str | None, Query()] = None
+        request: Request, principal: Reader, state: str = "", cursor: Annotated[str | None, Query()] = None
     ) -> HTMLResponse:
         is_archived = state == "archived"
-        key = cursors.decode_cursor(cursor, int)
-        rows = await app.drafts.list(is_archived=is_archived, before_id=key[0] if key else None, limit=PAGE_SIZE + 1)
-        following = (
-            {"state": state, "cursor": cursors.encode_cursor(rows[PAGE_SIZE - 1].id)} if len(rows) > PAGE_SIZE else None
-        )
-        return look.render_page(
+        found = await app.drafts.list(is_archived=is_archived, before_id=decode_id(cursor), limit=PAGE_SIZE + 1)
+        rows, following = cut_page(found, PAGE_SIZE, lambda row: row.id)
+        return renderer.render_page(
             request,
-            visitor,
+            principal,
             "briefings/list.html",
             section="briefings",
-            rows=rows[:PAGE_SIZE],
+            rows=rows,
             is_archived=is_archived,
-            next_url=f"/briefings?{urlencode(following)}" if following else None,
+            next_url=build_next_url("/briefings", {"state": state}, following),
         )
 
 
-def _add_compose_routes(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+def _add_compose_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     async def form(
-        request: Request, visitor: Principal, fields: dict[str, Any], *, errors: dict[str, str], trouble: str = ""
+        request: Request,
+        principal: Principal,
+        fields: dict[str, Any],
+        *,
+        errors: dict[str, Message],
+        trouble: Message | None = None,
     ) -> HTMLResponse:
         sources = await app.store.sources.list()
-        return look.render_page(
+        return renderer.render_page(
             request,
-            visitor,
+            principal,
             "briefings/new.html",
             section="briefings",
             status=400 if errors or trouble else 200,
@@ -88,30 +83,30 @@ def _add_compose_routes(routes: APIRouter, app: App, look: TemplateRenderer) -> 
             errors=errors,
             trouble=trouble,
             sources=_build_options(sorted(source.name for source in sources)),
-            tags=_build_options(sorted({tag for one in sources for tag in one.tags})),
-            types=[(str(one), get_label(visitor.language, "type", one)) for one in ItemType],
+            tags=_build_options(sorted({tag for source in sources for tag in source.tags})),
+            types=list(get_words(principal.language, "type").items()),
         )
 
     @routes.get("/briefings/new")
-    async def new(request: Request, visitor: Reader) -> HTMLResponse:
-        return await form(request, visitor, parse_compose_form(request.query_params, visitor.language), errors={})
+    async def new(request: Request, principal: Reader) -> HTMLResponse:
+        return await form(request, principal, parse_compose_form(request.query_params, principal.language), errors={})
 
     @routes.get("/briefings/now")
-    async def now(request: Request, visitor: Reader) -> HTMLResponse:
+    async def now(request: Request, principal: Reader) -> HTMLResponse:
         """What the form asks for, or a link: composed and shown, and not kept."""
-        fields = parse_compose_form(request.query_params, visitor.language)
+        fields = parse_compose_form(request.query_params, principal.language)
         try:
             wanted = ComposeRequest.model_validate(fields)
             preview = await app.drafts.compose_preview(wanted.to_query())
         except ValidationError as error:
-            return await form(request, visitor, fields, errors=_format_errors(error, partial(look.translate, visitor)))
+            return await form(request, principal, fields, errors=_list_errors(error))
         except UsageError as error:
-            return await form(request, visitor, fields, errors={}, trouble=str(error))
+            return await form(request, principal, fields, errors={}, trouble=error.message)
         parameters = build_query_parameters(wanted)
         return await asyncio.to_thread(
-            lambda: look.render_page(
+            lambda: renderer.render_page(
                 request,
-                visitor,
+                principal,
                 "briefings/now.html",
                 section="briefings",
                 key=preview.key,
@@ -122,28 +117,28 @@ def _add_compose_routes(routes: APIRouter, app: App, look: TemplateRenderer) -> 
         )
 
     @routes.post("/briefings/new")
-    async def save(request: Request, visitor: Editor, key: Annotated[str, Form()]) -> Response:
+    async def save(request: Request, principal: Editor, key: Annotated[str, Form()]) -> Response:
         given = await request.form()
-        fields = parse_compose_form(given, visitor.language)
+        fields = parse_compose_form(given, principal.language)
         try:
             wanted = ComposeRequest.model_validate(fields)
-            draft = await app.drafts.save(wanted.to_query(), by=visitor.name, key=key)
+            draft = await app.drafts.save(wanted.to_query(), by=principal.actor, key=key)
         except ValidationError as error:
-            return await form(request, visitor, fields, errors=_format_errors(error, partial(look.translate, visitor)))
+            return await form(request, principal, fields, errors=_list_errors(error))
         except UsageError as error:
-            return await form(request, visitor, fields, errors={}, trouble=str(error))
-        return look.redirect(f"/briefings/{draft.row.id}", notice="briefing_saved")
+            return await form(request, principal, fields, errors={}, trouble=error.message)
+        return renderer.redirect(f"/briefings/{draft.row.id}", notice="briefing_saved")
 
 
-def _add_one(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+def _add_one(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     @routes.get("/briefings/{briefing_id}")
-    async def read(request: Request, visitor: Reader, briefing_id: BriefingId) -> HTMLResponse:
+    async def read(request: Request, principal: Reader, briefing_id: BriefingId) -> HTMLResponse:
         draft = await app.drafts.get(briefing_id)
-        sent = await _load_deliveries(app, briefing_id, visitor)
+        sent = await _load_deliveries(app, briefing_id)
         return await asyncio.to_thread(
-            lambda: look.render_page(
+            lambda: renderer.render_page(
                 request,
-                visitor,
+                principal,
                 "briefings/one.html",
                 section="briefings",
                 row=draft.row,
@@ -156,37 +151,33 @@ def _add_one(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
 
     @routes.get("/briefings/{briefing_id}/export")
     async def export(
-        visitor: Reader, briefing_id: BriefingId, format_name: Annotated[str, Query(alias="format")]
+        _: Reader, briefing_id: BriefingId, format_name: Annotated[str, Query(alias="format")]
     ) -> Response:
-        del visitor
         return await export_briefing((await app.drafts.get(briefing_id)).briefing, format_name, app.exports)
 
     @routes.get("/briefings/{briefing_id}/deliveries")
-    async def sent(request: Request, visitor: Reader, briefing_id: BriefingId) -> HTMLResponse:
+    async def sent(request: Request, principal: Reader, briefing_id: BriefingId) -> HTMLResponse:
         """The part of the page that says what was sent, for a page that follows a delivery."""
         draft = await app.drafts.get(briefing_id)
-        told = await _load_deliveries(app, briefing_id, visitor)
-        return look.render_page(request, visitor, "deliveries/of_briefing.html", row=draft.row, **told)
+        return renderer.render_page(
+            request, principal, "deliveries/of_briefing.html", row=draft.row, **await _load_deliveries(app, briefing_id)
+        )
 
     @routes.post("/briefings/{briefing_id}/archive")
-    async def archive(visitor: Editor, briefing_id: BriefingId) -> Response:
-        await app.drafts.set_archived(briefing_id, by=visitor.name)
-        return look.redirect("/briefings", notice="briefing_archived")
+    async def archive(principal: Editor, briefing_id: BriefingId) -> Response:
+        await app.drafts.set_archived(briefing_id, by=principal.actor)
+        return renderer.redirect("/briefings", notice="briefing_archived")
 
     @routes.post("/briefings/{briefing_id}/unarchive")
-    async def unarchive(visitor: Editor, briefing_id: BriefingId) -> Response:
-        await app.drafts.set_archived(briefing_id, by=visitor.name, is_archived=False)
-        return look.redirect(f"/briefings/{briefing_id}", notice="briefing_unarchived")
+    async def unarchive(principal: Editor, briefing_id: BriefingId) -> Response:
+        await app.drafts.set_archived(briefing_id, by=principal.actor, is_archived=False)
+        return renderer.redirect(f"/briefings/{briefing_id}", notice="briefing_unarchived")
 
 
-async def _load_deliveries(app: App, briefing_id: int, visitor: Principal) -> dict[str, Any]:
+async def _load_deliveries(app: App, briefing_id: int) -> dict[str, Any]:
     """The deliveries of a briefing, and whether one of them is being made at this moment."""
     deliveries = await app.deliveries.list(saved_id=briefing_id, limit=20)
-    return {
-        "deliveries": deliveries,
-        "is_under_way": has_delivery_in_progress(deliveries, app.clock.now()),
-        "said": lambda told: translate_delivery_error(told, visitor.language),
-    }
+    return {"deliveries": deliveries, "is_under_way": has_delivery_in_progress(deliveries, app.clock.now())}
 
 
 def _build_options(names: list[str]) -> list[tuple[str, str]]:
@@ -194,9 +185,14 @@ def _build_options(names: list[str]) -> list[tuple[str, str]]:
     return [(name, name) for name in names]
 
 
-def _format_errors(error: ValidationError, said: Callable[[str], str]) -> dict[str, str]:
-    fields = [str(one["loc"][0]) for one in error.errors() if one["loc"]]
-    return {field: said(_ERROR_MESSAGES.get(field, "There is no such choice.")) for field in fields}
+def _list_errors(error: ValidationError) -> dict[str, Message]:
+    """Return what is wrong by field: what to write there, where the form knows it."""
+    errors = {}
+    for detail in error.errors():
+        field = str(detail["loc"][0]) if detail["loc"] else ""
+        code = f"briefing_form.{field}"
+        errors[field] = Message(code) if has_message("en", code) else describe_validation_error(detail)
+    return errors
 
 
 _ORDER_PATTERN = re.compile(r"(top|more|out):([\d,]*)")
@@ -213,74 +209,63 @@ def editor_router(app: App, renderer: TemplateRenderer) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/briefings/{briefing_id}/edit")
-    async def edit(request: Request, visitor: Editor, briefing_id: BriefingId) -> HTMLResponse:
+    async def edit(request: Request, principal: Editor, briefing_id: BriefingId) -> HTMLResponse:
         draft = await app.drafts.get(briefing_id)
-        return await asyncio.to_thread(_render_edit_page, request, visitor, renderer, draft, draft.edit)
+        return await asyncio.to_thread(_render_edit_page, request, principal, renderer, draft, draft.edit)
 
     @routes.post("/briefings/{briefing_id}/edit")
-    async def put_in_order(request: Request, visitor: Editor, briefing_id: BriefingId) -> Response:
+    async def put_in_order(request: Request, principal: Editor, briefing_id: BriefingId) -> Response:
         """Save the form, or show it again with one item moved: what was typed stays."""
         draft, given = await app.drafts.get(briefing_id), await request.form()
         try:
             changes = _parse_changes(given)
-            wanted = update_edit(draft.composed, draft.edit, changes, by=visitor.name)
+            wanted = update_edit(draft.composed, draft.edit, changes, by=principal.name)
         except (ValidationError, UsageError) as error:
             return await asyncio.to_thread(
                 _render_edit_page,
                 request,
-                visitor,
+                principal,
                 renderer,
                 draft,
                 draft.edit,
-                trouble=_format_error(error),
+                trouble=describe_invalid_fields(error) if isinstance(error, ValidationError) else error.message,
                 status=400,
             )
-        move = _MOVE_PATTERN.fullmatch(str(given.get("do", "")))
-        if move is not None:
+        pressed = str(given.get("do", ""))
+        if move := _MOVE_PATTERN.fullmatch(pressed):
             wanted = move_item(draft.composed, wanted, int(move[2]), cast("ItemMove", move[1]))
+        if move or pressed == "group":
             return await asyncio.to_thread(
                 _render_edit_page,
                 request,
-                visitor,
+                principal,
                 renderer,
                 draft,
                 wanted,
                 base_version=_parse_version(given),
-                pressed=move[0],
-            )
-        if given.get("do") == "group":
-            return await asyncio.to_thread(
-                _render_edit_page,
-                request,
-                visitor,
-                renderer,
-                draft,
-                wanted,
-                base_version=_parse_version(given),
-                pressed="group",
+                pressed=pressed,
             )
         try:
-            await app.drafts.update(briefing_id, changes, version=_parse_version(given), by=visitor.name)
+            await app.drafts.update(briefing_id, changes, version=_parse_version(given), by=principal.actor)
         except Conflict as error:
             theirs = await app.drafts.get(briefing_id)
             return await asyncio.to_thread(
                 _render_edit_page,
                 request,
-                visitor,
+                principal,
                 renderer,
                 theirs,
                 wanted,
-                trouble=str(error),
+                trouble=error.message,
                 status=409,
                 is_overtaken=True,
             )
         return renderer.redirect(f"/briefings/{briefing_id}", notice="briefing_edited")
 
     @routes.post("/briefings/{briefing_id}/send")
-    async def send(visitor: Editor, briefing_id: BriefingId, target: Annotated[str, Form()]) -> Response:
+    async def send(principal: Editor, briefing_id: BriefingId, target: Annotated[str, Form()]) -> Response:
         draft = await app.drafts.get(briefing_id)
-        delivery = await app.deliveries.send_saved(target, draft.briefing, briefing_id)
-        await app.audit.record(visitor.name, "briefing.send", f"{briefing_id} {draft.row.title}", target=target)
+        delivery = await app.deliveries.send_saved(target, draft, by=principal.actor)
         return renderer.redirect(f"/briefings/{briefing_id}", notice=_NOTICES.get(delivery.status, "delivery_queued"))
 
     return routes
@@ -288,8 +273,8 @@ def editor_router(app: App, renderer: TemplateRenderer) -> APIRouter:
 
 def _render_edit_page(
     request: Request,
-    visitor: Principal,
-    look: TemplateRenderer,
+    principal: Principal,
+    renderer: TemplateRenderer,
     draft: BriefingDraft,
     edit: BriefingEdit,
     *,
@@ -297,12 +282,12 @@ def _render_edit_page(
     **more: Any,
 ) -> HTMLResponse:
     """The form, filled with an edit that may not be saved yet."""
-    shown = apply_edit(draft.composed, edit, by=visitor.name)
+    shown = apply_edit(draft.composed, edit, by=principal.name)
     items = {item.id: item for item in draft.composed.items}
-    context: dict[str, Any] = {"base_version": draft.row.version, "pressed": "", "trouble": "", "is_overtaken": False}
-    return look.render_page(
+    context: dict[str, Any] = {"base_version": draft.row.version, "pressed": "", "trouble": None, "is_overtaken": False}
+    return renderer.render_page(
         request,
-        visitor,
+        principal,
         "briefings/edit.html",
         section="briefings",
         status=status,
@@ -314,7 +299,7 @@ def _render_edit_page(
         is_changed=edit != draft.edit,
         overview=draft.composed.overview,
         by_standing={
-            standing: [one for one in edit.items if one.standing == standing] for standing in ("top", "more", "out")
+            place: [item for item in edit.items if item.standing == place] for place in ("top", "more", "out")
         },
         most=_MAX_LISTED_ITEMS,
         **{**context, **more},
@@ -324,8 +309,8 @@ def _render_edit_page(
 def _parse_changes(given: FormData) -> BriefingEditPatch:
     """What the form says; the order is in one field, as `top:3,1;more:2;out:`."""
     items = [
-        {"id": int(part), "standing": standing, "note": _parse_text(given, f"note-{part}")}
-        for standing, ids in _ORDER_PATTERN.findall(str(given.get("order", "")))
+        {"id": int(part), "standing": place, "note": _parse_text(given, f"note-{part}")}
+        for place, ids in _ORDER_PATTERN.findall(str(given.get("order", "")))
         for part in ids.split(",")
         if part
     ]
@@ -342,17 +327,10 @@ def _parse_changes(given: FormData) -> BriefingEditPatch:
 
 def _parse_text(given: FormData, name: str) -> str | None:
     """What was typed; browsers count a line's end as one character and send two."""
-    told = given.get(name)
-    return None if told is None else str(told).replace("\r\n", "\n").strip()
+    typed = given.get(name)
+    return None if typed is None else str(typed).replace("\r\n", "\n").strip()
 
 
 def _parse_version(given: FormData) -> int:
-    told = str(given.get("version", ""))
-    return int(told) if re.fullmatch(r"\d{1,9}", told) else 0
-
-
-def _format_error(error: ValidationError | UsageError) -> str:
-    if isinstance(error, UsageError):
-        return str(error)
-    first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}."
+    version = str(given.get("version", ""))
+    return int(version) if re.fullmatch(r"\d{1,9}", version) else 0

@@ -18,7 +18,7 @@ HEIGHT = 168
 _LEFT, _RIGHT, _TOP, _BOTTOM = 4, 4, 20, 20
 
 _PATTERN_COUNT = 6
-"""So many series are told apart by what they are drawn with: full, stripes, dots, cross stripes, rows, an outline."""
+"""So many series can be distinguished: full, stripes, dots, cross stripes, rows, an outline."""
 
 _STRIP_DAYS = 90
 
@@ -71,9 +71,9 @@ def build_bar_chart(
 
     `summary` is what the chart says in a sentence, `shown` writes a figure. Days without anything have no row.
     """
-    totals = [sum(one.values[number] for one in series) for number in range(len(days))]
+    totals = [sum(line.values[number] for line in series) for number in range(len(days))]
     top = max([*totals, threshold.value if threshold else 0.0]) or 1.0
-    marks = [one for place in range(len(series)) for one in _build_bars(place, name, days, series, top, format_value)]
+    marks = [bar for place in range(len(series)) for bar in _build_bars(place, name, days, series, top, format_value)]
     picture = _render_chart(
         title,
         summary,
@@ -85,17 +85,17 @@ def build_bar_chart(
         ],
     )
     rows = [
-        [str(day), *(format_value(one.values[number]) for one in series)]
+        [str(day), *(format_value(line.values[number]) for line in series)]
         for number, day in reversed(list(enumerate(days)))
         if totals[number]
     ]
     legend = (
-        [(one.name, _render_swatch(f"{name}-key", place)) for place, one in enumerate(series)]
+        [(line.name, _render_swatch(f"{name}-key", place)) for place, line in enumerate(series)]
         if len(series) > 1
         else []
     )
     return Chart(
-        title=title, picture=picture, legend=legend, head=[day_label, *(one.name for one in series)], rows=rows
+        title=title, picture=picture, legend=legend, head=[day_label, *(line.name for line in series)], rows=rows
     )
 
 
@@ -202,9 +202,9 @@ def _build_bars(
     step, full = (WIDTH - _LEFT - _RIGHT) / max(1, len(days)), HEIGHT - _TOP - _BOTTOM
     marks: list[svg.Element] = []
     for number, day in enumerate(days):
-        value, below = series[place].values[number], sum(one.values[number] for one in series[:place])
+        value, below = series[place].values[number], sum(line.values[number] for line in series[:place])
         if value > 0:
-            told = svg.Title(text=_escape_text(f"{day} · {series[place].name}: {shown(value)}"))
+            title = svg.Title(text=_escape_text(f"{day} · {series[place].name}: {shown(value)}"))
             bar = svg.Rect(
                 x=_round_coordinate(_LEFT + (number + 0.1) * step),
                 y=_round_coordinate(_TOP + full * (1 - (below + value) / top)),
@@ -212,7 +212,7 @@ def _build_bars(
                 height=_round_coordinate(full * value / top),
                 class_=_get_bar_classes(place),
                 fill=_get_fill(name, place),
-                elements=[told],
+                elements=[title],
             )
             marks.append(bar)
     return marks
@@ -225,14 +225,14 @@ def _render_chart(title: str, summary: str, marks: Sequence[svg.Element]) -> Mar
 def _render_svg(
     width: float, height: float, title: str, summary: str, marks: Sequence[svg.Element], kind: str
 ) -> Markup:
-    """The picture; a person who cannot see it hears its title and its summary."""
-    told: list[svg.Element] = [svg.Title(text=_escape_text(title))]
+    """Return a picture whose title and summary a screen reader says."""
+    labels: list[svg.Element] = [svg.Title(text=_escape_text(title))]
     if summary:
-        told.append(svg.Desc(text=_escape_text(summary)))
+        labels.append(svg.Desc(text=_escape_text(summary)))
     drawn = svg.SVG(
         viewBox=svg.ViewBoxSpec(0, 0, width, height),
         class_=[kind],
-        elements=[*told, *marks],
+        elements=[*labels, *marks],
         extra={"role": "img", "aria-label": _escape_text(f"{title}: {summary}" if summary else title)},
     )
     return Markup(drawn.as_str())  # noqa: S704 -- all texts in it went through `_escape_text`

@@ -3,7 +3,6 @@
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 from typing import Annotated, Any
 
 from babel.dates import format_timedelta
@@ -13,15 +12,14 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from monitor.bootstrap import App
-from monitor.briefing.words import get_briefing_messages
 from monitor.db.queries.ledger import MAX_ARRIVAL_DAYS
 from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
-from monitor.db.tables.delivery import AlarmView
+from monitor.i18n.catalogue import get_word
 from monitor.services.alarms import SectionHealth, SourceHealth
 from monitor.services.health import HostBlock, ServiceStatus
 from monitor.services.usage import CostChart
 from monitor.vocabulary import Phase
-from monitor.web.api.cursors import decode_cursor, encode_cursor
+from monitor.web.api.cursors import build_next_url, cut_page, decode_id, encode_cursor
 from monitor.web.auth import Principal, Reader
 from monitor.web.ui.charts import (
     Chart,
@@ -32,7 +30,6 @@ from monitor.web.ui.charts import (
     render_cadence_strip,
     render_share_bar,
 )
-from monitor.web.ui.language import get_label
 from monitor.web.ui.rendering import TemplateRenderer
 
 _MAX_ROWS = 20
@@ -41,11 +38,11 @@ ShareRow = tuple[str, int, int, Markup, str, str]
 
 
 class HealthCharts:
-    """Draws for one visitor, on one day of the service."""
+    """Draws for one principal, on one day of the service."""
 
     def __init__(self, renderer: TemplateRenderer, principal: Principal, today: dt.date) -> None:
-        self._look = renderer
-        self._visitor = principal
+        self._renderer = renderer
+        self._principal = principal
         self._language = principal.language
         self._today = today
 
@@ -69,7 +66,7 @@ class HealthCharts:
         for row in rows:
             pages[row.detail_code, row.day] += row.pages
         series = [
-            Series(get_label(self._language, "block", code), [pages[code, day] for day in days])
+            Series(get_word(self._language, "block", code), [pages[code, day] for day in days])
             for code in sorted({row.detail_code for row in rows})
         ]
         total = sum(row.pages for row in rows)
@@ -79,11 +76,11 @@ class HealthCharts:
 
     def build_cost_charts(self, chart: CostChart, budget: int | None) -> list[Chart]:
         """Tokens by phase, money and searches, each by day; what did not happen has no chart."""
-        tokens = {(one.phase, one.day): one.tokens for one in chart.phases}
+        tokens = {(spending.phase, spending.day): spending.tokens for spending in chart.phases}
         phases = [
-            Series(get_label(self._language, "phase", phase), [tokens.get((phase, day), 0) for day in chart.days])
+            Series(get_word(self._language, "phase", phase), [tokens.get((phase, day), 0) for day in chart.days])
             for phase in Phase
-            if any(one.phase is phase for one in chart.phases)
+            if any(spending.phase is phase for spending in chart.phases)
         ]
         limit = Threshold(self.gettext("daily budget"), budget) if budget else None
         figures = []
@@ -132,21 +129,21 @@ class HealthCharts:
         return "–" if cost is None else format_decimal(cost, format="#,##0.00##", locale=self._language)
 
     def _render_cadence(self, name: str, sections: Iterable[SectionHealth]) -> Markup:
-        some = list(sections)
-        arrivals = [day for one in some for day in one.arrivals]
+        sections = list(sections)
+        arrivals = [day for section in sections for day in section.arrivals]
         limits = [
-            one.last_new_on + dt.timedelta(days=one.silent_after_days)
-            for one in some
-            if one.silent_after_days is not None and one.last_new_on is not None
+            section.last_new_on + dt.timedelta(days=section.silent_after_days)
+            for section in sections
+            if section.silent_after_days is not None and section.last_new_on is not None
         ]
         silent_on = min(limits, default=None)
         within = sum(day > self._today - dt.timedelta(days=90) for day in set(arrivals))
-        told = [self.gettext("something new on {} of the last 90 days").format(within)]
+        facts = [self.gettext("something new on {} of the last 90 days").format(within)]
         if arrivals:
-            told.append(self.gettext("last on {}").format(max(arrivals)))
+            facts.append(self.gettext("last on {}").format(max(arrivals)))
         if silent_on is not None:
-            told.append(self.gettext("silent from {}").format(silent_on))
-        forgotten = [one.arrivals[0] for one in some if len(one.arrivals) >= MAX_ARRIVAL_DAYS]
+            facts.append(self.gettext("silent from {}").format(silent_on))
+        forgotten = [section.arrivals[0] for section in sections if len(section.arrivals) >= MAX_ARRIVAL_DAYS]
         return render_cadence_strip(
             arrivals,
             today=self._today,
@@ -154,7 +151,7 @@ class HealthCharts:
             known_since=max(forgotten, default=None),
             labels=StripLabels(
                 title=name,
-                summary=self.gettext("; ").join(told),
+                summary=self.gettext("; ").join(facts),
                 now=self.gettext("today, {}").format(self._today),
                 silent=self.gettext("silent from {}").format(silent_on),
             ),
@@ -185,20 +182,27 @@ class HealthCharts:
         )
 
     def _build_share_rows(self, spent: Sequence[NamedSpending]) -> list[ShareRow]:
-        whole = sum(one.tokens for one in spent)
+        whole = sum(entry.tokens for entry in spent)
         rows = []
-        for one in spent[:_MAX_ROWS]:
-            percent = format_percent(one.tokens / whole if whole else 0, locale=self._language)
-            name = one.name or self.gettext("briefings and runs that are no longer on record")
+        for entry in spent[:_MAX_ROWS]:
+            percent = format_percent(entry.tokens / whole if whole else 0, locale=self._language)
+            name = entry.name or self.gettext("briefings and runs that are no longer on record")
             name = self.gettext("Research") if name == RESEARCH_SOURCE else name
             rows.append(
-                (name, one.calls, one.tokens, render_share_bar(one.tokens, whole), percent, self.format_money(one.cost))
+                (
+                    name,
+                    entry.calls,
+                    entry.tokens,
+                    render_share_bar(entry.tokens, whole),
+                    percent,
+                    self.format_money(entry.cost),
+                )
             )
         return rows
 
     def gettext(self, english: str) -> str:
-        """The sentence in the visitor's language."""
-        return self._look.translate(self._visitor, english)
+        """The sentence in the principal's language."""
+        return self._renderer.translate(self._principal, english)
 
 
 DAY_SPANS = (7, 30, 90)
@@ -217,26 +221,22 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
 
     @routes.get("")
     async def overview(
-        request: Request, visitor: Reader, cursor: Annotated[str | None, Query(max_length=400)] = None
+        request: Request, principal: Reader, cursor: Annotated[str | None, Query(max_length=400)] = None
     ) -> HTMLResponse:
         """What the work stands on, the open alarms, and every source's cadence, those in trouble first."""
-        after = decode_cursor(cursor, int)
-        skip = max(0, after[0]) if after else 0
+        skip = max(0, decode_id(cursor) or 0)
         count, sources = await app.alarms.list_source_health(skip=skip, limit=_PAGE_SIZE)
         alarms = await app.alarms.list_alarms(is_open=True, limit=_PAGE_SIZE)
-        machine, pictures = (
-            await app.readiness.get_service_status(),
-            HealthCharts(renderer, visitor, app.costs.get_today()),
-        )
+        machine = await app.readiness.get_service_status()
+        pictures = HealthCharts(renderer, principal, app.costs.get_today())
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "health/overview.html",
             section="health",
             alarms=alarms,
             alarmed={alarm.source for alarm in alarms},
             ids=await _load_source_ids(app),
-            said=get_briefing_messages(visitor.language).translate,
             sources=[
                 (source, pictures.render_source_cadence(source), pictures.format_usual_interval(source.sections))
                 for source in sources
@@ -244,40 +244,38 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
             next_url=f"/health?cursor={encode_cursor(skip + _PAGE_SIZE)}#sources"
             if skip + _PAGE_SIZE < count
             else None,
-            **_format_machine(machine, visitor.language),
+            **_format_machine(machine, principal.language),
         )
 
     @routes.get("/alarms")
     async def alarms(
-        request: Request, visitor: Reader, cursor: Annotated[str | None, Query(max_length=400)] = None
+        request: Request, principal: Reader, cursor: Annotated[str | None, Query(max_length=400)] = None
     ) -> HTMLResponse:
         """All alarms that are on record, newest first."""
-        after = decode_cursor(cursor, int)
-        rows = await app.alarms.list_alarms(before_id=after[0] if after else None, limit=_PAGE_SIZE + 1)
-        shown = rows[:_PAGE_SIZE]
+        rows = await app.alarms.list_alarms(before_id=decode_id(cursor), limit=_PAGE_SIZE + 1)
+        shown, following = cut_page(rows, _PAGE_SIZE, lambda alarm: alarm.id)
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "health/alarms.html",
             section="health",
             alarms=shown,
             ids=await _load_source_ids(app),
-            said=get_briefing_messages(visitor.language).translate,
-            next_url=f"/health/alarms?cursor={encode_cursor(shown[-1].id)}" if len(rows) > _PAGE_SIZE else None,
+            next_url=build_next_url("/health/alarms", {}, following),
         )
 
     @routes.get("/sources/{source_id}")
     async def source(
-        request: Request, visitor: Reader, source_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
+        request: Request, principal: Reader, source_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
     ) -> HTMLResponse:
         """How one source fares, section by section."""
         found = await app.alarms.get_source_health(source_id)
-        told = await app.alarms.list_alarms(source_id=source_id, limit=_PAGE_SIZE)
+        alarms = await app.alarms.list_alarms(source_id=source_id, limit=_PAGE_SIZE)
         blocks = await app.alarms.list_blocks(_BLOCK_DAYS, source_id=source_id)
-        pictures = HealthCharts(renderer, visitor, app.costs.get_today())
+        pictures = HealthCharts(renderer, principal, app.costs.get_today())
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "health/source.html",
             section="health",
             source=found,
@@ -285,27 +283,26 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
                 (section, pictures.render_section_cadence(section), pictures.format_usual_interval([section]))
                 for section in found.sections
             ],
-            open_alarms=_filter_open(told),
-            past_alarms=[one for one in told if one.cleared_at][:_MAX_PAST_ALARMS],
+            open_alarms=[alarm for alarm in alarms if alarm.cleared_at is None],
+            past_alarms=[alarm for alarm in alarms if alarm.cleared_at][:_MAX_PAST_ALARMS],
             blocks=pictures.build_block_chart(blocks, app.costs.list_dates(_BLOCK_DAYS)) if blocks else None,
-            said=get_briefing_messages(visitor.language).translate,
         )
 
     _add_totals(routes, app, renderer)
     return routes
 
 
-def _add_totals(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+def _add_totals(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     """What is told of all sources together: blocks and costs."""
 
     @routes.get("/blocks")
-    async def blocks(request: Request, visitor: Reader, days: Days = _BLOCK_DAYS) -> HTMLResponse:
+    async def blocks(request: Request, principal: Reader, days: Days = _BLOCK_DAYS) -> HTMLResponse:
         """Which sites keep us from their pages, and since when."""
         rows = await app.alarms.list_blocks(days)
-        pictures = HealthCharts(look, visitor, app.costs.get_today())
-        return look.render_page(
+        pictures = HealthCharts(renderer, principal, app.costs.get_today())
+        return renderer.render_page(
             request,
-            visitor,
+            principal,
             "health/blocks.html",
             section="health",
             days=days,
@@ -315,14 +312,14 @@ def _add_totals(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
         )
 
     @routes.get("/costs")
-    async def costs(request: Request, visitor: Reader, days: Days = 30) -> HTMLResponse:
+    async def costs(request: Request, principal: Reader, days: Days = 30) -> HTMLResponse:
         """Tokens, money and searches by day, by phase, by model and by source."""
         chart, today = await app.costs.get_chart(days), await app.costs.count_tokens_today()
-        pictures = HealthCharts(look, visitor, app.costs.get_today())
+        pictures = HealthCharts(renderer, principal, app.costs.get_today())
         budget = app.settings.llm.daily_token_budget
-        return look.render_page(
+        return renderer.render_page(
             request,
-            visitor,
+            principal,
             "health/costs.html",
             section="health",
             days=days,
@@ -330,8 +327,8 @@ def _add_totals(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
             budget=budget,
             tokens_today=today,
             calls=sum(model.calls for model in chart.models),
-            tokens=sum(one.tokens for one in chart.models),
-            unpriced=sum(one.unpriced_calls for one in chart.models),
+            tokens=sum(model.tokens for model in chart.models),
+            unpriced=sum(model.unpriced_calls for model in chart.models),
             requests=sum(search.requests for search in chart.searches),
             money=pictures.format_money(chart.cost),
             budget_bar=pictures.render_budget_bar(today, budget) if budget else "",
@@ -345,22 +342,15 @@ async def _load_source_ids(app: App) -> dict[str, int]:
     return {source.name: source.id for source in await app.store.dashboard.list_sources()}
 
 
-def _filter_open(alarms: Sequence[AlarmView]) -> list[AlarmView]:
-    return [alarm for alarm in alarms if alarm.cleared_at is None]
-
-
 def _group_by_host(rows: Sequence[HostBlock]) -> list[tuple[str, str, int, dt.date]]:
-    """Host, kind of block, pages and last day, the most pages first."""
-
-    def place(one: HostBlock) -> tuple[str, str]:
-        return one.host, one.detail_code
-
-    told = [
-        (host, code, sum(one.pages for one in some), max(one.day for one in some))
-        for (host, code), group in groupby(sorted(rows, key=place), key=place)
-        if (some := list(group))
-    ]
-    return sorted(told, key=lambda one: (-one[2], one[0], one[1]))
+    """Return host, kind of block, pages and last day, the most pages first."""
+    pages: Counter[tuple[str, str]] = Counter()
+    last_days: dict[tuple[str, str], dt.date] = {}
+    for row in rows:
+        key = row.host, row.detail_code
+        pages[key] += row.pages
+        last_days[key] = max(row.day, last_days.get(key, row.day))
+    return [(*key, pages[key], last_days[key]) for key in sorted(pages, key=lambda key: (-pages[key], key))]
 
 
 def _format_machine(machine: ServiceStatus, language: str) -> dict[str, Any]:

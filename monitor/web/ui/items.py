@@ -1,5 +1,6 @@
 """The pages of the items: the list with its search, one item, and the saved page behind a statement."""
 
+import datetime as dt
 import difflib
 import re
 from collections.abc import Iterator
@@ -22,7 +23,8 @@ from monitor.exports.registry import ITEM_FORMATS
 from monitor.services.evidence import ClaimSchema, ItemProof
 from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
 from monitor.vocabulary import ItemType, RankDirection
-from monitor.web.api.items import ItemParameters, decode_item_cursor, encode_item_cursor, parse_item_parameters
+from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
+from monitor.web.api.items import ItemParameters, parse_item_parameters
 from monitor.web.auth import Editor, Reader
 from monitor.web.middleware import sanitize_redirect_path
 from monitor.web.ui.rendering import TemplateRenderer
@@ -86,22 +88,21 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/items")
-    async def items(request: Request, visitor: Reader, cursor: str | None = None) -> HTMLResponse:
+    async def items(request: Request, principal: Reader, cursor: str | None = None) -> HTMLResponse:
         """The list; what cannot be searched for is said above an empty one."""
         asked = parse_item_parameters(request)
-        page, trouble, query = ItemPage(items=[]), "", None
+        page, trouble, query = ItemPage(items=[]), None, None
         try:
             query = parse_text_query(asked.q) if asked.q.strip() else None
             page = await app.items.list_page(
-                asked.to_query(visitor.name), visitor.name, after=decode_item_cursor(cursor)
+                asked.to_query(principal.name), principal.name, after=decode_cursor(cursor, dt.date, int)
             )
         except UsageError as error:
-            trouble = str(error)
+            trouble = error.message
         narrowing = _list_active_filters(asked)
-        following = {**narrowing, "cursor": encode_item_cursor(page.after)}
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "items/list.html",
             section="items",
             asked=asked,
@@ -114,22 +115,23 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
             most=MAX_COUNT,
             is_first=cursor is None,
             filters=urlencode(narrowing, doseq=True),
-            next_url=f"/items?{urlencode(following, doseq=True)}" if page.after else None,
+            next_url=build_next_url("/items", narrowing, encode_cursor(*page.after) if page.after else None),
         )
 
     @routes.get("/items/{item_id}")
-    async def item(request: Request, visitor: Reader, item_id: ItemId) -> HTMLResponse:
+    async def item(request: Request, principal: Reader, item_id: ItemId) -> HTMLResponse:
         """One item with all that is known of it."""
-        detail = await app.items.get_item(item_id, visitor.name, language=visitor.language)
+        detail = await app.items.get_item(item_id, principal.name, language=principal.language)
         proof = await app.proofs.get_proof(item_id)
-        mine = next((one.wish for one in detail.feedback if one.person == visitor.name), None)
+        messages = get_briefing_messages(principal.language)
+        mine = next((entry.wish for entry in detail.feedback if entry.person == principal.name), None)
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "items/item.html",
             section="items",
             item=detail,
-            details=list_item_details(detail, get_briefing_messages(visitor.language), ZoneInfo(app.settings.timezone)),
+            details=list_item_details(detail, messages, ZoneInfo(app.settings.timezone)),
             proof=proof,
             mine=mine,
             problems={record.id: record.problem for record in proof.records},
@@ -140,61 +142,61 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     @routes.get("/items/{item_id}/saved")
     async def saved(
         request: Request,
-        visitor: Reader,
+        principal: Reader,
         item_id: ItemId,
         claim: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     ) -> HTMLResponse:
         """The saved page as plain text, with the passage of the claim marked."""
         page = await app.snapshots.get_item_snapshot(item_id, claim)
-        return renderer.render_page(request, visitor, "items/saved.html", section="items", page=page)
+        return renderer.render_page(request, principal, "items/saved.html", section="items", page=page)
 
     _add_mark_routes(routes, app, renderer)
     return routes
 
 
-def _add_mark_routes(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+def _add_mark_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     @routes.post("/items/{item_id}/star")
     async def star(
-        visitor: Reader, item_id: ItemId, starred: Annotated[bool, Form()], back: Annotated[str, Form()] = ""
+        principal: Reader, item_id: ItemId, starred: Annotated[bool, Form()], back: Annotated[str, Form()] = ""
     ) -> RedirectResponse:
-        """Give or take the visitor's star, and go back to where that was done."""
+        """Give or take the principal's star, and go back to where that was done."""
         if starred:
-            await app.marks.star(visitor.name, item_id)
+            await app.marks.star(item_id, by=principal.actor)
         else:
-            await app.marks.unstar(visitor.name, item_id)
-        return look.redirect(sanitize_redirect_path(back) if back else f"/items/{item_id}")
+            await app.marks.unstar(item_id, by=principal.actor)
+        return renderer.redirect(sanitize_redirect_path(back) if back else f"/items/{item_id}")
 
     @routes.post("/items/{item_id}/notes")
-    async def note(visitor: Reader, item_id: ItemId, text: Annotated[str, Form()] = "") -> RedirectResponse:
-        await app.marks.add_note(visitor.name, item_id, text)
-        return look.redirect(f"/items/{item_id}#notes", notice="note_added")
+    async def note(principal: Reader, item_id: ItemId, text: Annotated[str, Form()] = "") -> RedirectResponse:
+        await app.marks.add_note(item_id, text, by=principal.actor)
+        return renderer.redirect(f"/items/{item_id}#notes", notice="note_added")
 
     @routes.post("/items/{item_id}/notes/{note_id}/remove")
     async def remove_note(
-        visitor: Reader, item_id: ItemId, note_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
+        principal: Reader, item_id: ItemId, note_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
     ) -> RedirectResponse:
-        await app.marks.remove_note(visitor.name, item_id, note_id)
-        return look.redirect(f"/items/{item_id}#notes", notice="note_removed")
+        await app.marks.remove_note(item_id, note_id, by=principal.actor)
+        return renderer.redirect(f"/items/{item_id}#notes", notice="note_removed")
 
     @routes.post("/items/{item_id}/feedback")
-    async def feedback(visitor: Reader, item_id: ItemId, wish: Annotated[str, Form()] = "") -> RedirectResponse:
+    async def feedback(principal: Reader, item_id: ItemId, wish: Annotated[str, Form()] = "") -> RedirectResponse:
         """Say where the item should have stood; anything but higher and lower takes that back."""
         if wish in tuple(RankDirection):
-            await app.marks.set_feedback(visitor.name, item_id, RankDirection(wish))
-            return look.redirect(f"/items/{item_id}", notice="feedback_kept")
-        await app.marks.remove_feedback(visitor.name, item_id)
-        return look.redirect(f"/items/{item_id}", notice="feedback_taken_back")
+            await app.marks.set_feedback(item_id, RankDirection(wish), by=principal.actor)
+            return renderer.redirect(f"/items/{item_id}", notice="feedback_kept")
+        await app.marks.remove_feedback(item_id, by=principal.actor)
+        return renderer.redirect(f"/items/{item_id}", notice="feedback_taken_back")
 
     @routes.post("/items/{item_id}/hide")
-    async def hide(visitor: Editor, item_id: ItemId, reason: Annotated[str, Form()] = "") -> RedirectResponse:
+    async def hide(principal: Editor, item_id: ItemId, reason: Annotated[str, Form()] = "") -> RedirectResponse:
         """Leave the item out from now on."""
-        await app.marks.hide(visitor.name, item_id, reason)
-        return look.redirect(f"/items/{item_id}", notice="item_hidden")
+        await app.marks.hide(item_id, reason, by=principal.actor)
+        return renderer.redirect(f"/items/{item_id}", notice="item_hidden")
 
     @routes.post("/items/{item_id}/show")
-    async def show(visitor: Editor, item_id: ItemId) -> RedirectResponse:
-        await app.marks.unhide(visitor.name, item_id)
-        return look.redirect(f"/items/{item_id}", notice="item_shown")
+    async def show(principal: Editor, item_id: ItemId) -> RedirectResponse:
+        await app.marks.unhide(item_id, by=principal.actor)
+        return renderer.redirect(f"/items/{item_id}", notice="item_shown")
 
 
 def _sort_claims(proof: ItemProof) -> list[tuple[int, ClaimSchema]]:
@@ -206,5 +208,5 @@ def _list_active_filters(asked: ItemParameters) -> dict[str, object]:
     """The parameters that narrow, as they stand in an address."""
     plain = asked.model_dump(mode="json")
     usual = ItemParameters().model_dump(mode="json")
-    told = {name: value for name, value in plain.items() if value != usual[name]}
-    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in told.items()}
+    given = {name: value for name, value in plain.items() if value != usual[name]}
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}

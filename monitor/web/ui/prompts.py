@@ -9,100 +9,70 @@ from fastapi import APIRouter, Form, Request, Response
 
 from monitor.bootstrap import App
 from monitor.errors import NotFound, UsageError
+from monitor.i18n.message import Message
 from monitor.services.settings import PromptSchema
-from monitor.web.api.settings import SettingsActions
 from monitor.web.auth import Admin, Principal
 from monitor.web.ui.rendering import TemplateRenderer
-
-
-def _(english: str) -> str:
-    """Marks a sentence for translation; it is translated when it is shown."""
-    return english
-
-
-PROMPT_TITLES = {
-    "navigate.system": _("Finding sections: the role"),
-    "navigate.user": _("Finding sections: the question"),
-    "section.system": _("Reading a section: the role"),
-    "section.user": _("Reading a section: the task"),
-    "general.user": _("Reading a whole site: the task"),
-    "summary.system": _("Summary: the role"),
-    "summary.user": _("Summary: the task"),
-    "ranking.system": _("Order of importance: the role"),
-    "ranking.user": _("Order of importance: the task"),
-    "overview.system": _("Overview of a briefing: the role"),
-    "overview.user": _("Overview of a briefing: the task"),
-    "research.structure.system": _("Plan of a research: the role"),
-    "research.structure.user": _("Plan of a research: the task"),
-    "research.search.system": _("Search of a research: the role"),
-    "research.search.user": _("First search: the task"),
-    "research.reflection.user": _("Further search: the task"),
-    "research.summary.system": _("Paragraph of a research: the role"),
-    "research.summary.user": _("First version of a paragraph: the task"),
-    "research.reflection_summary.user": _("Further version of a paragraph: the task"),
-    "research.modeling.system": _("Model of a topic: the role"),
-    "research.modeling.user": _("Model of a topic: the task"),
-    "research.report.system": _("Report of a research: the role"),
-    "research.report.user": _("Report of a research: the task"),
-    "research.rewrite.user": _("Sentences written anew: the task"),
-}
 
 _TOKEN_PATTERN = re.compile(r"\{[a-z_]+\}|[A-Za-z0-9_]+|\s+|.", re.DOTALL)
 
 
 def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     routes = APIRouter(prefix="/settings")
-    work = SettingsActions(app)
 
     def show(
-        request: Request, visitor: Principal, prompt: PromptSchema, *, typed: str | None = None, error: str = ""
+        request: Request,
+        principal: Principal,
+        prompt: PromptSchema,
+        *,
+        typed: str | None = None,
+        error: Message | None = None,
     ) -> Response:
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "settings/prompt.html",
             section="settings",
             prompt=prompt,
             error=error,
-            title=_get_prompt_title(prompt),
             typed=prompt.text if typed is None else typed,
             pieces=diff_prompts(prompt.ours, prompt.text) if prompt.is_adjusted else [],
             status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
         )
 
     @routes.get("/prompts")
-    async def prompts(request: Request, visitor: Admin) -> Response:
+    async def prompts(request: Request, principal: Admin) -> Response:
         """All wordings, in the order of the work."""
-        found = [(_get_prompt_title(prompt), prompt) for prompt in await app.prompts.list_prompts()]
-        return renderer.render_page(request, visitor, "settings/prompts.html", section="settings", prompts=found)
+        found = await app.prompts.list_prompts()
+        return renderer.render_page(request, principal, "settings/prompts.html", section="settings", prompts=found)
 
     @routes.get("/prompts/{name}")
-    async def prompt(request: Request, visitor: Admin, name: str) -> Response:
+    async def prompt(request: Request, principal: Admin, name: str) -> Response:
         """One wording, and how it differs from ours."""
-        return show(request, visitor, await app.prompts.get(name))
+        return show(request, principal, await app.prompts.get(name))
 
     @routes.post("/prompts/{name}")
-    async def put(request: Request, visitor: Admin, name: str, text: Annotated[str, Form()] = "") -> Response:
+    async def put(request: Request, principal: Admin, name: str, text: Annotated[str, Form()] = "") -> Response:
         """Another wording; one that could not do its work comes back with the reason."""
         try:
-            await work.update_prompt(visitor, name, text)
+            await app.prompts.put(name, text, by=principal.actor)
         except NotFound:
             raise
         except UsageError as error:
-            return show(request, visitor, await app.prompts.get(name), typed=text, error=str(error))
+            return show(request, principal, await app.prompts.get(name), typed=text, error=error.message)
         return renderer.redirect(f"/settings/prompts/{name}", notice="saved")
 
     @routes.post("/prompts/{name}/back")
-    async def back(visitor: Admin, name: str) -> Response:
-        await work.reset_prompt(visitor, name)
+    async def back(principal: Admin, name: str) -> Response:
+        await app.prompts.reset(name, by=principal.actor)
         return renderer.redirect(f"/settings/prompts/{name}", notice="ours_again")
 
     @routes.get("/storage")
-    async def storage(request: Request, visitor: Admin) -> Response:
+    async def storage(request: Request, principal: Admin) -> Response:
         """Where things lie and what they take up."""
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "settings/storage.html",
             section="settings",
             storage=await app.storage.measure(),
@@ -110,12 +80,12 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
         )
 
     @routes.post("/storage/prune")
-    async def prune(request: Request, visitor: Admin) -> Response:
+    async def prune(request: Request, principal: Admin) -> Response:
         """Forget now what the service forgets daily."""
-        pruned = await work.prune(visitor)
+        pruned = await app.retention.prune(None, by=principal.actor)
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "settings/storage.html",
             section="settings",
             storage=await app.storage.measure(),
@@ -127,15 +97,11 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
 
 def diff_prompts(ours: str, theirs: str) -> list[tuple[str, str]]:
     """The wording piece by piece: `equal`, `del` for what is only in ours, `ins` for what is only in theirs."""
-    one, other = _TOKEN_PATTERN.findall(ours), _TOKEN_PATTERN.findall(theirs)
+    old, new = _TOKEN_PATTERN.findall(ours), _TOKEN_PATTERN.findall(theirs)
     pieces: list[tuple[str, str]] = []
-    for kind, begin, end, other_begin, other_end in difflib.SequenceMatcher(None, one, other, False).get_opcodes():
+    for kind, begin, end, new_begin, new_end in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
         if kind == "equal":
-            pieces.append(("equal", "".join(one[begin:end])))
+            pieces.append(("equal", "".join(old[begin:end])))
             continue
-        pieces += [("del", "".join(one[begin:end])), ("ins", "".join(other[other_begin:other_end]))]
+        pieces += [("del", "".join(old[begin:end])), ("ins", "".join(new[new_begin:new_end]))]
     return [(kind, text) for kind, text in pieces if text]
-
-
-def _get_prompt_title(prompt: PromptSchema) -> str:
-    return PROMPT_TITLES.get(prompt.name.rpartition(".")[0], prompt.name)

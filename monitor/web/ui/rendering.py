@@ -1,4 +1,4 @@
-"""How pages are made: templates, their language, and what they are sent with."""
+"""Renders pages: templates in either language, notices after a redirect, and cacheable assets."""
 
 import datetime as dt
 import hashlib
@@ -20,56 +20,12 @@ from markupsafe import Markup
 from monitor import __version__
 from monitor.clock import Clock
 from monitor.config.model import Settings
-from monitor.i18n.catalogue import render
+from monitor.i18n.catalogue import LANGUAGES, get_word, has_message, render, translate, translate_plural
 from monitor.i18n.message import Message
-from monitor.web.middleware import get_app_path, get_url_prefix
-from monitor.web.ui.language import LANGUAGES, get_label, negotiate_language, translate, translate_plural
+from monitor.web.middleware import get_app_path, get_url_prefix, negotiate_language
 
 if TYPE_CHECKING:
     from monitor.web.auth import Principal
-
-NOTICES: dict[str, str] = {
-    "run_again": "The run is in the queue again.",
-    "run_over": "The run had ended already.",
-    "run_stopping": "The run was asked to stop; it does so within five seconds.",
-    "saved": "Saved.",
-    "file_holds": "Back to the value of the file or the default.",
-    "target_saved": "The target is saved: a test shows whether it arrives.",
-    "target_removed": "The target is removed.",
-    "ours_again": "Our wording holds again.",
-    "signed_out": "You are signed out.",
-    "password_changed": "The password is changed; your other sessions have ended.",
-    "session_ended": "The session has ended.",
-    "sessions_ended": "All your other sessions have ended.",
-    "token_revoked": "The token is good for nothing any more.",
-    "shut_out": "Shut out: all sessions have ended.",
-    "let_in": "Let in again: the password is the one from before.",
-    "source_added": "The source is being watched.",
-    "source_removed": "The source was removed; its items and runs stay in the archive.",
-    "sources_changed": "The sources were changed.",
-    "sources_unchanged": "There was nothing to change.",
-    "sources_imported": "The sources were added.",
-    "trial_stopped": "The trial was stopped.",
-    "note_added": "The note was added.",
-    "note_removed": "The note was removed.",
-    "feedback_kept": "Thank you: the next ranking honours it.",
-    "feedback_taken_back": "Your feedback was taken back.",
-    "item_hidden": "The item is hidden.",
-    "item_shown": "The item is shown again.",
-    "research_plan_over": "The plan is being carried out already.",
-    "research_over": "The research had ended already.",
-    "research_stopping": "The research was asked to stop; it does so within a few seconds.",
-    "remark_kept": "The remark is kept: the next summary takes it into account.",
-    "briefing_saved": "The briefing is saved. It can be edited, exported and sent now.",
-    "briefing_edited": "The edit is saved.",
-    "briefing_archived": "The briefing is archived.",
-    "briefing_unarchived": "The briefing is out of the archive.",
-    "delivery_sent": "It was sent.",
-    "delivery_queued": "It is on its way; the list of deliveries says when it has arrived.",
-    "delivery_failed": "It was not sent; the list of deliveries says why.",
-    "test_sent": "The test was sent. It has arrived when the receiver shows it.",
-    "test_failed": "The test was not sent; the target says why.",
-}
 
 NOTICE_COOKIE = "monitor_notice"
 
@@ -78,12 +34,12 @@ CONTENT_SECURITY_POLICY = (
     "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-# What turns the direction of writing would turn our own words behind it too; the others no HTML file can hold.
+# Characters that change the direction of writing would affect our own words too; HTML forbids the others.
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class TemplateRenderer:
-    """Makes pages in either language; `prefix` is the path under which a proxy shows the service."""
+    """Renders templates in the reader's language; `prefix` is the path under which a proxy shows the service."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self.prefix = get_url_prefix(settings.web.public_url)
@@ -102,35 +58,36 @@ class TemplateRenderer:
         status: int = HTTPStatus.OK,
         **context: Any,
     ) -> HTMLResponse:
-        """A page; `section` is the entry of the navigation that it belongs to."""
-        language = principal.language if principal else negotiate_language(request, None)
-        notice = NOTICES.get(request.cookies.get(NOTICE_COOKIE, ""))
+        """Render a page; `section` is the entry of the navigation that it belongs to."""
+        language = principal.language if principal else negotiate_language(request)
+        notice = f"notice.{request.cookies.get(NOTICE_COOKIE, '')}"
+        has_notice = has_message(language, notice)
         body = (
             self._environments[language]
             .get_template(template)
             .render(
-                visitor=principal,
+                principal=principal,
                 section=section,
                 path=get_app_path(request),
                 query=str(request.url.query),
                 attention=getattr(request.state, "attention", 0),
-                notice=translate(language, notice) if notice else "",
+                notice=Message(notice) if has_notice else None,
                 **context,
             )
         )
         page = HTMLResponse(_INVISIBLE_CHARS.sub("", body), status)
         page.headers["Content-Language"] = "zh-CN" if language == "zh" else "en"
-        if notice:
+        if has_notice:
             page.delete_cookie(NOTICE_COOKIE, path=self.prefix or "/")
         return page
 
     def redirect(self, path: str, *, notice: str | None = None) -> RedirectResponse:
-        """To a page of ours after something was done; `notice` is a key of `notices.py`."""
-        answer = RedirectResponse(self.href(path), status_code=HTTPStatus.SEE_OTHER)
+        """Redirect to a page of ours; `notice` names the message that it shows, `notice.<name>` of the catalogue."""
+        response = RedirectResponse(self.href(path), status_code=HTTPStatus.SEE_OTHER)
         if notice is not None:
-            if notice not in NOTICES:
+            if not has_message("en", f"notice.{notice}"):
                 raise KeyError(notice)
-            answer.set_cookie(
+            response.set_cookie(
                 NOTICE_COOKIE,
                 notice,
                 max_age=60,
@@ -139,16 +96,16 @@ class TemplateRenderer:
                 httponly=True,
                 samesite="lax",
             )
-        return answer
+        return response
 
     def href(self, path: str) -> str:
-        """A path of ours as browsers reach it; an asset with the mark of its content, so that it can be kept."""
+        """Return a path as browsers reach it; an asset carries the hash of its content, so that it can be cached."""
         if path.startswith("/static/"):
             return f"{self.prefix}{path}?v={self._asset_hashes.get(path.removeprefix('/static/'), __version__)}"
         return f"{self.prefix}{path}"
 
     def translate(self, principal: "Principal | None", english: str) -> str:
-        """A sentence in the visitor's language."""
+        """Return a sentence of the catalogue in the principal's language."""
         return translate(principal.language if principal else LANGUAGES[0], english)
 
     @cached_property
@@ -175,7 +132,7 @@ class TemplateRenderer:
             language=language,
             monitor_version=__version__,
             now=self._clock.now,
-            word=lambda kind, value: get_label(language, kind, value),
+            word=lambda kind, value: get_word(language, kind, value),
             say=lambda value: _say(language, value),
         )
         environment.filters.update(
@@ -196,12 +153,13 @@ class TemplateRenderer:
     def _format_relative_time(self, language: str, instant: dt.datetime | None) -> Markup:
         if instant is None:
             return Markup("–")
-        told = format_timedelta(instant - self._clock.now(), add_direction=True, locale=language)
+        relative = format_timedelta(instant - self._clock.now(), add_direction=True, locale=language)
         exact = instant.astimezone(self._zone).strftime("%Y-%m-%d %H:%M")
-        return Markup('<time datetime="{}" title="{}">{}</time>').format(instant.isoformat(), exact, told)
+        return Markup('<time datetime="{}" title="{}">{}</time>').format(instant.isoformat(), exact, relative)
 
 
 def _say(language: str, value: Message | str | None) -> str:
+    """Return a message as words; text that was never a message, such as what a person wrote, as it is."""
     return render(value, language) if isinstance(value, Message) else value or ""
 
 

@@ -1,4 +1,4 @@
-"""How far a research came, step by step and paragraph by paragraph, as its page tells it."""
+"""What the page of a research shows: its steps, paragraphs, plan form, report, sources and warnings."""
 
 import datetime as dt
 import re
@@ -13,7 +13,7 @@ from starlette.datastructures import FormData
 from monitor.bootstrap import App
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.exports.document import Block
-from monitor.i18n.catalogue import render
+from monitor.i18n.catalogue import get_words, translate
 from monitor.i18n.message import Message
 from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.document import parse_report_blocks
@@ -23,26 +23,22 @@ from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote,
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.services.research.views import ResearchView
 from monitor.services.run_report import PhaseState
-from monitor.web.ui.language import get_labels, translate
 
 
-def _(english: str) -> str:
-    """Marks a sentence for the catalogue."""
-    return english
-
-
-def format_reasons(reasons: Iterable[Message], language: str) -> list[str]:
-    """Return each reason once, in order; without those that the page explains itself: that no model is set."""
-    plain = (_unwrap(reason) for reason in reasons)
-    return list(dict.fromkeys(render(reason, language) for reason in plain if reason != NO_MODEL_FAILURE))
+def list_reasons(reasons: Iterable[Message]) -> list[Message]:
+    """Return each reason once, in order, without that there is no model: the page says so above."""
+    shown: list[Message] = []
+    for reason in map(_unwrap, reasons):
+        if reason != NO_MODEL_FAILURE and reason not in shown:
+            shown.append(reason)
+    return shown
 
 
 def _unwrap(reason: Message) -> Message:
     """Return the reason itself, without the node that it is about."""
     inner = reason.args.get("reason" if reason.code == "research.fallback" else "problem")
-    return (
-        inner if reason.code in ("research.fallback", "research.correction") and isinstance(inner, Message) else reason
-    )
+    is_wrapper = reason.code in ("research.fallback", "research.correction")
+    return inner if is_wrapper and isinstance(inner, Message) else reason
 
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
@@ -85,11 +81,13 @@ def rearrange_plan(form: PlanForm, *, max_paragraphs: int) -> PlanForm:
 
 
 def _list_texts(form: FormData, name: str) -> list[str]:
-    return [str(one).replace("\r\n", "\n").strip() for one in form.getlist(name)]
+    return [str(value).replace("\r\n", "\n").strip() for value in form.getlist(name)]
 
 
 SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
 """The headings of a report's sources: on the page they stand beside it."""
+
+_SECTION_BY_RULE, _IN_PARAGRAPH = "research.section_by_rule", "research.paragraph_problem"
 
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
 """The words that the script needs for what a research tells."""
@@ -150,7 +148,7 @@ def build_step_views(row: Research, state: State | None) -> list[StepView]:
     at = next((place for place, step in enumerate(order) if str(step) not in row.outputs), len(order))
     views = []
     for place, step in enumerate(order):
-        told = row.outputs.get(str(step), {}).get("told", {})
+        output = row.outputs.get(str(step), {}).get("told", {})
         done, total = None, None
         if step is StepType.DEEP_SEARCH and state is not None and place <= at:
             done, total = sum(paragraph.is_complete for paragraph in state.paragraphs), len(state.paragraphs)
@@ -160,9 +158,9 @@ def build_step_views(row: Research, state: State | None) -> list[StepView]:
                 _get_step_state(row.status, place, at),
                 done,
                 total,
-                seconds=told.get("durationMs", 0) / 1000 or None,
-                is_by_rule=bool(told.get("isFallback")),
-                reasons=_list_reasons(told),
+                seconds=output.get("durationMs", 0) / 1000 or None,
+                is_by_rule=bool(output.get("isFallback")),
+                reasons=_list_reasons(output),
             )
         )
     return views
@@ -189,21 +187,24 @@ def build_paragraph_views(row: Research, state: State | None) -> list[ParagraphV
     return [_build_paragraph_view(row, paragraph) for paragraph in (state.paragraphs if state else [])]
 
 
-def _build_paragraph_view(row: Research, one: ParagraphState) -> ParagraphView:
-    taken = Counter(entry.query_id for entry in one.research.search_history)
-    searches = [SearchView(its, taken[its.query_id] if its.is_searched else None) for its in one.research.rounds]
-    return ParagraphView(one, _get_current_node(row.status, one), searches)
+def _build_paragraph_view(row: Research, paragraph: ParagraphState) -> ParagraphView:
+    taken = Counter(entry.query_id for entry in paragraph.research.search_history)
+    searches = [
+        SearchView(search, taken[search.query_id] if search.is_searched else None)
+        for search in paragraph.research.rounds
+    ]
+    return ParagraphView(paragraph, _get_current_node(row.status, paragraph), searches)
 
 
-def _get_current_node(status: ResearchStatus, one: ParagraphState) -> str:
+def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
     """What is done for a paragraph now, as the messages of the stream call it."""
-    if one.research.is_completed:
+    if paragraph.research.is_completed:
         return "done"
     if status.is_final:
         return "stopped"
-    if not one.research.rounds:
+    if not paragraph.research.rounds:
         return "waiting"
-    last = one.research.rounds[-1]
+    last = paragraph.research.rounds[-1]
     if last.is_summarised:
         return "reflection"
     if last.is_searched:
@@ -229,8 +230,8 @@ async def load_research_context(app: App, task_id: str, language: str, *, notes_
         "relation": translate_relationship_type,
         "remarks": await app.research.list_remarks(task_id),
         "warnings": list_warnings(view),
-        "why": lambda reasons: format_reasons(reasons, language),
-        "words": {name: dict(get_labels(language, kind)) for name, kind in _VOCABULARIES.items()}
+        "why": list_reasons,
+        "words": {name: dict(get_words(language, kind)) for name, kind in _VOCABULARIES.items()}
         | {"end": SOURCE_HEADINGS},
     }
 
@@ -238,10 +239,10 @@ async def load_research_context(app: App, task_id: str, language: str, *, notes_
 def list_warnings(view: ResearchView) -> list[Message]:
     """Return the warnings about the whole; those about a paragraph's searches stand beside these."""
     count = len(view.plan.metadata.paragraphs) if view.plan else 0
-    whole = [warning for warning in view.warnings if warning.code != "research.paragraph_problem"]
-    by_rule = [warning for warning in whole if warning.code == "research.section_by_rule"]
+    by_rule = [warning.args["title"] for warning in view.warnings if warning.code == _SECTION_BY_RULE]
+    whole = [warning for warning in view.warnings if warning.code not in (_SECTION_BY_RULE, _IN_PARAGRAPH)]
     # Where all sections were written by rule, the report says so itself.
-    return whole if len(by_rule) < count else [warning for warning in whole if warning not in by_rule]
+    return [*whole, Message(_SECTION_BY_RULE, {"title": by_rule})] if 0 < len(by_rule) < count else whole
 
 
 def build_plan_form(state: State | None) -> PlanForm:

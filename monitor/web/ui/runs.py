@@ -10,17 +10,16 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from monitor.bootstrap import App
-from monitor.briefing.words import get_briefing_messages
 from monitor.db.queries.history import LedgerRow
 from monitor.db.tables.collection import RunSection
 from monitor.errors import Conflict
+from monitor.i18n.catalogue import get_word
 from monitor.services.run_report import PhaseState, build_phase_views
 from monitor.services.runs import RunQuery
 from monitor.vocabulary import SWEEP_PHASES, Disposition, RunStatus, SectionEnd
-from monitor.web.api.cursors import decode_instant_cursor, encode_cursor
+from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
 from monitor.web.api.runs import Cursor, RunId
-from monitor.web.auth import Editor, Principal, Reader, require_scope
-from monitor.web.ui.language import get_label
+from monitor.web.auth import Editor, Reader, require_scope
 from monitor.web.ui.rendering import TemplateRenderer
 
 ROWS_PER_PAGE = 25
@@ -93,7 +92,7 @@ def build_ledger_view(
     return LedgerView(
         ledger_filter=ledger_filter,
         groups=[SectionCells(section, cells[section.ordinal]) for section in sections],
-        counts={one: counts[one] for one in Disposition if counts[one]},
+        counts={disposition: counts[disposition] for disposition in Disposition if counts[disposition]},
         total=len(rows),
         meant=len(meant),
         rows=meant[first : first + ROWS_PER_PAGE],
@@ -139,99 +138,96 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     return routes
 
 
-def _add_view_routes(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+def _add_view_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     @routes.get("")
     async def list_runs(
         request: Request,
-        visitor: Reader,
+        principal: Reader,
         source: FilterText = "",
         status: FilterText = "",
         day: FilterText = "",
         cursor: Cursor = None,
     ) -> HTMLResponse:
-        wish = RunQuery(source=source or None, status=_parse_status(status), day=_parse_day(day))
-        found = await app.runs.list_rows(wish, after=decode_instant_cursor(cursor), limit=_PAGE_SIZE + 1)
-        rows = found[:_PAGE_SIZE]
-        asked = {name: value for name, value in (("source", source), ("status", status), ("day", day)) if value}
-        following = None
-        if len(found) > _PAGE_SIZE:
-            key = encode_cursor(rows[-1].run.planned_at.isoformat(), rows[-1].run.id)
-            following = f"/runs?{urlencode({**asked, 'cursor': key})}"
-        return look.render_page(
+        filters = RunQuery(source=source or None, status=_parse_status(status), day=_parse_day(day))
+        after = decode_cursor(cursor, dt.datetime, str)
+        found = await app.runs.list_rows(filters, after=after, limit=_PAGE_SIZE + 1)
+        rows, following = cut_page(found, _PAGE_SIZE, lambda row: (row.run.planned_at, row.run.id))
+        return renderer.render_page(
             request,
-            visitor,
+            principal,
             "runs/list.html",
             section="runs",
             rows=rows,
-            wish=wish,
-            next_url=following,
+            filters=filters,
+            next_url=build_next_url("/runs", {"source": source, "status": status, "day": day}, following),
             is_first=cursor is None,
-            source_options=_build_options(look.translate(visitor, "All sources"), await app.runs.list_sources()),
-            status_options=_build_options(look.translate(visitor, "Any status"), RunStatus, visitor.language),
+            source_options=_build_options(renderer.translate(principal, "All sources"), await app.runs.list_sources()),
+            status_options=_build_options(renderer.translate(principal, "Any status"), RunStatus, principal.language),
             is_moving=any(not row.run.status.is_final for row in rows),
-            said=get_briefing_messages(visitor.language).translate,
         )
 
     @routes.get("/{run_id}")
     async def show(
         request: Request,
-        visitor: Reader,
+        principal: Reader,
         run_id: RunId,
         disposition: FilterText = "",
         section: FilterText = "",
         q: FilterText = "",
         at: FilterText = "",
     ) -> HTMLResponse:
-        wish = LedgerFilter(
+        ledger_filter = LedgerFilter(
             disposition=Disposition(disposition) if disposition in set(Disposition) else None,
             section=_parse_number(section),
             text=q.strip(),
             at=_parse_number(at),
         )
-        return look.render_page(
+        return renderer.render_page(
             request,
-            visitor,
+            principal,
             "runs/show.html",
             section="runs",
-            **await _load_run_context(app, look, visitor, run_id, wish),
+            **await _load_run_context(app, renderer, run_id, ledger_filter),
         )
 
 
-def _add_action_routes(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+def _add_action_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     @routes.post("/{run_id}/cancel", dependencies=[Depends(require_scope("run"))])
-    async def cancel(visitor: Editor, run_id: RunId) -> RedirectResponse:
+    async def cancel(principal: Editor, run_id: RunId) -> RedirectResponse:
         """Ask the run to stop, and show it."""
         try:
-            await app.runs.cancel(run_id)
+            await app.sweeps.cancel(run_id, by=principal.actor)
         except Conflict:
-            return look.redirect(f"/runs/{run_id}", notice="run_over")
-        await app.audit.record(visitor.name, "run.cancel", run_id)
-        return look.redirect(f"/runs/{run_id}", notice="run_stopping")
+            return renderer.redirect(f"/runs/{run_id}", notice="run_over")
+        return renderer.redirect(f"/runs/{run_id}", notice="run_stopping")
 
     @routes.post("/{run_id}/retry", dependencies=[Depends(require_scope("run"))])
-    async def retry(visitor: Editor, run_id: RunId) -> RedirectResponse:
+    async def retry(principal: Editor, run_id: RunId) -> RedirectResponse:
         """Have the run done again, and show the one that does it."""
-        again = await app.runs.retry(run_id)
-        await app.audit.record(visitor.name, "run.retry", run_id, run=again)
-        return look.redirect(f"/runs/{again}", notice="run_again")
+        again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
+        return renderer.redirect(f"/runs/{again}", notice="run_again")
 
 
 def _build_options(every: str, values: Iterable[str], language: str | None = None) -> list[tuple[str, str]]:
     """The options of a filter; in a language the values are words for statuses, else names."""
-    shown = [(str(value), get_label(language, "status", value) if language else str(value)) for value in values]
+    shown = [(str(value), get_word(language, "status", value) if language else str(value)) for value in values]
     return [("", every), *shown]
 
 
 async def _load_run_context(
-    app: App, look: TemplateRenderer, visitor: Principal, run_id: str, wish: LedgerFilter
+    app: App, renderer: TemplateRenderer, run_id: str, ledger_filter: LedgerFilter
 ) -> dict[str, Any]:
     """All that the page of a run is made of."""
     picture = await app.runs.get_detail(run_id)
     run = picture.run
-    view = build_ledger_view(picture.ledger, picture.sections, wish)
-    asked = {"disposition": wish.disposition, "section": wish.section, "q": wish.text or None}
+    view = build_ledger_view(picture.ledger, picture.sections, ledger_filter)
+    asked = {
+        "disposition": ledger_filter.disposition,
+        "section": ledger_filter.section,
+        "q": ledger_filter.text or None,
+    }
     narrowed = urlencode({name: value for name, value in asked.items() if value is not None})
-    here = look.href(f"/runs/{run.id}")
+    here = renderer.href(f"/runs/{run.id}")
     return {
         "run": run,
         "picture": picture,
@@ -240,9 +236,8 @@ async def _load_run_context(
         "here": here,
         "to_row": f"{here}?{narrowed}{'&' if narrowed else ''}at=",
         "phases": build_phase_views(run, last=picture.phase, sections=picture.sections, items=picture.items),
-        "pages_read": sum(one.pages for one in picture.sections),
+        "pages_read": sum(section.pages for section in picture.sections),
         "names": {section.ordinal: section.name for section in picture.sections},
-        "said": get_briefing_messages(visitor.language).translate,
         "source": await app.store.sources.get_by_id(run.source_id or 0),
         "briefing": f"/briefings/now?source={quote(run.source)}&days=1",
         "since": max(0, picture.last_event_id - _REPLAYED_EVENTS),

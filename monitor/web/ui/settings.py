@@ -1,9 +1,9 @@
 """Settings: the overview, and the pages on which model, search, limits and network are set."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal, get_args
 
 from annotated_types import Ge, Gt, Le
 from fastapi import APIRouter, Request, Response
@@ -11,28 +11,110 @@ from fastapi import APIRouter, Request, Response
 from monitor.bootstrap import App
 from monitor.config.model import BACKENDS
 from monitor.config.stored import SEARCH_SERVICES, SECRET_PREFIX, get_setting_infos
+from monitor.i18n.catalogue import get_words, has_message
 from monitor.i18n.message import Message
 from monitor.search.registry import find_missing_setting, select_backends
 from monitor.services.settings import InvalidSettings, SecretSettingSchema, SettingSchema
-from monitor.web.api.settings import SettingsActions
+from monitor.web.api.settings import try_model, try_search
 from monitor.web.auth import Admin, Principal
 from monitor.web.problems import Problem
 from monitor.web.ui.rendering import TemplateRenderer
-from monitor.web.ui.settings_fields import (
-    LIMIT_GROUPS,
-    MODEL_GROUPS,
-    NETWORK_GROUPS,
-    SEARCH_GROUPS,
-    FieldGroup,
-    SettingField,
-    build_service_fields,
-)
+
+FieldKind = Literal["text", "number", "choice", "switch", "words", "numbers", "pairs", "prices", "phases"]
+"""How a value is typed: `words` and `numbers` are separated by commas, `pairs` stand as `name = value`, one a line."""
+
+_KINDS: Mapping[str, FieldKind] = {
+    "llm.enabled": "choice",
+    "llm.models": "phases",
+    "llm.prices": "prices",
+    "network.allowed_private_hosts": "words",
+    "pages.render": "choice",
+    "retrieval.authority": "pairs",
+    "search.backend": "words",
+    "sweep.crawl": "choice",
+    "sweep.revisit_days": "numbers",
+}
+"""The kinds that do not follow from the type of the value."""
+
+_PAGES = {
+    "model": {
+        "endpoint": "llm.enabled llm.base_url llm.model",
+        "phase_models": "llm.models",
+        "sampling": "llm.temperature llm.top_p llm.timeout_s llm.max_retries llm.max_concurrency",
+        "budgets": "llm.daily_token_budget llm.run_token_budget llm.prices",
+    },
+    "search": {
+        "backends": "search.backend search.timeout_ms search.cache_s",
+        "weights": "search.weights.relevance search.weights.freshness search.weights.authority "
+        "retrieval.half_life_days retrieval.authority",
+    },
+    "limits": {
+        "reading": "sweep.crawl sweep.window_days sweep.max_items sweep.max_pages_per_section sweep.revisit_days",
+        "model_work": "sweep.max_turns sweep.general_max_turns sweep.summary_concurrency sweep.summary_max_chars "
+        "sweep.context_max_chars sweep.page_max_chars",
+        "site_manners": "pages.render pages.delay_s pages.respect_robots pages.timeout_s pages.max_concurrency "
+        "pages.max_bytes pages.browser.recycle_after",
+        "service": "work.retention_days work.concurrency work.max_runs work.jitter_s work.blackout "
+        "work.misfire_grace_s",
+        "research": "research.max_paragraphs research.max_reflections research.max_results research.content_max_chars "
+        "research.concurrency research.token_budget research.cost_budget",
+    },
+    "network": {
+        "network": "network.proxy network.user_agent network.timeout_s network.ca_bundle network.allow_legacy_tls "
+        "network.allowed_private_hosts pages.browser.endpoint",
+        "place": "web.public_url timezone briefing.template",
+    },
+}
+"""The settings of each page in groups; their names and hints are `setting.<path>` and `setting_hint.<path>`."""
+
+_SERVICE_SETTINGS = ("base_url", "timeout_ms", "max_results", "daily_quota", "price")
+
+
+@dataclass(frozen=True)
+class SettingField:
+    """A setting as a form shows it; `name` is that of its words in the catalogue."""
+
+    path: str
+    name: str
+    kind: FieldKind
+
+    @property
+    def label(self) -> Message:
+        return Message(f"setting.{self.name}")
+
+    @property
+    def hint(self) -> Message | None:
+        code = f"setting_hint.{self.name}"
+        return Message(code) if has_message("en", code) else None
+
+    @property
+    def vocabulary(self) -> str:
+        return {"phases": "model_phase", "choice": f"choice.{self.path}"}.get(self.kind, "switch")
+
+    @property
+    def options(self) -> Iterable[str]:
+        return get_words("en", self.vocabulary)
+
+
+def list_groups(page: str) -> list[tuple[str, list[SettingField]]]:
+    return [(group, [_build_field(path) for path in paths.split()]) for group, paths in _PAGES[page].items()]
+
+
+def list_service_fields(service: str) -> list[SettingField]:
+    return [_build_field(f"search.backends.{service}.{part}", f"search.service.{part}") for part in _SERVICE_SETTINGS]
+
+
+def _build_field(path: str, name: str = "") -> SettingField:
+    annotation = get_setting_infos()[path].field.annotation
+    types = {annotation, *get_args(annotation)}
+    kind: FieldKind = "switch" if bool in types else "number" if types & {int, float} else "text"
+    return SettingField(path, name or path, _KINDS.get(path, kind))
 
 
 def format_setting_value(field: SettingField, value: Any) -> Any:
     """The value as it stands in its control; of `phases`, one text for each."""
     if field.kind == "phases":
-        return {key: (value or {}).get(key, "") for key, _ in field.options}
+        return {key: (value or {}).get(key, "") for key in field.options}
     if field.kind == "prices":
         lines = (
             (name, _format_number(price["input"]), _format_number(price["output"])) for name, price in value.items()
@@ -54,9 +136,7 @@ def parse_settings_form(
     changed = {}
     for field in fields:
         if field.kind == "phases":
-            sent = {
-                key: form[f"{field.path}:{key}"].strip() for key, _ in field.options if f"{field.path}:{key}" in form
-            }
+            sent = {key: form[f"{field.path}:{key}"].strip() for key in field.options if f"{field.path}:{key}" in form}
             if not sent:
                 continue
             value: Any = {key: model for key, model in sent.items() if model}
@@ -83,20 +163,20 @@ def build_number_attributes(field: SettingField) -> dict[str, str]:
     return attributes
 
 
-def _parse_value(one: SettingField, text: str) -> Any:
+def _parse_value(field: SettingField, text: str) -> Any:
     """What the text means; where it means nothing, the text itself, which is then refused with its reason."""
-    if one.kind == "switch":
+    if field.kind == "switch":
         return text == "true"
-    if one.path == "llm.enabled":
+    if field.path == "llm.enabled":
         return {"true": True, "false": False}.get(text, text)
-    if one.kind in ("words", "numbers"):
-        parts = [part.strip() for part in text.replace("，", ",").replace("、", ",").split(",") if part.strip()]
-        return parts if one.kind == "words" else [_parse_number(part) for part in parts]
-    if one.kind in ("pairs", "prices"):
-        return _parse_pairs(text, of_prices=one.kind == "prices")
+    if field.kind in ("words", "numbers"):
+        values = [part.strip() for part in text.replace("，", ",").replace("、", ",").split(",") if part.strip()]
+        return values if field.kind == "words" else [_parse_number(part) for part in values]
+    if field.kind in ("pairs", "prices"):
+        return _parse_pairs(text, of_prices=field.kind == "prices")
     if not text:
-        return None if get_setting_infos()[one.path].default is None else ""
-    return _parse_number(text) if one.kind == "number" else text
+        return None if get_setting_infos()[field.path].default is None else ""
+    return _parse_number(text) if field.kind == "number" else text
 
 
 def _parse_pairs(text: str, *, of_prices: bool) -> Any:
@@ -123,14 +203,6 @@ def _format_number(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
-_GROUPS: Mapping[str, Sequence[FieldGroup]] = {
-    "model": MODEL_GROUPS,
-    "search": SEARCH_GROUPS,
-    "limits": LIMIT_GROUPS,
-    "network": NETWORK_GROUPS,
-}
-
-
 @dataclass(frozen=True)
 class SettingRow:
     """A setting with its control: what stands in it, what is wrong with it, how it may be typed."""
@@ -138,7 +210,7 @@ class SettingRow:
     field: SettingField
     setting: SettingSchema
     value: Any
-    error: str
+    error: Message | str | None
     attrs: Mapping[str, str]
 
 
@@ -147,7 +219,7 @@ class RejectedForm:
     """A form that was refused, and the sentences about it by path."""
 
     form: Mapping[str, str]
-    errors: Mapping[str, str]
+    errors: Mapping[str, Message]
 
 
 _EMPTY_FORM = RejectedForm({}, {})
@@ -156,74 +228,72 @@ _EMPTY_FORM = RejectedForm({}, {})
 def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     """`/settings` and the pages of values."""
     routes = APIRouter(prefix="/settings")
-    work = SettingsActions(app)
-    pages = _SettingsPages(app, renderer, work)
+    pages = _SettingsPages(app, renderer)
 
     @routes.get("")
-    async def overview(request: Request, visitor: Admin) -> Response:
+    async def overview(request: Request, principal: Admin) -> Response:
         """What is set, in plain words, and where it is changed."""
-        return await pages.render_overview(request, visitor)
+        return await pages.render_overview(request, principal)
 
     @routes.post("/forget")
-    async def forget(request: Request, visitor: Admin) -> Response:
+    async def forget(request: Request, principal: Admin) -> Response:
         """Let the file hold again, and go back to the page that was asked from."""
         form = await _read_form(request)
-        await work.reset(visitor, [form.get("path", "")])
+        await app.settings_service.reset([form.get("path", "")], by=principal.actor)
         page = form.get("page", "")
-        return renderer.redirect(f"/settings/{page}" if page in _GROUPS else "/settings", notice="file_holds")
+        return renderer.redirect(f"/settings/{page}" if page in _PAGES else "/settings", notice="file_holds")
 
-    for name in _GROUPS:
+    for name in _PAGES:
         _add_page(routes, name, pages, renderer)
 
     @routes.post("/model/test")
-    async def try_model(request: Request, visitor: Admin) -> Response:
+    async def check_model(request: Request, principal: Admin) -> Response:
         """Ask the model as it is set."""
-        return pages.render(request, visitor, "model", trials=await work.try_model())
+        return pages.render(request, principal, "model", trials=await try_model(app))
 
     @routes.post("/search/test")
-    async def try_search(request: Request, visitor: Admin) -> Response:
+    async def check_search(request: Request, principal: Admin) -> Response:
         """Ask one backend as it is set."""
         form = await _read_form(request)
         backend, query = form.get("backend", ""), form.get("query", "").strip()[:200]
         if backend not in BACKENDS or not query:
-            raise Problem(400, "Choose a backend and type what to look for.")
-        found = await work.try_search(backend, query)
-        return pages.render(request, visitor, "search", tried=(backend, query, found))
+            raise Problem(400, "search.nothing_to_try")
+        found = await try_search(app, backend, query)
+        return pages.render(request, principal, "search", tried=(backend, query, found))
 
     return routes
 
 
-def _add_page(routes: APIRouter, name: str, pages: "_SettingsPages", look: TemplateRenderer) -> None:
+def _add_page(routes: APIRouter, name: str, pages: "_SettingsPages", renderer: TemplateRenderer) -> None:
     @routes.get(f"/{name}", name=f"settings_{name}")
-    async def show(request: Request, visitor: Admin) -> Response:
-        return pages.render(request, visitor, name)
+    async def show(request: Request, principal: Admin) -> Response:
+        return pages.render(request, principal, name)
 
     @routes.post(f"/{name}", name=f"store_{name}")
-    async def store(request: Request, visitor: Admin) -> Response:
+    async def store(request: Request, principal: Admin) -> Response:
         """Store what was changed; what is refused comes back with a sentence beside it, and nothing is stored."""
         form = await _read_form(request)
         try:
-            await pages.save(visitor, name, form)
+            await pages.save(principal, name, form)
         except InvalidSettings as refused:
-            return pages.render(request, visitor, name, sent=RejectedForm(form, refused.complaints))
+            return pages.render(request, principal, name, sent=RejectedForm(form, refused.complaints))
         if form.get("then") == "test":
-            return pages.render(request, visitor, name, trials=await pages.actions.try_model())
-        return look.redirect(f"/settings/{name}", notice="saved")
+            return pages.render(request, principal, name, trials=await try_model(pages.app))
+        return renderer.redirect(f"/settings/{name}", notice="saved")
 
 
 class _SettingsPages:
-    def __init__(self, app: App, look: TemplateRenderer, work: SettingsActions) -> None:
-        self._app = app
-        self._look = look
-        self.actions = work
+    def __init__(self, app: App, renderer: TemplateRenderer) -> None:
+        self.app = app
+        self._renderer = renderer
 
-    async def render_overview(self, request: Request, visitor: Principal) -> Response:
-        app = self._app
+    async def render_overview(self, request: Request, principal: Principal) -> Response:
+        app = self.app
         every = app.settings_service.list_settings()
         prompts = await app.prompts.list_prompts()
-        return self._look.render_page(
+        return self._renderer.render_page(
             request,
-            visitor,
+            principal,
             "settings/overview.html",
             section="settings",
             settings=app.settings,
@@ -235,32 +305,34 @@ class _SettingsPages:
             people=len(await app.people.list_people()),
         )
 
-    async def save(self, visitor: Principal, name: str, form: Mapping[str, str]) -> None:
-        known = {one.path: one.value for one in self._app.settings_service.list_settings()}
+    async def save(self, principal: Principal, name: str, form: Mapping[str, str]) -> None:
+        known = {setting.path: setting.value for setting in self.app.settings_service.list_settings()}
         values = parse_settings_form(_list_fields(name), form, known)
         values |= {path: text for path, text in form.items() if path.startswith(SECRET_PREFIX) and text.strip()}
         if values:
-            await self.actions.change(visitor, values)
+            await self.app.settings_service.update(values, by=principal.actor)
 
     def render(
-        self, request: Request, visitor: Principal, name: str, *, sent: RejectedForm | None = None, **context: Any
+        self, request: Request, principal: Principal, name: str, *, sent: RejectedForm | None = None, **context: Any
     ) -> Response:
         """A page of values; one that was refused shows what was typed."""
         given = sent or _EMPTY_FORM
-        wires = {one.path: one for one in self._app.settings_service.list_settings()}
-        groups = [(group.title, [_build_row(field, wires, given) for field in group.fields]) for group in _GROUPS[name]]
+        settings = {setting.path: setting for setting in self.app.settings_service.list_settings()}
+        groups = [
+            (title, [_build_row(field, settings, given) for field in fields]) for title, fields in list_groups(name)
+        ]
         shown: dict[str, Any] = {
             "groups": groups,
             "errors": given.errors,
             "trials": None,
             "tried": None,
             "secrets": self._map_secrets(name),
-            "services": self._list_services(wires, given) if name == "search" else [],
+            "services": self._list_services(settings, given) if name == "search" else [],
         }
         status = HTTPStatus.BAD_REQUEST if sent else HTTPStatus.OK
         template = f"settings/{name}.html"
-        return self._look.render_page(
-            request, visitor, template, section="settings", status=status, **(shown | context)
+        return self._renderer.render_page(
+            request, principal, template, section="settings", status=status, **(shown | context)
         )
 
     def _map_secrets(self, name: str) -> dict[str, SecretSettingSchema]:
@@ -268,42 +340,42 @@ class _SettingsPages:
         beginning = {"model": "llm", "search": "search."}.get(name, "nothing")
         return {
             secret.used_by: secret
-            for secret in self._app.settings_service.list_secrets()
+            for secret in self.app.settings_service.list_secrets()
             if secret.used_by.startswith(beginning)
         }
 
     def _list_services(
-        self, wires: Mapping[str, SettingSchema], sent: RejectedForm
+        self, settings: Mapping[str, SettingSchema], sent: RejectedForm
     ) -> list[tuple[str, bool, Message | None, list[SettingRow]]]:
         """Each search service: whether it is asked, what it lacks, its settings."""
-        search = self._app.settings.search
+        search = self.app.settings.search
         asked = select_backends(search).names
         return [
             (
                 name,
                 name in asked,
                 find_missing_setting(search, name),
-                [_build_row(one, wires, sent) for one in build_service_fields(name)],
+                [_build_row(field, settings, sent) for field in list_service_fields(name)],
             )
             for name in SEARCH_SERVICES
         ]
 
 
 def _list_fields(name: str) -> list[SettingField]:
-    own = [field for group in _GROUPS[name] for field in group.fields]
-    return (
-        own + [one for service in SEARCH_SERVICES for one in build_service_fields(service)] if name == "search" else own
-    )
+    fields = [field for _, group in list_groups(name) for field in group]
+    services = SEARCH_SERVICES if name == "search" else ()
+    return fields + [field for service in services for field in list_service_fields(service)]
 
 
-def _build_row(one: SettingField, wires: Mapping[str, SettingSchema], sent: RejectedForm) -> SettingRow:
-    wire = wires[one.path]
-    value = format_setting_value(one, wire.value)
-    if one.kind == "phases":
-        value = {key: sent.form.get(f"{one.path}:{key}", model) for key, model in value.items()}
+def _build_row(field: SettingField, settings: Mapping[str, SettingSchema], sent: RejectedForm) -> SettingRow:
+    setting = settings[field.path]
+    value = format_setting_value(field, setting.value)
+    if field.kind == "phases":
+        value = {key: sent.form.get(f"{field.path}:{key}", model) for key, model in value.items()}
     else:
-        value = sent.form.get(one.path, value)
-    return SettingRow(one, wire, value, sent.errors.get(one.path) or wire.complaint or "", build_number_attributes(one))
+        value = sent.form.get(field.path, value)
+    error = sent.errors.get(field.path) or setting.complaint
+    return SettingRow(field, setting, value, error, build_number_attributes(field))
 
 
 async def _read_form(request: Request) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Signing in and out."""
+"""The sign-in page, signing out, and the cookies of session and language."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -7,11 +7,11 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Query, Request, Response
 
 from monitor.bootstrap import App
-from monitor.services.people import MAX_SESSION_AGE, UI_LANGUAGES, SignInError
+from monitor.i18n.catalogue import LANGUAGES
+from monitor.services.people import MAX_SESSION_AGE, SignInError
 from monitor.web.auth import SESSION_COOKIE, Reader, load_principal
-from monitor.web.middleware import sanitize_redirect_path
+from monitor.web.middleware import LANGUAGE_COOKIE, sanitize_redirect_path
 from monitor.web.problems import Problem
-from monitor.web.ui.language import LANGUAGE_COOKIE
 from monitor.web.ui.rendering import TemplateRenderer
 
 _YEAR_S = 365 * 86_400
@@ -28,7 +28,7 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     async def form(request: Request, wanted: NextPath = "/", language: str | None = None) -> Response:
         """The form; who has signed in is sent on. A `language` is kept for the next time."""
         address = sanitize_redirect_path(wanted)
-        if language in UI_LANGUAGES:
+        if language in LANGUAGES:
             answer = renderer.redirect(f"/sign-in?next={quote(address, safe='')}")
             set_language_cookie(answer, renderer, language)
             return answer
@@ -44,7 +44,7 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     ) -> Response:
         """A new session, in place of the one that the browser had; the form again where that was refused."""
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise Problem(403, "Sign in on the page of this service, not from another one.")
+            raise Problem(403, "sign_in.foreign_page")
         address = sanitize_redirect_path(wanted)
         begun_at = request.client.host if request.client else ""
         browser = request.headers.get("user-agent", "")
@@ -60,9 +60,9 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
         return answer
 
     @routes.post("/sign-out")
-    async def sign_out(visitor: Reader) -> Response:
-        if visitor.session_id is not None:
-            await app.people.sign_out(visitor.session_id)
+    async def sign_out(principal: Reader) -> Response:
+        if principal.session_id is not None:
+            await app.people.sign_out(principal.session_id)
         answer = renderer.redirect("/sign-in", notice="signed_out")
         answer.delete_cookie(SESSION_COOKIE, path=renderer.prefix or "/", secure=renderer.is_secure, httponly=True)
         return answer
@@ -78,15 +78,21 @@ def set_language_cookie(response: Response, renderer: TemplateRenderer, language
         _set_cookie(response, renderer, LANGUAGE_COOKIE, language, max_age=_YEAR_S)
 
 
-def _set_cookie(answer: Response, look: TemplateRenderer, cookie: str, value: str, *, max_age: int) -> None:
-    answer.set_cookie(
-        cookie, value, max_age=max_age, path=look.prefix or "/", secure=look.is_secure, httponly=True, samesite="lax"
+def _set_cookie(response: Response, renderer: TemplateRenderer, cookie: str, value: str, *, max_age: int) -> None:
+    response.set_cookie(
+        cookie,
+        value,
+        max_age=max_age,
+        path=renderer.prefix or "/",
+        secure=renderer.is_secure,
+        httponly=True,
+        samesite="lax",
     )
 
 
 async def _render_form(
     app: App,
-    look: TemplateRenderer,
+    renderer: TemplateRenderer,
     request: Request,
     wanted: str,
     *,
@@ -96,7 +102,7 @@ async def _render_form(
     status = HTTPStatus.OK
     if refused is not None:
         status = HTTPStatus.TOO_MANY_REQUESTS if refused.wait_minutes else HTTPStatus.FORBIDDEN
-    page = look.render_page(
+    page = renderer.render_page(
         request,
         None,
         "people/sign_in.html",

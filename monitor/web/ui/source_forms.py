@@ -1,9 +1,8 @@
-"""Adding a source: paste an address, watch it being tried, see what would be saved, then save it."""
+"""The forms of sources: adding one after a trial, editing, and importing a list."""
 
 import base64
 import binascii
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -12,8 +11,8 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
 from monitor.bootstrap import App
-from monitor.briefing.words import get_briefing_messages
 from monitor.errors import Conflict, UsageError
+from monitor.i18n.message import Message
 from monitor.services.sources.exchange import (
     MAX_IMPORT_BYTES,
     SourceListFormat,
@@ -21,12 +20,12 @@ from monitor.services.sources.exchange import (
     format_section,
     parse_section,
 )
-from monitor.services.sources.form import SourceForm, WrongSource, dump_form_values
+from monitor.services.sources.form import InvalidSource, SourceForm, dump_form_values
+from monitor.services.sources.service import is_importable
 from monitor.services.sources.trials import TrialReport
 from monitor.vocabulary import SourceKind
-from monitor.web.api.sources import SourceActions, add_default_name, export_sources, is_importable
+from monitor.web.api.sources import add_default_name, export_sources
 from monitor.web.auth import Admin, Editor, Principal, Reader, require_scope
-from monitor.web.ui.language import translate
 from monitor.web.ui.rendering import TemplateRenderer
 
 LIST_FIELDS = ("focus_areas", "keywords_include", "keywords_exclude", "tags")
@@ -36,37 +35,6 @@ NUMBER_FIELDS = ("window_days", "max_items")
 SWITCH_FIELDS = ("allow_other_hosts", "enabled")
 
 _TEXT_FIELDS = ("name", "url", "schedule", "timezone", "language", "summary_language")
-
-
-_FIELD_ERROR = re.compile(r"The source (?:'.*'|\".*\") has a wrong (?P<field>[\w.]+): (?P<sentence>.*)\.", re.DOTALL)
-
-
-def _(english: str) -> str:
-    """Marks a sentence for the catalogue."""
-    return english
-
-
-_ERROR_MESSAGES: tuple[tuple[str, str], ...] = (
-    (r"'(.*)' is no web address; .*", _("“{}” is no web address: write it in full, as https://www.example.gov/")),
-    (r"there is nothing to search for.*", _("There is nothing to search for: write what to search for, or topics.")),
-    (r"there is no word to search for in '(.*)'", _("There is no word to search for in “{}”.")),
-    (r"a query has (\d+) characters; write at most (\d+)", _("A query has {} characters: write at most {}.")),
-    (r"it has no letter that can be seen.*", _("Write a name.")),
-    (r"field required", _("Write something here.")),
-    (r"'(.*)' is no time zone.*", _("“{}” is no time zone: write one as Asia/Shanghai or Europe/Berlin.")),
-    (r"input should be a valid integer.*", _("Write a whole number.")),
-    (r"input should be (?:greater|less) than or equal to (\d+)", _("The number is out of bounds: the bound is {}.")),
-    (r"string should have at most (\d+) characters.*", _("Too long: write at most {} characters.")),
-    (r"(?:list|value) should have at most (\d+) items.*", _("Too many: write at most {}.")),
-    (
-        r"The schedule ['\"](.*)['\"] (?:has|cannot).*",
-        _("“{}” is no schedule: write five fields, as 0 7 * * 1-5 (minute, hour, day, month, weekday)."),
-    ),
-    (
-        r"There is already a source named ['\"](.*)['\"]: .*",
-        _("There is a source named “{}” already: choose another name, or edit that one."),
-    ),
-)
 
 
 def parse_source_form(form: FormData) -> dict[str, Any]:
@@ -82,7 +50,7 @@ def parse_source_form(form: FormData) -> dict[str, Any]:
         values[name] = (int(typed) if typed.isdecimal() and len(typed) < 10 else typed) if typed else None
     for name in SWITCH_FIELDS:
         values[name] = "true" in form.getlist(name)
-    pinned = [*_split_lines(_get_text(form, "sections")), *(str(one) for one in form.getlist("pin"))]
+    pinned = [*_split_lines(_get_text(form, "sections")), *(str(line) for line in form.getlist("pin"))]
     values["sections"] = [parse_section(line) for line in dict.fromkeys(pinned)]
     return values
 
@@ -91,31 +59,21 @@ def format_source_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as their controls hold them; what is not given is at its default."""
     defaults = SourceForm(name="-", url="http://a.invalid/").model_dump(mode="json") | {"name": "", "url": ""}
     whole = defaults | dict(values)
-    told = {name: "" if value is None else value for name, value in whole.items()}
+    texts = {name: "" if value is None else value for name, value in whole.items()}
     for name in LIST_FIELDS:
-        told[name] = "\n".join(map(str, whole[name]))
-    told["sections"] = "\n".join(format_section(one) for one in whole["sections"])
-    return told
+        texts[name] = "\n".join(map(str, whole[name]))
+    texts["sections"] = "\n".join(format_section(section) for section in whole["sections"])
+    return texts
 
 
-def format_source_errors(error: UsageError, language: str) -> dict[str, str]:
-    """What is wrong, by field, in the language of the page; under the empty name what belongs to no field."""
-    if isinstance(error, WrongSource):
-        told: dict[str, str] = {}
-        for place, sentence in error.complaints.items():
-            told.setdefault(place.partition(".")[0], translate_source_error(sentence, language))
-        return told
-    return {"name" if isinstance(error, Conflict) else "": translate_source_error(str(error), language)}
-
-
-def translate_source_error(sentence: str, language: str) -> str:
-    """A complaint as a sentence of the page; one that nobody foresaw as it is."""
-    if field := _FIELD_ERROR.fullmatch(sentence):
-        return f"{field['field']}: {translate_source_error(field['sentence'], language)}"
-    for pattern, english in _ERROR_MESSAGES:
-        if found := re.fullmatch(pattern, sentence, flags=re.DOTALL):
-            return translate(language, english).format(*found.groups())
-    return f"{sentence[:1].upper()}{sentence[1:]}"
+def list_source_errors(error: UsageError) -> dict[str, Message]:
+    """Return what is wrong by field; under the empty name what belongs to no field."""
+    if isinstance(error, InvalidSource):
+        errors: dict[str, Message] = {}
+        for place, message in error.complaints.items():
+            errors.setdefault(place.partition(".")[0], message)
+        return errors
+    return {"name" if isinstance(error, Conflict) else "": error.message}
 
 
 def _get_text(form: FormData, name: str) -> str:
@@ -124,11 +82,7 @@ def _get_text(form: FormData, name: str) -> str:
 
 
 def _split_lines(text: str) -> list[str]:
-    return list(_iter_nonempty_lines(text.splitlines()))
-
-
-def _iter_nonempty_lines(lines: Iterable[str]) -> Iterable[str]:
-    return (line.strip() for line in lines if line.strip())
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 TrialId = Annotated[str, Path(min_length=1, max_length=40)]
@@ -144,19 +98,17 @@ def add_trial_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) ->
     _add_trial(routes, app, renderer)
 
 
-def _add_new(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
-    work = SourceActions(app)
-
+def _add_new(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     @routes.get("/new")
     async def new(
-        request: Request, visitor: Editor, url: Annotated[str, Query(max_length=2000)] = "", by_hand: bool = False
+        request: Request, principal: Editor, url: Annotated[str, Query(max_length=2000)] = "", by_hand: bool = False
     ) -> Response:
         """One field for an address; or, by hand, the whole form without a trial."""
         if by_hand:
-            return render_source_form(app, look, request, visitor, {"url": url})
-        return look.render_page(
+            return render_source_form(app, renderer, request, principal, {"url": url})
+        return renderer.render_page(
             request,
-            visitor,
+            principal,
             "sources/new.html",
             section="sources",
             values=format_source_fields({"url": url}),
@@ -165,7 +117,7 @@ def _add_new(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
         )
 
     @routes.post("/trials", dependencies=[RUN_SCOPE])
-    async def start(request: Request, visitor: Editor) -> Response:
+    async def start(request: Request, principal: Editor) -> Response:
         """Begin to try the address; nothing is stored."""
         form = await request.form()
         values, kind = parse_source_form(form), str(form.get("kind") or _AUTO_KIND)
@@ -177,60 +129,57 @@ def _add_new(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
         # What the short form does not ask for is at its default, switches too.
         values |= {} if "whole" in form else {"enabled": True, "allow_other_hosts": True}
         try:
-            trial = await app.trials.start(add_default_name(values), visitor.name, detect_kind=kind == _AUTO_KIND)
+            trial = await app.trials.start(add_default_name(values), by=principal.actor, detect_kind=kind == _AUTO_KIND)
         except UsageError as error:
             if "whole" in form:
-                return render_source_form(app, look, request, visitor, values, error)
-            return look.render_page(
+                return render_source_form(app, renderer, request, principal, values, error)
+            return renderer.render_page(
                 request,
-                visitor,
+                principal,
                 "sources/new.html",
                 section="sources",
                 values=format_source_fields(values),
                 kind=kind,
-                errors=format_source_errors(error, visitor.language),
+                errors=list_source_errors(error),
                 status=HTTPStatus.BAD_REQUEST,
             )
-        return look.redirect(f"/sources/trials/{trial.id}")
+        return renderer.redirect(f"/sources/trials/{trial.id}")
 
     @routes.post("")
-    async def save(request: Request, visitor: Editor) -> Response:
+    async def save(request: Request, principal: Editor) -> Response:
         """Watch the source from now on, as the form has it."""
         values = parse_source_form(await request.form())
         try:
-            source = await work.add(visitor, values)
+            source = await app.sources.add(values, by=principal.actor)
         except UsageError as error:
-            return render_source_form(app, look, request, visitor, values, error)
-        return look.redirect(f"/sources/{source.id}", notice="source_added")
+            return render_source_form(app, renderer, request, principal, values, error)
+        return renderer.redirect(f"/sources/{source.id}", notice="source_added")
 
 
-def _add_trial(routes: APIRouter, app: App, look: TemplateRenderer) -> None:
+def _add_trial(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
     @routes.get("/trials/{trial_id}")
-    async def trial(request: Request, visitor: Editor, trial_id: TrialId) -> Response:
+    async def trial(request: Request, principal: Editor, trial_id: TrialId) -> Response:
         """The trial while it goes, and what came of it."""
         report = app.trials.get(trial_id)
-        return look.render_page(
-            request, visitor, "sources/trial.html", section="sources", **await _load_trial_context(app, visitor, report)
+        return renderer.render_page(
+            request, principal, "sources/trial.html", section="sources", **await _load_trial_context(app, report)
         )
 
     @routes.get("/trials/{trial_id}/steps")
-    async def steps(request: Request, visitor: Editor, trial_id: TrialId) -> Response:
+    async def steps(request: Request, principal: Editor, trial_id: TrialId) -> Response:
         """The part of the page that changes while the trial goes; the header says whether it has ended."""
         report = app.trials.get(trial_id)
-        part = look.render_page(
-            request, visitor, "sources/steps.html", trial=report, said=get_briefing_messages(visitor.language).translate
-        )
+        part = renderer.render_page(request, principal, "sources/steps.html", trial=report)
         part.headers["X-Trial-State"] = report.state
         return part
 
     @routes.post("/trials/{trial_id}/stop")
-    async def stop(visitor: Editor, trial_id: TrialId) -> Response:
-        del visitor
+    async def stop(_: Editor, trial_id: TrialId) -> Response:
         await app.trials.cancel(trial_id)
-        return look.redirect(f"/sources/trials/{trial_id}", notice="trial_stopped")
+        return renderer.redirect(f"/sources/trials/{trial_id}", notice="trial_stopped")
 
 
-async def _load_trial_context(app: App, visitor: Principal, trial: TrialReport) -> dict[str, Any]:
+async def _load_trial_context(app: App, trial: TrialReport) -> dict[str, Any]:
     """What the page of a trial shows; the source's fields as the form that saves it holds them."""
     values = dict(trial.values)
     stored = await app.sources.get_by_id(trial.source_id) if trial.source_id is not None else None
@@ -254,7 +203,6 @@ async def _load_trial_context(app: App, visitor: Principal, trial: TrialReport) 
         "pinned": pinned,
         "others": sorted(others),
         "stored": stored,
-        "said": get_briefing_messages(visitor.language).translate,
         "was": dump_form_values(stored) if stored else None,
     }
 
@@ -277,7 +225,7 @@ def render_source_form(
         section="sources",
         values=format_source_fields(values),
         source_id=source_id,
-        errors=format_source_errors(error, principal.language) if error else {},
+        errors=list_source_errors(error) if error else {},
         settings=app.settings,
         status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
     )
@@ -293,46 +241,43 @@ _MAX_PREVIEW_ENTRIES = 300
 
 
 def add_exchange_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
-    work = SourceActions(app)
-
     @routes.get("/export")
-    async def export(visitor: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
-        del visitor
+    async def export(_: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
         if format not in set(SourceListFormat):
-            raise UsageError(f"Sources are exported as yaml, opml or csv, not as {format!r}.")
+            raise UsageError("source_list.format", given=format, known=list(SourceListFormat))
         return await export_sources(app, SourceListFormat(format))
 
     @routes.get("/import")
-    async def choose(request: Request, visitor: Admin) -> Response:
+    async def choose(request: Request, principal: Admin) -> Response:
         """A file to choose, or a list to paste."""
         return renderer.render_page(
-            request, visitor, "sources/import.html", section="sources", forms=list(SourceListFormat), error=""
+            request, principal, "sources/import.html", section="sources", forms=list(SourceListFormat), error=None
         )
 
     @routes.post("/import")
-    async def bring_in(request: Request, visitor: Admin) -> Response:
+    async def bring_in(request: Request, principal: Admin) -> Response:
         """First what would become of each entry; then, when that was seen, the list is stored as a whole."""
         try:
             async with request.form() as given:  # closes the uploaded file
                 content, form = await _read_content(given)
                 is_seen = "store" in given
-            entries = await work.preview_import(content, form, where=renderer.translate(visitor, "The list"))
+            entries = await app.sources.preview_import(content, form, label="the list")
             if is_seen and is_importable(entries):
-                await work.import_sources(visitor, content, form, where="the list")
+                await app.sources.import_list(content, form, label="the list", by=principal.actor)
                 return renderer.redirect("/sources", notice="sources_imported")
         except UsageError as error:
             return renderer.render_page(
                 request,
-                visitor,
+                principal,
                 "sources/import.html",
                 section="sources",
                 forms=list(SourceListFormat),
-                error=translate_source_error(str(error), visitor.language),
+                error=error.message,
                 status=HTTPStatus.BAD_REQUEST,
             )
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             "sources/preview.html",
             section="sources",
             entries=entries[:_MAX_PREVIEW_ENTRIES],
@@ -341,7 +286,6 @@ def add_exchange_routes(routes: APIRouter, app: App, renderer: TemplateRenderer)
             is_good=is_importable(entries),
             packed=base64.b64encode(content).decode(),
             form=form,
-            said=lambda sentence: translate_source_error(sentence, visitor.language),
         )
 
 
@@ -352,7 +296,7 @@ async def _read_content(given: FormData) -> tuple[bytes, SourceListFormat]:
         try:
             return base64.b64decode(packed, validate=True), SourceListFormat(form)
         except (binascii.Error, ValueError):
-            raise UsageError("The list arrived damaged: choose the file again.") from None
+            raise UsageError("source_list.damaged") from None
     file = given.get("file")
     if isinstance(file, UploadFile) and file.filename:
         content = await file.read(MAX_IMPORT_BYTES + 1)
@@ -361,7 +305,7 @@ async def _read_content(given: FormData) -> tuple[bytes, SourceListFormat]:
         )
     pasted = str(given.get("text") or "").strip()
     if not pasted:
-        raise UsageError("Choose a file, or paste a list.")
+        raise UsageError("source_list.missing")
     return pasted.encode(), SourceListFormat(form) if form in set(SourceListFormat) else _guess_format(pasted)
 
 

@@ -9,7 +9,6 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from monitor.bootstrap import App
-from monitor.briefing.words import get_briefing_messages
 from monitor.config.model import Settings
 from monitor.services.today import MAX_SHOWN_ITEMS, NewItem, TodaySummary
 from monitor.web.auth import Reader
@@ -25,24 +24,23 @@ def router(app: App, renderer: TemplateRenderer) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/")
-    async def today(request: Request, visitor: Reader) -> HTMLResponse:
+    async def today(request: Request, principal: Reader) -> HTMLResponse:
         """The day at a glance; looking at it is remembered, so that the next look begins where this one was."""
-        seen = await app.today.get_summary(visitor.name, record_visit=visitor.session_id is not None)
+        seen = await app.today.get_summary(principal.name, record_visit=principal.session_id is not None)
         template = "today/today.html" if seen.has_run or seen.items else "today/begin.html"
         return renderer.render_page(
             request,
-            visitor,
+            principal,
             template,
             section="today",
             seen=seen,
             groups=_group_by_tier(seen),
             shown=MAX_SHOWN_ITEMS,
             most=_MAX_MATTERS,
-            said=get_briefing_messages(visitor.language).translate,
             trend=_render_trend(
-                seen, renderer.translate(visitor, "New items a day, the last 30 days"), visitor.language
+                seen, renderer.translate(principal, "New items a day, the last 30 days"), principal.language
             ),
-            day_name=format_date(seen.day, "full", locale=visitor.language),
+            day_name=format_date(seen.day, "full", locale=principal.language),
             **_get_fallback_modes(app.settings),
         )
 

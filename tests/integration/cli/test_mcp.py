@@ -63,6 +63,7 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
             "compose_briefing",
             "start_research",
             "read_research",
+            "web_fetch",
         }
         assert all(tool.output_schema and tool.description for tool in tools.values())
         assert tools["run_source"].annotations.read_only_hint is False

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
 from monitor.demo.hosting import SampleSiteHost
+from monitor.services.audit import COMMAND_LINE
 
 
 @asynccontextmanager
@@ -34,9 +35,9 @@ async def test_a_restarted_service_serves_the_site_where_it_was(tmp_path: Path, 
         assert await seen(app, source.url) == "Forbidden"
         await SampleSiteHost(app).resume()
         assert source.name in await seen(app, source.url)
-        assert (await app.sources.by_id(source.id)).url == source.url
+        assert (await app.sources.get_by_id(source.id)).url == source.url
     async with at_work(tmp_path, sqlite_url) as app:
-        await app.sources.edit(source.name, {"enabled": False})
+        await app.sources.edit(source.name, {"enabled": False}, by=COMMAND_LINE)
         await SampleSiteHost(app).resume()
         assert await seen(app, source.url) == "Forbidden"
 
@@ -44,9 +45,9 @@ async def test_a_restarted_service_serves_the_site_where_it_was(tmp_path: Path, 
 async def test_a_port_that_somebody_else_holds_is_not_opened(tmp_path: Path, sqlite_url: str, site: Any) -> None:
     secret = site.on("/", "the neighbour's page")
     async with at_work(tmp_path, sqlite_url) as app:
-        source = await app.sources.add({"name": "sly", "url": secret, "tags": ["sample"]})
+        source = await app.sources.add({"name": "sly", "url": secret, "tags": ["sample"]}, by=COMMAND_LINE)
         await SampleSiteHost(app).resume()
-        moved = await app.sources.by_id(source.id)
+        moved = await app.sources.get_by_id(source.id)
         assert urlsplit(moved.url).port != urlsplit(secret).port
         assert await seen(app, secret) == "Forbidden"
     assert site.paths() == []

@@ -10,7 +10,6 @@ from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Source
-from monitor.jobs.schedules import ApschedulerCronParser
 from monitor.notify.registry import build_channel
 from monitor.services.briefings import BriefingService, ExportService
 from monitor.services.dispatch import DeliveryDispatcher
@@ -74,7 +73,6 @@ def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], Deliv
             store=store,
             settings=settings,
             clock=clock,
-            schedules=ApschedulerCronParser(),
             write=writing.export_briefing,
             briefings=BriefingService(store=store, clock=clock, settings=settings, new_model=no_model),
             new_channel=lambda target: build_channel(target, settings.network, clock),

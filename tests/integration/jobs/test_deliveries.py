@@ -18,6 +18,7 @@ from monitor.i18n.catalogue import render
 from monitor.jobs.background import AlarmNotifier
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.jobs.scheduler import DeliveryPlanner, Scheduler
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.deliveries import DeliveryService
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.steps import InProcessSteps
@@ -295,12 +296,12 @@ async def test_a_receiver_that_stays_away_ends_in_a_failure_that_a_person_can_re
         clock.instant = delivery.next_try_at
     assert (delivery.status, delivery.attempts) == (DeliveryStatus.FAILED, 10)
     desk.site.on(HOOK, "ok")
-    found = await people.retry(delivery.id)
+    found = await people.retry(delivery.id, by=COMMAND_LINE)
     assert (found.status, found.attempts, found.key) == (DeliveryStatus.SENT, 11, delivery.key)
     assert set(desk.received()[0][1]) == set(desk.received()[-1][1])
     assert len({key for key, _ in desk.received()}) == 1
     with pytest.raises(UsageError, match="has not failed"):
-        await people.retry(delivery.id)
+        await people.retry(delivery.id, by=COMMAND_LINE)
 
 
 def people_of(desk: Desk) -> DeliveryService:
@@ -426,8 +427,8 @@ async def test_a_test_says_that_it_is_one_and_a_typed_briefing_leaves_the_planne
     await desk.plan()
     await desk.see(idle, "first")
     people = people_of(desk)
-    assert (await people.send_test("partners")).status is DeliveryStatus.SENT
-    assert (await people.send_now("partners")).status is DeliveryStatus.SENT
+    assert (await people.send_test("partners", by=COMMAND_LINE)).status is DeliveryStatus.SENT
+    assert (await people.send_now("partners", by=COMMAND_LINE)).status is DeliveryStatus.SENT
     clock.turn(hours=1, seconds=1)
     await desk.plan()
     await desk.work()
@@ -437,7 +438,7 @@ async def test_a_test_says_that_it_is_one_and_a_typed_briefing_leaves_the_planne
     assert [item["title"] for item in typed["briefing"]["items"]] == ["first"]
     assert [item["title"] for item in planned["briefing"]["items"]] == ["first"]
     with pytest.raises(UsageError, match="There is no target 'nobody'"):
-        await people.send_test("nobody")
+        await people.send_test("nobody", by=COMMAND_LINE)
 
 
 async def test_mail_reaches_each_address_once_although_one_was_refused_at_first(

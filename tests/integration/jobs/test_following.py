@@ -9,6 +9,8 @@ import pytest
 
 from monitor.bootstrap import App, open_app, open_service
 from monitor.config.model import Settings
+from monitor.services.audit import Actor
+from monitor.vocabulary import Role
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ async def apps(tmp_path: Path, sqlite_url: str) -> AsyncIterator[tuple[App, App]
 
 async def test_a_process_at_work_takes_over_what_another_one_stored(apps: tuple[App, App]) -> None:
     service, command = apps
-    await command.settings_service.update({"llm.base_url": "http://127.0.0.1:9/v1"}, by="admin")
+    await command.settings_service.update({"llm.base_url": "http://127.0.0.1:9/v1"}, by=Actor("admin", Role.ADMIN))
     async with asyncio.timeout(20):
         while service.settings.llm.base_url is None:  # noqa: ASYNC110 -- the service looks every two seconds
             await asyncio.sleep(0.05)
@@ -34,7 +36,7 @@ async def test_a_process_at_work_takes_over_what_another_one_stored(apps: tuple[
 async def test_runs_keep_their_way_out_and_it_is_closed_when_the_last_one_is_over(apps: tuple[App, App]) -> None:
     _, app = apps
     run, beside = app.loaders.for_run(), app.loaders.for_run()
-    await app.settings_service.update({"network.user_agent": "Another/1"}, by="admin")
+    await app.settings_service.update({"network.user_agent": "Another/1"}, by=Actor("admin", Role.ADMIN))
     after = app.loaders.for_run()
     assert app.loaders.open_count == 2
     del beside

@@ -18,7 +18,9 @@ from monitor.jobs import queue as queue_module
 from monitor.jobs.queue import RESEARCH_QUEUE, DurableQueue
 from monitor.jobs.worker import ResearchReconciler
 from monitor.research.shapes import PlanParagraph, ResearchOptions, SearchConfig
+from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.research.service import ResearchService
+from monitor.vocabulary import Role
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 
@@ -42,15 +44,19 @@ async def until(app: App, task_id: str, status: ResearchStatus) -> None:
 
 async def test_what_is_asked_is_carried_out_by_the_worker_and_waits_for_its_plan_where_asked_to(app: App) -> None:
     config, reviewed = SearchConfig(), ResearchOptions(review_plan=True)
-    task_id = await app.research.enqueue(QUESTION, config=config, options=ResearchOptions(), by="anna")
-    waiting = await app.research.enqueue(QUESTION, config=config, options=reviewed, by="anna")
+    task_id = await app.research.enqueue(
+        QUESTION, config=config, options=ResearchOptions(), by=Actor("anna", Role.ADMIN)
+    )
+    waiting = await app.research.enqueue(QUESTION, config=config, options=reviewed, by=Actor("anna", Role.ADMIN))
     seen: list[ResearchEvent] = []
-    assert await app.research.wait_for(task_id, on_event=seen.append) is ResearchStatus.SUCCEEDED
+    assert await app.research.wait_for(task_id, on_event=seen.append, by=COMMAND_LINE) is ResearchStatus.SUCCEEDED
     assert seen[-1].data["progress"] == 1.0
     assert (await app.research.load_research(task_id)).executor is not None
 
     await until(app, waiting, ResearchStatus.AWAITING_PLAN)
-    await app.research.approve(waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], "ben")
+    await app.research.approve(
+        waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], "ben", by=COMMAND_LINE
+    )
     await until(app, waiting, ResearchStatus.SUCCEEDED)
     assert {note.topic for note in (await app.research.get(waiting)).notes} == {"新型储能装机规模"}
 

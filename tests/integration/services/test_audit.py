@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from monitor.db.database import Store
-from monitor.services.audit import AuditService
+from monitor.db.tables.people import AuditEntry
+from monitor.services.audit import Actor, AuditAction, AuditService
+from monitor.vocabulary import Role
 
 
 @pytest.fixture
@@ -14,10 +16,18 @@ def audit(either_store: Store, turned_clock: Any) -> AuditService:
     return AuditService(store=either_store, clock=turned_clock)
 
 
-async def test_changes_are_found_by_person_action_and_subject(audit: AuditService) -> None:
-    await audit.record("anna", "source.edit", "国家能源局", before={"max_items": 20}, after={"max_items": 30})
-    await audit.record("anna", "sourcery.x", "100%")
-    await audit.record("bert", "source.add", "Energy Agency")
+async def test_changes_are_found_by_person_action_and_subject(
+    audit: AuditService, either_store: Store, turned_clock: Any
+) -> None:
+    await audit.record(
+        Actor("anna", Role.EDITOR),
+        AuditAction.SOURCE_EDIT,
+        "国家能源局",
+        before={"max_items": 20},
+        after={"max_items": 30},
+    )
+    await either_store.audit.add(AuditEntry(at=turned_clock.now(), person="anna", action="sourcery.x", subject="100%"))
+    await audit.record(Actor("bert", Role.EDITOR), AuditAction.SOURCE_ADD, "Energy Agency")
     entries = await audit.list_entries()
     assert [entry.action for entry in entries] == ["source.add", "sourcery.x", "source.edit"]
     assert entries[2].detail == {"before": {"max_items": 20}, "after": {"max_items": 30}}
@@ -38,7 +48,12 @@ async def test_changes_are_found_by_person_action_and_subject(audit: AuditServic
 
 async def test_what_a_database_refuses_does_not_lose_an_entry(audit: AuditService, turned_clock: Any) -> None:
     day = dt.date(2026, 2, 3)
-    await audit.record("a", "x.y", "sub\x00ject\ud800", after={"k\x00": ["v\x00", day, {1}, None, 1.5, True]})
+    await audit.record(
+        Actor("a", Role.EDITOR),
+        AuditAction.SOURCE_EDIT,
+        "sub\x00ject\ud800",
+        after={"k\x00": ["v\x00", day, {1}, None, 1.5, True]},
+    )
     (entry,) = await audit.list_entries()
     assert entry.subject == "subject?"
     assert entry.detail == {"after": {"k": ["v", "2026-02-03", [1], None, 1.5, True]}}

@@ -13,8 +13,11 @@ from monitor.config.model import LlmSettings, Settings
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
+from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.secrets import KEY_FILE, KEY_VARIABLE
 from monitor.services.settings import InvalidSettings
+from monitor.vocabulary import Role
 
 SECRET = "sk-nobody-may-see-this"  # noqa: S105 -- it is looked for in all that is written
 TARGET = {"name": "hook", "url": f"https://hook.example/{SECRET}", "secret_env": "HOOK", "schedule": "0 8 * * *"}
@@ -40,7 +43,9 @@ async def apps(settings: Settings) -> AsyncIterator[tuple[App, App]]:
 
 async def test_a_change_holds_at_once_here_and_soon_elsewhere(apps: tuple[App, App]) -> None:
     here, there = apps
-    changes = await here.settings_service.update({"llm.model": "m", "work.retention_days": 30}, by="admin")
+    changes = await here.settings_service.update(
+        {"llm.model": "m", "work.retention_days": 30}, by=Actor("admin", Role.ADMIN)
+    )
     assert [(change.path, change.before, change.after) for change in changes] == [
         ("llm.model", "gpt-5", "m"),
         ("work.retention_days", 400, 30),
@@ -48,20 +53,22 @@ async def test_a_change_holds_at_once_here_and_soon_elsewhere(apps: tuple[App, A
     assert (here.settings.llm.model, there.settings.llm.model) == ("m", "gpt-5")
     await there.settings_service.reload_if_changed()
     assert (there.settings.llm.model, there.settings.work.retention_days) == ("m", 30)
-    assert await here.settings_service.update({"llm.model": "m"}, by="admin") == []
-    await here.settings_service.reset(["llm.model"])
+    assert await here.settings_service.update({"llm.model": "m"}, by=Actor("admin", Role.ADMIN)) == []
+    await here.settings_service.reset(["llm.model"], by=COMMAND_LINE)
     await there.settings_service.reload_if_changed()
     assert (here.settings.llm.model, there.settings.llm.model) == ("gpt-5", "gpt-5")
 
 
 async def test_who_holds_a_group_goes_on_with_what_held_when_it_was_taken(apps: tuple[App, App]) -> None:
     limits_of_a_run = apps[0].settings.sweep
-    await apps[0].settings_service.update({"sweep.max_items": 3}, by="admin")
+    await apps[0].settings_service.update({"sweep.max_items": 3}, by=Actor("admin", Role.ADMIN))
     assert (limits_of_a_run.max_items, apps[0].settings.sweep.max_items) == (20, 3)
 
 
 async def test_what_needs_a_restart_waits_for_it(settings: Settings, apps: tuple[App, App]) -> None:
-    await apps[0].settings_service.update({"work.concurrency": 3, "timezone": "Europe/Berlin"}, by="admin")
+    await apps[0].settings_service.update(
+        {"work.concurrency": 3, "timezone": "Europe/Berlin"}, by=Actor("admin", Role.ADMIN)
+    )
     assert (apps[0].settings.work.concurrency, apps[0].settings.timezone) == (16, "Asia/Shanghai")
     waiting = {one.path: one.value for one in apps[0].settings_service.list_settings() if one.waits_for_restart}
     assert waiting == {"work.concurrency": 3, "timezone": "Europe/Berlin"}
@@ -98,7 +105,7 @@ async def test_of_a_change_with_something_wrong_nothing_is_stored(
     apps: tuple[App, App], values: dict[str, object], wrong: set[str]
 ) -> None:
     with pytest.raises(InvalidSettings) as refused:
-        await apps[0].settings_service.update(values, by="admin")
+        await apps[0].settings_service.update(values, by=Actor("admin", Role.ADMIN))
     assert refused.value.complaints.keys() == wrong
     assert SECRET not in str(refused.value)
     assert await apps[0].store.settings.list_all() == []
@@ -116,7 +123,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         "network.proxy": f"http://me:{SECRET}@proxy.example",
         "deliver.targets": [TARGET],
     }
-    changes = await here.update(values, by="admin")
+    changes = await here.update(values, by=Actor("admin", Role.ADMIN))
     await apps[1].settings_service.reload_if_changed()
     for app in apps:
         assert app.settings.llm.api_key == app.settings.search.get_key("brave") == SECRET
@@ -124,7 +131,10 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         assert SECRET in (app.settings.network.proxy or "")
         assert app.dispatch.get_target("hook").url.endswith(SECRET)
     told = [*changes, *here.list_settings(), *here.list_secrets(), *await here.reset(["network.proxy", "llm.api_key"])]
-    assert SECRET not in "".join(one.model_dump_json() for one in told) + here.describe_stored() + caplog.text
+    assert (
+        SECRET
+        not in "".join(one.model_dump_json() for one in told) + render(here.describe_stored(), "en") + caplog.text
+    )
     backup = settings.data_dir / "backup.db"
     back_up_database(settings, backup)
     files = [
@@ -137,7 +147,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
 async def test_the_environment_comes_before_a_stored_key(
     apps: tuple[App, App], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await apps[0].settings_service.update({"llm.api_key": "stored"}, by="admin")
+    await apps[0].settings_service.update({"llm.api_key": "stored"}, by=Actor("admin", Role.ADMIN))
     monkeypatch.setenv("OPENAI_API_KEY", "environment")
     assert apps[0].settings.llm.api_key == "environment"
     assert {secret.name: secret.origin for secret in apps[0].settings_service.list_secrets()}[
@@ -150,7 +160,7 @@ async def test_with_a_key_that_does_not_fit_the_rest_works_and_it_is_said_why(
     settings: Settings, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_app(settings) as app:
-        await app.settings_service.update({"llm.api_key": SECRET, "llm.model": "m"}, by="admin")
+        await app.settings_service.update({"llm.api_key": SECRET, "llm.model": "m"}, by=Actor("admin", Role.ADMIN))
     file = settings.data_dir / KEY_FILE
     if what == "another key":
         monkeypatch.setenv(KEY_VARIABLE, "a passphrase")
@@ -167,7 +177,7 @@ async def test_with_a_key_that_does_not_fit_the_rest_works_and_it_is_said_why(
             app.settings_service.describe_stored()
         if what == "open to others":
             return
-        await app.settings_service.update({"llm.api_key": "entered anew"}, by="admin")
+        await app.settings_service.update({"llm.api_key": "entered anew"}, by=Actor("admin", Role.ADMIN))
         assert app.settings.llm.api_key == "entered anew"
 
 
@@ -178,11 +188,11 @@ async def test_the_doctor_examines_what_holds(
     config.write_text(f"data_dir: {settings.data_dir}\ndatabase_url: {settings.database_url}\n")
     async with open_app(settings) as app:
         await app.settings_service.update(
-            {"search.backend": "archive", "llm.api_key": SECRET, "llm.enabled": False}, by="a"
+            {"search.backend": "archive", "llm.api_key": SECRET, "llm.enabled": False}, by=Actor("a", Role.ADMIN)
         )
     found = {one.check: one for one in await build_doctor(config).run_checks()}
     assert found["settings"].level == "ok"
-    assert "llm.enabled, search.backend, the secret OPENAI_API_KEY" in found["settings"].message
+    assert "llm.enabled, search.backend, the secret OPENAI_API_KEY" in render(found["settings"].message, "en")
     assert found["search"].message == "archive"
     assert found["model"].message.startswith("off")
     monkeypatch.setenv(KEY_VARIABLE, "another")
@@ -200,19 +210,21 @@ async def test_a_run_asks_the_model_that_is_set_when_it_begins_with_the_wording_
         data = build_sample_settings(settings, base_url, folder=tmp_path)
         app = await stack.enter_async_context(open_app(data.model_copy(update={"llm": LlmSettings(max_retries=0)})))
         first = {"url": base_url, "sections": site.list_sections(base_url)[:1], "max_items": 2}
-        await app.sweeps.sweep(await app.sources.add({"name": "before", **first}))
+        await app.sweeps.sweep(await app.sources.add({"name": "before", **first}, by=COMMAND_LINE), by=COMMAND_LINE)
         assert model.requests == []
         await app.settings_service.update(
-            {"llm.base_url": address, "llm.api_key": SECRET, "llm.model": "set"}, by="admin"
+            {"llm.base_url": address, "llm.api_key": SECRET, "llm.model": "set"}, by=Actor("admin", Role.ADMIN)
         )
         wording = "只用一句话概括。{rules}标题：{title}\n{text}"
-        await app.prompts.put("summary.user.zh", wording, by="admin")
-        report = await app.sweeps.sweep(await app.sources.add({"name": "after", **first}))
+        await app.prompts.put("summary.user.zh", wording, by=Actor("admin", Role.ADMIN))
+        report = await app.sweeps.sweep(
+            await app.sources.add({"name": "after", **first}, by=COMMAND_LINE), by=COMMAND_LINE
+        )
         assert {one["model"] for one in model.requests} == {"set"}
         asked = [request["messages"][1]["content"] for request in model.requests]
         assert len([one for one in asked if one.startswith("只用一句话概括。")]) >= len(report.items) > 0
         assert not [one for one in asked if "为下面的文章写摘要" in one]
         replay = await app.replays.replay(report.run_id)
-        await app.prompts.reset("summary.user.zh")
+        await app.prompts.reset("summary.user.zh", by=COMMAND_LINE)
         assert replay.is_identical
         assert (await app.replays.replay(report.run_id)).is_identical

@@ -9,6 +9,7 @@ import pytest
 from monitor.db.database import Store
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.services import people as passwords
+from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.people import PeopleService, SignInError, SignInResult
 from monitor.vocabulary import Role
 
@@ -25,8 +26,8 @@ async def signed_in(people: PeopleService, name: str, password: str = GOOD, addr
 
 
 async def somebody(people: PeopleService, name: str, role: Role = Role.READER) -> None:
-    await people.add(name, role)
-    await people.set_password(name, GOOD)
+    await people.add(name, role, by=COMMAND_LINE)
+    await people.set_password(name, GOOD, by=COMMAND_LINE)
 
 
 async def test_the_first_start_makes_one_administrator_with_a_password_for_once(people: PeopleService) -> None:
@@ -37,8 +38,8 @@ async def test_the_first_start_makes_one_administrator_with_a_password_for_once(
     person = (await signed_in(people, "admin", password)).person
     assert (person.role, person.is_one_time) == (Role.ADMIN, True)
     with pytest.raises(UsageError, match="is the old one"):
-        await people.set_password("admin", password, session_id="this one")
-    await people.set_password("admin", GOOD, old=password)
+        await people.set_password("admin", password, session_id="this one", by=COMMAND_LINE)
+    await people.set_password("admin", GOOD, old=password, by=COMMAND_LINE)
     assert await people.has_secured_admin()
     assert not (await signed_in(people, "admin")).person.is_one_time
 
@@ -94,7 +95,7 @@ async def test_wrong_names_and_wrong_passwords_are_refused_in_one_way(
 ) -> None:
     await somebody(people, "here")
     await somebody(people, "out")
-    await people.block_sign_in("out")
+    await people.block_sign_in("out", by=COMMAND_LINE)
     compared: list[str] = []
     real = passwords._is_same
     monkeypatch.setattr(passwords, "_is_same", lambda kept, given: compared.append(kept) or real(kept, given))
@@ -159,13 +160,15 @@ async def test_a_new_password_ends_all_sessions_but_the_one_it_was_typed_in(peop
     await somebody(people, "a")
     here, there = await signed_in(people, "a"), await signed_in(people, "a")
     with pytest.raises(SignInError, match="old password"):
-        await people.set_password("a", "a new sentence of mine", old="wrong", session_id=here.session_id)
+        await people.set_password(
+            "a", "a new sentence of mine", old="wrong", session_id=here.session_id, by=COMMAND_LINE
+        )
     with pytest.raises(UsageError, match="is the old one"):
-        await people.set_password("a", GOOD, old=GOOD, session_id=here.session_id)
-    await people.set_password("a", "a new sentence of mine", old=GOOD, session_id=here.session_id)
+        await people.set_password("a", GOOD, old=GOOD, session_id=here.session_id, by=COMMAND_LINE)
+    await people.set_password("a", "a new sentence of mine", old=GOOD, session_id=here.session_id, by=COMMAND_LINE)
     assert await people.authenticate(here.cookie) is not None
     assert await people.authenticate(there.cookie) is None
-    reset = await people.reset_password("a")
+    reset = await people.reset_password("a", by=COMMAND_LINE)
     assert await people.authenticate(here.cookie) is None
     assert (await signed_in(people, "a", reset)).person.is_one_time
 
@@ -176,11 +179,11 @@ async def test_sessions_are_ended_one_or_all_others_and_only_ones_own(people: Pe
     mine = [await signed_in(people, "a") for _ in range(3)]
     theirs = await signed_in(people, "b")
     with pytest.raises(NotFound):
-        await people.end_session("a", theirs.session_id)
-    await people.end_session("a", mine[0].session_id)
-    assert await people.end_other_sessions("a", mine[1].session_id) == 1
+        await people.end_session(theirs.session_id, person="a", by=Actor("a", Role.READER))
+    await people.end_session(mine[0].session_id, person="a", by=Actor("a", Role.READER))
+    assert await people.end_other_sessions(mine[1].session_id, by=Actor("a", Role.READER)) == 1
     assert [session.id for session in await people.list_sessions("a")] == [mine[1].session_id]
-    assert (await people.end_session(None, theirs.session_id)).person == "b"
+    assert (await people.end_session(theirs.session_id, by=COMMAND_LINE)).person == "b"
     assert await people.authenticate(theirs.cookie) is None
     await people.sign_out(mine[1].session_id)
     assert await people.list_sessions() == []
@@ -189,9 +192,9 @@ async def test_sessions_are_ended_one_or_all_others_and_only_ones_own(people: Pe
 async def test_whoever_is_shut_out_is_out_at_once_and_may_come_back(people: PeopleService) -> None:
     await somebody(people, "a")
     cookie = (await signed_in(people, "a")).cookie
-    await people.block_sign_in("a")
+    await people.block_sign_in("a", by=COMMAND_LINE)
     assert await people.authenticate(cookie) is None
-    await people.allow_sign_in("a")
+    await people.allow_sign_in("a", by=COMMAND_LINE)
     assert await people.authenticate(cookie) is None
     await signed_in(people, "a")
 
@@ -199,12 +202,19 @@ async def test_whoever_is_shut_out_is_out_at_once_and_may_come_back(people: Peop
 async def test_the_last_administrator_stays_one(people: PeopleService) -> None:
     await somebody(people, "one", Role.ADMIN)
     await somebody(people, "two", Role.ADMIN)
-    await asyncio.gather(people.block_sign_in("one"), people.set_role("two", "reader"), return_exceptions=True)
+    await asyncio.gather(
+        people.block_sign_in("one", by=COMMAND_LINE),
+        people.set_role("two", "reader", by=COMMAND_LINE),
+        return_exceptions=True,
+    )
     admins = [
         person.name for person in await people.list_people() if person.role is Role.ADMIN and not person.is_shut_out
     ]
     assert len(admins) == 1
-    for change in (people.block_sign_in(admins[0]), people.set_role(admins[0], "editor")):
+    for change in (
+        people.block_sign_in(admins[0], by=COMMAND_LINE),
+        people.set_role(admins[0], "editor", by=COMMAND_LINE),
+    ):
         with pytest.raises(Conflict, match="last administrator"):
             await change
 
@@ -212,7 +222,7 @@ async def test_the_last_administrator_stays_one(people: PeopleService) -> None:
 async def test_a_role_counts_from_the_next_request_on(people: PeopleService) -> None:
     await somebody(people, "a")
     cookie = (await signed_in(people, "a")).cookie
-    await people.set_role("a", "editor")
+    await people.set_role("a", "editor", by=COMMAND_LINE)
     found = await people.authenticate(cookie)
     assert found is not None
     assert found[0].role is Role.EDITOR
@@ -221,17 +231,17 @@ async def test_a_role_counts_from_the_next_request_on(people: PeopleService) -> 
 @pytest.mark.parametrize("name", ["", "a b", "cli", "x" * 61, "a/b", "<b>", "a\x00b", "两 个", "..", "-a"])
 async def test_a_name_that_cannot_be_typed_or_shown_is_refused(people: PeopleService, name: str) -> None:
     with pytest.raises(UsageError, match="is no name"):
-        await people.add(name, Role.READER)
+        await people.add(name, Role.READER, by=COMMAND_LINE)
 
 
 async def test_a_name_is_given_once_whatever_its_capitals(people: PeopleService) -> None:
-    await people.add("Anna", Role.READER)
+    await people.add("Anna", Role.READER, by=COMMAND_LINE)
     with pytest.raises(Conflict):
-        await people.add("anna", Role.ADMIN)
+        await people.add("anna", Role.ADMIN, by=COMMAND_LINE)
     with pytest.raises(NotFound):
-        await people.reset_password("nobody")
+        await people.reset_password("nobody", by=COMMAND_LINE)
     with pytest.raises(UsageError, match="no role"):
-        await people.add("b", "king")
+        await people.add("b", "king", by=COMMAND_LINE)
 
 
 async def test_no_password_and_no_cookie_stands_in_the_database(

@@ -24,6 +24,7 @@ from monitor.db.database import Store
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import RecordLost, UsageError
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.evidence import ItemProof
 
@@ -97,14 +98,14 @@ async def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         found = Recorded(settings, folder)
         async with open_app(settings) as app:
             values = {"name": "ministry", "url": base_url, "focus_areas": [one["name"] for one in site.focus_areas]}
-            source = await app.sources.add(values)
-            found.first = (await app.sweeps.sweep(source)).run_id
+            source = await app.sources.add(values, by=COMMAND_LINE)
+            found.first = (await app.sweeps.sweep(source, by=COMMAND_LINE)).run_id
             found.files_after_first = found.files()
             items = await app.store.items.list_for_run(found.first)
             for types in ([], *([kind] for kind in dict.fromkeys(item.type for item in items))):
                 found.briefings.append(await app.briefings.compose(BriefingQuery(top=50, types=types)))
             found.items = [await proved(app, item.id or 0) for item in items]
-            found.second = (await app.sweeps.sweep(await app.sources.get("ministry"))).run_id
+            found.second = (await app.sweeps.sweep(await app.sources.get("ministry"), by=COMMAND_LINE)).run_id
     return found
 
 

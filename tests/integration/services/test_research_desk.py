@@ -18,7 +18,9 @@ from monitor.demo.model.server import ScriptedModel
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.catalogue import render
 from monitor.research.shapes import PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
+from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.steps import InProcessSteps
+from monitor.vocabulary import Role
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 WEB = {"config": SearchConfig(), "by": "anna"}
@@ -66,7 +68,9 @@ def open_model() -> OpenModel:
 async def asked(app: App, *, review: bool = False, carry_out: bool = True) -> str:
     """A research in the queue, or taken out of it."""
     async with app.presence.register("worker"):
-        task_id = await app.research.enqueue(QUESTION, options=ResearchOptions(review_plan=review), **WEB)
+        task_id = await app.research.enqueue(
+            QUESTION, options=ResearchOptions(review_plan=review), **WEB, by=COMMAND_LINE
+        )
     await app.store.research.mark_enqueued(task_id, at=app.clock.now())
     if carry_out:
         await carried_out(app, task_id)
@@ -84,7 +88,7 @@ async def told(app: App, task_id: str) -> list[dict[str, Any]]:
 async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: App, world: ResearchWorld) -> None:
     events: list[dict[str, Any]] = []
     task_id = await app.research.run_in_process(
-        QUESTION, options=ResearchOptions(), on_event=lambda event: events.append(event.data), **WEB
+        QUESTION, options=ResearchOptions(), on_event=lambda event: events.append(event.data), **WEB, by=COMMAND_LINE
     )
     view = await app.research.get(task_id)
     assert (view.status, view.language, view.asked_by, view.progress) == (ResearchStatus.SUCCEEDED, "zh", "anna", 1.0)
@@ -120,7 +124,7 @@ async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: 
 
 
 async def test_of_a_page_whose_record_is_gone_what_was_read_is_shown(app: App, tmp_path: Path) -> None:
-    task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB)
+    task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB, by=COMMAND_LINE)
     quote = (await app.research.get(task_id)).notes[0].evidence[0].quote
     for file in (tmp_path / "evidence").rglob("*.warc.gz"):
         file.unlink()
@@ -131,19 +135,21 @@ async def test_of_a_page_whose_record_is_gone_what_was_read_is_shown(app: App, t
 
 async def test_without_a_worker_nothing_is_queued(app: App) -> None:
     with pytest.raises(UsageError, match="monitor serve"):
-        await app.research.enqueue(QUESTION, options=ResearchOptions(), **WEB)
+        await app.research.enqueue(QUESTION, options=ResearchOptions(), **WEB, by=COMMAND_LINE)
     assert await app.research.list() == []
 
 
 @pytest.mark.parametrize("query", ["", "  ", "问" * 2001], ids=["empty", "blank", "too-long"])
 async def test_a_question_has_a_length(app: App, query: str) -> None:
     with pytest.raises(UsageError, match="1 to 2000"):
-        await app.research.run_in_process(query, options=ResearchOptions(), **WEB)
+        await app.research.run_in_process(query, options=ResearchOptions(), **WEB, by=COMMAND_LINE)
 
 
 async def test_unknown_engines_are_told_and_left_out(app: App, world: ResearchWorld) -> None:
     config = SearchConfig(engines=["bing", "tavily"])
-    task_id = await app.research.run_in_process(QUESTION, config=config, options=ResearchOptions(), by="anna")
+    task_id = await app.research.run_in_process(
+        QUESTION, config=config, options=ResearchOptions(), by=Actor("anna", Role.ADMIN)
+    )
     view = await app.research.get(task_id)
     assert any("'bing'" in warning for warning in view.warnings)
     assert world.search_requests
@@ -160,11 +166,11 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App)
 
     for bad in ([], [PlanParagraph(title=" ", content="x")], [PlanParagraph(title="一", content="")] * 3):
         with pytest.raises(UsageError, match="1 to 2 paragraphs"):
-            await app.research.approve(task_id, "", bad, "ben")
+            await app.research.approve(task_id, "", bad, "ben", by=COMMAND_LINE)
     changed = [PlanParagraph(title="新型储能装机规模", content="装机规模和增长")]
-    await app.research.approve(task_id, "储能", changed, "ben")
+    await app.research.approve(task_id, "储能", changed, "ben", by=COMMAND_LINE)
     with pytest.raises(Conflict):
-        await app.research.approve(task_id, "储能", changed, "ben")
+        await app.research.approve(task_id, "储能", changed, "ben", by=COMMAND_LINE)
     assert (await told(app, task_id))[-1]["payload"]["result"]["metadata"]["paragraphs"] == [
         {"title": "新型储能装机规模", "content": "装机规模和增长"}
     ]
@@ -180,11 +186,11 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App)
 @pytest.mark.parametrize("review", [False, True], ids=["queued", "awaiting-its-plan"])
 async def test_one_that_nobody_carries_out_is_cancelled_at_once(app: App, review: bool) -> None:
     task_id = await asked(app, review=review, carry_out=review)
-    assert await app.research.cancel(task_id) is ResearchStatus.CANCELLED
+    assert await app.research.cancel(task_id, by=COMMAND_LINE) is ResearchStatus.CANCELLED
     last = (await told(app, task_id))[-1]
     assert (last["status"], last["payload"]["error"]["code"], last["payload"]["result"]) == ("error", "cancelled", None)
     with pytest.raises(Conflict):
-        await app.research.cancel(task_id)
+        await app.research.cancel(task_id, by=COMMAND_LINE)
     assert await carried_out(app, task_id) is ResearchStatus.CANCELLED
     with pytest.raises(Conflict):
         await app.research.build_document(task_id)
@@ -197,8 +203,8 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
     async with asyncio.timeout(30):
         while not world.search_requests:  # noqa: ASYNC110 -- no event of ours
             await asyncio.sleep(0.01)
-    await app.research.add_remark(task_id, "多看地方政策", "ben")
-    assert await app.research.cancel(task_id) is ResearchStatus.RUNNING
+    await app.research.add_remark(task_id, "多看地方政策", "ben", by=COMMAND_LINE)
+    assert await app.research.cancel(task_id, by=COMMAND_LINE) is ResearchStatus.RUNNING
     assert await work is ResearchStatus.CANCELLED
     last = (await told(app, task_id))[-1]
     assert last["payload"] == {
@@ -206,15 +212,15 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
         "result": None,
     }
     with pytest.raises(Conflict):
-        await app.research.add_remark(task_id, "太晚", "ben")
+        await app.research.add_remark(task_id, "太晚", "ben", by=COMMAND_LINE)
     assert [remark.text for remark in await app.research.list_remarks(task_id)] == ["多看地方政策"]
 
     world.latency_s = 0
-    await app.research.resume_in_process(task_id)
+    await app.research.resume_in_process(task_id, by=COMMAND_LINE)
     done = await app.research.get(task_id)
     assert (done.status, done.is_cancel_requested) == (ResearchStatus.SUCCEEDED, False)
     with pytest.raises(Conflict, match="succeeded"):
-        await app.research.resume_in_process(task_id)
+        await app.research.resume_in_process(task_id, by=COMMAND_LINE)
 
 
 async def test_one_whose_process_died_is_failed_and_names_the_way_to_go_on(app: App) -> None:
@@ -243,16 +249,16 @@ async def test_models_sampling_and_budget_of_a_research_are_its_own(
     async with open_model() as model:
         app.settings.llm.base_url, app.settings.llm.enabled = model.url, True
         options = ResearchOptions(models={"search": "small", "report": " "}, sampling=SamplingOptions(temperature=0.9))
-        await app.research.run_in_process(QUESTION, options=options, **WEB)
+        await app.research.run_in_process(QUESTION, options=options, **WEB, by=COMMAND_LINE)
         asked = {(request["model"], request["temperature"], request["top_p"]) for request in model.scripted.requests}
         assert asked == {(app.settings.llm.model, 0.9, 0.85), ("small", 0.9, 0.85)}
 
         model.scripted.requests.clear()
-        await app.research.run_in_process(QUESTION, options=ResearchOptions(enabled=False), **WEB)
+        await app.research.run_in_process(QUESTION, options=ResearchOptions(enabled=False), **WEB, by=COMMAND_LINE)
         assert model.scripted.requests == []
 
         app.settings.research.token_budget = 1500
-        task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB)
+        task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB, by=COMMAND_LINE)
         view = await app.research.get(task_id)
         assert view.status is ResearchStatus.DEGRADED
         assert view.usage.prompt_tokens + view.usage.completion_tokens > 0

@@ -8,7 +8,8 @@ import pytest
 
 from monitor.db.database import Store
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.services.people import PeopleService, TokenCreator, TokenService
+from monitor.services.audit import COMMAND_LINE, Actor
+from monitor.services.people import PeopleService, TokenService
 from monitor.vocabulary import Role
 
 
@@ -23,8 +24,8 @@ def people(either_store: Store, turned_clock: Any) -> PeopleService:
 
 
 async def test_a_token_is_known_until_it_expires_or_is_revoked(tokens: TokenService, turned_clock: Any) -> None:
-    short = await tokens.create("short", "reader", days=1)
-    long = await tokens.create("long", "editor", scopes=["run", "read"])
+    short = await tokens.create("short", "reader", days=1, by=COMMAND_LINE)
+    long = await tokens.create("long", "editor", scopes=["run", "read"], by=COMMAND_LINE)
     found = await tokens.authenticate(long)
     assert found is not None
     assert (found.name, found.role, found.scopes, found.created_by) == ("long", Role.EDITOR, ["read", "run"], "")
@@ -32,14 +33,14 @@ async def test_a_token_is_known_until_it_expires_or_is_revoked(tokens: TokenServ
     turned_clock.turn(days=1)
     assert await tokens.authenticate(short) is None
     assert await tokens.authenticate(long) is not None
-    await tokens.revoke("long")
+    await tokens.revoke("long", by=COMMAND_LINE)
     assert await tokens.authenticate(long) is None
     with pytest.raises(NotFound):
-        await tokens.revoke("long")
+        await tokens.revoke("long", by=COMMAND_LINE)
 
 
 async def test_the_last_use_is_written_at_most_once_a_minute(tokens: TokenService, turned_clock: Any) -> None:
-    token, begun = await tokens.create("a", "reader"), turned_clock.now()
+    token, begun = await tokens.create("a", "reader", by=COMMAND_LINE), turned_clock.now()
     for seconds, written in ((0, 0), (59, 0), (1, 60)):
         turned_clock.turn(seconds=seconds)
         await tokens.authenticate(token)
@@ -47,10 +48,10 @@ async def test_the_last_use_is_written_at_most_once_a_minute(tokens: TokenServic
 
 
 async def test_nobody_makes_a_token_that_may_do_more_than_they(tokens: TokenService) -> None:
-    editor = TokenCreator("e", Role.EDITOR)
+    editor = Actor("e", Role.EDITOR)
     with pytest.raises(UsageError, match="cannot have the role admin"):
         await tokens.create("x", "admin", by=editor)
-    limited = TokenCreator("t", Role.ADMIN, frozenset({"admin", "read"}))
+    limited = Actor("t", Role.ADMIN, frozenset({"admin", "read"}))
     for scopes in ([], ["read", "write"]):
         with pytest.raises(UsageError, match="cannot have others"):
             await tokens.create("x", "reader", scopes=scopes, by=limited)
@@ -61,40 +62,40 @@ async def test_a_token_goes_down_with_the_role_of_its_maker_and_out_with_them(
     tokens: TokenService, people: PeopleService
 ) -> None:
     for name in ("boss", "deputy"):
-        await people.add(name, Role.ADMIN)
-    token = await tokens.create("t", "admin", by=TokenCreator("deputy", Role.ADMIN))
-    child = await tokens.create("child", "admin", by=TokenCreator("t", Role.ADMIN))
-    await people.set_role("deputy", "reader")
+        await people.add(name, Role.ADMIN, by=COMMAND_LINE)
+    token = await tokens.create("t", "admin", by=Actor("deputy", Role.ADMIN))
+    child = await tokens.create("child", "admin", by=Actor("t", Role.ADMIN))
+    await people.set_role("deputy", "reader", by=COMMAND_LINE)
     for one in (token, child):
         found = await tokens.authenticate(one)
         assert found is not None
         assert found.role is Role.READER
-    await people.block_sign_in("deputy")
+    await people.block_sign_in("deputy", by=COMMAND_LINE)
     assert [await tokens.authenticate(token), await tokens.authenticate(child)] == [None, None]
-    await people.allow_sign_in("deputy")
+    await people.allow_sign_in("deputy", by=COMMAND_LINE)
     assert await tokens.authenticate(token) is not None
 
 
 async def test_a_name_is_that_of_one_person_or_one_token(tokens: TokenService, people: PeopleService) -> None:
-    await people.add("anna", Role.READER)
+    await people.add("anna", Role.READER, by=COMMAND_LINE)
     with pytest.raises(Conflict):
-        await tokens.create("anna", "reader")
-    await tokens.create("robot", "reader")
+        await tokens.create("anna", "reader", by=COMMAND_LINE)
+    await tokens.create("robot", "reader", by=COMMAND_LINE)
     with pytest.raises(Conflict):
-        await people.add("Robot", Role.READER)
+        await people.add("Robot", Role.READER, by=COMMAND_LINE)
     with pytest.raises(Conflict):
-        await tokens.create("robot", "reader", by=TokenCreator("anna", Role.READER))
-    assert await tokens.create("robot", "editor")
+        await tokens.create("robot", "reader", by=Actor("anna", Role.READER))
+    assert await tokens.create("robot", "editor", by=COMMAND_LINE)
     assert [token.role for token in await tokens.list_tokens()] == [Role.EDITOR]
 
 
 async def test_a_person_revokes_only_their_own(tokens: TokenService) -> None:
-    await tokens.create("a", "reader", by=TokenCreator("anna", Role.READER))
+    await tokens.create("a", "reader", by=Actor("anna", Role.READER))
     with pytest.raises(NotFound):
-        await tokens.revoke("a", created_by="bert")
+        await tokens.revoke("a", created_by="bert", by=Actor("bert", Role.READER))
     assert [token.name for token in await tokens.list_tokens(created_by="anna")] == ["a"]
     assert await tokens.list_tokens(created_by="bert") == []
-    assert (await tokens.revoke("a", created_by="anna")).name == "a"
+    assert (await tokens.revoke("a", created_by="anna", by=Actor("anna", Role.READER))).name == "a"
 
 
 @pytest.mark.parametrize(
@@ -108,11 +109,11 @@ async def test_a_person_revokes_only_their_own(tokens: TokenService) -> None:
 )
 async def test_a_token_that_cannot_be_is_refused(tokens: TokenService, asked: dict[str, Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        await tokens.create(**asked)
+        await tokens.create(**asked, by=COMMAND_LINE)
 
 
 async def test_two_who_ask_for_one_name_at_once_get_one_token(tokens: TokenService) -> None:
-    by = TokenCreator("anna", Role.READER)
+    by = Actor("anna", Role.READER)
     made = await asyncio.gather(*(tokens.create("a", "reader", by=by) for _ in range(4)), return_exceptions=True)
     assert sum(isinstance(one, str) for one in made) == 1
     assert sum(isinstance(one, Conflict) for one in made) == 3

@@ -12,6 +12,7 @@ from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.catalogue import render
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.sources.trials import MAX_UNFINISHED_TRIALS, TRIAL_RETENTION, TrialService
 
 
@@ -68,7 +69,7 @@ async def test_the_third_waits_for_its_turn_and_closing_ends_them_all(
     await state(desk, trials[0].id, "running")
     await state(desk, trials[1].id, "running")
     assert desk.get(trials[2].id).state == "waiting"
-    await desk.cancel(trials[0].id)
+    await desk.cancel(trials[0].id, by=COMMAND_LINE)
     await state(desk, trials[2].id, "running")
     await desk.close()
     assert {desk.get(trial.id).state for trial in trials} == {"cancelled"}

@@ -20,7 +20,6 @@ from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.extract.documents import DocumentTextReader
 from monitor.fetch.client import HttpClient
 from monitor.jobs.presence import HeartbeatRegistry
-from monitor.jobs.schedules import ApschedulerCronParser
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader, PageLoader
@@ -29,6 +28,7 @@ from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.registry import SearchBackends
 from monitor.services.alarms import AlarmService
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.recording import RunDependencyFactory
 from monitor.services.run_report import RunReport
 from monitor.services.search import SavedSearch, SearchService
@@ -142,7 +142,7 @@ class Bureau:
             section = {"name": "通知公告", "url": self.site.url("/news/")}
             values = {"name": self.name, "url": self.site.url("/"), "sections": [section], **self.options}
             source = await self.store.sources.add(Source(**values, created_at=self.clock.now()))
-        return await self.desk.sweep(source, **options)
+        return await self.desk.sweep(source, **options, by=COMMAND_LINE)
 
     async def ledger(self, run: RunReport) -> dict[int, CandidateRecord]:
         rows = await self.store.runs.load_ledger(run.run_id)
@@ -237,13 +237,7 @@ async def bureau(
             return models[0](run_id, run_store) if models else None
 
         notices = Notices()
-        health = AlarmService(
-            store=store,
-            clock=movable_clock,
-            timezone=settings.timezone,
-            notifier=notices,
-            schedules=ApschedulerCronParser(),
-        )
+        health = AlarmService(store=store, clock=movable_clock, timezone=settings.timezone, notifier=notices)
         presence = HeartbeatRegistry(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
         recording = RunDependencyFactory(
             records=EvidenceArchive(store=store, storage=FileStorage(str(tmp_path))),

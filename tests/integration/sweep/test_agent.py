@@ -100,7 +100,7 @@ async def test_the_agent_may_leave_a_candidate_only_with_a_reason_for_that_very_
     model.calls(("finish", {"reason": "done", "left": left}))
     run = await bureau.sweep()
     ledger = await bureau.ledger(run)
-    assert (ledger[100].disposition, render(ledger[100].reason, "en")) == ("left", "agent: 招聘启事")
+    assert (ledger[100].disposition, render(ledger[100].reason, "en")) == ("left", "The model: 招聘启事")
     assert (ledger[101].disposition, ledger[102].disposition) == ("saved", "saved")
     assert run.status is RunStatus.DEGRADED
     assert "left 2 items" in render(run.fallbacks[0].reason, "en")

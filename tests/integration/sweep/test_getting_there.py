@@ -98,8 +98,8 @@ async def test_an_article_that_robots_refuses_is_unseen_and_a_fallback(bureau: A
     assert saved(run) == ({"100.html", "101.html", "102.html"} if shown else {"100.html", "102.html"})
     assert "/news/detail/101.html" not in bureau.site.paths()
     record = (await bureau.ledger(run))[101]
-    expected = (Disposition.SAVED, "rule") if shown else (Disposition.LEFT, "undated_robots")
-    assert (record.disposition, render(record.reason, "en")) == expected
+    expected = (Disposition.SAVED, "candidate.rule") if shown else (Disposition.LEFT, "candidate.undated_robots")
+    assert (record.disposition, record.reason.code) == expected
 
 
 async def test_a_robots_txt_that_could_not_be_read_is_noted_once(bureau: Any, reply: Any) -> None:

@@ -136,8 +136,8 @@ async def test_at_most_twenty_articles_are_opened_for_their_dates(bureau: Any) -
     run = await bureau.sweep()
     ledger = await bureau.ledger(run)
     assert run.coverage.saved == 20
-    assert {render(row.reason, "en") for row in ledger.values() if row.disposition is Disposition.LEFT} == {
-        "undated_not_opened"
+    assert {row.reason.code for row in ledger.values() if row.disposition is Disposition.LEFT} == {
+        "candidate.undated_not_opened"
     }
     opened = {path for path in bureau.site.paths() if path.startswith("/news/detail/")}
     assert len(opened) == 20

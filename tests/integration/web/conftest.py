@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
 from monitor.db.tables.people import Person
+from monitor.services.audit import COMMAND_LINE
 from monitor.vocabulary import Role
 from monitor.web.app import create_web_app
 from monitor.web.auth import SESSION_COOKIE
@@ -71,7 +72,7 @@ class Desk:
 
     async def program(self, role: str, *, scopes: list[str] | None = None) -> httpx.AsyncClient:
         """A program with a token of that role."""
-        token = await self.app.tokens.create(f"{role}-program", role, scopes=scopes or [])
+        token = await self.app.tokens.create(f"{role}-program", role, scopes=scopes or [], by=COMMAND_LINE)
         return await self.visitor(headers={"Authorization": f"Bearer {token}"})
 
 

@@ -62,7 +62,7 @@ MATRIX: dict[str, Entry] = {
     "POST /settings/people": may(ADMIN, 400),
     "POST /settings/people/sessions/{session_id}/end": may(ADMIN, 404),
     "GET /settings/people/{name}": may(ADMIN, 404),
-    "POST /settings/people/{name}/role": may(ADMIN, 404),
+    "POST /settings/people/{name}/role": may(ADMIN, 400),
     "POST /settings/people/{name}/reset": may(ADMIN, 404),
     "POST /settings/people/{name}/shut-out": may(ADMIN, 404),
     "POST /settings/people/{name}/let-in": may(ADMIN, 404),
@@ -82,6 +82,7 @@ MATRIX: dict[str, Entry] = {
     "DELETE /api/tokens/{name}": may(ADMIN, 404),
     "GET /api/audit": may(ADMIN, 200),
     # web.search
+    "POST /api/fetch": may(READER, 400, sent={"url": "no address"}),
     "GET /api/search": may(READER, 400),
     # briefings and deliveries
     "GET /briefings": may(READER, 200),

@@ -43,7 +43,10 @@ def outputs_of(
     told = {"tokens": 1200, "durationMs": 2400, "isFallback": False}
     plan = {
         "content": f"围绕“{query}”分段检索。",
-        "metadata": {"reportTitle": query, "paragraphs": [{"title": one, "content": f"{one}的要点"} for one in topics]},
+        "metadata": {
+            "reportTitle": query,
+            "paragraphs": [{"title": topic, "content": f"{topic}的要点"} for topic in topics],
+        },
     }
     return {
         "plan": {"result": plan, "told": told},
@@ -57,8 +60,8 @@ def outputs_of(
             "result": {
                 "coreDrivers": drivers,
                 "relationships": [
-                    {"from": one["name"], "to": other["name"], "type": "influence", "confidence": 0.7}
-                    for one, other in pairwise(drivers)
+                    {"from": entry["name"], "to": other["name"], "type": "influence", "confidence": 0.7}
+                    for entry, other in pairwise(drivers)
                 ],
                 "scenarios": [{"name": title, "assumptions": [quote], "outcomes": [quote], "confidence": 0.5}],
                 "metrics": [{"name": title, "estimate": 0.24, "unit": "%", "confidence": 0.6}],

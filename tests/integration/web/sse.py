@@ -38,7 +38,7 @@ class Reader:
             text, self._is_first = text.removeprefix("\ufeff"), False
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         *lines, self._rest = text.split("\n")
-        return [one for line in lines if (one := self._line(line)) is not None]
+        return [event for line in lines if (event := self._line(line)) is not None]
 
     def end(self) -> None:
         """The stream has ended: nothing may be left half said."""

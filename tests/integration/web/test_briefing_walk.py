@@ -14,8 +14,10 @@ from monitor.config.model import BrowserSettings, Settings
 from monitor.config.targets import TargetSettings
 from monitor.db.tables.delivery import DeliveryKind
 from monitor.fetch.browser.launch import find_browser
+from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.briefings import BriefingQuery
 from monitor.steps import InProcessSteps
+from monitor.vocabulary import Role
 from monitor.web.server import serve_web
 from tests.conftest import Mailbox, OpenMailbox
 from tests.integration.web.conftest import PASSWORD, Desk
@@ -45,8 +47,8 @@ def desk_settings(mailbox: Mailbox) -> Callable[[Settings], Settings]:
 @pytest.fixture
 async def page(desk: Desk) -> AsyncIterator[Page]:
     """A window of an editor who has just signed in, at the list of briefings."""
-    await desk.app.people.add("王敏", "editor")
-    await desk.app.people.set_password("王敏", PASSWORD)
+    await desk.app.people.add("王敏", "editor", by=COMMAND_LINE)
+    await desk.app.people.set_password("王敏", PASSWORD, by=COMMAND_LINE)
     async with serve_web(desk.app) as address, async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=find_browser(BrowserSettings()), args=["--no-sandbox"]
@@ -126,7 +128,7 @@ async def test_a_page_follows_a_delivery_that_a_service_makes_until_it_has_arriv
     desk: Desk, page: Page, mailbox: Mailbox
 ) -> None:
     await filled(desk.app)
-    draft = await desk.app.drafts.save(BriefingQuery(), by="王敏")
+    draft = await desk.app.drafts.save(BriefingQuery(), by=Actor("王敏", Role.EDITOR))
     now = desk.app.clock.now()
     delivery = create_delivery(
         desk.app.dispatch.get_target("weekly"), DeliveryKind.TYPED, name="1", planned_at=now, now=now

@@ -85,7 +85,11 @@ async def test_a_reader_sees_what_there_is_at_one_address_and_nothing_is_kept(de
 
 async def test_what_cannot_be_composed_is_said_beside_the_form_with_what_was_typed(desk: Any) -> None:
     reader = await desk.sign_in("reader")
-    answer = await reader.get("/briefings/now", params={"source": "无此来源", "keyword": "碳，电力", "days": "7"})
+    answer = await reader.get(
+        "/briefings/now",
+        params={"source": "无此来源", "keyword": "碳，电力", "days": "7"},
+        headers={"Accept-Language": "en"},
+    )
     assert answer.status_code == 400
     assert "There is no source" in answer.text
     assert 'value="碳、电力"' in answer.text
@@ -142,10 +146,10 @@ async def test_an_item_is_moved_by_a_plain_form_and_what_was_typed_stays(desk: A
     assert "与我方有关" in page.text
     assert f'id="up-{third}"' in page.text
     assert "尚未保存" in page.text
-    assert (await desk.app.drafts.draft(number)).row.version == 1
+    assert (await desk.app.drafts.get(number)).row.version == 1
     again = {**form, "order": f"top:{third},{first};more:;out:{second};", "do": "save"}
     assert (await editor.post(f"/briefings/{number}/edit", again)).status_code == 303
-    draft = await desk.app.drafts.draft(number)
+    draft = await desk.app.drafts.get(number)
     shown = draft.briefing
     assert ([item.id for item in shown.items], shown.left_out, shown.title) == ([third, first], 1, "本周要点")
     assert (shown.items[0].note, shown.note) == (
@@ -166,17 +170,17 @@ async def test_of_two_who_edit_the_second_loses_nothing_and_sees_the_others_vers
     assert "其间有人编辑了这份简报：editor" in page.text
     for words in ("甲的版本", "乙的版本", "乙的批注", 'name="version" value="2"'):
         assert words in page.text
-    assert (await desk.app.drafts.draft(number)).row.title == "甲的版本"
+    assert (await desk.app.drafts.get(number)).row.title == "甲的版本"
     await admin.post(
         f"/briefings/{number}/edit", {**form, "version": "2", "title": "乙的版本", f"note-{second}": "乙的批注"}
     )
-    assert (await desk.app.drafts.draft(number)).row.title == "乙的版本"
+    assert (await desk.app.drafts.get(number)).row.title == "乙的版本"
 
 
 async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: Fill) -> None:
     first, second, third = await fill()
     made = await saved(desk, top=2)
-    assert ([one["id"] for one in made["briefing"]["items"]], len(made["briefing"]["more"])) == ([first, second], 1)
+    assert ([item["id"] for item in made["briefing"]["items"]], len(made["briefing"]["more"])) == ([first, second], 1)
     editor = await desk.sign_in("editor")
     wanted = {
         "version": 1,
@@ -185,7 +189,7 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
     }
     answer = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
     told = answer.json()
-    assert ([one["id"] for one in told["briefing"]["items"]], told["left_out"], told["version"]) == (
+    assert ([item["id"] for item in told["briefing"]["items"]], told["left_out"], told["version"]) == (
         [third, first],
         [second],
         2,
@@ -193,8 +197,8 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
     assert told["briefing"]["items"][0]["note"] == {"text": "要点", "by": "editor"}
     late = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
     assert late.status_code == 409
-    assert "editor edited the briefing" in late.json()["detail"]
-    entries = await desk.app.audit.entries(action="briefing")
+    assert late.json()["code"] == "briefing.edited_since"
+    entries = await desk.app.audit.list_entries(action="briefing")
     assert [entry.action for entry in entries] == ["briefing.edit", "briefing.save"]
 
 
@@ -206,7 +210,7 @@ async def test_the_list_pages_on_and_an_archived_briefing_stays_readable_but_not
     editor = await desk.sign_in("editor")
     page = (await editor.get("/api/briefings", params={"limit": 2})).json()
     rest = (await editor.get("/api/briefings", params={"limit": 2, "cursor": page["next"]})).json()
-    assert [one["id"] for one in page["briefings"] + rest["briefings"]] == numbers[::-1]
+    assert [briefing["id"] for briefing in page["briefings"] + rest["briefings"]] == numbers[::-1]
     assert rest["next"] is None
     assert (await editor.get("/api/briefings", params={"cursor": "none of ours"})).status_code == 400
     assert (await editor.send("DELETE", f"/api/briefings/{numbers[0]}")).json()["archived_at"]
@@ -272,7 +276,7 @@ async def test_a_delivery_that_fails_says_why_in_chinese_and_is_tried_again_with
     assert "连不上邮件服务器 127.0.0.1:9" in page
     (row,) = (await editor.get("/api/deliveries")).json()["deliveries"]
     assert (row["saved_id"], row["kind"], row["status"]) == (number, "typed", "queued")
-    kept = await desk.app.deliveries.sent(row["id"])
+    kept = await desk.app.deliveries.get_sent_briefing(row["id"])
     assert [item.id for item in kept.items] == [third, first, second]
     assert kept.edited_by == "editor"
     refused = await editor.send("POST", f"/api/deliveries/{row['id']}/retry")

@@ -11,6 +11,7 @@ import pytest
 from monitor.config.model import Settings
 from monitor.db.tables.collection import Run
 from monitor.db.tables.research import RunEvent
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.events import RunEventLog
 from monitor.sweep.progress import Progress
 from monitor.vocabulary import EventKind, Phase, RunStatus
@@ -34,7 +35,7 @@ async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A program that watches runs over a real connection: `told`, which has ended, and `goes`, which has not."""
     for run_id, status in (("told", RunStatus.SUCCEEDED), ("goes", RunStatus.RUNNING)):
         await desk.app.store.runs.create(Run(id=run_id, source="示例部", planned_at=NOON, status=status, ended_at=NOON))
-    token = await desk.app.tokens.make("watcher", "reader")
+    token = await desk.app.tokens.create("watcher", "reader", by=COMMAND_LINE)
     async with (
         serve_web(desk.app) as address,
         httpx.AsyncClient(base_url=address, headers={"Authorization": f"Bearer {token}"}) as client,
@@ -69,7 +70,7 @@ async def test_the_stream_of_a_run_is_whole_strict_and_goes_on_where_it_was_left
     told = [
         RunEvent(run_id="told", at=NOON, kind=EventKind.PAGE, data={"url": f"https://o.gov/{n}\nx"}) for n in range(30)
     ]
-    await desk.app.store.live.add(told)
+    await desk.app.store.run_events.add(told)
     answer = await client.get("/api/runs/told/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
     first, *pages, last = parsed(answer.text)
@@ -84,7 +85,7 @@ async def test_the_stream_of_a_run_is_whole_strict_and_goes_on_where_it_was_left
     assert numbers == sorted(set(numbers))
     assert last["id"] == pages[-1]["id"]
     back = await client.get("/api/runs/told/events?after=1", headers={"Last-Event-ID": pages[9]["id"]})
-    assert [one["id"] for one in parsed(back.text)[1:-1]] == [page["id"] for page in pages[10:]]
+    assert [row["id"] for row in parsed(back.text)[1:-1]] == [page["id"] for page in pages[10:]]
     assert (await client.get("/api/runs/told/events", headers={"Last-Event-ID": "x"})).status_code == 422
 
 
@@ -118,13 +119,13 @@ async def test_two_who_watch_are_told_as_it_happens_and_nothing_stays_behind_whe
         urls = [line.partition("o.gov/")[2].partition("/")[0] for line in lines if line.startswith("data:")]
         assert [int(url) for url in urls if url] == list(range(20))
     async with asyncio.timeout(PATIENCE_S):
-        while desk.app.live._channels:  # noqa: ASYNC110 -- the server notices by itself that they have gone
+        while desk.app.run_events._channels:  # noqa: ASYNC110 -- the server notices by itself that they have gone
             await asyncio.sleep(0.01)
 
 
 async def test_a_service_that_stops_ends_the_streams_at_once(desk: Any) -> None:
     await desk.app.store.runs.create(Run(id="goes", source="示例部", planned_at=NOON, status=RunStatus.RUNNING))
-    token = await desk.app.tokens.make("watcher", "reader")
+    token = await desk.app.tokens.create("watcher", "reader", by=COMMAND_LINE)
     loop, lines = asyncio.get_running_loop(), []
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S) as client:
         async with serve_web(desk.app) as address:

@@ -40,6 +40,7 @@ from monitor.db.sessions import sanitize_text
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.app import create_web_app
 from monitor.web.server import serve_web
 from tests.conftest import Mailbox
@@ -76,17 +77,17 @@ LOOK = """() => ({
   violations: window.violations,
   address: location.href,
   too_wide: document.scrollingElement.scrollWidth <= window.innerWidth ? [] :
-    [...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > window.innerWidth)
-      .map((one) => one.outerHTML.slice(0, 120)).slice(0, 3),
+    [...document.querySelectorAll('main *')].filter((node) => node.getBoundingClientRect().right > window.innerWidth)
+      .map((node) => node.outerHTML.slice(0, 120)).slice(0, 3),
   odd: [...document.querySelectorAll('iframe, object, embed, base, math, template, meta[http-equiv=refresh], style')]
-    .map((one) => one.outerHTML)
-    .concat([...document.querySelectorAll('script')].filter((one) => !one.src).map((one) => one.outerHTML))
-    .concat([...document.querySelectorAll('*')].filter((one) =>
-      [...one.attributes].some((its) => its.name.startsWith('on') || its.name === 'style')).map((one) => one.outerHTML))
-    .concat([...document.querySelectorAll('[href], [src], [action]')].filter((one) =>
+    .map((node) => node.outerHTML)
+    .concat([...document.querySelectorAll('script')].filter((node) => !node.src).map((node) => node.outerHTML))
+    .concat([...document.querySelectorAll('*')].filter((node) =>
+      [...node.attributes].some(({name}) => name.startsWith('on') || name === 'style')).map((node) => node.outerHTML))
+    .concat([...document.querySelectorAll('[href], [src], [action]')].filter((node) =>
       /^\\s*(javascript|data|vbscript):/i.test(
-        one.getAttribute('href') || one.getAttribute('src') || one.getAttribute('action') || ''))
-      .map((one) => one.outerHTML)),
+        node.getAttribute('href') || node.getAttribute('src') || node.getAttribute('action') || ''))
+      .map((node) => node.outerHTML)),
 })"""
 
 
@@ -152,12 +153,15 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
         ]
         app = await stack.enter_async_context(open_app(settings))
         focus = [area["name"] for area in site.focus_areas]
-        await app.sweeps.sweep(await app.sources.add({"name": site.title, "url": f"{url}/", "focus_areas": focus}))
-        await app.people.add("admin", "admin")
-        await app.people.set_password("admin", PASSWORD)
+        await app.sweeps.sweep(
+            await app.sources.add({"name": site.title, "url": f"{url}/", "focus_areas": focus}, by=COMMAND_LINE),
+            by=COMMAND_LINE,
+        )
+        await app.people.add("admin", "admin", by=COMMAND_LINE)
+        await app.people.set_password("admin", PASSWORD, by=COMMAND_LINE)
         house = await furnish(app, at=now - dt.timedelta(hours=1))
         draft = await app.drafts.get(house.briefing_id)
-        await app.deliveries.send_saved("weekly", draft.briefing, house.briefing_id)
+        await app.deliveries.send_saved("weekly", draft, by=COMMAND_LINE)
         address = await stack.enter_async_context(serve_web(app))
         client = await stack.enter_async_context(httpx.AsyncClient(base_url=address, trust_env=False))
         signed_in = await client.post("/sign-in", data={"name": "admin", "password": PASSWORD})
@@ -226,7 +230,9 @@ async def walk_through(browser: Browser, place: Place, language: str, axe: str |
         locale="zh-CN" if language == "zh" else "en-GB",
         viewport={"width": WIDTHS[language], "height": 800},
     )
-    cookies = [{"name": one.name, "value": one.value or "", "url": place.url} for one in place.client.cookies.jar]
+    cookies = [
+        {"name": cookie.name, "value": cookie.value or "", "url": place.url} for cookie in place.client.cookies.jar
+    ]
     await context.add_cookies(cookies)  # type: ignore[arg-type]
     await context.add_init_script(f"({WATCH})()")
     page = await listened(context, place, walked)
@@ -265,12 +271,14 @@ async def judged(page: Page, axe: str) -> list[str]:
     found = []
     for scheme, only in (("light", ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]), ("dark", None)):
         await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        await page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished))")
+        await page.evaluate("() => Promise.all(document.getAnimations().map((element) => element.finished))")
         run = {"type": "tag", "values": only} if only else {"type": "rule", "values": ["color-contrast"]}
         result = await page.evaluate("(only) => axe.run(document, {runOnly: only, resultTypes: ['violations']})", run)
-        for one in result["violations"]:
-            places = [" ".join(map(str, node["target"])) for node in one["nodes"][:3]]
-            found.append(f"{scheme}: {one['id']}: {one['help']} at {places} {one['nodes'][0]['html'][:200]}")
+        for violation in result["violations"]:
+            places = [" ".join(map(str, node["target"])) for node in violation["nodes"][:3]]
+            found.append(
+                f"{scheme}: {violation['id']}: {violation['help']} at {places} {violation['nodes'][0]['html'][:200]}"
+            )
     return found
 
 
@@ -357,20 +365,20 @@ async def test_a_workbook_has_neither_formulas_nor_strange_links(place: Place) -
 
 @pytest.mark.parametrize("feed", ["/feeds/items.atom", "/feeds/briefings.atom"])
 async def test_feeds_carry_hostile_texts_as_texts(place: Place, feed: str) -> None:
-    token = await place.app.tokens.make(f"reader-of-{feed[7]}", "reader")
+    token = await place.app.tokens.create(f"reader-of-{feed[7]}", "reader", by=COMMAND_LINE)
     answer = await place.client.get(feed, headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 200
     atom = "{http://www.w3.org/2005/Atom}"
     root = ET.fromstring(answer.content)  # noqa: S314 -- our own
     assert b"<!ENTITY" not in answer.content
-    links = [one.get("href") or "" for one in root.iter(f"{atom}link")]
+    links = [element.get("href") or "" for element in root.iter(f"{atom}link")]
     assert root.findall(f"{atom}entry")
     assert all(link.startswith(("http://", "https://")) for link in links)
-    for one in root.iter(f"{atom}title"):
-        assert one.get("type", "text") == "text"
-    for one in (*root.iter(f"{atom}content"), *root.iter(f"{atom}summary")):
-        if one.get("type") == "html":
-            page = LexborHTMLParser(one.text or "")
+    for entry in root.iter(f"{atom}title"):
+        assert entry.get("type", "text") == "text"
+    for item in (*root.iter(f"{atom}content"), *root.iter(f"{atom}summary")):
+        if item.get("type") == "html":
+            page = LexborHTMLParser(item.text or "")
             assert not page.css("script, iframe, object, embed, svg, form, style, link, base, meta, img")
             assert not [1 for node in page.css("*") for name in node.attributes if name.startswith("on")]
 

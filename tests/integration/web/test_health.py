@@ -44,7 +44,7 @@ async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
     await store.runs.create(run)
     daily = [(NOON - n * DAY).date().isoformat() for n in reversed(range(20))]
     old = [(NOON - (40 + n) * DAY).date().isoformat() for n in reversed(range(20))]
-    async with store.sessions.writing() as session:
+    async with store.sessions.begin_write() as session:
         for number, arrivals in enumerate((daily, old)):
             url = f"https://m.gov/{number}/"
             session.add(SourceSection(source_id=source.id, name=f"s{number}", url=url, url_key=url, arrivals=arrivals))
@@ -53,14 +53,14 @@ async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
 
 async def alarm(desk: Any, source: Source, kind: AlarmKind, message: str, at: dt.datetime = NOON) -> None:
     finding = AlarmFinding(kind=kind, message=message, section=f"the {kind}", section_key=str(kind))
-    await desk.app.store.alarms.settle(source.id or 0, run_id="run-1", due=[finding], judged={}, at=at)
+    await desk.app.store.alarms.reconcile(source.id or 0, run_id="run-1", findings=[finding], judged_kinds={}, at=at)
 
 
 def pictures(page: Any, kind: str) -> list[ET.Element]:
     """The pictures of a kind on the page, each as a strict reader sees it."""
     assert page.status_code == 200, page.text
-    found = [ET.fromstring(one) for one in re.findall(r"<svg .*?</svg>", page.text, re.DOTALL)]  # noqa: S314 -- ours
-    return [one for one in found if one.attrib.get("class") == kind]
+    found = [ET.fromstring(text) for text in re.findall(r"<svg .*?</svg>", page.text, re.DOTALL)]  # noqa: S314 -- ours
+    return [entry for entry in found if entry.attrib.get("class") == kind]
 
 
 def cells(page: Any) -> list[list[str]]:
@@ -68,8 +68,8 @@ def cells(page: Any) -> list[list[str]]:
     rows = re.findall(r"<tr>(.*?)</tr>", re.sub(r"<svg.*?</svg>", "", page.text, flags=re.DOTALL), re.DOTALL)
     return [
         [
-            " ".join(re.sub(r"<[^>]+>", " ", one).split())
-            for one in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+            " ".join(re.sub(r"<[^>]+>", " ", text).split())
+            for text in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
         ]
         for row in rows
     ]
@@ -98,8 +98,12 @@ async def test_an_alarm_is_told_in_words_with_what_to_do_and_stays_on_record_whe
     assert "Ministry &lt;b&gt;" in page
     assert "<b>" not in page
     assert '<span class="count" title="未解除的告警">2</span>' in page, "the navigation counts them"
-    await desk.app.store.alarms.settle(
-        source.id or 0, run_id="run-2", due=[], judged={"": frozenset(), "blocked": frozenset(AlarmKind)}, at=NOON
+    await desk.app.store.alarms.reconcile(
+        source.id or 0,
+        run_id="run-2",
+        findings=[],
+        judged_kinds={"": frozenset(), "blocked": frozenset(AlarmKind)},
+        at=NOON,
     )
     assert "有一个网页不让读取" not in (await reader.get("/health")).text
     past = (await reader.get("/health/alarms")).text
@@ -113,7 +117,7 @@ async def test_alarms_are_listed_page_by_page(desk: Any, source: Source) -> None
     reader = await desk.sign_in("reader")
     first = (await reader.get("/api/alarms?limit=2")).json()
     second = (await reader.get(f"/api/alarms?limit=2&cursor={first['next']}")).json()
-    assert [one["kind"] for one in first["alarms"] + second["alarms"]] == ["structure", "silence", "gap"]
+    assert [entry["kind"] for entry in first["alarms"] + second["alarms"]] == ["structure", "silence", "gap"]
     assert second["next"] is None
     assert (await reader.get("/api/alarms?state=past")).json() == {"alarms": [], "next": None}
     assert (await reader.get("/api/alarms?cursor=nonsense")).status_code == 400
@@ -123,11 +127,11 @@ async def test_alarms_are_listed_page_by_page(desk: Any, source: Source) -> None
 async def test_the_number_of_open_alarms_is_counted_anew_after_a_while_only(
     desk: Any, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert await desk.app.health.open_alarms() == 0
+    assert await desk.app.alarms.count_open_alarms() == 0
     await alarm(desk, source, AlarmKind.GAP, "a gap")
-    assert await desk.app.health.open_alarms() == 0
+    assert await desk.app.alarms.count_open_alarms() == 0
     monkeypatch.setattr(type(desk.app.clock), "now", lambda _: NOON + dt.timedelta(seconds=15))
-    assert await desk.app.health.open_alarms() == 1
+    assert await desk.app.alarms.count_open_alarms() == 1
 
 
 async def test_cadence_is_drawn_and_told_section_by_section(desk: Any, source: Source) -> None:
@@ -142,7 +146,7 @@ async def test_cadence_is_drawn_and_told_section_by_section(desk: Any, source: S
     lively, silent = pictures(page, "strip")
     assert "last on 2026-02-03; silent from 2026-02-13" in lively.attrib["aria-label"]
     assert "last on 2025-12-25; silent from 2026-01-04" in silent.attrib["aria-label"]
-    shaded = [[one.attrib.get("class") for one in strip.iter()].count("silence") for strip in (lively, silent)]
+    shaded = [[element.attrib.get("class") for element in strip.iter()].count("silence") for strip in (lively, silent)]
     assert shaded == [0, 1]
     assert (await reader.get("/health/sources/99")).status_code == 404
 
@@ -169,7 +173,7 @@ async def test_sources_in_trouble_come_first_and_the_rest_page_by_page(desk: Any
     second = await reader.get(link)
     rest = re.findall(r'<th scope="row"><a href="/health/sources/\d+">(.*?)</a>', second.text)
     assert rest[-1] == "n01", "a disabled one comes last"
-    assert sorted(map(unescape, names + rest)) == sorted(one.name for one in await store.sources.list())
+    assert sorted(map(unescape, names + rest)) == sorted(entry.name for entry in await store.sources.list())
     assert 'rel="next"' not in second.text
 
 
@@ -184,7 +188,7 @@ async def test_blocks_are_drawn_by_day_and_told_by_host_and_kind(desk: Any, sour
         await runs.add_fallback("run-1", Phase.CRAWL, place, reason, NOON)
     reader = await desk.sign_in("reader", language="en")
     told = (await reader.get("/api/blocks?days=2")).json()["blocks"]
-    assert [(one["day"], one["host"], one["detail_code"], one["pages"]) for one in told] == [
+    assert [(entry["day"], entry["host"], entry["detail_code"], entry["pages"]) for entry in told] == [
         ("2026-02-03", "cdn.example", "http_403", 1),
         ("2026-02-03", "m.gov", "captcha_required", 1),
         ("2026-02-03", "m.gov", "http_403", 1),
@@ -223,7 +227,7 @@ async def test_costs_are_drawn_by_day_and_told_by_model_and_source(desk: Any, so
     assert "1 call was to a model without a price" in page.text
     told = (await reader.get("/api/costs?days=2")).json()
     assert (told["calls"], told["tokens"], told["cost"], told["since"]) == (3, 6000, 0.75, "2026-02-02")
-    assert [(one["day"], one["phase"]) for one in told["costs"]] == [
+    assert [(cost["day"], cost["phase"]) for cost in told["costs"]] == [
         ("2026-02-03", "crawl"),
         ("2026-02-03", "rank"),
         ("2026-02-02", "crawl"),
@@ -237,14 +241,18 @@ async def test_what_cannot_be_meant_is_refused(desk: Any, path: str) -> None:
 
 async def test_programs_see_what_the_work_stands_on(desk: Any, source: Source) -> None:
     program = await desk.program("reader")
-    async with desk.app.presence.attending("worker") as name:
+    async with desk.app.presence.register("worker") as name:
         told = (await program.get("/api/health")).json()
     assert told["machine"]["processes"] == [{"name": name, "kind": "worker"}]
     assert told["machine"]["free_bytes"] > 0
     assert told["machine"]["database_bytes"] > 0
-    (one,) = told["sources"]
-    assert (one["source"], one["next_run_at"], len(one["sections"])) == (source.name, "2026-02-04T07:00:00Z", 2)
-    assert one["sections"][0]["arrivals"][-1] == "2026-02-03"
+    (source_row,) = told["sources"]
+    assert (source_row["source"], source_row["next_run_at"], len(source_row["sections"])) == (
+        source.name,
+        "2026-02-04T07:00:00Z",
+        2,
+    )
+    assert source_row["sections"][0]["arrivals"][-1] == "2026-02-03"
 
 
 async def test_health_takes_no_more_queries_for_many_sources(desk: Any, source: Source) -> None:

@@ -14,6 +14,7 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ChangeKind, Claim, ClaimKind, ClaimUpdate, ItemSnapshot, PageSnapshot, Revision
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.fetch.result import FetchResult
+from monitor.services.audit import COMMAND_LINE
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource, FetchMode, ItemType, RunStatus, SummaryBy
 
@@ -96,14 +97,14 @@ async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: byt
     ]
     run = "run-示例部"
     sight = ItemSnapshot.from_page(shelf.first, run, PageSnapshot(url="https://x.example", seen_at=NOW))
-    await app.store.revisions.keep(sight, links=ClaimUpdate({shelf.first: rows}, replaced_kinds=frozenset()))
+    await app.store.revisions.save(sight, claims=ClaimUpdate({shelf.first: rows}, replaced_kinds=frozenset()))
     return record
 
 
 async def titles(browser: Any, query: str) -> list[int]:
     answer = await browser.get(f"/api/items?{query}")
     assert answer.status_code == 200, answer.text
-    return [one["id"] for one in answer.json()["items"]]
+    return [item["id"] for item in answer.json()["items"]]
 
 
 async def test_the_list_is_narrowed_by_every_filter(shelf: Shelf) -> None:
@@ -128,10 +129,10 @@ async def test_a_list_goes_on_where_its_cursor_says(shelf: Shelf) -> None:
     for query in ("", "&q=通知"):
         seen, address = [], f"/api/items?limit=4{query}"
         answer = (await browser.get(address)).json()
-        seen += [one["id"] for one in answer["items"]]
+        seen += [item["id"] for item in answer["items"]]
         assert answer["total"] in (6, None)
         answer = (await browser.get(f"{address}&cursor={answer['next']}")).json()
-        seen += [one["id"] for one in answer["items"]]
+        seen += [item["id"] for item in answer["items"]]
         assert answer["next"] is None
         assert sorted(seen) == sorted(shelf.ids)
         assert len(seen) == 6
@@ -153,7 +154,7 @@ async def test_the_page_marks_what_was_searched_for_and_nothing_of_it_is_markup(
     assert "&lt;b&gt;专项&lt;/b&gt;" in (await browser.get("/items")).text
     assert "没有" in (await browser.get("/items?q=风电")).text
     assert (await browser.get("/items?since=yesterday")).status_code == 400
-    wrong = await browser.get("/items?q=。")
+    wrong = await browser.get("/items?q=。", headers={"Accept-Language": "en"})
     assert wrong.status_code == 200
     assert "nothing to search for" in wrong.text
 
@@ -192,7 +193,7 @@ async def test_a_hidden_item_leaves_lists_feeds_exports_and_briefings_until_it_i
     assert "重复" in page
     assert (await editor.post(f"/items/{shelf.first}/show")).status_code == 303
     assert shelf.first in await titles(reader, "")
-    actions = [(entry.person, entry.action, entry.detail) for entry in await shelf.desk.app.audit.entries()]
+    actions = [(entry.person, entry.action, entry.detail) for entry in await shelf.desk.app.audit.list_entries()]
     assert ("editor", "item.show", {"before": "重复"}) in actions
     assert ("editor", "item.hide", {"after": "重复"}) in actions
 
@@ -208,7 +209,7 @@ async def test_notes_are_for_everybody_and_only_their_writer_removes_them(shelf:
     assert (await reader.send("POST", f"{path}/notes", json={"text": ""})).status_code == 422
     assert (await reader.post(f"/items/{shelf.first}/notes", {"text": "二"})).status_code == 303
     assert (await reader.send("DELETE", f"{path}/notes/{note['id']}")).status_code == 204
-    assert [one["text"] for one in (await reader.get(path)).json()["notes"]] == ["二"]
+    assert [note["text"] for note in (await reader.get(path)).json()["notes"]] == ["二"]
 
 
 async def test_feedback_says_what_the_next_ranking_will_do(shelf: Shelf) -> None:
@@ -217,9 +218,9 @@ async def test_feedback_says_what_the_next_ranking_will_do(shelf: Shelf) -> None
     assert (await reader.send("PUT", f"{path}/feedback", json={"wish": "sideways"})).status_code == 422
     assert (await reader.send("PUT", f"{path}/feedback", json={"wish": "higher"})).status_code == 204
     detail = (await reader.get(path)).json()
-    assert (detail["lift"], [one["wish"] for one in detail["feedback"]]) == ("higher", ["higher"])
+    assert (detail["lift"], [feedback["wish"] for feedback in detail["feedback"]]) == ("higher", ["higher"])
     like = (await reader.get(f"/api/items/{shelf.ids[1]}")).json()
-    assert (like["lift"], like["feedback"], [one["item"] for one in like["like_feedback"]]) == (
+    assert (like["lift"], like["feedback"], [like_feedback["item"] for like_feedback in like["like_feedback"]]) == (
         "higher",
         [],
         [shelf.first],
@@ -242,8 +243,8 @@ async def test_evidence_leads_to_the_passage_on_the_saved_page(shelf: Shelf) -> 
         ],
     )
     proof = (await reader.get(f"/api/items/{shelf.first}/evidence")).json()
-    assert [one["kind"] for one in proof["claims"]] == ["figure", "date", "page", "attachment", "summary"]
-    assert [one["file"] for one in proof["records"]] == [None]
+    assert [claim["kind"] for claim in proof["claims"]] == ["figure", "date", "page", "attachment", "summary"]
+    assert [record["file"] for record in proof["records"]] == [None]
     admins = (await admin.get(f"/api/items/{shelf.first}/evidence")).json()
     assert admins["records"][0]["file"].endswith(".warc.gz")
     page = (await reader.get(f"/items/{shelf.first}")).text
@@ -296,7 +297,7 @@ async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
         item_id=shelf.first, run_id="run-示例部", seen_at=NOW, kind=ChangeKind.CHANGED, edits=[edit], more_edits=2
     )
     sight = ItemSnapshot.from_page(shelf.first, "run-示例部", PageSnapshot(url="https://x.example", seen_at=NOW))
-    await store.revisions.keep(sight, revision=revision)
+    await store.revisions.save(sight, revision=revision)
     page = (await reader.get(f"/items/{shelf.first}")).text
     assert '<del><span class="unseen">removed: </span>3</del>' in page
     assert '<ins><span class="unseen">added: </span>5</ins>' in page
@@ -308,7 +309,7 @@ async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
 async def test_copies_of_a_document_name_each_other(shelf: Shelf) -> None:
     reader = await shelf.desk.sign_in("reader")
     detail = (await reader.get(f"/api/items/{shelf.first}")).json()
-    assert [one["id"] for one in detail["copies"]] == [shelf.ids[3]]
+    assert [copy["id"] for copy in detail["copies"]] == [shelf.ids[3]]
     assert (await reader.get(f"/api/items/{shelf.ids[1]}")).json()["interpretations"] == []
     assert f'href="/items/{shelf.ids[3]}"' in (await reader.get(f"/items/{shelf.first}")).text
 
@@ -328,7 +329,7 @@ async def test_exports_and_the_feed_hold_what_the_filters_leave(shelf: Shelf) ->
 
 
 async def test_feed_readers_sign_in_with_a_token_as_their_password(shelf: Shelf) -> None:
-    token = await shelf.desk.app.tokens.make("reader-program", "reader", scopes=["read"])
+    token = await shelf.desk.app.tokens.create("reader-program", "reader", scopes=["read"], by=COMMAND_LINE)
     nobody = await shelf.desk.visitor()
     assert (await nobody.get("/feeds/items.atom")).status_code == 401
     assert (await nobody.get("/feeds/items.atom", auth=("any", token))).status_code == 200

@@ -13,6 +13,7 @@ from monitor.config.model import BrowserSettings, Settings
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.server import serve_web
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of somebody who lives for one test
@@ -39,10 +40,12 @@ async def address(tmp_path: Path, sqlite_url: str, free_port: int) -> AsyncItera
         settings.web.port = free_port
         async with open_app(settings) as app:
             focus = [area["name"] for area in site.focus_areas]
-            source = await app.sources.add({"name": site.title, "url": f"{url}/", "focus_areas": focus})
-            await app.sweeps.sweep(source)
-            await app.people.add("editor", "editor")
-            await app.people.set_password("editor", PASSWORD)
+            source = await app.sources.add(
+                {"name": site.title, "url": f"{url}/", "focus_areas": focus}, by=COMMAND_LINE
+            )
+            await app.sweeps.sweep(source, by=COMMAND_LINE)
+            await app.people.add("editor", "editor", by=COMMAND_LINE)
+            await app.people.set_password("editor", PASSWORD, by=COMMAND_LINE)
             async with serve_web(app) as served:
                 yield served
 

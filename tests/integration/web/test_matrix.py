@@ -14,6 +14,7 @@ from fastapi.routing import iter_route_contexts
 
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.people import TokenScope
 from monitor.vocabulary import Role
 from monitor.web.app import create_web_app
@@ -125,7 +126,9 @@ async def test_a_program_needs_every_scope_of_a_route_and_no_other(desk: Desk) -
 
     async def with_scopes(scopes: frozenset[str]) -> httpx.AsyncClient:
         if scopes not in programs:
-            token = await desk.app.tokens.create("+".join(("only", *sorted(scopes))), "admin", scopes=sorted(scopes))
+            token = await desk.app.tokens.create(
+                "+".join(("only", *sorted(scopes))), "admin", scopes=sorted(scopes), by=COMMAND_LINE
+            )
             programs[scopes] = await desk.visitor(headers={"Authorization": f"Bearer {token}"})
         return programs[scopes]
 

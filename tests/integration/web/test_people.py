@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from monitor.services.audit import Actor, AuditAction
+from monitor.vocabulary import Role
 from monitor.web.auth import SESSION_COOKIE
 from tests.integration.web.conftest import PASSWORD
 
@@ -14,7 +16,7 @@ def secret_in(page: Any) -> str:
 
 
 async def actions(desk: Any) -> list[tuple[str, str, str]]:
-    return [(entry.person, entry.action, entry.subject) for entry in await desk.app.audit.entries()]
+    return [(entry.person, entry.action, entry.subject) for entry in await desk.app.audit.list_entries()]
 
 
 async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(desk: Any) -> None:
@@ -26,7 +28,7 @@ async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(
     assert (await theirs.post("/sign-in", data={"name": "李雷", "password": password})).status_code == 303
     assert "李雷" in (await admin.get("/settings/people/李雷")).text
     await admin.post("/settings/people/李雷/role", {"role": "reader"})
-    assert (await desk.app.people.of("李雷")).role == "reader"
+    assert (await desk.app.people.get("李雷")).role == "reader"
     reset = secret_in(await admin.post("/settings/people/李雷/reset"))
     assert (await theirs.get("/account")).status_code == 303
     assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 303
@@ -37,14 +39,14 @@ async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(
     assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 303
     done = ["person.let_in", "person.shut_out", "person.reset", "person.role", "person.add"]
     assert await actions(desk) == [("admin", action, "李雷") for action in done]
-    everything = str([entry.detail for entry in await desk.app.audit.entries()])
+    everything = str([entry.detail for entry in await desk.app.audit.list_entries()])
     assert password not in everything
     assert reset not in everything
 
 
 async def test_what_cannot_be_added_comes_back_with_its_reason(desk: Any) -> None:
     admin = await desk.sign_in("admin")
-    page = await admin.post("/settings/people", {"name": "<b>x", "role": "reader"})
+    page = await admin.post("/settings/people", {"name": "<b>x", "role": "reader"}, headers={"Accept-Language": "en"})
     assert page.status_code == 400
     assert "is no name to sign in with" in page.text
     assert "<b>x" not in page.text
@@ -57,17 +59,19 @@ async def test_what_cannot_be_added_comes_back_with_its_reason(desk: Any) -> Non
 async def test_everybody_ends_their_own_sessions_and_an_administrator_anybodys(desk: Any) -> None:
     here, there, third = [await desk.sign_in("reader") for _ in range(3)]
     admin = await desk.sign_in("admin")
-    ids = {session.id: session for session in await desk.app.people.sessions("reader")}
-    of_there = await desk.app.people.visitor_of(there.client.cookies[SESSION_COOKIE])
+    ids = {session.id: session for session in await desk.app.people.list_sessions("reader")}
+    of_there = await desk.app.people.authenticate(there.client.cookies[SESSION_COOKIE])
     page = await here.get("/account")
-    assert sum(f"/account/sessions/{one}/end" in page.text for one in ids) == 2, "this session cannot end itself here"
+    assert sum(f"/account/sessions/{number}/end" in page.text for number in ids) == 2, (
+        "this session cannot end itself here"
+    )
     assert f"/account/sessions/{of_there[1].id}/end" in page.text
     await here.post(f"/account/sessions/{of_there[1].id}/end")
     assert (await there.get("/account")).status_code == 303
     await here.post("/account/sessions/end-others")
     assert (await third.get("/account")).status_code == 303
-    (left,) = await desk.app.people.sessions("reader")
-    (of_admin,) = await desk.app.people.sessions("admin")
+    (left,) = await desk.app.people.list_sessions("reader")
+    (of_admin,) = await desk.app.people.list_sessions("admin")
     assert (await here.post(f"/account/sessions/{of_admin.id}/end")).status_code == 404
     assert (await here.send("DELETE", f"/api/me/sessions/{of_admin.id}")).status_code == 404
     assert (await admin.post(f"/settings/people/sessions/{left.id}/end")).status_code == 303
@@ -131,9 +135,14 @@ async def test_the_api_does_what_the_pages_do(desk: Any) -> None:
 
 async def test_the_audit_is_paged_filtered_and_shows_what_was_before_and_after(desk: Any) -> None:
     admin = await desk.sign_in("admin")
+    admin_actor = Actor("admin", Role.ADMIN)
     for number in range(52):
-        await desk.app.audit.record("admin", "source.edit", f"来源-{number}", before={"n": number}, after={"n": "<i>"})
-    await desk.app.audit.record("root", "person.add", "x", after={"role": "reader"}, reason="new here")
+        await desk.app.audit.record(
+            admin_actor, AuditAction.SOURCE_EDIT, f"来源-{number}", before={"n": number}, after={"n": "<i>"}
+        )
+    await desk.app.audit.record(
+        Actor("root", Role.ADMIN), AuditAction.PERSON_ADD, "x", after={"role": "reader"}, reason="new here"
+    )
     page = (await admin.get("/audit")).text
     assert "来源-51" in page
     assert "来源-2<" not in page

@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.config.model import Settings
 from monitor.db.tables.collection import Item, Run
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.middleware import get_url_prefix
 from tests.integration.web.conftest import PASSWORD
 from tests.integration.web.researches import put
@@ -44,7 +45,7 @@ def desk_settings() -> Callable[[Settings], Settings]:
 @pytest.fixture
 async def admin(desk: Any) -> Any:
     """An administrator at a desk that has one of everything."""
-    source = await desk.app.sources.add({"name": "示例部", "url": "https://example.gov/"})
+    source = await desk.app.sources.add({"name": "示例部", "url": "https://example.gov/"}, by=COMMAND_LINE)
     await desk.app.store.runs.create(Run(id="run-1", source_id=source.id, source=source.name, planned_at=NOON))
     await desk.app.store.items.save_all(
         [
@@ -62,8 +63,8 @@ async def admin(desk: Any) -> Any:
         ]
     )
     await put(desk.app, "research-1", at=NOON)
-    await desk.app.people.add("admin", "admin")
-    await desk.app.people.set_password("admin", PASSWORD)
+    await desk.app.people.add("admin", "admin", by=COMMAND_LINE)
+    await desk.app.people.set_password("admin", PASSWORD, by=COMMAND_LINE)
     client = await desk.visitor()
     client.base_url = "https://desk.example"
     answer = await client.post(f"{PREFIX}/sign-in", data={"name": "admin", "password": PASSWORD})
@@ -124,7 +125,7 @@ def is_within(lead: str) -> bool:
 async def test_either_kind_of_proxy_reaches_pages_assets_and_the_api(admin: httpx.AsyncClient, is_kept: bool) -> None:
     before = PREFIX if is_kept else ""
     # The cookie belongs to the path that the browser sees: it is handed over as the proxy would.
-    cookie = {"cookie": "; ".join(f"{one.name}={one.value}" for one in admin.cookies.jar)}
+    cookie = {"cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in admin.cookies.jar)}
     page = await admin.get(f"{before}/account", headers=cookie)
     assert page.status_code == 200
     asset = LexborHTMLParser(page.text).css_first("link[rel=stylesheet]").attributes["href"]

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from monitor.db.tables.research import Research, ResearchStatus
-from monitor.services.sweeps import WORKER_KIND
+from monitor.services.runtime import WORKER_KIND
 from tests.integration.web import researches
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
@@ -45,7 +45,7 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
         },
     }
     assert "monitor serve" in problem(await editor.post("/api/research", json=asked), 400)
-    async with desk.app.presence.attending(WORKER_KIND):
+    async with desk.app.presence.register(WORKER_KIND):
         answer = await editor.post("/api/research", json=asked)
     assert answer.status_code == 202
     (task_id,) = answer.json().values()
@@ -61,7 +61,7 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
     assert view["config"] == asked["config"]
     assert view["options"] == asked["options"] | {"models": {"search": "llama3:8b", "report": "llama3:70b"}}
     assert view["askedBy"] == "editor-program"
-    (entry,) = await desk.app.audit.entries(action="research.start")
+    (entry,) = await desk.app.audit.list_entries(action="research.start")
     assert (entry.person, entry.subject, entry.detail) == ("editor-program", task_id, {"query": view["query"]})
 
 
@@ -85,13 +85,13 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
 async def test_what_breaks_the_bounds_is_refused_in_a_sentence(
     desk: Any, editor: httpx.AsyncClient, name: str, asked: dict[str, Any]
 ) -> None:
-    async with desk.app.presence.attending(WORKER_KIND):
+    async with desk.app.presence.register(WORKER_KIND):
         assert problem(await editor.post("/api/research", json=asked), 422), name
     assert (await editor.get("/api/research")).json() == {"researches": [], "next": None}
 
 
 async def test_the_longest_question_and_the_barest_wish_are_taken(desk: Any, editor: httpx.AsyncClient) -> None:
-    async with desk.app.presence.attending(WORKER_KIND):
+    async with desk.app.presence.register(WORKER_KIND):
         assert (await editor.post("/api/research", json={"query": "字" * 2000})).status_code == 202
 
 
@@ -103,12 +103,12 @@ async def test_the_history_is_listed_newest_first_in_pages_and_narrowed_by_a_wor
     path, seen = "/api/research?limit=2", []
     while path:
         page = (await editor.get(path)).json()
-        assert all("report" not in one and "notes" not in one for one in page["researches"])
-        seen.append([one["taskId"] for one in page["researches"]])
+        assert all("report" not in research and "notes" not in research for research in page["researches"])
+        seen.append([research["taskId"] for research in page["researches"]])
         path = page["next"] and f"/api/research?limit=2&cursor={page['next']}"
     assert seen == [["r4", "r3"], ["r2", "r1"], ["r0"]]
-    (one,) = (await editor.get("/api/research", params={"q": "问题3"})).json()["researches"]
-    assert (one["taskId"], one["status"], one["score"]["quoteFidelity"]) == ("r3", "succeeded", 1.0)
+    (listed,) = (await editor.get("/api/research", params={"q": "问题3"})).json()["researches"]
+    assert (listed["taskId"], listed["status"], listed["score"]["quoteFidelity"]) == ("r3", "succeeded", 1.0)
     for cursor in ("x", "WyJhIiwiYiJd"):
         assert "cursor" in problem(await editor.get("/api/research", params={"cursor": cursor}), 400)
 
@@ -145,7 +145,7 @@ async def test_a_plan_is_approved_once_and_only_while_it_waits(desk: Any, editor
     plan = (await editor.get(path)).json()["plan"]["metadata"]
     assert (plan["reportTitle"], plan["paragraphs"]) == ("绿电", PARAGRAPHS)
     problem(await editor.put(f"{path}/plan", json=wanted), 409)
-    (entry,) = await desk.app.audit.entries(action="research.plan")
+    (entry,) = await desk.app.audit.list_entries(action="research.plan")
     assert entry.detail == {"title": "绿电", "paragraphs": ["政策", "价格"]}
 
 
@@ -153,7 +153,7 @@ async def test_a_remark_is_kept_while_the_research_goes(desk: Any, editor: httpx
     path = await put(desk, status=ResearchStatus.RUNNING, steps=1)
     answer = await editor.post(f"{path}/remarks", json={"text": " 请侧重价格。 "})
     assert (answer.status_code, answer.json()) == (202, {"taskId": "r", "status": "running"})
-    (kept,) = await desk.app.research.remarks("r")
+    (kept,) = await desk.app.research.list_remarks("r")
     assert (kept.person, kept.text) == ("editor-program", "请侧重价格。")
     problem(await editor.post(f"{path}/remarks", json={"text": " "}), 422)
     over = await put(desk, "over")
@@ -185,7 +185,7 @@ async def test_a_research_is_cancelled_at_once_or_soon(
 
 async def test_a_research_whose_process_died_is_told_as_failed(desk: Any, editor: httpx.AsyncClient) -> None:
     path = await put(desk, status=ResearchStatus.RUNNING, steps=1)
-    async with desk.app.store.sessions.writing() as session:
+    async with desk.app.store.sessions.begin_write() as session:
         (await session.get(Research, "r")).enqueued_at = None  # it was begun outside of the queue
     view = (await editor.get(path)).json()
     assert view["status"] == "failed"

@@ -17,6 +17,7 @@ from monitor.config.model import Settings
 from monitor.demo.model.answers import ScriptedMode
 from monitor.demo.model.server import MODEL_NAME, ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.server import serve_web
 from tests.integration.web.test_research_stream import conforms, read, report_in
 
@@ -40,7 +41,7 @@ class House:
                 QUERY,
                 config=SearchConfig(engines=["tavily", "nowhere"], max_results=5),
                 options=ResearchOptions(),
-                by="editor",
+                by=COMMAND_LINE,
                 on_event=lambda event: None if begun.done() else begun.set_result(event.task_id),
             )
         )
@@ -66,7 +67,7 @@ async def house(
             **values,
         )
         app = await stack.enter_async_context(open_app(settings))
-        token = await app.tokens.create("program", "editor")
+        token = await app.tokens.create("program", "editor", by=COMMAND_LINE)
         address = await stack.enter_async_context(serve_web(app))
         headers = {"Authorization": f"Bearer {token}"}
         client = await stack.enter_async_context(
@@ -104,13 +105,15 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
     assert view["status"] == ("degraded" if mode in (ScriptedMode.HTTP_500, ScriptedMode.TRUNCATED) else "succeeded")
     assert view["report"] == last["payload"]["result"]
     (found,) = (
-        one["payload"]["result"] for one in documents if (one["stepType"], one["status"]) == ("deep_search", "complete")
+        document["payload"]["result"]
+        for document in documents
+        if (document["stepType"], document["status"]) == ("deep_search", "complete")
     )
     assert any("nowhere" in warning for warning in found["metadata"]["warnings"]), "an engine that is not there is told"
     assert found["strategy"]["engines"] == ["tavily"]
     notes = found["notes"]
     assert view["notes"] == notes
-    assert all(0 <= one["noteIndex"] < len(notes) for one in view["report"]["sources"])
+    assert all(0 <= source["noteIndex"] < len(notes) for source in view["report"]["sources"])
     page = (await house.client.get(f"/api/research/{task_id}/notes/0")).json()
     assert page["text"][page["start"] : page["end"]].split() == notes[0]["evidence"][0]["quote"].split()
     saved = await house.client.get(f"/api/research/{task_id}/report.html")

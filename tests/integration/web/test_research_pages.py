@@ -70,21 +70,21 @@ async def test_a_question_is_put_into_the_queue_with_the_settings_of_the_panel(d
         "sampling": {"temperature": 0.7, "topP": 0.5},
     }
     form = {"query": QUERY, "review_plan": "true", "options": json.dumps(options)}
-    refused = page_of(await editor.post("/research", form), 400)
+    refused = page_of(await editor.post("/research", form, headers={"Accept-Language": "en"}), 400)
     assert "No worker is at work" in words_of(refused.css_first(".trouble"))
     assert refused.css_first("textarea[name=query]").text().strip() == QUERY, "what was typed stays"
-    async with desk.app.presence.attending("worker"):
+    async with desk.app.presence.register("worker"):
         wrong = page_of(await editor.post("/research", {**form, "options": '{"sampling": {"temperature": 9}}'}), 400)
         assert "sampling.temperature" in words_of(wrong.css_first(".trouble"))
         assert (await editor.post("/research", {"query": "  "})).status_code == 400
         answer = await editor.post("/research", form)
         plain = await editor.post("/research", {"query": QUERY})
-    research = await desk.app.research.row(answer.headers["location"].rpartition("/")[2])
+    research = await desk.app.research.load_research(answer.headers["location"].rpartition("/")[2])
     assert (research.query, research.status, research.asked_by) == (QUERY, ResearchStatus.QUEUED, "editor")
     assert research.options == {**options, "review_plan": True}
-    without = await desk.app.research.row(plain.headers["location"].rpartition("/")[2])
+    without = await desk.app.research.load_research(plain.headers["location"].rpartition("/")[2])
     assert (without.options["review_plan"], without.options["models"]) == (False, {})
-    entries = await desk.app.audit.entries(action="research")
+    entries = await desk.app.audit.list_entries(action="research")
     assert {(entry.person, entry.action) for entry in entries} == {("editor", "research.start")}
 
 
@@ -98,7 +98,7 @@ async def test_a_finished_research_is_all_there_without_a_script(desk: Any) -> N
     }
     assert report.css_first("table td a.cite") is not None
     assert "来源" not in [words_of(head) for head in report.css("h2, h3")], "they stand beside it"
-    assert [one.attributes["href"] for one in page.css("ul.sources > li > a.cite")] == [
+    assert [node.attributes["href"] for node in page.css("ul.sources > li > a.cite")] == [
         f"/research/done/notes/{n}" for n in (0, 2, 4)
     ]
     score = words_of(page.css_first(".score"))
@@ -106,7 +106,7 @@ async def test_a_finished_research_is_all_there_without_a_script(desk: Any) -> N
     assert "原文中没有的引文" in score
     assert len(page.css("#research-notes blockquote")) == 6
     assert len(page.css(".drivers > li")) == 3
-    assert {words_of(one) for one in page.css("aside .chips a")} == {"docx", "pdf", "html", "md"}
+    assert {words_of(node) for node in page.css("aside .chips a")} == {"docx", "pdf", "html", "md"}
     assert page.css_first("meta[http-equiv=refresh]") is None
     assert page.css_first("form[data-send]") is None, "nothing is to be said any more"
 
@@ -114,14 +114,14 @@ async def test_a_finished_research_is_all_there_without_a_script(desk: Any) -> N
 async def test_how_it_went_stands_beneath_each_paragraph(desk: Any, editor: Any) -> None:
     await put(desk.app, "going", at=NOON, status=ResearchStatus.RUNNING, steps=1, far=3, remarks=("只看今年",))
     page = page_of(await editor.get("/research/going"))
-    states = {one.attributes["data-step"]: one.attributes["class"] for one in page.css("[data-step]")}
+    states = {node.attributes["data-step"]: node.attributes["class"] for node in page.css("[data-step]")}
     assert states == {
         "plan": "phase done",
         "deep_search": "phase now",
         "modeling": "phase waiting",
         "reporting": "phase waiting",
     }
-    paragraphs = [words_of(one) for one in page.css("[data-paragraph]")]
+    paragraphs = [words_of(node) for node in page.css("[data-paragraph]")]
     assert "完成" in paragraphs[0]
     assert "更新小结" in paragraphs[1]
     assert "阅读结果" in paragraphs[2]
@@ -133,22 +133,28 @@ async def test_how_it_went_stands_beneath_each_paragraph(desk: Any, editor: Any)
 async def test_a_plan_is_put_in_order_and_approved(desk: Any, editor: Any) -> None:
     await put(desk.app, "plan", at=NOON, status=ResearchStatus.AWAITING_PLAN, steps=1, far=0)
     page = page_of(await editor.get("/research/plan"))
-    titles = [one.attributes["value"] for one in page.css("input[name=paragraph_title]")]
+    titles = [node.attributes["value"] for node in page.css("input[name=paragraph_title]")]
     assert titles == ["背景", "最新进展", "影响"]
     assert page.css_first("meta[http-equiv=refresh]") is None, "what is typed must not be lost"
     form: dict[str, Any] = {"title": "报告", "paragraph_title": titles, "paragraph_content": ["一", "二", "三"]}
     moved = page_of(await editor.post("/research/plan/plan", {**form, "do": "up-2"}))
-    assert [one.attributes["value"] for one in moved.css("input[name=paragraph_title]")] == ["背景", "影响", "最新进展"]
-    assert (await desk.app.research.row("plan")).status is ResearchStatus.AWAITING_PLAN, "nothing is kept by moving"
+    assert [node.attributes["value"] for node in moved.css("input[name=paragraph_title]")] == [
+        "背景",
+        "影响",
+        "最新进展",
+    ]
+    assert (await desk.app.research.load_research("plan")).status is ResearchStatus.AWAITING_PLAN, (
+        "nothing is kept by moving"
+    )
     empty = page_of(
         await editor.post("/research/plan/plan", {**form, "paragraph_title": ["", "", ""], "do": "start"}), 400
     )
     assert words_of(empty.css_first(".trouble"))
     changed = {**form, "paragraph_title": ["价格", "影响"], "paragraph_content": ["一", "三"], "do": "start"}
     assert (await editor.post("/research/plan/plan", changed)).headers["location"] == "/research/plan"
-    state = await desk.app.research.state("plan")
+    state = await desk.app.research.load_state("plan")
     assert (state.report_title, [paragraph.title for paragraph in state.paragraphs]) == ("报告", ["价格", "影响"])
-    assert (await desk.app.research.row("plan")).status is ResearchStatus.QUEUED
+    assert (await desk.app.research.load_research("plan")).status is ResearchStatus.QUEUED
     late = await editor.post("/research/plan/plan", changed)
     assert late.headers["location"] == "/research/plan"
     assert "计划已经开始执行" in (await editor.get("/research/plan")).text
@@ -166,7 +172,7 @@ async def test_a_remark_is_heard_while_it_goes_on_and_not_later(desk: Any, edito
     assert (await editor.post("/research/going/remarks", {"text": " "})).status_code == 400
     await editor.post("/research/done/remarks", {"text": "太晚"})
     assert "研究已经结束" in words_of(page_of(await editor.get("/research/done")).css_first(".notice"))
-    assert [remark.text for remark in await desk.app.research.remarks("done")] == []
+    assert [remark.text for remark in await desk.app.research.list_remarks("done")] == []
 
 
 async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> None:
@@ -176,7 +182,7 @@ async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> No
     assert "研究已取消" in words_of(page.css_first("#research-head"))
     await editor.post("/research/waits/cancel")
     assert "研究已经结束" in words_of(page_of(await editor.get("/research/waits")).css_first(".notice"))
-    assert [entry.action for entry in await desk.app.audit.entries(action="research")] == ["research.cancel"]
+    assert [entry.action for entry in await desk.app.audit.list_entries(action="research")] == ["research.cancel"]
 
 
 async def test_a_failed_research_says_why_and_shows_what_it_had(desk: Any, editor: Any) -> None:
@@ -184,7 +190,7 @@ async def test_a_failed_research_says_why_and_shows_what_it_had(desk: Any, edito
     await put(desk.app, "failed", at=NOON, status=ResearchStatus.FAILED, steps=1, far=2, error=error)
     page = page_of(await editor.get("/research/failed"))
     assert error in words_of(page.css_first(".trouble"))
-    assert [one.attributes["class"] for one in page.css("[data-step]")][:2] == ["phase done", "phase stopped"]
+    assert [node.attributes["class"] for node in page.css("[data-step]")][:2] == ["phase done", "phase stopped"]
     assert "停在这里" in words_of(page.css_first("[data-paragraph]"))
 
 
@@ -215,5 +221,5 @@ async def test_hostile_words_stay_words(desk: Any, editor: Any, name: str) -> No
     for path in ("/research/evil", "/research"):
         page = page_of(await editor.get(path))
         assert text in page.css_first("main").text()
-        assert not [one for one in page.css("main script, main img, main iframe, main style") if one.attributes]
+        assert not [node for node in page.css("main script, main img, main iframe, main style") if node.attributes]
         assert not page.css('main a[href^="javascript"]')

@@ -29,6 +29,7 @@ from monitor.research.shapes import (
     StepType,
     compute_progress,
 )
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.api import events as streaming
 from monitor.web.server import serve_web
 from tests.integration.web.sse import Message, Reader
@@ -91,7 +92,7 @@ def desk_settings() -> Callable[[Settings], Settings]:
 @pytest.fixture
 async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A program that watches over a real connection."""
-    token = await desk.app.tokens.make("watcher", "reader")
+    token = await desk.app.tokens.create("watcher", "reader", by=COMMAND_LINE)
     async with (
         serve_web(desk.app) as address,
         httpx.AsyncClient(
@@ -145,10 +146,10 @@ def conforms(messages: list[Message]) -> list[dict[str, Any]]:
     documents = [json.loads(message.data) for message in messages]
     for document in documents:
         VALIDATOR.validate(document)
-    assert {one.event for one in messages} == {"message"}
-    numbers = [int(one.id) for one in messages]
+    assert {message.event for message in messages} == {"message"}
+    numbers = [int(message.id) for message in messages]
     assert numbers == sorted(set(numbers))
-    progress = [one["progress"] for one in documents]
+    progress = [document["progress"] for document in documents]
     assert progress == sorted(progress)
     return documents
 
@@ -156,8 +157,8 @@ def conforms(messages: list[Message]) -> list[dict[str, Any]]:
 def report_in(documents: list[dict[str, Any]]) -> str:
     """The report, put together from the pieces since its last beginning."""
     told = [document for document in documents if document["stepType"] == "reporting"]
-    begun = max(place for place, one in enumerate(told) if one["status"] == "start")
-    return "".join(one["payload"].get("chunk", "") for one in told[begun:])
+    begun = max(place for place, entry in enumerate(told) if entry["status"] == "start")
+    return "".join(entry["payload"].get("chunk", "") for entry in told[begun:])
 
 
 async def test_a_research_is_told_by_the_schema_from_its_start_to_its_report(
@@ -209,13 +210,13 @@ async def test_a_research_that_ends_early_says_so_with_its_last_message(
 async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: Any, client: httpx.AsyncClient) -> None:
     await begin(desk.app, "r")
     await tell(desk.app, "r", list(whole())[:3])
-    await desk.app.store.research.await_plan("r", executor=EXECUTOR)
+    await desk.app.store.research.mark_awaiting_plan("r", executor=EXECUTOR)
     watching = asyncio.create_task(read(client, "r"))
     assert len(await read(client, "r", at_most=3)) == 3
     refused = told(StepType.PLAN, "error", 1, error={"code": "cancelled", "message": "x"}, result=None)
     event = ResearchEvent(task_id="r", at=NOON, data=refused.to_json())
     assert not watching.done()
-    await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), told=event)
+    await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), event=event)
     documents = conforms(await asyncio.wait_for(watching, PATIENCE_S))
     assert [document["status"] for document in documents] == ["start", "progress", "complete", "error"]
 
@@ -277,14 +278,14 @@ async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: A
         late = [asyncio.create_task(read(client, "r")) for _ in range(5)]
         told = await asyncio.gather(*stay, *back, *late)
     assert len(told) == 50
-    numbers = [one.id for one in told[0]]
+    numbers = [entry.id for entry in told[0]]
     assert len(numbers) == len(events)
     assert all([message.id for message in messages] == numbers for messages in told)
     conforms(told[0])
     # One question for all each quarter of a second; a reader who comes asks for what was there before him.
     visits = len(stay) + len(late) + sum(-(-len(events) // (7 + place)) for place in range(15))
     assert asked["events"] <= 4 * (loop.time() - begun + 1) + 3 * visits
-    assert not desk.app.research_live._channels, "nobody watches any more, so nobody asks"
+    assert not desk.app.research_events._channels, "nobody watches any more, so nobody asks"
 
 
 def _is_last(message: Message) -> bool:
@@ -297,7 +298,7 @@ async def test_readers_who_only_wait_cost_the_database_the_same_as_one(desk: Any
     await tell(desk.app, "r", list(whole())[:2])
     readers = [asyncio.create_task(read(client, "r")) for _ in range(50)]
     async with asyncio.timeout(PATIENCE_S):
-        while not (channels := desk.app.research_live._channels) or channels["r"].readers < 50:  # noqa: ASYNC110
+        while not (channels := desk.app.research_events._channels) or channels["r"].readers < 50:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     asked = 0
 

@@ -57,15 +57,15 @@ async def read_run(desk: Any, source: Source) -> str:
             page_url="https://o.gov/n/",
             position=number,
             disposition=ENDS[number % 4],
-            reason="agent: 不相关" if number % 4 == 3 else "",
+            reason=Message.of("candidate.left_by_agent", text="不相关") if number % 4 == 3 else None,
             item_id=saved.id if number == 0 else None,
         )
         for number in range(240)
     ]
     plan = SectionPlan(ordinal=0, name="通知", url="https://o.gov/n/")
-    unseen = [UnseenPlace(section="通知", url="https://o.gov/n/2", reason="max_pages")]
+    unseen = [UnseenPlace(section="通知", url="https://o.gov/n/2", reason=Message("cause.max_pages"))]
     reading = SectionReading(plan=plan, ended=SectionEnd.MAX_PAGES, pages=3, entries=entries, unseen=unseen)
-    await store.runs.keep_reading("read", source.id or 0, reading, on=date(2026, 2, 3), at=NOON)
+    await store.runs.save_reading("read", source.id or 0, reading, on=date(2026, 2, 3), at=NOON)
     await store.runs.add_fallback("read", Phase.CRAWL, "通知", "cut short at max_pages", NOON)
     await store.usage.add(
         ModelCall(
@@ -128,14 +128,16 @@ async def test_a_ledger_is_read_in_pages_and_by_what_became_of_candidates(desk: 
     while True:
         params = {"limit": 100, "disposition": "left", **({"cursor": cursor} if cursor else {})}
         answer = (await reader.get("/api/runs/read/candidates", params=params)).json()
-        found += [int(one["url"].rpartition("/")[2]) for one in answer["candidates"]]
+        found += [int(candidate["url"].rpartition("/")[2]) for candidate in answer["candidates"]]
         cursor = answer["next"]
         if cursor is None:
             break
     assert found == list(range(3, 240, 4))
-    one = (await reader.get("/api/runs/read/candidates", params={"q": "第 239 号", "section": 0})).json()["candidates"]
-    assert [(row["title"], row["section"], row["reason"]) for row in one] == [
-        ("第 239 号 <i>文件</i>", "通知", "agent: 不相关")
+    matching = (await reader.get("/api/runs/read/candidates", params={"q": "第 239 号", "section": 0})).json()[
+        "candidates"
+    ]
+    assert [(row["title"], row["section"], row["reason"]) for row in matching] == [
+        ("第 239 号 <i>文件</i>", "通知", "模型：不相关")
     ]
     calls = (await reader.get("/api/runs/read/calls")).json()
     assert [(call["phase"], call["prompt_tokens"], call["latency_ms"]) for call in calls["calls"]] == [
@@ -146,7 +148,7 @@ async def test_a_ledger_is_read_in_pages_and_by_what_became_of_candidates(desk: 
 
 
 async def test_a_run_that_is_not_there_is_said_so(desk: Any) -> None:
-    reader = await desk.sign_in("reader")
+    reader = await desk.sign_in("reader", language="en")
     for path in ("", "/candidates", "/calls", "/events"):
         answer = await reader.get(f"/api/runs/nobody{path}")
         assert (answer.status_code, answer.json()["title"]) == (404, "Not Found")
@@ -156,7 +158,7 @@ async def test_a_run_that_is_not_there_is_said_so(desk: Any) -> None:
 async def test_every_candidate_has_its_square_and_its_row(desk: Any, read_run: str) -> None:
     reader = await desk.sign_in("reader")
     page = (await reader.get("/runs/read")).text
-    rows = await desk.app.store.history.ledger("read")
+    rows = await desk.app.store.history.load_ledger("read")
     assert all(f'id="s{row.id}"' in page for row in rows)
     assert page.count('<tr id="c') == 25
     assert "模型：不相关" in page
@@ -205,7 +207,7 @@ async def test_a_run_is_stopped_once_and_the_audit_says_by_whom(desk: Any, sourc
     assert (answer.status_code, answer.json()) == (202, {"run_id": "waits", "status": "cancelled"})
     assert (await editor.send("POST", "/api/runs/waits/cancel")).status_code == 409
     assert (await editor.post("/runs/waits/cancel")).headers["location"] == "/runs/waits"
-    (entry,) = await desk.app.audit.entries(action="run")
+    (entry,) = await desk.app.audit.list_entries(action="run")
     assert (entry.person, entry.action, entry.subject) == ("editor", "run.cancel", "waits")
     reader = await desk.sign_in("reader")
     assert (await reader.send("POST", "/api/runs/waits/cancel")).status_code == 403
@@ -216,7 +218,7 @@ async def test_a_run_is_done_again_by_the_service_from_where_it_failed(
     desk: Any, source: Source, read_run: str, editor: Any
 ) -> None:
     assert (await editor.send("POST", "/api/runs/read/retry")).status_code == 400, "no worker is at work"
-    async with desk.app.presence.attending("worker"):
+    async with desk.app.presence.register("worker"):
         answer = await editor.send("POST", "/api/runs/read/retry")
         assert (answer.status_code, answer.json()) == (202, {"run_id": "read", "status": "queued"})
         assert (await editor.send("POST", "/api/runs/read/retry")).status_code == 409
@@ -226,7 +228,7 @@ async def test_a_run_is_done_again_by_the_service_from_where_it_failed(
 
 
 async def test_sources_are_run_by_name_and_each_has_one_run_at_a_time(desk: Any, source: Source, editor: Any) -> None:
-    async with desk.app.presence.attending("worker"):
+    async with desk.app.presence.register("worker"):
         answer = await editor.send("POST", "/api/runs", json={"sources": ["示例部", "示例部"]})
         assert answer.status_code == 202
         (asked,) = answer.json()["runs"]

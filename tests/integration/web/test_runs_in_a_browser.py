@@ -17,6 +17,7 @@ from monitor.db.tables.collection import Source
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.server import serve_web
 from monitor.web.ui.runs import ROWS_PER_PAGE
 
@@ -56,10 +57,10 @@ async def service(
         settings.database_url, settings.web.port, settings.pages.render = sqlite_url, free_port, "never"
         settings.pages.timeout_s = 2 * PATIENCE_MS / 1000
         app = await stack.enter_async_context(open_service(settings, worker=True, scheduler=False))
-        await app.people.add("anna", "editor")
-        await app.people.set_password("anna", PASSWORD)
+        await app.people.add("anna", "editor", by=COMMAND_LINE)
+        await app.people.set_password("anna", PASSWORD, by=COMMAND_LINE)
         pinned = [section for section in site.list_sections(url) if section["name"] in SECTIONS]
-        source = await app.sources.add({"name": site.title, "url": f"{url}/", "sections": pinned})
+        source = await app.sources.add({"name": site.title, "url": f"{url}/", "sections": pinned}, by=COMMAND_LINE)
         yield app, await stack.enter_async_context(serve_web(app)), source, site
 
 
@@ -81,7 +82,7 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
     app, address, source, site = service
     seen = site.gates["/rsrm/"] = asyncio.Event()
     await sign_in(page, address)
-    run_id = await app.sweeps.enqueue(source)
+    run_id = await app.sweeps.enqueue(source, by=COMMAND_LINE)
     await page.goto(f"{address}runs/{run_id}")
     await page.evaluate("window.isTheSame = true")
     history = await page.context.new_page()

@@ -11,6 +11,7 @@ import pytest
 
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.server import serve_web
 
 # A date that is over, a cron that means nothing, a name that is taken: what a schema cannot say is told by 400, 404,
@@ -33,7 +34,7 @@ async def served(tmp_path: Path, sqlite_url: str, free_port: int) -> AsyncIterat
 async def examined(served: tuple[App, str], role: str, folder: Path, *options: str) -> int:
     """Have every route asked with a token of that role; answers how often, and fails where anything was wrong."""
     app, url = served
-    token = await app.tokens.create(f"{role}-program", role)
+    token = await app.tokens.create(f"{role}-program", role, by=COMMAND_LINE)
     configuration = folder / "schemathesis.toml"
     configuration.write_text(CONFIGURATION)
     process = await asyncio.create_subprocess_exec(

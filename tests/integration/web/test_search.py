@@ -10,6 +10,7 @@ import pytest
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.search.contract import ToolResult
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.app import create_web_app
 
 
@@ -22,7 +23,7 @@ async def client(tmp_path: Path, site: Any) -> AsyncIterator[httpx.AsyncClient]:
         search={"backend": "searxng", "backends": {"searxng": {"base_url": site.url("")}}},
     )
     async with open_app(settings) as app:
-        token = await app.tokens.create("reader", "reader")
+        token = await app.tokens.create("reader", "reader", by=COMMAND_LINE)
         transport = httpx.ASGITransport(app=create_web_app(app))
         async with httpx.AsyncClient(transport=transport, base_url="http://monitor") as client:
             client.headers["authorization"] = f"Bearer {token}"
@@ -64,7 +65,7 @@ async def test_a_question_that_breaks_the_contract_is_refused(
 ) -> None:
     answer = await client.get("/api/search", params=asked)
     assert answer.status_code == 400
-    assert [one["type"] for one in answer.json()["errors"]] == ["InvalidInput"]
+    assert [error["type"] for error in answer.json()["errors"]] == ["InvalidInput"]
     assert answer.json()["items"] == []
     assert site.asked == []
 
@@ -73,6 +74,6 @@ async def test_a_search_that_failed_says_so_in_its_status_too(client: httpx.Asyn
     site.on("/search", reply("", 500))
     answer = await client.get("/api/search", params={"query": "x"})
     assert answer.status_code == 502
-    assert [one["type"] for one in answer.json()["errors"]] == ["BadGateway"]
+    assert [error["type"] for error in answer.json()["errors"]] == ["BadGateway"]
     named = await client.get("/api/search", params={"query": "x", "backend": "stub"})
     assert (named.status_code, len(named.json()["items"])) == (200, 3)

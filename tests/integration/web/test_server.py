@@ -8,6 +8,7 @@ import httpx
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.errors import UsageError
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.server import serve_web
 
 GOOD = "a long and quiet word"
@@ -28,13 +29,13 @@ async def test_others_reach_it_only_when_an_administrator_has_a_password(tmp_pat
         assert await is_refused()
         await app.people.create_first_admin()
         assert await is_refused(), "a one-time password was enough"
-        await app.people.add("editor", "editor")
-        await app.people.set_password("editor", GOOD)
-        await app.tokens.create("robot", "admin")
+        await app.people.add("editor", "editor", by=COMMAND_LINE)
+        await app.people.set_password("editor", GOOD, by=COMMAND_LINE)
+        await app.tokens.create("robot", "admin", by=COMMAND_LINE)
         assert await is_refused(), "somebody else's password was enough"
-        await app.people.set_password("admin", GOOD)
+        await app.people.set_password("admin", GOOD, by=COMMAND_LINE)
         assert not await is_refused()
-        await app.people.reset_password("admin")
+        await app.people.reset_password("admin", by=COMMAND_LINE)
         assert await is_refused()
 
 

@@ -26,7 +26,7 @@ async def address() -> AsyncIterator[str]:
 
 
 async def audit_of(desk: Any) -> list[tuple[str, str, dict[str, Any]]]:
-    return [(entry.action, entry.subject, entry.detail) for entry in await desk.app.audit.entries(limit=100)]
+    return [(entry.action, entry.subject, entry.detail) for entry in await desk.app.audit.list_entries(limit=100)]
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
@@ -58,7 +58,7 @@ async def test_the_model_endpoint_is_changed_and_tested_in_one_go(desk: Any, add
     assert "answered after" in unknown.text
     trials = (await admin.send("POST", "/api/settings/model/test")).json()["trials"]
     assert [(trial["model"], trial["complaint"] is None) for trial in trials] == [("gpt-5", True), ("none-such", False)]
-    assert all(one["endpoint"].startswith(address) for one in trials)
+    assert all(trial["endpoint"].startswith(address) for trial in trials)
     await admin.post("/settings/model", {"llm.enabled": "false"})
     assert not desk.app.settings.llm.is_on
 
@@ -78,7 +78,11 @@ async def test_a_form_stores_only_what_was_changed(desk: Any) -> None:
     }
     answer = await admin.post("/settings/limits", values)
     assert (answer.status_code, answer.headers["location"]) == (303, "/settings/limits")
-    stored = {one.path: one.value for one in desk.app.configuring.all() if one.origin == "stored"}
+    stored = {
+        setting.path: setting.value
+        for setting in desk.app.settings_service.list_settings()
+        if setting.origin == "stored"
+    }
     assert stored == {"sweep.max_items": 5, "sweep.revisit_days": [1, 3, 10]}
     await admin.post("/settings/forget", {"path": "sweep.max_items", "page": "limits"})
     assert desk.app.settings.sweep.max_items == 20
@@ -94,11 +98,11 @@ async def test_what_is_refused_comes_back_with_its_sentence_and_all_that_was_typ
     admin = await desk.sign_in("admin", language="en")
     answer = await admin.post("/settings/model", {"llm.model": "mine", "llm.top_p": "seven", "llm.prices": "gpt-5 1"})
     assert answer.status_code == 400
-    assert 'id="f-llm-top_p-error" lang="en">It cannot be &#39;seven&#39;' in answer.text
+    assert 'id="f-llm-top_p-error">It cannot be &#39;seven&#39;' in answer.text
     assert 'value="mine"' in answer.text
     assert "gpt-5 1</textarea>" in answer.text
     assert desk.app.settings.llm.model == "gpt-5"
-    assert await desk.app.store.desk_settings.all() == []
+    assert await desk.app.store.settings.list_all() == []
 
 
 async def test_what_the_environment_sets_is_locked(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +142,7 @@ async def test_a_secret_is_on_no_page_in_no_answer_and_not_in_the_audit(
     seen.append((await admin.send("DELETE", "/api/settings/llm.api_key")).text)
     seen += [json.dumps(await audit_of(desk)), caplog.text]
     assert not [text[:200] for text in seen if SECRET in text]
-    assert desk.app.settings.search.key("brave") == SECRET
+    assert desk.app.settings.search.get_key("brave") == SECRET
 
 
 async def test_a_search_backend_is_tried_from_the_page(desk: Any) -> None:
@@ -158,9 +162,9 @@ class TestPrompts:
         await admin.post("/settings/prompts/ranking.user.en", {"text": theirs})
         page = (await admin.get("/settings/prompts/ranking.user.en")).text
         assert "<del>newer</del><ins>shorter</ins>" in page
-        assert (await desk.app.prompts.in_force()).adjusted == {"ranking.user.en": theirs}
+        assert (await desk.app.prompts.load_active()).overrides == {"ranking.user.en": theirs}
         await admin.post("/settings/prompts/ranking.user.en/back")
-        assert (await desk.app.prompts.in_force()).adjusted == {}
+        assert (await desk.app.prompts.load_active()).overrides == {}
         told = [(action, detail["after"]) for action, _, detail in await audit_of(desk) if "prompt" in action]
         assert told == [("prompt.back", ours), ("prompt.change", theirs)]
 
@@ -205,15 +209,15 @@ class TestTargets:
         admin = await desk.sign_in("admin", language="en")
         added = await admin.post("/settings/targets", self.FORM)
         assert (added.status_code, added.headers["location"]) == (303, "/settings/targets")
-        target = desk.app.dispatch.target("desk")
+        target = desk.app.dispatch.get_target("desk")
         assert (target.sources, target.types, target.top, target.alarms) == (["甲", "乙"], ["政策", "法规"], 5, True)
-        assert (target.url, target.secret()) == (self.FORM["url"], SECRET.encode())
+        assert (target.url, target.load_secret()) == (self.FORM["url"], SECRET.encode())
         page = (await admin.get("/settings/targets/desk/edit")).text
         assert SECRET not in page
         assert "Empty: it stays https://hook.example" in page
         await admin.post("/settings/targets/desk/edit", self.FORM | {"url": "", "secret": "", "top": ""})
-        target = desk.app.dispatch.target("desk")
-        assert (target.url, target.secret(), target.top) == (self.FORM["url"], SECRET.encode(), None)
+        target = desk.app.dispatch.get_target("desk")
+        assert (target.url, target.load_secret(), target.top) == (self.FORM["url"], SECRET.encode(), None)
         await admin.post("/settings/targets/desk/remove")
         assert desk.app.settings.deliver.targets == []
         assert [action for action, *_ in await audit_of(desk)][:3] == ["target.remove", "target.edit", "target.add"]
@@ -237,7 +241,7 @@ class TestTargets:
         admin = await desk.sign_in("admin", language="en")
         answer = await admin.post("/settings/targets", self.FORM | changed)
         assert answer.status_code == 400
-        expected = f'id="f-{field}-error"' if field else 'beside the fields. <span lang="en">'
+        expected = f'id="f-{field}-error"' if field else "beside the fields. "
         assert expected in answer.text
         assert 'value="甲, 乙"' in answer.text
         assert desk.app.settings.deliver.targets == []
@@ -249,6 +253,6 @@ class TestTargets:
         assert (await program.put("/api/targets/mail", json=form)).status_code == 200
         again = await program.put("/api/targets/mail", json=form | {"url": None, "top": 3})
         assert (again.json()["after"]["top"], again.json()["after"]["url"]) == (3, "smtp://mail.example")
-        assert desk.app.dispatch.target("mail").url == url
+        assert desk.app.dispatch.get_target("mail").url == url
         assert (await program.put("/api/targets/mail", json=form | {"to": []})).status_code == 400
         assert [(await program.delete("/api/targets/mail")).status_code for _ in range(2)] == [204, 404]

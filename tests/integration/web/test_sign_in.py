@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from monitor.config.model import Settings
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.auth import SESSION_COOKIE
 from tests.integration.web.conftest import PASSWORD
 
@@ -26,7 +27,7 @@ def cookie_of(answer: httpx.Response, name: str = SESSION_COOKIE) -> "Morsel[str
 
 
 async def test_the_first_administrator_chooses_a_password_before_anything_else(desk: Any) -> None:
-    password = await desk.app.people.begin()
+    password = await desk.app.people.create_first_admin()
     visitor = await desk.visitor()
     page = await visitor.get("/sign-in")
     assert "一次性密码" in page.text
@@ -54,8 +55,8 @@ async def test_every_sign_in_has_a_cookie_of_its_own_and_ends_the_session_before
     first = cookie_of(await visitor.post("/sign-in", data=asked)).value
     second = cookie_of(await visitor.post("/sign-in", data=asked)).value
     assert len({first, second, "planted-by-somebody-else"}) == 3
-    assert await desk.app.people.visitor_of(first) is None
-    assert await desk.app.people.visitor_of(second) is not None
+    assert await desk.app.people.authenticate(first) is None
+    assert await desk.app.people.authenticate(second) is not None
     stranger = await desk.visitor(cookies={SESSION_COOKIE: "planted-by-somebody-else"})
     assert (await stranger.get("/api/me")).status_code == 401
 
@@ -66,8 +67,8 @@ async def test_every_sign_in_has_a_cookie_of_its_own_and_ends_the_session_before
     indirect=["desk_settings"],
 )
 async def test_the_cookie_is_kept_from_scripts_and_other_paths(desk: Any, path: str, is_secure: bool) -> None:
-    await desk.app.people.add("reader", "reader")
-    await desk.app.people.set_password("reader", PASSWORD)
+    await desk.app.people.add("reader", "reader", by=COMMAND_LINE)
+    await desk.app.people.set_password("reader", PASSWORD, by=COMMAND_LINE)
     visitor = await desk.visitor()
     cookie = cookie_of(await visitor.post("/sign-in", data={"name": "reader", "password": PASSWORD}))
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "lax", path)
@@ -114,7 +115,7 @@ async def test_a_refusal_does_not_tell_names_apart_and_too_many_are_waited_for(d
         await visitor.post("/sign-in", data={"name": "reader", "password": "wrong"})
     held = await visitor.post("/sign-in", data={"name": "reader", "password": PASSWORD})
     assert (held.status_code, held.headers["retry-after"]) == (429, "900")
-    assert "Wait 15 minutes" in held.text
+    assert "15 minutes" in held.text
 
 
 async def test_a_form_of_another_site_signs_nobody_in(desk: Any) -> None:
@@ -126,15 +127,15 @@ async def test_a_form_of_another_site_signs_nobody_in(desk: Any) -> None:
 
 
 async def test_a_request_without_the_word_of_our_page_changes_nothing(desk: Any) -> None:
-    one, other = await desk.sign_in("reader"), await desk.sign_in("admin")
-    for word in ({}, {"csrf": ""}, {"csrf": other.csrf}, {"csrf": one.csrf + "x"}):
-        answer = await one.client.post("/account/language", data={"language": "en", **word})
+    reader, admin = await desk.sign_in("reader"), await desk.sign_in("admin")
+    for word in ({}, {"csrf": ""}, {"csrf": admin.csrf}, {"csrf": reader.csrf + "x"}):
+        answer = await reader.client.post("/account/language", data={"language": "en", **word})
         assert answer.status_code == 403
-    assert (await one.client.put("/api/me/language", json={"language": "en"})).status_code == 403
-    assert (await desk.app.people.of("reader")).language is None
-    assert (await one.post("/account/language", {"language": "en"})).status_code == 303
-    assert (await one.send("PUT", "/api/me/language", json={"language": "zh"})).status_code == 204
-    assert (await desk.app.people.of("reader")).language == "zh"
+    assert (await reader.client.put("/api/me/language", json={"language": "en"})).status_code == 403
+    assert (await desk.app.people.get("reader")).language is None
+    assert (await reader.post("/account/language", {"language": "en"})).status_code == 303
+    assert (await reader.send("PUT", "/api/me/language", json={"language": "zh"})).status_code == 204
+    assert (await desk.app.people.get("reader")).language == "zh"
     program = await desk.program("admin")
     assert (await program.post("/api/tokens", json={"name": "made-by-a-program"})).status_code == 201
 
@@ -145,7 +146,7 @@ async def test_signing_out_ends_the_session_and_takes_the_cookie(desk: Any) -> N
     answer = await browser.post("/sign-out")
     assert answer.headers["location"] == "/sign-in"
     assert cookie_of(answer)["max-age"] == "0"
-    assert await desk.app.people.visitor_of(cookie) is None
+    assert await desk.app.people.authenticate(cookie) is None
 
 
 async def test_the_language_is_chosen_before_signing_in_and_kept(desk: Any) -> None:

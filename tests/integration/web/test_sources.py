@@ -11,6 +11,7 @@ import pytest
 
 from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.sources.trials import TrialReport
 
 TODAY = dt.datetime.now(dt.UTC).date()
@@ -41,7 +42,7 @@ def desk_settings(ministry: tuple[SampleSite, str]) -> Callable[[Settings], Sett
 
 async def ended(desk: Any, trial_id: str) -> TrialReport:
     async with asyncio.timeout(60):
-        await asyncio.wait({desk.app.trials._works[trial_id].task})
+        await asyncio.wait({desk.app.trials._jobs[trial_id].task})
     return desk.app.trials.get(trial_id)
 
 
@@ -65,19 +66,19 @@ async def test_an_address_is_tried_then_kept_with_a_pinned_section(desk: Any, mi
     trial = answer.headers["location"]
     report = await ended(desk, trial.rpartition("/")[2])
     assert report.state == "done", report.error
-    assert await desk.app.sources.all() == []
+    assert await desk.app.sources.list_sources() == []
     page = (await editor.get(trial)).text
-    expected = [one for one in site.expected(base_url) if one.section == "政策法规"]
+    expected = [item for item in site.list_expected_items(base_url) if item.section == "政策法规"]
     assert expected[0].title in page
     sent = form_of(page)
     assert sent["name"] == [site.title]
     pin = next(value for value in re.findall(r'name="pin" value="([^"]+)"', page) if value.startswith("政策法规 "))
     saved = await editor.post("/sources", {**sent, "pin": pin, "tags": "能源\n部委"})
     assert saved.status_code == 303, saved.text
-    (source,) = await desk.app.sources.all()
+    (source,) = await desk.app.sources.list_sources()
     assert source.sections == [{"name": "政策法规", "url": pin.rpartition(" ")[2]}]
     assert (source.focus_areas, source.tags, source.enabled) == (["政策法规", "数据发布"], ["能源", "部委"], True)
-    (entry,) = await desk.app.audit.entries(action="source")
+    (entry,) = await desk.app.audit.list_entries(action="source")
     assert (entry.person, entry.action, entry.subject) == ("editor", "source.add", site.title)
 
 
@@ -103,7 +104,7 @@ async def test_a_feed_is_found_out_and_a_dead_address_is_told(desk: Any, site: A
         "/feed",
         "<rss><channel><title>通知</title><item><title>一则重要通知</title><link>/a</link></item></channel></rss>",
     )
-    desk.app.loaders.open_to(site.host)
+    desk.app.loaders.allow_host(site.host)
     editor = await desk.sign_in("editor")
     begun = await editor.send("POST", "/api/sources/trials", json={"url": feed})
     report = await ended(desk, begun.json()["id"])
@@ -117,7 +118,7 @@ async def test_a_feed_is_found_out_and_a_dead_address_is_told(desk: Any, site: A
 
 @pytest.mark.parametrize("language", ["zh", "en"])
 async def test_wrong_values_come_back_with_a_sentence_beside_each_field(desk: Any, language: str) -> None:
-    await desk.app.sources.add(VALUES)
+    await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor", language=language)
     sent = {"name": "新", "url": "nowhere", "kind": "site", "schedule": "7 7", "window_days": "x", "rules": "<b>"}
     answer = await editor.post("/sources", sent)
@@ -138,7 +139,7 @@ async def test_wrong_values_come_back_with_a_sentence_beside_each_field(desk: An
 
 
 async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any) -> None:
-    source = await desk.app.sources.add(VALUES)
+    source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor")
     form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
     assert form["tags"] == ["能源"]
@@ -146,9 +147,9 @@ async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any)
         f"/sources/{source.id}/edit", {**form, "kind": "site", "name": "能源总署", "tags": "", "enabled": []}
     )
     assert answer.headers["location"] == f"/sources/{source.id}"
-    edited = await desk.app.sources.by_id(source.id)
+    edited = await desk.app.sources.get_by_id(source.id)
     assert (edited.name, edited.tags, edited.enabled, edited.schedule) == ("能源总署", [], False, VALUES["schedule"])
-    (entry,) = await desk.app.audit.entries(action="source.edit")
+    (entry,) = await desk.app.audit.list_entries(action="source.edit")
     assert entry.detail["before"] == {"name": "能源局", "tags": ["能源"], "enabled": True}
     assert entry.detail["after"] == {"name": "能源总署", "tags": [], "enabled": False}
     patched = await editor.send("PATCH", f"/api/sources/{source.id}", json={"window_days": 3})
@@ -159,28 +160,28 @@ async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any)
 
 async def test_changes_are_tried_with_what_is_known_and_not_stored(desk: Any, ministry: Any) -> None:
     _, base_url = ministry
-    source = await desk.app.sources.add({"name": "m", "url": base_url, "focus_areas": ["政策法规"]})
+    source = await desk.app.sources.add({"name": "m", "url": base_url, "focus_areas": ["政策法规"]}, by=COMMAND_LINE)
     editor = await desk.sign_in("editor")
     form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
     answer = await editor.post(f"/sources/{source.id}/try", {**form, "kind": "site", "focus_areas": "人事任免"})
     report = await ended(desk, answer.headers["location"].rpartition("/")[2])
     assert [section.name for section in report.result.sections][:1] == ["人事任免"]
-    assert (await desk.app.sources.by_id(source.id)).focus_areas == ["政策法规"]
+    assert (await desk.app.sources.get_by_id(source.id)).focus_areas == ["政策法规"]
     page = (await editor.get(f"/sources/trials/{report.id}")).text
     assert f'action="/sources/{source.id}/edit"' in page
     saved = await editor.post(f"/sources/{source.id}/edit", form_of(page))
     assert saved.status_code == 303, saved.text
-    assert (await desk.app.sources.by_id(source.id)).focus_areas == ["人事任免"]
+    assert (await desk.app.sources.get_by_id(source.id)).focus_areas == ["人事任免"]
 
 
 async def test_several_are_changed_together(desk: Any) -> None:
-    ids = [(await desk.app.sources.add({**VALUES, "name": name})).id for name in ("a", "b", "c")]
+    ids = [(await desk.app.sources.add({**VALUES, "name": name}, by=COMMAND_LINE)).id for name in ("a", "b", "c")]
     editor = await desk.sign_in("editor")
     await editor.post("/sources/bulk", {"ids": ids[:2], "action": "tag", "tag": " 部委 "})
     await editor.post("/sources/bulk", {"ids": ids[1:], "action": "disable"})
     changed = await editor.send("POST", "/api/sources/bulk", json={"ids": ids, "action": "untag", "tag": "能源"})
     assert sorted(changed.json()["changed"]) == sorted(ids)
-    found = {source.name: (source.tags, source.enabled) for source in await desk.app.sources.all()}
+    found = {source.name: (source.tags, source.enabled) for source in await desk.app.sources.list_sources()}
     assert found == {"a": (["部委"], True), "b": (["部委"], False), "c": ([], False)}
     back = await editor.post("/sources/bulk", {"ids": ids, "action": "enable", "back": "//evil.example/"})
     assert back.headers["location"] == "/"
@@ -188,7 +189,7 @@ async def test_several_are_changed_together(desk: Any) -> None:
 
 async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
     for number in range(5):
-        await desk.app.sources.add({**VALUES, "name": f"s{number}", "enabled": number != 3})
+        await desk.app.sources.add({**VALUES, "name": f"s{number}", "enabled": number != 3}, by=COMMAND_LINE)
     failing = await desk.app.sources.get("s1")
     now = dt.datetime.now(dt.UTC)
     await desk.app.store.sources.update(
@@ -197,7 +198,7 @@ async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
     reader = await desk.sign_in("reader")
     first = (await reader.get("/api/sources?limit=2")).json()
     rest = (await reader.get(f"/api/sources?limit=3&cursor={first['next']}")).json()
-    assert [one["name"] for one in first["sources"] + rest["sources"]] == ["s4", "s3", "s2", "s1", "s0"]
+    assert [source["name"] for source in first["sources"] + rest["sources"]] == ["s4", "s3", "s2", "s1", "s0"]
     assert rest["next"] is None
     (resting,) = (await reader.get("/api/sources?state=resting")).json()["sources"]
     assert resting["name"] == "s1"
@@ -212,7 +213,7 @@ async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
 
 
 async def test_a_list_is_seen_before_it_is_stored_and_taken_whole(desk: Any) -> None:
-    await desk.app.sources.add(VALUES)
+    await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     admin = await desk.sign_in("admin")
     upload = {
         "file": ("../../etc/passwd.csv", "name,url,tags\n能源局,https://a.example/,x; y\nneu,nowhere,\n".encode())
@@ -228,11 +229,11 @@ async def test_a_list_is_seen_before_it_is_stored_and_taken_whole(desk: Any) -> 
         )
     }
     seen = (await admin.post("/sources/import", files=good)).text
-    assert len(await desk.app.sources.all()) == 1
+    assert len(await desk.app.sources.list_sources()) == 1
     stored = await admin.post("/sources/import", {**form_of(seen), "store": "true"})
     assert stored.status_code == 303, stored.text
-    assert [source.name for source in await desk.app.sources.all()] == ["新二", "新一", "能源局"]
-    assert len(await desk.app.audit.entries(action="source.import")) == 2
+    assert [source.name for source in await desk.app.sources.list_sources()] == ["新二", "新一", "能源局"]
+    assert len(await desk.app.audit.list_entries(action="source.import")) == 2
     assert (await admin.post("/sources/import", {"text": ""})).status_code == 400
     too_long = {"file": ("list.yaml", b"#" * (2 * 1024 * 1024 + 1))}
     assert "2 MB" in (await admin.post("/sources/import", files=too_long)).text
@@ -240,7 +241,7 @@ async def test_a_list_is_seen_before_it_is_stored_and_taken_whole(desk: Any) -> 
 
 @pytest.mark.parametrize("form", ["yaml", "opml", "csv"])
 async def test_what_is_exported_can_be_imported(desk: Any, form: str) -> None:
-    await desk.app.sources.add({**VALUES, "name": "=1+1"})
+    await desk.app.sources.add({**VALUES, "name": "=1+1"}, by=COMMAND_LINE)
     admin = await desk.sign_in("admin")
     exported = await admin.get(f"/api/sources/export?format={form}")
     assert exported.headers["content-disposition"] == f'attachment; filename="sources.{form}"'
@@ -253,31 +254,31 @@ async def test_what_is_exported_can_be_imported(desk: Any, form: str) -> None:
         return await admin.client.post(f"/api/sources/import{query}", content=exported.content, headers=headers)
 
     dry = await send("?dry_run=true")
-    assert [one["newness"] for one in dry.json()["entries"]] == ["new"]
+    assert [entry["newness"] for entry in dry.json()["entries"]] == ["new"]
     assert dry.json()["added"] == []
     assert (await send()).json()["added"] == ["=1+1"]
     assert (await send()).status_code == 409
-    (source,) = await desk.app.sources.all()
+    (source,) = await desk.app.sources.list_sources()
     assert source.tags == ["能源"]
 
 
 async def test_removing_is_asked_for_twice_and_for_administrators_alone(desk: Any) -> None:
-    source = await desk.app.sources.add(VALUES)
+    source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor, admin = await desk.sign_in("editor"), await desk.sign_in("admin")
     assert (await editor.post(f"/sources/{source.id}/remove")).status_code == 403
     assert "条目和采集记录仍保留" in (await admin.get(f"/sources/{source.id}/remove")).text
     assert (await admin.post(f"/sources/{source.id}/remove")).status_code == 303
-    assert await desk.app.sources.all() == []
+    assert await desk.app.sources.list_sources() == []
     assert (await admin.get(f"/sources/{source.id}")).status_code == 404
     assert (await admin.get(f"/api/sources/{source.id}")).status_code == 404
 
 
 async def test_a_run_needs_a_worker_and_is_asked_for_once(desk: Any) -> None:
-    source = await desk.app.sources.add(VALUES)
+    source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor")
     refused = await editor.send("POST", f"/api/sources/{source.id}/run")
-    assert (refused.status_code, refused.json()["detail"][:21]) == (400, "No worker is at work:")
-    async with desk.app.presence.attending("worker"):
+    assert (refused.status_code, refused.json()["code"]) == (400, "run.no_worker")
+    async with desk.app.presence.register("worker"):
         first = await editor.send("POST", f"/api/sources/{source.id}/run")
         again = await editor.post(f"/sources/{source.id}/run")
     assert first.status_code == 202
@@ -290,12 +291,12 @@ async def test_the_sample_ministry_is_served_watched_and_queued(desk: Any) -> No
     admin, editor = await desk.sign_in("admin"), await desk.sign_in("editor")
     assert (await editor.post("/sources/sample")).status_code == 403
     assert (await admin.post("/sources/sample")).status_code == 400
-    async with desk.app.presence.attending("worker"):
+    async with desk.app.presence.register("worker"):
         answer = await admin.post("/sources/sample")
         again = await admin.post("/sources/sample")
     assert answer.status_code == 303, answer.text
     assert again.headers["location"] == answer.headers["location"]
-    (source,) = await desk.app.sources.all(tag="sample")
+    (source,) = await desk.app.sources.list_sources(tag="sample")
     page = await desk.app.loaders.for_run().load(source.url)
     assert page.error is None, page.error
     assert source.name in page.site

@@ -15,6 +15,7 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 from monitor.bootstrap import App, open_app, open_service
 from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
+from monitor.services.audit import COMMAND_LINE
 from monitor.web.server import serve_web
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of a person who lives for one test
@@ -39,8 +40,8 @@ async def browser() -> AsyncIterator[Browser]:
 @asynccontextmanager
 async def signed_in(app: App, browser: Browser, locale: str) -> AsyncIterator[Page]:
     """A page of an administrator who has just signed in; whatever the browser complains of fails the test."""
-    await app.people.add("anna", "admin")
-    await app.people.set_password("anna", PASSWORD)
+    await app.people.add("anna", "admin", by=COMMAND_LINE)
+    await app.people.set_password("anna", PASSWORD, by=COMMAND_LINE)
     complaints: list[str] = []
     async with serve_web(app) as address:
         context = await browser.new_context(locale=locale, base_url=address)
@@ -89,7 +90,7 @@ async def test_a_source_is_added_by_its_address(
         pin = page.locator("details.section").filter(has=page.locator("strong", has_text="政策法规")).first
         await pin.wait_for()
         assert await app.sources.list_sources() == []
-        expected = [one for one in site.list_expected_items(base_url) if one.section == "政策法规"]
+        expected = [item for item in site.list_expected_items(base_url) if item.section == "政策法规"]
         row = pin.locator("tr").filter(has_text=expected[0].title)
         assert expected[0].date.isoformat() in await row.inner_text()
         await pin.locator("input[name=pin]").check()

@@ -106,17 +106,17 @@ async def test_sources_that_never_ran_are_said_to_wait(desk: Any, life: Life) ->
     page = words(await admin.get("/"))
     assert "The first run waits for its turn." in page
     assert "No worker is at work." in page
-    await life.store.runs.take("first", executor="worker-1", at=life.noon)
+    await life.store.runs.claim("first", executor="worker-1", at=life.noon)
     assert "The first run is under way." in words(await admin.get("/"))
 
 
 async def test_a_good_day_is_calm(desk: Any, life: Life) -> None:
     for name in ("one", "two"):
         await life.source(name)
-    async with desk.app.presence.attending("worker"):
+    async with desk.app.presence.register("worker"):
         reader = await desk.sign_in("reader")
         page = words(await reader.get("/"))
-        assert (await desk.app.today.look("reader")).is_well
+        assert (await desk.app.today.get_summary("reader")).is_well
     assert "已采集的 2 个来源全部读取，没有遗漏。" in page
     assert "没有新条目" in page
 
@@ -158,14 +158,14 @@ async def test_who_comes_back_after_days_sees_all_that_came_since(desk: Any, lif
     reader = await desk.sign_in("reader", language="en")
     assert "Two days old" not in words(await reader.get("/"))
     clock = type(desk.app.clock)
-    await life.store.outlook.keep_look("reader", life.noon - 72 * HOUR, None)
+    await life.store.dashboard.save_visit("reader", life.noon - 72 * HOUR, None)
     page = words(await reader.get("/"))
     assert "Since your last visit" in page
     assert "Two days old" in page
     assert "Four days old" not in page
     monkeypatch.setattr(clock, "now", lambda _: life.noon + HOUR)
     assert "Two days old" in words(await reader.get("/")), "the sitting lasts"
-    await life.store.outlook.keep_look("reader", life.noon - 2000 * HOUR, None)
+    await life.store.dashboard.save_visit("reader", life.noon - 2000 * HOUR, None)
     page = words(await reader.get("/"))
     assert "Four days old" in page
     assert "A month old" not in page, "a week is as far as it goes back"
@@ -176,9 +176,9 @@ async def test_what_came_after_the_last_look_of_the_same_day_is_marked(desk: Any
     await life.item(ministry, "Early", ago=5 * HOUR, tier=1, rank=1)
     await life.item(ministry, "Late", tier=1, rank=2)
     reader = await desk.sign_in("reader", language="en")
-    await life.store.outlook.keep_look("reader", life.noon - 3 * HOUR, None)
+    await life.store.dashboard.save_visit("reader", life.noon - 3 * HOUR, None)
     await reader.get("/")
-    seen = await desk.app.today.look("reader")
+    seen = await desk.app.today.get_summary("reader")
     assert [(item.title, item.is_fresh) for item in seen.items] == [("Early", False), ("Late", True)]
     assert (await reader.get("/")).text.count('<span class="badge accent">new</span>') == 1
     assert seen.last_visit_at == life.noon - 3 * HOUR, "a program that asks does not move the mark"
@@ -197,7 +197,9 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
         section="<i>notices</i>",
         section_key="k",
     )
-    await life.store.alarms.settle(silent.id or 0, run_id="run-silent", due=[finding], judged={}, at=life.noon)
+    await life.store.alarms.reconcile(
+        silent.id or 0, run_id="run-silent", findings=[finding], judged_kinds={}, at=life.noon
+    )
     await life.store.deliveries.create(
         Delivery(
             id="d",
@@ -212,8 +214,8 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     call = ModelCall(run_id="r", phase=Phase.RANK, model="m", prompt_tokens=900, completion_tokens=0, at=life.noon)
     await life.store.usage.add(call)
     await life.store.runs.create(Run(id="q", source_id=down.id, source="down", planned_at=life.noon))
-    seen = await desk.app.today.look("reader")
-    assert [(str(one.matter), one.source, one.count) for one in seen.attention] == [
+    seen = await desk.app.today.get_summary("reader")
+    assert [(str(attention.matter), attention.source, attention.count) for attention in seen.attention] == [
         ("no_worker", "", 1),
         ("budget_low", "", 90),
         ("alarm", "silent", 0),
@@ -236,7 +238,9 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     assert f'href="/health/sources/{down.id}"' in page.text
     assert 'href="/runs/run-partly"' in page.text
     api = (await reader.get("/api/today")).json()
-    assert [one["matter"] for one in api["attention"]] == [str(one.matter) for one in seen.attention]
+    assert [attention["matter"] for attention in api["attention"]] == [
+        str(attention.matter) for attention in seen.attention
+    ]
     assert (api["ran"]["read"], api["ran"]["partly"], api["ran"]["failed"], api["ran"]["waiting"]) == (1, 1, 1, 1)
 
 
@@ -246,7 +250,7 @@ async def test_a_star_given_on_the_page_is_there_when_one_comes_back(desk: Any, 
     answer = await reader.post(f"/items/{item}/star", {"starred": "true", "back": "/"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert 'aria-pressed="true"' in (await reader.get("/")).text
-    assert [one.starred for one in (await desk.app.today.look("another")).items] == [False]
+    assert [item.starred for item in (await desk.app.today.get_summary("another")).items] == [False]
 
 
 async def test_the_day_takes_no_more_queries_for_many_sources(desk: Any, life: Life) -> None:
@@ -259,7 +263,7 @@ async def test_the_day_takes_no_more_queries_for_many_sources(desk: Any, life: L
 
         engine = life.store._engine.sync_engine
         event.listen(engine, "before_cursor_execute", counted)
-        await desk.app.today.look("reader")
+        await desk.app.today.get_summary("reader")
         event.remove(engine, "before_cursor_execute", counted)
         return count
 

@@ -7,6 +7,7 @@ import pytest
 from monitor.config.model import BrowserSettings, PagesSettings, SearchSettings, Settings
 from monitor.db.database import Store
 from monitor.errors import BrowserMissing, DatabaseError, SettingsError, UsageError, WorkFailed
+from monitor.i18n.catalogue import render
 from monitor.services.health import Doctor, DoctorFinding, check_disk_space
 from monitor.services.secrets import SecretBox
 from monitor.services.settings import SettingsService
@@ -50,8 +51,8 @@ async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[st
 async def test_what_is_well_says_what_was_found() -> None:
     found = await _examined(Settings(search=SearchSettings(backend=["archive", "ddg_html"])))
     assert {finding.level for finding in found.values()} == {"ok"}
-    assert found["clock"].message == "2026-11-21 20:00 in Asia/Shanghai"
-    assert found["search"].message == "archive, ddg_html"
+    assert render(found["clock"].message, "en") == "2026-11-21 20:00 in Asia/Shanghai"
+    assert render(found["search"].message, "en") == "archive, ddg_html"
 
 
 async def test_each_part_that_is_not_well_fails_by_itself() -> None:
@@ -83,7 +84,7 @@ async def test_each_part_that_is_not_well_fails_by_itself() -> None:
         check_storage=storage,
         clock=Noon(),
     )
-    found = {finding.check: (finding.level, finding.message) for finding in await doctor.run_checks()}
+    found = {finding.check: (finding.level, render(finding.message, "en")) for finding in await doctor.run_checks()}
     assert found["database"] == ("fail", "no database: run `monitor init`.")
     assert found["model"] == ("fail", "no model: start it.")
     assert found["browser"] == ("fail", "no browser: install one.")
@@ -116,7 +117,7 @@ async def test_a_broken_configuration_leaves_unchecked_what_depends_on_it() -> N
 async def test_a_search_that_finds_nothing_is_a_warning(backend: str, word: str) -> None:
     finding = (await _examined(Settings(search=SearchSettings(backend=backend))))["search"]
     assert finding.level == "warn"
-    assert word in finding.message
+    assert word in render(finding.message, "en")
 
 
 async def test_a_clock_in_the_past_fails() -> None:
@@ -125,7 +126,8 @@ async def test_a_clock_in_the_past_fails() -> None:
 
 async def test_a_browser_elsewhere_is_not_looked_for_here() -> None:
     pages = PagesSettings(browser=BrowserSettings(endpoint="ws://browser:9222"))
-    assert (await _examined(Settings(pages=pages)))["browser"].message == "elsewhere: ws://browser:9222"
+    browser = (await _examined(Settings(pages=pages)))["browser"]
+    assert render(browser.message, "en") == "elsewhere: ws://browser:9222"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ async def test_a_browser_elsewhere_is_not_looked_for_here() -> None:
 def test_a_disk_that_fills_up_is_warned_of_before_it_is_full(free: int, level: str, room: str) -> None:
     finding = check_disk_space(Path("data"), free)
     assert finding.level == level
-    assert finding.message.startswith(f"{room} free for data")
+    assert render(finding.message, "en").startswith(f"{room} free for data")
 
 
 async def test_a_template_of_the_firm_that_word_cannot_open_fails(tmp_path: Path) -> None:
@@ -149,11 +151,11 @@ async def test_a_template_of_the_firm_that_word_cannot_open_fails(tmp_path: Path
         return Settings.model_validate({"briefing": {"template": path}})
 
     missing = (await _examined(with_template(tmp_path / "firm.docx")))["template"]
-    assert (missing.level, "cannot be read" in missing.message) == ("fail", True)
+    assert (missing.level, "cannot be read" in render(missing.message, "en")) == ("fail", True)
     broken = tmp_path / "broken.docx"
     broken.write_bytes(b"PK no archive")
     found = (await _examined(with_template(broken)))["template"]
-    assert (found.level, "is no Word file" in found.message) == ("fail", True)
+    assert (found.level, "is no Word file" in render(found.message, "en")) == ("fail", True)
     firm = tmp_path / "firm.docx"
     docx.Document().save(firm)
     assert (await _examined(with_template(firm)))["template"].model_dump() == {

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
-from monitor.jobs.schedules import ApschedulerCronParser
 from monitor.services.sources.exchange import (
     MAX_IMPORT_SOURCES,
     SourceListFormat,
@@ -52,7 +51,7 @@ sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields)
 
 
 def form(values: Any) -> SourceForm:
-    return validate_form(values, timezone="UTC", schedules=ApschedulerCronParser())
+    return validate_form(values, timezone="UTC")
 
 
 def there_and_back(given: list[SourceForm], kind: str) -> list[SourceForm]:

@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
-from monitor.jobs.schedules import ApschedulerCronParser
 from monitor.services.sources.form import SourceForm, validate_form
 from monitor.sweep.query import list_queries
 
 
 def form(**values: Any) -> SourceForm:
-    return validate_form({"name": "n", **values}, timezone="UTC", schedules=ApschedulerCronParser())
+    return validate_form({"name": "n", **values}, timezone="UTC")
 
 
 @pytest.mark.parametrize(

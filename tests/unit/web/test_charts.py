@@ -43,14 +43,14 @@ def drawn(
 def tree(picture: Markup) -> ET.Element:
     """The picture as a strict reader of XML sees it; nothing in it may be styled or run."""
     root = ET.fromstring(str(picture))  # noqa: S314 -- we made it
-    for one in root.iter():
-        assert one.tag.removeprefix(SVG) not in ("script", "style", "foreignObject", "a", "use", "image")
-        assert not [name for name in one.attrib if name == "style" or name.startswith("on") or "href" in name]
+    for element in root.iter():
+        assert element.tag.removeprefix(SVG) not in ("script", "style", "foreignObject", "a", "use", "image")
+        assert not [name for name in element.attrib if name == "style" or name.startswith("on") or "href" in name]
     return root
 
 
 def titles(picture: Markup) -> list[str]:
-    return [one.text or "" for one in tree(picture).iter(f"{SVG}title")]
+    return [element.text or "" for element in tree(picture).iter(f"{SVG}title")]
 
 
 def test_every_figure_stands_in_the_picture_and_in_the_table() -> None:
@@ -69,9 +69,9 @@ def test_every_figure_stands_in_the_picture_and_in_the_table() -> None:
 def test_bars_are_as_high_as_their_figures_and_stand_on_each_other() -> None:
     chart = drawn([Series("a", [10.0, 20.0]), Series("b", [30.0, 0.0])], days=DAYS[:2])
     found = [
-        (float(one.attrib["y"]), float(one.attrib["height"]))
-        for one in tree(chart.picture).iter(f"{SVG}rect")
-        if "bar" in one.attrib.get("class", "").split()
+        (float(element.attrib["y"]), float(element.attrib["height"]))
+        for element in tree(chart.picture).iter(f"{SVG}rect")
+        if "bar" in element.attrib.get("class", "").split()
     ]
     (a1, h1), (_, h2), (b1, g1) = found
     assert g1 == pytest.approx(3 * h1, abs=0.02)
@@ -83,13 +83,17 @@ def test_series_are_told_apart_by_pattern_and_the_key_shows_the_same_patterns() 
     names = ["navigate", "crawl", "summarise", "rank"]
     chart = drawn([Series(name, [1.0] * 30) for name in names])
     root = tree(chart.picture)
-    fills = {one.attrib["fill"] for one in root.iter(f"{SVG}rect") if "bar" in one.attrib.get("class", "").split()}
+    fills = {
+        element.attrib["fill"]
+        for element in root.iter(f"{SVG}rect")
+        if "bar" in element.attrib.get("class", "").split()
+    }
     assert fills == {"currentColor", "url(#tokens-1)", "url(#tokens-2)", "url(#tokens-3)"}
-    assert {one.attrib["id"] for one in root.iter(f"{SVG}pattern")} == {"tokens-1", "tokens-2", "tokens-3"}
-    shapes = [ET.tostring(list(one)[1]) for one in root.iter(f"{SVG}pattern")]
+    assert {element.attrib["id"] for element in root.iter(f"{SVG}pattern")} == {"tokens-1", "tokens-2", "tokens-3"}
+    shapes = [ET.tostring(list(element)[1]) for element in root.iter(f"{SVG}pattern")]
     assert len(set(shapes)) == len(shapes), "two patterns are drawn alike"
     assert [name for name, _ in chart.legend] == names
-    ids = [one.attrib["id"] for _, key in chart.legend for one in tree(key).iter(f"{SVG}pattern")]
+    ids = [element.attrib["id"] for _, key in chart.legend for element in tree(key).iter(f"{SVG}pattern")]
     assert len(set(ids)) == len(ids) == 3
     assert not {*ids} & {"tokens-1", "tokens-2", "tokens-3"}
 
@@ -97,7 +101,7 @@ def test_series_are_told_apart_by_pattern_and_the_key_shows_the_same_patterns() 
 def test_one_series_needs_no_key_and_a_limit_is_a_named_line_within_the_picture() -> None:
     chart = drawn([Series("a", [1.0] * 30)], limit=Threshold("budget", 4.0))
     assert chart.legend == []
-    texts = [one.text for one in tree(chart.picture).iter(f"{SVG}text")]
+    texts = [element.text for element in tree(chart.picture).iter(f"{SVG}text")]
     assert "budget" in texts
     assert "4" in texts, "the axis says how high it goes"
 
@@ -136,12 +140,12 @@ def strip_of(arrivals: list[dt.date], silent_on: dt.date | None = None, **more: 
 
 
 def classes(root: ET.Element) -> list[str]:
-    return [one.attrib["class"] for one in root.iter() if one.attrib.get("class") and one is not root]
+    return [element.attrib["class"] for element in root.iter() if element.attrib.get("class") and element is not root]
 
 
 def test_a_strip_has_a_stroke_for_each_day_with_something_new() -> None:
     root = strip_of([TODAY, TODAY, TODAY - dt.timedelta(days=89), TODAY - dt.timedelta(days=90)])
-    (stroke,) = [one for one in root.iter(f"{SVG}path") if one.attrib["class"] == "stroke"]
+    (stroke,) = [element for element in root.iter(f"{SVG}path") if element.attrib["class"] == "stroke"]
     assert stroke.attrib["d"].count("M") == 2
     assert "silent" not in classes(root)
 
@@ -156,7 +160,7 @@ def test_a_strip_shows_where_silence_begins_and_shades_one_that_has_begun(days: 
 
 def test_what_is_no_longer_on_record_has_no_axis() -> None:
     known = strip_of([TODAY], known_since=TODAY - dt.timedelta(days=9))
-    (axis,) = [one for one in known.iter(f"{SVG}line") if one.attrib["class"] == "axis"]
+    (axis,) = [element for element in known.iter(f"{SVG}line") if element.attrib["class"] == "axis"]
     assert float(axis.attrib["x1"]) == (89 - 9) * 4
 
 
@@ -167,8 +171,8 @@ def test_what_is_no_longer_on_record_has_no_axis() -> None:
 def test_any_figures_make_a_picture_that_stays_within_its_frame(values: list[float], limit: float | None) -> None:
     days = [TODAY + dt.timedelta(days=n) for n in range(len(values))]
     chart = drawn([Series("a", values)], days=days, limit=None if limit is None else Threshold("l", limit))
-    for one in tree(chart.picture).iter(f"{SVG}rect"):
-        if "bar" in one.attrib.get("class", "").split():
-            assert 0 <= float(one.attrib["y"]) <= 168
-            assert float(one.attrib["y"]) + float(one.attrib["height"]) <= 168
+    for element in tree(chart.picture).iter(f"{SVG}rect"):
+        if "bar" in element.attrib.get("class", "").split():
+            assert 0 <= float(element.attrib["y"]) <= 168
+            assert float(element.attrib["y"]) + float(element.attrib["height"]) <= 168
     tree(render_sparkline(values, title="s", summary="x"))

@@ -1,13 +1,14 @@
 """Cursors: what was handed out comes back, anything else is refused."""
 
 import base64
+import datetime as dt
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.web.api.cursors import decode_cursor, encode_cursor
+from monitor.web.api.cursors import cut_page, decode_cursor, decode_id, encode_cursor
 from monitor.web.problems import Problem
 
 
@@ -16,6 +17,17 @@ from monitor.web.problems import Problem
 )
 def test_a_cursor_comes_back_as_it_was(day: str, number: int) -> None:
     assert decode_cursor(encode_cursor(day, number), str, int) == (day, number)
+
+
+def test_days_and_instants_come_back_as_they_were() -> None:
+    key = (dt.datetime(2026, 2, 3, 8, tzinfo=dt.UTC), dt.date(2026, 2, 3))
+    assert decode_cursor(encode_cursor(*key), dt.datetime, dt.date) == key
+
+
+def test_a_page_is_cut_where_more_rows_follow() -> None:
+    page, following = cut_page([3, 2, 1], 2, lambda row: row)
+    assert (page, decode_id(following)) == ([3, 2], 2)
+    assert cut_page([3, 2], 2, lambda row: row) == ([3, 2], None)
 
 
 @pytest.mark.parametrize("none", [None, ""])
@@ -47,7 +59,7 @@ def packed(value: object) -> str:
     ],
 )
 def test_a_cursor_that_is_none_of_ours_is_refused(cursor: str) -> None:
-    with pytest.raises(Problem, match="none of ours") as refused:
+    with pytest.raises(Problem, match=r"cursor\.invalid") as refused:
         decode_cursor(cursor, str, int)
     assert refused.value.status == 400
 

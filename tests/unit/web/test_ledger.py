@@ -26,27 +26,27 @@ def row(number: int) -> LedgerRow:
     )
 
 
-ROWS = sorted(map(row, range(1, 211)), key=lambda one: (one.section, one.id))
+ROWS = sorted(map(row, range(1, 211)), key=lambda entry: (entry.section, entry.id))
 
 
 def test_every_candidate_has_its_square_and_the_counts_add_up() -> None:
     view = build_ledger_view(ROWS, SECTIONS, LedgerFilter())
-    assert [one.id for group in view.groups for one, _ in group.cells] == [one.id for one in ROWS]
+    assert [cell.id for group in view.groups for cell, _ in group.cells] == [entry.id for entry in ROWS]
     assert sum(view.counts.values()) == view.total == view.meant == 210
     assert view.groups[2].cells == []
 
 
 def test_what_is_not_looked_for_keeps_its_square_and_loses_its_row() -> None:
     view = build_ledger_view(ROWS, SECTIONS, LedgerFilter(disposition=Disposition.LEFT, section=1))
-    meant = [one for one in ROWS if one.disposition is Disposition.LEFT and one.section == 1]
-    assert [one for group in view.groups for one, is_meant in group.cells if is_meant] == meant == view.rows
+    meant = [entry for entry in ROWS if entry.disposition is Disposition.LEFT and entry.section == 1]
+    assert [cell for group in view.groups for cell, is_meant in group.cells if is_meant] == meant == view.rows
     assert view.total == 210
     assert view.counts[Disposition.SAVED] == 30
 
 
 def test_a_candidate_is_found_by_a_part_of_its_title_or_address_in_either_case() -> None:
-    assert [one.id for one in build_ledger_view(ROWS, SECTIONS, LedgerFilter(text="第117号")).rows] == [117]
-    assert [one.id for one in build_ledger_view(ROWS, SECTIONS, LedgerFilter(text="o.GOV/n/209")).rows] == [209]
+    assert [entry.id for entry in build_ledger_view(ROWS, SECTIONS, LedgerFilter(text="第117号")).rows] == [117]
+    assert [entry.id for entry in build_ledger_view(ROWS, SECTIONS, LedgerFilter(text="o.GOV/n/209")).rows] == [209]
     nothing = build_ledger_view(ROWS, SECTIONS, LedgerFilter(text="nowhere"))
     assert (nothing.rows, nothing.before, nothing.after) == ([], None, None)
 

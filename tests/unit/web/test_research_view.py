@@ -66,7 +66,7 @@ def test_a_step_says_what_it_took_and_why_it_went_by_rule() -> None:
 def test_the_search_counts_its_finished_paragraphs() -> None:
     state = State.create("q", at=NOON)
     state.paragraphs = [paragraph(0, a_round(), is_completed=True), paragraph(1), paragraph(2)]
-    (step,) = (one for one in build_step_views(row(ResearchStatus.RUNNING, 1), state) if one.total)
+    (step,) = (step for step in build_step_views(row(ResearchStatus.RUNNING, 1), state) if step.total)
     assert (step.step, step.done, step.total) == ("deep_search", 1, 3)
 
 

@@ -3,8 +3,8 @@
 
 for (const form of document.querySelectorAll("form[data-working]")) {
   form.addEventListener("submit", () => {
-    const told = form.querySelector(".working");
-    if (told) told.textContent = told.dataset.text;
+    const status = form.querySelector(".working");
+    if (status) status.textContent = status.dataset.text;
     for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
     form.setAttribute("aria-busy", "true");
   });
@@ -12,8 +12,8 @@ for (const form of document.querySelectorAll("form[data-working]")) {
 window.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[aria-busy]")) {
     form.removeAttribute("aria-busy");
-    const told = form.querySelector(".working");
-    if (told) told.textContent = "";
+    const status = form.querySelector(".working");
+    if (status) status.textContent = "";
     for (const button of form.querySelectorAll("button")) button.removeAttribute("aria-disabled");
   }
 });

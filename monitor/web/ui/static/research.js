@@ -135,11 +135,11 @@ function listSources() {
 
 /** Show again what the stream told and the server's page does not have. */
 function paint() {
-  for (const [paragraph, told] of live) {
+  for (const [paragraph, text] of live) {
     const place = root.querySelector(`[data-paragraph="${paragraph}"] .live`);
     if (!place || place.closest(".node-done")) continue;
-    place.textContent = told;
-    place.hidden = !told;
+    place.textContent = text;
+    place.hidden = !text;
   }
   const place = document.getElementById("doing");
   if (place && doing) place.textContent = doing;
@@ -184,12 +184,12 @@ function hear(metadata) {
   const node = metadata.node === "reading" && metadata.results === undefined ? "page" : metadata.node;
   if (!words[node]) return;
   const tool = /search$|^reflection$/.test(metadata.node) && metadata.tool ? ` · ${words.tools[metadata.tool] || metadata.tool}` : "";
-  const told = fill(words[node], { host: hostOf(metadata.url), ...metadata }) + tool;
-  if (metadata.paragraph === undefined) doing = told;
-  else live.set(metadata.paragraph, metadata.node === "done" ? "" : told);
+  const activity = fill(words[node], { host: hostOf(metadata.url), ...metadata }) + tool;
+  if (metadata.paragraph === undefined) doing = activity;
+  else live.set(metadata.paragraph, metadata.node === "done" ? "" : activity);
 }
 
-function told(message) {
+function showMessage(message) {
   const { stepType, status, progress, payload } = JSON.parse(message.data);
   last = Number(message.lastEventId);
   window.steadyResearchEvents.push(last);
@@ -238,7 +238,7 @@ function open() {
     document.getElementById("connection").hidden = false;
     if (stream && stream.readyState === EventSource.CLOSED) comeBack();
   };
-  stream.onmessage = told;
+  stream.onmessage = showMessage;
 }
 
 function close() {

@@ -27,8 +27,8 @@ function kept() {
 
 function attend(form, defaults) {
   const { elements } = form;
-  const said = document.getElementById("panel-said");
-  const told = document.getElementById("panel-told");
+  const summary = document.getElementById("panel-summary");
+  const status = document.getElementById("panel-status");
 
   function show(config) {
     elements.enabled.checked = config.enabled;
@@ -39,7 +39,7 @@ function attend(form, defaults) {
 
   function sum({ enabled, models, sampling }) {
     const names = [...new Set(Object.values(models))].join(" · ");
-    said.textContent = enabled ? `${names} · ${sampling.temperature} / ${sampling.topP}` : "";
+    summary.textContent = enabled ? `${names} · ${sampling.temperature} / ${sampling.topP}` : "";
   }
 
   /** Say beside a field what is wrong with it, or that nothing is. */
@@ -75,13 +75,13 @@ function attend(form, defaults) {
   function hold(config, sentence) {
     window.steadyResearchConfig.deepAgent = config;
     sum(config);
-    told.textContent = sentence;
+    status.textContent = sentence;
     window.dispatchEvent(new CustomEvent("deepAgent:configChanged", { detail: config }));
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    told.textContent = "";
+    status.textContent = "";
     const config = read();
     if (!config) {
       form.querySelector("[aria-invalid]").focus();

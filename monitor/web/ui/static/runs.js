@@ -125,7 +125,7 @@ function watch() {
   const clock = new Intl.DateTimeFormat(document.documentElement.lang, {
     timeZone: root.dataset.timezone, hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
   });
-  let told = Number(root.dataset.told);
+  let lastEvent = Number(root.dataset.lastEvent);
   let last = Number(root.dataset.since);
   let waiting = [];
   let stream = null;
@@ -175,7 +175,7 @@ function watch() {
   function count(event) {
     const counts = { page: "pages", saved: "saved", fallback: "fallbacks", answered: "calls" };
     const isList = event.kind !== "page" || event.data.candidates !== undefined;
-    if (event.id <= told || !counts[event.kind] || !isList) return;
+    if (event.id <= lastEvent || !counts[event.kind] || !isList) return;
     add(counts[event.kind], 1);
     if (event.data.tokens) add("tokens", event.data.tokens);
   }
@@ -183,7 +183,7 @@ function watch() {
   function phase(event) {
     const phases = [...document.querySelectorAll("[data-phase]")];
     const at = phases.findIndex((one) => one.dataset.phase === event.data.phase);
-    if (event.id <= told || at < 0) return;
+    if (event.id <= lastEvent || at < 0) return;
     if (event.data.total) phases[at].querySelector(".far").textContent = `${event.data.done || 0} / ${event.data.total}`;
     if (phases[at].classList.contains("now")) return;
     phases.slice(0, at + 1).forEach((one, place) => {
@@ -219,7 +219,7 @@ function watch() {
       const began = performance.now();
       const fresh = await refresh(location.href).catch(() => null);
       // What the page was made with is counted in it already.
-      if (fresh) told = Math.max(told, Number(fresh.getElementById("run").dataset.told));
+      if (fresh) lastEvent = Math.max(lastEvent, Number(fresh.getElementById("run").dataset.lastEvent));
       restMs = Math.max(REFRESH_MS, 5 * (performance.now() - began));
       refreshing = 0;
     }, restMs);

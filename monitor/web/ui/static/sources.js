@@ -7,10 +7,10 @@ async function follow(place) {
   if (answer?.ok) {
     const isOver = !["waiting", "running"].includes(answer.headers.get("X-Trial-State"));
     if (isOver) return location.reload();
-    const told = await answer.text();
-    if (told !== place.told) {
-      place.told = told;
-      place.replaceChildren(...new DOMParser().parseFromString(told, "text/html").body.childNodes);
+    const html = await answer.text();
+    if (html !== place.html) {
+      place.html = html;
+      place.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
     }
   } else if (answer?.status === 404) {
     return location.reload();
