@@ -320,7 +320,7 @@ async def test_paragraphs_go_on_at_once_each_with_a_context_of_its_own(
     titles = ["储能现状", "储能政策", "储能投资", "储能影响"]
     await planned(parts, *titles)
     output = await SearchAgent(parts, telling).run(parts.query, {}, parts.options)
-    assert 1 < storage.model.busiest <= 3
+    assert 1 < storage.model.max_concurrent_calls <= 3
     for prompt in asked_of(storage.model):
         about = re.search(r"<<<PARAGRAPH\\n(\S+?)\\n", prompt)
         assert about is not None
