@@ -44,7 +44,7 @@ async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
     await store.runs.create(run)
     daily = [(NOON - n * DAY).date().isoformat() for n in reversed(range(20))]
     old = [(NOON - (40 + n) * DAY).date().isoformat() for n in reversed(range(20))]
-    async with store.sessions.writing() as session:
+    async with store.sessions.begin_write() as session:
         for number, arrivals in enumerate((daily, old)):
             url = f"https://m.gov/{number}/"
             session.add(SourceSection(source_id=source.id, name=f"s{number}", url=url, url_key=url, arrivals=arrivals))

@@ -185,7 +185,7 @@ async def test_a_research_is_cancelled_at_once_or_soon(
 
 async def test_a_research_whose_process_died_is_told_as_failed(desk: Any, editor: httpx.AsyncClient) -> None:
     path = await put(desk, status=ResearchStatus.RUNNING, steps=1)
-    async with desk.app.store.sessions.writing() as session:
+    async with desk.app.store.sessions.begin_write() as session:
         (await session.get(Research, "r")).enqueued_at = None  # it was begun outside of the queue
     view = (await editor.get(path)).json()
     assert view["status"] == "failed"
