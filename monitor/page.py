@@ -72,7 +72,27 @@ class Candidate(BaseModel):
     record: str | None = Field(default=None, exclude_if=lambda record: record is None)
 
 
-class Page(BaseModel):
+class ArticleFacts(BaseModel):
+    """What an article says of itself, from the parser to the row of its item.
+
+    A field that `db.tables.collection.Item` has under the same name is written to it as it is.
+    """
+
+    title: str = ""
+    published_on: dt.date | None = None
+    date_source: DateSource = DateSource.UNKNOWN
+    language: str | None = None
+    attachments: list[Attachment] = Field(default_factory=list)
+    issuer: str | None = None
+    document_number: str | None = None
+
+    @property
+    def stated_date(self) -> dt.date | None:
+        """The date that the page itself states, not one that only its url holds."""
+        return self.published_on if self.date_source is DateSource.PAGE else None
+
+
+class Page(ArticleFacts):
     """One page. Urls are absolute http(s) without fragments and tracking parameters; candidates stand in page order.
 
     `lines` are all that the page shows, main text or not; `site` is what names the site on it, as it stands there.
@@ -86,10 +106,6 @@ class Page(BaseModel):
     content_type: str | None = None
     encoding: str | None = None
     rendered: bool = False
-    title: str = ""
-    published_on: dt.date | None = None
-    date_source: DateSource = DateSource.UNKNOWN
-    language: str | None = None
     text: str = ""
     lines: list[str] = Field(default_factory=list, exclude=True, repr=False)
     site: str = Field(default="", exclude=True, repr=False)
@@ -97,9 +113,6 @@ class Page(BaseModel):
     candidates: list[Candidate] = Field(default_factory=list)
     next_page: str | None = None
     is_cut_short: bool = False
-    attachments: list[Attachment] = Field(default_factory=list)
-    issuer: str | None = None
-    document_number: str | None = None
     fetched_at: dt.datetime
     sha256: str | None = None
     record: str | None = Field(default=None, exclude=True)

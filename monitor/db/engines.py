@@ -38,15 +38,15 @@ class DatabaseAddress:
         try:
             url = make_url(text)
         except (ArgumentError, ValueError):
-            raise DatabaseError(f"database_url is no database url: write one such as {_EXAMPLES}.") from None
+            raise DatabaseError("database.not_a_url", examples=_EXAMPLES) from None
         kind = url.drivername.split("+", 1)[0]
         if kind not in _DRIVERS:
-            raise DatabaseError(f"database_url names a database of the kind {kind!r}: use {_EXAMPLES}.")
+            raise DatabaseError("database.unknown_kind", kind=repr(kind), examples=_EXAMPLES)
         url = url.set(drivername=_DRIVERS[kind])
         if kind != "sqlite":
             return cls(url)
         if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
-            raise DatabaseError(f"database_url names no file for SQLite: write it like {_EXAMPLES}.")
+            raise DatabaseError("database.no_file_named", examples=_EXAMPLES)
         return cls(url, Path(url.database))
 
     @property

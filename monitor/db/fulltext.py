@@ -25,7 +25,7 @@ from monitor.db.fulltext_index import (
     iter_newest_places,
 )
 from monitor.db.queries.filters import ItemFilter
-from monitor.db.sessions import SessionFactory, retry_on_disconnect, split_batches
+from monitor.db.sessions import Queries, split_batches
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind
 from monitor.db.terms import TextQuery, fold_text
@@ -82,16 +82,12 @@ class FullTextHit:
     is_withdrawn: bool
 
 
-@retry_on_disconnect
-class FullTextQueries:
+class FullTextQueries(Queries):
     """Asks the index; at most the newest 4,000 items that it tells of are given.
 
     Where it cannot tell by itself whether a query stands there, the newest 1,500 that have the terms are looked into.
     Of a query that is content with less than all its words, the newest 1,000 items of each word count.
     """
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def find(
         self, query: TextQuery, scope: FullTextScope, *, limit: int | None, is_in_title: bool = False
@@ -105,8 +101,8 @@ class FullTextQueries:
         async with self._sessions.begin_read() as session:
             await force_index(session)
             among = await _resolve_scope(session, scope)
-            standing = _find_hits(session, query, scope, among, limit=limit, is_in_title=is_in_title, known={})
-            return await _load_matches(session, [one async for one in standing])
+            hits = _find_hits(session, query, scope, among, limit=limit, is_in_title=is_in_title, known={})
+            return await _load_matches(session, [hit async for hit in hits])
 
     async def find_best(
         self,
@@ -130,13 +126,11 @@ class FullTextQueries:
             await force_index(session)
             among = await _resolve_scope(session, scope)
             for is_in_title in (True, False):
-                standing = _find_hits(
-                    session, query, scope, among, limit=max_scored, is_in_title=is_in_title, known=seen
-                )
-                seen |= {one.item_id: one for one in [one async for one in standing]}
-            scored = [(one, score(one)) for one in seen.values() if not (excludes_withdrawn and one.is_withdrawn)]
-            scored.sort(key=lambda one: (one[1], one[0].day, one[0].item_id), reverse=True)
-            matches = await _load_matches(session, [one for one, _ in scored[:limit]])
+                hits = _find_hits(session, query, scope, among, limit=max_scored, is_in_title=is_in_title, known=seen)
+                seen |= {hit.item_id: hit for hit in [hit async for hit in hits]}
+            scored = [(hit, score(hit)) for hit in seen.values() if not (excludes_withdrawn and hit.is_withdrawn)]
+            scored.sort(key=lambda hit: (hit[1], hit[0].day, hit[0].item_id), reverse=True)
+            matches = await _load_matches(session, [hit for hit, _ in scored[:limit]])
         return [(match, score) for match, (_, score) in zip(matches, scored, strict=False)]
 
     async def count(self, query: TextQuery, scope: FullTextScope, cap: int = 1000) -> int | None:
@@ -172,9 +166,9 @@ async def _find_hits(
         while some := numbers[at : at + size]:
             rows = await _load_rows(session, [number for number in some if number not in known])
             for number in some:
-                one = known.get(number) or _scan_row(rows[number], query)
-                if one is not None and _is_match(one, query, scope, is_in_title=is_in_title):
-                    yield one
+                hit = known.get(number) or _scan_row(rows[number], query)
+                if hit is not None and _is_match(hit, query, scope, is_in_title=is_in_title):
+                    yield hit
                     count += 1
                     if count == limit:
                         return
@@ -249,11 +243,11 @@ async def _load_rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any
     if not numbers:
         return {}
     # Of the tables, not of their classes, which makes rows more slowly.
-    item, text, sight = (SQLModel.metadata.tables[name] for name in ("item", "item_text", "item_sight"))
+    item, text, snapshot = (SQLModel.metadata.tables[name] for name in ("item", "item_text", "item_sight"))
     query = (
-        select(item.c.id, item.c.day, item.c.url, item.c.title, item.c.summary, text.c.text, sight.c.standing)
+        select(item.c.id, item.c.day, item.c.url, item.c.title, item.c.summary, text.c.text, snapshot.c.standing)
         .outerjoin_from(item, text, text.c.item_id == item.c.id)
-        .outerjoin(sight, sight.c.item_id == item.c.id)
+        .outerjoin(snapshot, snapshot.c.item_id == item.c.id)
         .where(item.c.id.in_(numbers))
     )
     return {row[0]: row for row in await session.execute(query)}
@@ -261,7 +255,7 @@ async def _load_rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any
 
 def _scan_row(row: Any, query: TextQuery) -> FullTextHit | None:
     """What is seen of an item; None where a quick look was enough to tell that the query does not stand there."""
-    number, day, url, title, summary, page, standing = row
+    number, day, url, title, summary, page, state = row
     if query.unverified_clauses and query.is_missing_in(f"{title}\n{summary}\n{page or ''}"):
         return None
     body = f"{summary}\n{page or ''}".strip()
@@ -274,7 +268,7 @@ def _scan_row(row: Any, query: TextQuery) -> FullTextHit | None:
         body=body,
         in_title=tuple(clause.pattern.search(head) is not None for clause in query.clauses),
         in_body=tuple(clause.count_in(below, joined) for clause in query.clauses),
-        is_withdrawn=standing is ChangeKind.WITHDRAWN,
+        is_withdrawn=state is ChangeKind.WITHDRAWN,
     )
 
 
@@ -292,18 +286,18 @@ def _is_match(seen: FullTextHit, query: TextQuery, scope: FullTextScope, *, is_i
 
 async def _load_matches(session: AsyncSession, seen: Sequence[FullTextHit]) -> list[FullTextMatch]:
     items: dict[int, Item] = {}
-    for some in split_batches(one.item_id for one in seen):
+    for some in split_batches(hit.item_id for hit in seen):
         found = await session.scalars(select(Item).where(col(Item.id).in_(some)))
         items.update({item.id or 0: item for item in found})
     return [
         FullTextMatch(
-            item=items[one.item_id],
-            body=one.body,
-            in_title=one.in_title,
-            in_body=one.in_body,
-            is_withdrawn=one.is_withdrawn,
+            item=items[hit.item_id],
+            body=hit.body,
+            in_title=hit.in_title,
+            in_body=hit.in_body,
+            is_withdrawn=hit.is_withdrawn,
         )
-        for one in seen
+        for hit in seen
     ]
 
 

@@ -175,9 +175,9 @@ async def build_index_scope(session: AsyncSession, wanted: ItemFilter, *beside: 
 
 def _has_other_conditions(wanted: ItemFilter, *, besides: set[str]) -> bool:
     """Whether anything is asked for but these fields; an empty list is nothing, as an empty tuple is."""
-    told = {name: tuple(value) if isinstance(value, list) else value for name, value in iter(wanted)}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in iter(wanted)}
     usual = dict(iter(ItemFilter()))
-    return any(told[name] != usual[name] for name in told if name not in besides)
+    return any(given[name] != usual[name] for name in given if name not in besides)
 
 
 async def iter_newest_places(

@@ -84,7 +84,7 @@ def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -
     """
     here, there = DatabaseAddress.parse(origin), DatabaseAddress.parse(target)
     if here.url == there.url or (here.file and there.file and here.file.resolve() == there.file.resolve()):
-        raise UsageError("Both are the same database: name another one to copy to.")
+        raise UsageError("database.same_database")
     with translate_errors(here):
         _check_schema(here)
     migrate.upgrade(target)
@@ -113,14 +113,14 @@ def _list_tables() -> list[Table]:
 
 def _check_schema(address: DatabaseAddress) -> None:
     if address.file is not None and not Path(address.file).is_file():
-        raise DatabaseError(f"There is no database {address.redacted_url}.")
+        raise DatabaseError("database.not_there", url=address.redacted_url)
     if migrate.get_current_revision(address.full_url) != migrate.get_head_revision():
         raise build_not_migrated_error(address)
 
 
 def _clear_tables(into: Connection, address: DatabaseAddress, *, is_replacing: bool) -> None:
     if not is_replacing and any(_count_rows(table, into) for table in _list_tables()):
-        raise UsageError(f"The database {address.redacted_url} is not empty: give --replace to lose what it holds.")
+        raise UsageError("database.not_empty", url=address.redacted_url)
     for table in reversed(SQLModel.metadata.sorted_tables):
         into.execute(delete(table))
 
@@ -148,7 +148,7 @@ def _check_counts(counts: dict[str, int], into: Connection) -> None:
     for table in _list_tables():
         arrived = _count_rows(table, into)
         if arrived != counts[table.name]:
-            raise WorkFailed(f"Of {counts[table.name]} rows of the table {table.name}, {arrived} arrived.")
+            raise WorkFailed("database.rows_missing", rows=counts[table.name], table=table.name, arrived=arrived)
 
 
 def _count_rows(table: Table, connection: Connection) -> int:
@@ -163,9 +163,9 @@ def create_backup(url: str, file: Path) -> int:
     """
     address = DatabaseAddress.parse(url)
     if file.exists():
-        raise UsageError(f"There is a file {file} already: choose another name.")
+        raise UsageError("backup.file_exists", file=str(file))
     if address.file is not None and not address.file.is_file():
-        raise DatabaseError(f"There is no database {address.redacted_url} to back up.")
+        raise DatabaseError("database.not_there_to_back_up", url=address.redacted_url)
     part = file.with_name(f"{file.name}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -179,7 +179,7 @@ def create_backup(url: str, file: Path) -> int:
         part.rename(file)
         return file.stat().st_size
     except (OSError, sqlite3.Error) as error:
-        raise WorkFailed(f"The backup {file} cannot be written ({error}).") from error
+        raise WorkFailed("backup.not_written", file=str(file), reason=str(error)) from error
     finally:
         for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm"), Path(f"{part}-journal")):
             with suppress(OSError):
@@ -200,26 +200,27 @@ def restore_backup(file: Path, url: str, *, is_replacing: bool = False) -> dict[
             migrate.upgrade(f"sqlite:///{copy}")
             return transfer_database(f"sqlite:///{copy}", url, is_replacing=is_replacing)
     except OSError as error:
-        raise WorkFailed(f"The backup {file} cannot be restored ({error}).") from error
+        raise WorkFailed("backup.not_restored", file=str(file), reason=str(error)) from error
 
 
 def verify_backup(file: Path) -> None:
     """See that a backup is whole and of a version that this one knows, else `DatabaseError` says what is wrong."""
     if not file.is_file():
-        raise UsageError(f"There is no backup {file}.")
+        raise UsageError("backup.not_there", file=str(file))
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             complaint = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
     except sqlite3.Error as error:
-        raise DatabaseError(f"{file} is no backup that can be used ({error}).") from error
+        raise DatabaseError("backup.unusable", file=str(file), reason=str(error)) from error
     if complaint != "ok" or orphan is not None:
-        raise DatabaseError(f"{file} is damaged ({complaint if orphan is None else f'orphans in {orphan[0]}'}).")
+        reason = complaint if orphan is None else f"orphans in {orphan[0]}"
+        raise DatabaseError("backup.damaged", file=str(file), reason=reason)
     engine = create_engine(f"sqlite:///{file}", poolclass=NullPool)
     with engine.connect() as connection:
         revision = migrate.read_revision(connection)
     if revision is None or not migrate.is_known_revision(revision):
-        raise DatabaseError(f"{file} is a backup of another program, or of a newer version of this one.")
+        raise DatabaseError("backup.foreign", file=str(file))
 
 
 def _copy_file(origin: Path, target: Path) -> None:

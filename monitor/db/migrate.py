@@ -15,6 +15,7 @@ from sqlalchemy import Connection, inspect, text
 from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.db.sessions import build_unusable_error, translate_errors
 from monitor.errors import DatabaseError, WorkFailed
+from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -53,10 +54,7 @@ def _translate_migration_errors(address: DatabaseAddress) -> Iterator[None]:
         with translate_errors(address):
             yield
     except CommandError as error:
-        raise DatabaseError(
-            f"The database {address.redacted_url} cannot be migrated ({error}): use the version of monitor that it was"
-            " last migrated with, or a newer one."
-        ) from error
+        raise DatabaseError("database.not_migratable", url=address.redacted_url, reason=str(error)) from error
 
 
 def get_current_revision(url: str) -> str | None:
@@ -76,7 +74,7 @@ def get_head_revision() -> str:
     """
     revisions = _list_revisions()
     if not revisions:
-        raise WorkFailed("This installation holds no migrations: install it again.")
+        raise WorkFailed("database.no_migrations")
     return max(revisions)
 
 
@@ -117,7 +115,9 @@ def _make_folder(address: DatabaseAddress) -> None:
         try:
             address.file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise build_unusable_error(address, f"its folder cannot be made: {error.strerror}") from error
+            raise build_unusable_error(
+                address, Message.of("database.folder_not_made", reason=error.strerror)
+            ) from error
 
 
 def _build_config(url: str) -> "Config":
@@ -135,4 +135,4 @@ def _find_scripts_folder() -> Path:
     for folder in (here / "migrations", here.parents[1] / "migrations"):
         if (folder / "env.py").is_file():
             return folder
-    raise WorkFailed("This installation holds no migrations folder: install it again.")
+    raise WorkFailed("database.no_migrations_folder")

@@ -7,15 +7,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache, wraps
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Insert, Table, exc, func, select
+from sqlalchemy import Executable, Insert, Select, Table, exc, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlmodel import SQLModel
 
 from monitor.db.engines import DatabaseAddress, make_write_engine
 from monitor.errors import DatabaseError, DatabaseGone, WorkFailed
+from monitor.i18n.message import Message
 from monitor.logs import get_logger
 
 DEFAULT_MAX_RETRY_S = 300.0
@@ -24,42 +25,19 @@ DEFAULT_MAX_RETRY_S = 300.0
 _PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 
 
-class _RetrySettings(Protocol):
-    @property
-    def max_retry_s(self) -> float: ...
+_Method = Callable[..., Awaitable[Any]]
 
-    @property
-    def is_in_transaction(self) -> bool: ...
-
-
-class _RetryingStore(Protocol):
-    _sessions: Any
-
-
-S = TypeVar("S", bound=type[Any])
-
-Method = Callable[..., Awaitable[Any]]
-
-
-def retry_on_disconnect(store_class: S) -> S:
-    """Every public method of the class waits for a database that is gone, and is then done again from its beginning."""
-    for name, method in list(vars(store_class).items()):
-        if inspect.iscoroutinefunction(method) and not name.startswith("_"):
-            setattr(store_class, name, _retry_method(method))
-    return store_class
-
-
-def _retry_method(method: Method) -> Method:
+def _retry_method(method: _Method) -> _Method:
     @wraps(method)
-    async def done(self: _RetryingStore, *args: Any, **kwargs: Any) -> Any:
-        sessions: _RetrySettings = self._sessions
+    async def retry(self: "Queries", *args: Any, **kwargs: Any) -> Any:
+        max_retry_s = self._sessions.max_retry_s
         waited_s, tries = 0.0, 0
         while True:
             try:
                 answer = await method(self, *args, **kwargs)
             except DatabaseGone as error:
                 pause_s = _PAUSES_S[min(tries, len(_PAUSES_S) - 1)]
-                if sessions.is_in_transaction or waited_s + pause_s > sessions.max_retry_s:
+                if self._sessions.is_in_transaction or waited_s + pause_s > max_retry_s:
                     raise
                 if tries == 0:
                     get_logger("store").warning("database gone", reason=str(error))
@@ -70,7 +48,7 @@ def _retry_method(method: Method) -> Method:
                     get_logger("store").warning("database back", waited_s=round(waited_s, 1))
                 return answer
 
-    return done
+    return retry
 
 
 _UNDEFINED_CODES = ("42P01", "42703")  # PostgreSQL: undefined table, undefined column
@@ -99,7 +77,7 @@ def translate_errors(address: DatabaseAddress) -> Iterator[None]:
         yield
     except exc.IntegrityError as error:
         if _get_sqlstate(error) == _FOREIGN_KEY_VIOLATION or "FOREIGN KEY" in str(error.orig):
-            raise WorkFailed("The source or run was removed while it was being worked on.") from error
+            raise WorkFailed("database.owner_removed") from error
         raise
     except (exc.OperationalError, exc.InterfaceError, exc.ProgrammingError, exc.DataError) as error:
         if _is_schema_mismatch(error):
@@ -107,27 +85,25 @@ def translate_errors(address: DatabaseAddress) -> Iterator[None]:
         if isinstance(error, exc.ProgrammingError | exc.DataError) and _get_sqlstate(error) not in _ENVIRONMENT_CODES:
             raise
         if _is_transient(error):
-            raise DatabaseGone(str(build_unusable_error(address, _get_reason(error)))) from error
+            raise DatabaseGone(build_unusable_error(address, _get_reason(error)).message) from error
         raise build_unusable_error(address, _get_reason(error)) from error
     except exc.TimeoutError as error:
-        raise DatabaseGone(str(build_unusable_error(address, "all of its connections are busy"))) from error
+        raise DatabaseGone(build_unusable_error(address, Message("database.connections_busy")).message) from error
     except exc.DBAPIError as error:
         if type(error) is exc.DatabaseError:  # SQLite: "file is not a database", "disk image is malformed"
             raise build_unusable_error(address, _get_reason(error)) from error
         raise
 
 
-def build_unusable_error(address: DatabaseAddress, reason: str) -> DatabaseError:
-    """The database cannot be used at all."""
-    check = "its folder and its permissions" if address.file else "that the server runs, and its user and password"
-    return DatabaseError(f"The database {address.redacted_url} cannot be used ({reason}): check database_url, {check}.")
+def build_unusable_error(address: DatabaseAddress, reason: str | Message) -> DatabaseError:
+    """Return the error of a database that cannot be used at all."""
+    code = "database.unusable_file" if address.file else "database.unusable_server"
+    return DatabaseError(code, url=address.redacted_url, reason=reason)
 
 
 def build_not_migrated_error(address: DatabaseAddress) -> DatabaseError:
-    """The database has another schema than this version needs."""
-    return DatabaseError(
-        f"The database {address.redacted_url} does not have the tables of this version: run `monitor db upgrade`."
-    )
+    """Return the error of a database that has another schema than this version needs."""
+    return DatabaseError("database.not_migrated", url=address.redacted_url)
 
 
 def _is_transient(error: exc.DBAPIError) -> bool:
@@ -223,6 +199,36 @@ class SessionFactory:
                 joined.expunge_all()  # as after a commit, what was loaded is a plain value
 
 
+class Queries:
+    """The queries of one subject; each public method is one short transaction.
+
+    A method waits for a database that is gone and is then done again from its beginning, except in a class that is
+    declared with `retries=False`.
+    """
+
+    def __init_subclass__(cls, *, retries: bool = True) -> None:
+        for name, method in list(vars(cls).items()):
+            if retries and inspect.iscoroutinefunction(method) and not name.startswith("_"):
+                setattr(cls, name, _retry_method(method))
+
+    def __init__(self, sessions: "SessionFactory") -> None:
+        self._sessions = sessions
+
+    async def _fetch_all(self, query: Select[V]) -> list[V]:
+        """Return the first column of every row."""
+        async with self._sessions.begin_read() as session:
+            return list((await session.scalars(query)).all())
+
+    async def _fetch_first(self, query: Select[V]) -> V | None:
+        """Return the first column of the first row; None without one."""
+        async with self._sessions.begin_read() as session:
+            return await session.scalar(query)
+
+    async def _execute(self, statement: Executable) -> None:
+        async with self._sessions.begin_write() as session:
+            await session.execute(statement)
+
+
 def split_batches(values: Iterable[V], size: int = BATCH_SIZE) -> Iterator[list[V]]:
     """The values in lists of at most `size`."""
     rest = iter(values)
@@ -283,5 +289,5 @@ def sanitize_value(value: Any) -> Any:
     if type(value) is str:  # words of a vocabulary are strings too, but must stay members: their column writes them
         return sanitize_text(value)
     if isinstance(value, list):
-        return [sanitize_value(one) for one in value]
-    return {name: sanitize_value(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return [sanitize_value(inner) for inner in value]
+    return {name: sanitize_value(inner) for name, inner in value.items()} if isinstance(value, dict) else value

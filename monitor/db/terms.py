@@ -116,7 +116,7 @@ class TextQuery(BaseModel, frozen=True):
         No sign has a meaning but the quotes. `UsageError` for more than 1,000 characters.
         """
         if len(text) > MAX_QUERY_CHARS:
-            raise UsageError(f"The query has {len(text)} characters; at most {MAX_QUERY_CHARS} can be searched for.")
+            raise UsageError("query.too_long", chars=len(text), max_chars=MAX_QUERY_CHARS)
         clauses = tuple(
             dict.fromkeys(
                 clause for piece in _split_pieces(text.translate(_QUOTES)) if (clause := _parse_clause(piece))

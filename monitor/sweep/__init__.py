@@ -1,1 +1,1 @@
-"""monitor.sweep."""
+"""One source, once: navigate, crawl, summarise, rank, then a look back at earlier items."""

@@ -213,7 +213,7 @@ class CrawlAgent:
         ended: StopReason = "max_turns"
         while result.turns < turns and ended == "max_turns":
             if cancel_event is not None and cancel_event.is_set():
-                raise RunCancelled(f"The run was cancelled while reading {self._place}.")
+                raise RunCancelled("sweep.cancelled_in", place=self._place)
             result.turns += 1
             if on_progress is not None:
                 on_progress(Progress(phase=Phase.CRAWL, place=self._place, done=len(self._toolbox.saver.items)))

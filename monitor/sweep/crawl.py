@@ -85,7 +85,7 @@ def build_toolbox(
         max_pages=deps.limits.max_pages_per_section,
         report_progress=deps.on_progress,
     )
-    desk = ItemSaver(
+    saver = ItemSaver(
         source=source,
         ledger=ledger,
         store=deps.store,
@@ -94,7 +94,7 @@ def build_toolbox(
         adopt_summary=deps.summariser.adopt,
         report_progress=deps.on_progress,
     )
-    return Toolbox(reader=reader, saver=desk, loader=deps.loader, documents=deps.documents, folder=deps.folder)
+    return Toolbox(reader=reader, saver=saver, loader=deps.loader, documents=deps.documents, folder=deps.folder)
 
 
 NO_LIST_REASON = Message("cause.no_list")
@@ -215,7 +215,7 @@ class _SectionCrawler:
 
     def _check_cancelled(self) -> None:
         if self._deps.cancel_event is not None and self._deps.cancel_event.is_set():
-            raise RunCancelled(f"The run was cancelled while reading {self._plan.name}.")
+            raise RunCancelled("sweep.cancelled_in", place=self._plan.name)
 
     async def _record_fallback(self, reason: Message) -> None:
         await self._deps.fallbacks.record(Phase.CRAWL, self._plan.name, reason)

@@ -40,9 +40,7 @@ def build_window(
     """
     first, last = since or (until or today) - dt.timedelta(days=days - 1), until or today
     if first > last:
-        raise UsageError(
-            f"The range of dates is the wrong way round: {first} is after {last}; give the earlier one as --since."
-        )
+        raise UsageError("sweep.range_reversed", first=first.isoformat(), last=last.isoformat())
     return DateWindow(since=first, until=last, is_fixed=since is not None or until is not None)
 
 
@@ -152,7 +150,7 @@ class CoverageLedger:
         `known` maps url keys to what earlier runs and sections know; `unopened`, by url key, why the articles of
         undated candidates were not looked into. Answers the new entries.
         """
-        last_seen = max((i for i, one in enumerate(candidates) if url_key(one.url) in known), default=-1)
+        last_seen = max((i for i, candidate in enumerate(candidates) if url_key(candidate.url) in known), default=-1)
         added = []
         for index, candidate in enumerate(candidates):
             key = url_key(candidate.url)

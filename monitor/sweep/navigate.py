@@ -148,12 +148,12 @@ def _parse_links(answer: Any, home: Page) -> list[Link]:
     on_page = {url_key(link.url): link for link in home.links}
     dated = {url_key(candidate.url) for candidate in home.candidates if candidate.date is not None}
     links = []
-    for one in answer if isinstance(answer, list) else []:
-        url = clean_url(str(one.get("url") or ""), home.final_url) if isinstance(one, dict) else None
+    for entry in answer if isinstance(answer, list) else []:
+        url = clean_url(str(entry.get("url") or ""), home.final_url) if isinstance(entry, dict) else None
         if url is None or url_key(url) in dated or url_key(url) not in on_page:
             continue
         link = on_page[url_key(url)]
-        name = re.sub(r"\s+", " ", link.text or str(one.get("name") or "")).strip()[:60]
+        name = re.sub(r"\s+", " ", link.text or str(entry.get("name") or "")).strip()[:60]
         links.append(Link(text=name or link.url, url=link.url))
     return links
 

@@ -218,7 +218,7 @@ class _SweepPipeline:
 
     async def _summarise(self) -> None:
         items = await self._deps.steps.run("unsummarised", list[int], self._list_unsummarised)
-        gate = asyncio.Semaphore(self._deps.limits.summary_concurrency)
+        slots = asyncio.Semaphore(self._deps.limits.summary_concurrency)
         done = 0
         titles: dict[int, str] = {}
         self._report_phase(Phase.SUMMARISE, "", done, len(items))
@@ -231,9 +231,9 @@ class _SweepPipeline:
                 await self._summariser.summarise(item)
             return item_id
 
-        async def one(item_id: int) -> None:
+        async def summarise_one(item_id: int) -> None:
             nonlocal done
-            async with gate:
+            async with slots:
                 await self._deps.steps.run(f"summarise:{item_id}", int, partial(write, item_id))
             done += 1
             self._report_phase(Phase.SUMMARISE, titles.get(item_id, ""), done, len(items))
@@ -241,7 +241,7 @@ class _SweepPipeline:
         try:
             async with asyncio.TaskGroup() as group:
                 for item_id in items:
-                    group.create_task(one(item_id))
+                    group.create_task(summarise_one(item_id))
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
 
@@ -329,7 +329,7 @@ class _SweepPipeline:
 
     def _check_cancelled(self) -> None:
         if self._deps.cancel_event is not None and self._deps.cancel_event.is_set():
-            raise RunCancelled("The run was cancelled.")
+            raise RunCancelled("sweep.cancelled")
 
     def _report_phase(
         self, phase: Phase | Literal["revisit"], place: str, done: int = 0, total: int | None = None

@@ -43,7 +43,7 @@ ProgressCallback = Callable[[Progress], None]
 
 
 def discard_progress(progress: Progress) -> None:
-    """Report to nobody."""
+    """Report to nobody, where no one waits for a run."""
 
 
 def describe_end(ended: SectionEnd) -> Message:

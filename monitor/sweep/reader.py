@@ -138,8 +138,8 @@ class SectionReader:
         """The keys of the newest urls on the section's first page; of a list without dates, the first ones."""
         first = self.pages.get(url_key(self.plan.url))
         candidates = first.candidates if first is not None else []
-        newest = sorted(candidates, key=lambda one: one.date or dt.date.min, reverse=True)
-        return [url_key(one.url) for one in newest[:_MAX_HEAD_URLS]]
+        newest = sorted(candidates, key=lambda candidate: candidate.date or dt.date.min, reverse=True)
+        return [url_key(candidate.url) for candidate in newest[:_MAX_HEAD_URLS]]
 
     async def find_known(self, candidates: Sequence[Candidate]) -> dict[str, KnownCandidate]:
         """What earlier runs and sections know of these, by url key."""

@@ -42,20 +42,20 @@ class ItemRevisitor:
 
     async def revisit(self, item_id: int) -> ChangeKind:
         """Look at one item's page and keep what became of it."""
-        item, sight = await self.store.items.get(item_id), await self.store.revisions.get_snapshot(item_id)
+        item, stored = await self.store.items.get(item_id), await self.store.revisions.get_snapshot(item_id)
         if item is None:
             return ChangeKind.NONE
         text = await self.store.items.get_text(item_id)
-        if sight is None:
+        if stored is None:
             # Saved by a version that kept no look: this is the first one, and there is nothing to compare it with.
             first = await self._take_snapshot(item, PageSnapshot(url=item.url, seen_at=item.first_seen))
             fresh = ItemSnapshot.from_page(item_id, self.run_id, first)
             await self.store.revisions.save(fresh, text=first.text or None)
             return ChangeKind.NONE
-        before = sight.build_page_snapshot(text or "")
+        before = stored.build_page_snapshot(text or "")
         after = await self._take_snapshot(item, before)
         change = await asyncio.to_thread(compare_snapshots, before, after)
-        verdict = judge_revisit(sight, change, before, after, run_id=self.run_id)
+        verdict = judge_revisit(stored, change, before, after, run_id=self.run_id)
         changes = _build_item_changes(item, before, after) if verdict.text is not None else {}
         await self.store.revisions.save(verdict.snapshot, revision=verdict.revision, text=verdict.text, changes=changes)
         return verdict.revision.kind if verdict.revision else ChangeKind.NONE
@@ -70,7 +70,9 @@ class ItemRevisitor:
             await self._hash_attachment(attachment) for attachment in seen.attachments[:_MAX_HASHED_DOCUMENTS]
         ]
         attachments += seen.attachments[_MAX_HASHED_DOCUMENTS:]
-        return seen.model_copy(update={"attachments": [_carry_over_hash(one, before) for one in attachments]})
+        return seen.model_copy(
+            update={"attachments": [_carry_over_hash(attachment, before) for attachment in attachments]}
+        )
 
     async def _hash_attachment(self, attachment: AttachmentSnapshot) -> AttachmentSnapshot:
         if attachment.sha256 is not None:
@@ -146,7 +148,7 @@ def _carry_over_hash(attachment: AttachmentSnapshot, before: PageSnapshot) -> At
     """A document that could not be fetched now counts as the one that was fetched there before."""
     if attachment.sha256 is not None:
         return attachment
-    known = {build_address_key(one.url): one.sha256 for one in before.attachments}
+    known = {build_address_key(attachment.url): attachment.sha256 for attachment in before.attachments}
     return attachment.model_copy(update={"sha256": known.get(build_address_key(attachment.url))})
 
 
@@ -156,8 +158,8 @@ def _build_item_changes(item: Item, before: PageSnapshot, after: PageSnapshot) -
     if after.published_on is not None:
         changes["page_date"] = after.published_on
     of_page = {attachment.url for attachment in before.attachments}
-    kept = [one for one in item.attachments if one["url"] not in of_page]
-    held = {item.url, *(one["url"] for one in kept)}
+    kept = [attachment for attachment in item.attachments if attachment["url"] not in of_page]
+    held = {item.url, *(attachment["url"] for attachment in kept)}
     fields = set(Attachment.model_fields)
-    new = [one.model_dump(include=fields) for one in after.attachments if one.url not in held]
+    new = [attachment.model_dump(include=fields) for attachment in after.attachments if attachment.url not in held]
     return changes | {"attachments": [*kept, *new]}

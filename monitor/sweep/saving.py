@@ -127,17 +127,12 @@ class ItemSaver:
             run_id=self.ledger.run_id,
             source=self._source.name,
             section=self.ledger.section,
-            url=candidate.url,
             url_key=url_key(candidate.url),
-            title=candidate.title,
-            date=candidate.date,
-            date_source=candidate.date_source,
             type=kind or classify_item_type(candidate.title, self.ledger.section),
             by=by,
             late=entry.is_late,
-            is_repost=candidate.is_repost,
             first_seen=self._clock.now(),
-            attachments=[attachment.model_dump() for attachment in candidate.attachments],
+            **candidate.model_dump(exclude={"record"}),
         )
 
     async def _admit(self, request: SaveRequest, links: dict[str, Candidate]) -> CandidateEntry | SaveRefusal:

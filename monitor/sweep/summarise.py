@@ -5,11 +5,10 @@ then an extract of the page's own sentences takes its place, marked as one.
 """
 
 import asyncio
-import datetime as dt
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,32 +25,26 @@ from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
-from monitor.page import Attachment, Page, PageErrorCode
+from monitor.page import ArticleFacts, Page, PageErrorCode
 from monitor.pages.loader import PageLoader
 from monitor.sweep.progress import FallbackRecorder
 from monitor.sweep.prompts import build_summary_messages
 from monitor.sweep.reader import is_disallowed_by_robots
 from monitor.verify.grounding import EvidenceLinker, find_ungrounded_numbers
 from monitor.verify.prose import DEPENDENT_START, STATEMENT_WORDS, compute_text_weight, iter_whole_sentences
-from monitor.vocabulary import DateSource, Phase, Render, SummaryBy
+from monitor.vocabulary import Phase, Render, SummaryBy
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArticleContent:
-    """What an item says; `failure` tells why there is no text.
+    """What the page of an item shows; `failure` says why there is no text.
 
-    `seen` is what a later look at the page is compared with. `published_on` is the date that the page itself states,
-    not one that only its url holds. `is_refused`: the site's robots.txt keeps us from the page.
-    `record` is the id under which the run kept the page.
+    A later look at the page is compared with `snapshot`. `record` is the id under which the run kept the page.
     """
 
     snapshot: PageSnapshot
     text: str = ""
-    issuer: str | None = None
-    document_number: str | None = None
-    language: str | None = None
-    attachments: tuple[Attachment, ...] = ()
-    published_on: dt.date | None = None
+    facts: ArticleFacts = field(default_factory=ArticleFacts)
     failure: Message | None = None
     is_disallowed: bool = False
     record: str | None = None
@@ -83,6 +76,19 @@ async def fetch_article(
     return ArticleContent(snapshot=known.model_copy(update={"text": text}), text=text, record=page.record)
 
 
+_COPIED_FACTS = (ArticleFacts.model_fields.keys() & Item.model_fields.keys()) - {"title", "date_source", "attachments"}
+"""What an item takes over from its article; its title and date are those of its list."""
+
+
+def build_item_changes(item: Item, facts: ArticleFacts) -> dict[str, Any]:
+    """Return what the article adds to its item, as far as it says anything."""
+    said = {name: getattr(facts, name) for name in _COPIED_FACTS} | {"page_date": facts.stated_date}
+    changes = {name: value for name, value in said.items() if value}
+    held = {attachment["url"] for attachment in item.attachments}
+    added = [attachment.model_dump() for attachment in facts.attachments if attachment.url not in held]
+    return changes | ({"attachments": [*item.attachments, *added]} if added else {})
+
+
 def hash_file(path: Path) -> str:
     """The SHA-256 of a file, as records name bodies."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -92,11 +98,7 @@ def _build_article(page: Page, snapshot: PageSnapshot) -> ArticleContent:
     return ArticleContent(
         snapshot=snapshot,
         text=page.text,
-        issuer=page.issuer,
-        document_number=page.document_number,
-        language=page.language,
-        attachments=tuple(page.attachments),
-        published_on=page.published_on if page.date_source is DateSource.PAGE else None,
+        facts=page,
         failure=None if page.text.strip() else Message("cause.no_text"),
         record=page.record,
     )
@@ -306,18 +308,7 @@ class Summariser:
         return ""
 
     async def _save(self, item: Item, article: ArticleContent, summary: str, by: SummaryBy) -> None:
-        changes: dict[str, Any] = {"summary": summary, "summary_by": by}
-        facts = {
-            "issuer": article.issuer,
-            "document_number": article.document_number,
-            "language": article.language,
-            "page_date": article.published_on,
-        }
-        changes |= {name: value for name, value in facts.items() if value}
-        held = {attachment["url"] for attachment in item.attachments}
-        added = [one.model_dump() for one in article.attachments if one.url not in held]
-        if added:
-            changes["attachments"] = [*item.attachments, *added]
+        changes = {"summary": summary, "summary_by": by, **build_item_changes(item, article.facts)}
         links = None
         if self.linker is not None and article.record is not None:
             links = await self.linker.link_article(
@@ -326,8 +317,8 @@ class Summariser:
                 title=item.title,
                 text=article.text,
                 summary=summary,
-                published_on=article.published_on,
-                attachments=article.attachments,
+                published_on=article.facts.stated_date,
+                attachments=article.facts.attachments,
             )
         await self.store.revisions.save(
             self._build_snapshot(item, article), text=article.text, changes=changes, claims=links

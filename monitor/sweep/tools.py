@@ -147,8 +147,8 @@ class Toolbox:
         def link(url: str, title: str = "") -> None:
             self._links.setdefault(url_key(url), Candidate(title=title, url=url, record=page.record))
 
-        for one in page.links:
-            link(one.url, one.text)
+        for anchor in page.links:
+            link(anchor.url, anchor.text)
         for candidate in page.candidates:
             self._links[url_key(candidate.url)] = candidate
         for attachment in page.attachments:
@@ -181,9 +181,9 @@ class Toolbox:
         del room_chars
         self.finished, self.reason = True, str(arguments.get("reason") or "")[:_MAX_REASON_CHARS]
         left = arguments.get("left")
-        for one in left if isinstance(left, list) else []:
-            if isinstance(one, dict):
-                self._leave(str(one.get("url") or ""), str(one.get("reason") or "").strip())
+        for entry in left if isinstance(left, list) else []:
+            if isinstance(entry, dict):
+                self._leave(str(entry.get("url") or ""), str(entry.get("reason") or "").strip())
         return _format_answer(finished=True)
 
     def _leave(self, url: str, reason: str) -> None:

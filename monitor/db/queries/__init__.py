@@ -1,1 +1,1 @@
-"""monitor.db.queries."""
+"""The queries of the database, one class a subject; each method is one short transaction."""

@@ -6,17 +6,13 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Row, Select, Update, and_, func, select, update
 from sqlmodel import col
 
-from monitor.db.sessions import SessionFactory, build_insert, get_dialect, retry_on_disconnect, sanitize_text
+from monitor.db.sessions import Queries, build_insert, get_dialect, sanitize_text
 from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import Alarm, AlarmFinding, AlarmKind, AlarmView, Delivery
 
 
-@retry_on_disconnect
-class AlarmStore:
+class AlarmStore(Queries):
     """What is out of the ordinary, by source."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def reconcile(
         self,
@@ -37,8 +33,10 @@ class AlarmStore:
             # Two runs of one source that end at the same time settle one after the other.
             await session.scalar(select(col(Source.id)).where(col(Source.id) == source_id).with_for_update())
             mine = (col(Alarm.source_id) == source_id, col(Alarm.cleared_at).is_(None))
-            still_open = {(one.section_key, one.kind): one for one in await session.scalars(select(Alarm).where(*mine))}
-            due_now = {(one.section_key, one.kind): one for one in findings}
+            still_open = {
+                (alarm.section_key, alarm.kind): alarm for alarm in await session.scalars(select(Alarm).where(*mine))
+            }
+            due_now = {(finding.section_key, finding.kind): finding for finding in findings}
             for (scope, kind), alarm in still_open.items():
                 is_over = kind in judged_kinds[scope] if scope in judged_kinds else len(judged_kinds) > 1
                 if (scope, kind) not in due_now and is_over:
@@ -63,8 +61,7 @@ class AlarmStore:
 
     async def mark_notified(self, alarm_ids: Sequence[int], at: dt.datetime) -> None:
         """Write down that somebody was told of these alarms, as far as that is not on record."""
-        async with self._sessions.begin_write() as session:
-            await session.execute(_update_unnotified(alarm_ids).values(notified_at=at))
+        await self._execute(_update_unnotified(alarm_ids).values(notified_at=at))
 
     async def attach_to_deliveries(
         self, alarm_ids: Sequence[int], deliveries: Sequence[Delivery], *, now: dt.datetime
@@ -81,7 +78,7 @@ class AlarmStore:
                 return False
             fresh = await session.scalars(_update_unnotified(alarm_ids).values(notified_at=at).returning(col(Alarm.id)))
             if fresh.all():
-                rows = [one.model_dump() for one in deliveries]
+                rows = [delivery.model_dump() for delivery in deliveries]
                 await session.execute(
                     build_insert(get_dialect(session), Delivery).values(rows).on_conflict_do_nothing()
                 )

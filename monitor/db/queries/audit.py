@@ -1,4 +1,4 @@
-"""The audit: who changed what."""
+"""Who changed what, and the settings and prompts that were changed on the desk."""
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
@@ -6,19 +6,14 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import delete, insert, select
 from sqlmodel import col
 
-from monitor.db.sessions import SessionFactory, retry_on_disconnect, sanitize_text, upsert_rows
+from monitor.db.sessions import Queries, sanitize_text, upsert_rows
 from monitor.db.tables.people import AuditEntry, StoredPrompt, StoredSetting
 
 
-@retry_on_disconnect
-class AuditStore:
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
-
+class AuditStore(Queries):
     async def add(self, entry: AuditEntry) -> None:
         values = entry.model_dump(exclude={"id"}) | {"subject": sanitize_text(entry.subject)}
-        async with self._sessions.begin_write() as session:
-            await session.execute(insert(AuditEntry), [values])
+        await self._execute(insert(AuditEntry).values(values))
 
     async def list_entries(
         self, *, person: str | None, action: str | None, subject: str | None, before_id: int | None, limit: int
@@ -34,27 +29,21 @@ class AuditStore:
             query = query.where(col(AuditEntry.subject).icontains(sanitize_text(subject), autoescape=True))
         if before_id is not None:
             query = query.where(col(AuditEntry.id) < before_id)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def list_people(self) -> list[str]:
         """Everybody who has changed something, by name."""
         query = select(col(AuditEntry.person)).distinct().order_by(col(AuditEntry.person))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def list_actions(self) -> list[str]:
         """All that was done, by its word."""
         query = select(col(AuditEntry.action)).distinct().order_by(col(AuditEntry.action))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
 
-class SettingsStore:
+class SettingsStore(Queries, retries=False):
     """Stored settings by path. What a value means, and whether it is encrypted, is nobody's business here."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def list_all(self) -> list[StoredSetting]:
         async with self._sessions.begin_read() as session:
@@ -79,11 +68,8 @@ class SettingsStore:
             await session.execute(delete(StoredSetting).where(col(StoredSetting.path).in_(list(deleted_paths))))
 
 
-class PromptStore:
+class PromptStore(Queries, retries=False):
     """The wordings that stand in place of ours, by name."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def list_all(self) -> list[StoredPrompt]:
         async with self._sessions.begin_read() as session:

@@ -8,14 +8,7 @@ from pydantic import BaseModel
 from sqlalchemy import and_, delete, func, or_, select
 from sqlmodel import col
 
-from monitor.db.sessions import (
-    SessionFactory,
-    build_insert,
-    get_dialect,
-    retry_on_disconnect,
-    sanitize_text,
-    upsert_rows,
-)
+from monitor.db.sessions import Queries, build_insert, get_dialect, sanitize_text, upsert_rows
 from monitor.db.tables.delivery import (
     MAX_ATTEMPTS,
     BriefingRecord,
@@ -45,12 +38,8 @@ class BriefingRow(BaseModel):
     archived_at: dt.datetime | None
 
 
-@retry_on_disconnect
-class BriefingStore:
+class BriefingStore(Queries):
     """Saved briefings; those that are archived stay, out of the way."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def add(self, saved: SavedBriefing) -> SavedBriefing:
         """Keep a new one; answers it with its number."""
@@ -105,19 +94,15 @@ def _sanitize_value(value: Any) -> Any:
     if isinstance(value, str):
         return sanitize_text(value)
     if isinstance(value, dict):
-        return {key: _sanitize_value(one) for key, one in value.items()}
-    return [_sanitize_value(one) for one in value] if isinstance(value, list) else value
+        return {key: _sanitize_value(inner) for key, inner in value.items()}
+    return [_sanitize_value(inner) for inner in value] if isinstance(value, list) else value
 
 
 _MAX_DUE = 200
 
 
-@retry_on_disconnect
-class DeliveryStore:
+class DeliveryStore(Queries):
     """The log of deliveries, which is their order book too: workers take up what is due."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def create(self, delivery: Delivery, briefing: BriefingRecord | None = None) -> bool:
         """Put a delivery on record, with the briefing that it is to send where that is there already.
@@ -146,8 +131,7 @@ class DeliveryStore:
     async def list_due(self, at: dt.datetime) -> list[Delivery]:
         """What is to be tried at an instant, the longest due first."""
         query = select(Delivery).where(col(Delivery.status) == DeliveryStatus.QUEUED, col(Delivery.next_try_at) <= at)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query.order_by(col(Delivery.next_try_at)).limit(_MAX_DUE))).all())
+        return await self._fetch_all(query.order_by(col(Delivery.next_try_at)).limit(_MAX_DUE))
 
     async def record_attempt(self, delivery_id: str, attempt: int, outcome: DeliveryOutcome) -> bool:
         """Write down what became of a try, the one after `attempt` others; False where that is on record already."""
@@ -195,14 +179,12 @@ class DeliveryStore:
             .order_by(col(BriefingRecord.composed_at).desc())
             .limit(1)
         )
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(query)
+        return await self._fetch_first(query)
 
     async def get_first_day(self, target: str) -> dt.date | None:
         """The day of the first planned briefing of a target, whatever became of it."""
         planned = col(Delivery.target) == target, col(Delivery.kind) == DeliveryKind.PLANNED
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(select(func.min(Delivery.day)).where(*planned))
+        return await self._fetch_first(select(func.min(Delivery.day)).where(*planned))
 
     async def load_plans(self) -> dict[str, DeliveryPlan]:
         """How far the planned times of each target were dealt with."""
@@ -217,8 +199,7 @@ class DeliveryStore:
 
     async def delete_plans(self, targets: Iterable[str]) -> None:
         """Forget the plans of targets that are gone."""
-        async with self._sessions.begin_write() as session:
-            await session.execute(delete(DeliveryPlan).where(col(DeliveryPlan.target).in_(list(targets))))
+        await self._execute(delete(DeliveryPlan).where(col(DeliveryPlan.target).in_(list(targets))))
 
     async def advance_plan(self, target: str, *, until: dt.datetime, delivery: Delivery) -> bool:
         """Put a delivery on record and the planned times up to `until` behind us; False where another one did already.
@@ -258,5 +239,4 @@ class DeliveryStore:
             at, last = before
             is_older = and_(col(Delivery.planned_at) == at, col(Delivery.id) < last)
             query = query.where(or_(col(Delivery.planned_at) < at, is_older))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
 from monitor.db.queries.usage import Day, build_calendar
-from monitor.db.sessions import SessionFactory, retry_on_disconnect
+from monitor.db.sessions import Queries
 from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, Source, Unseen
 from monitor.db.tables.columns import UtcDateTime
 from monitor.db.tables.people import HiddenItem, Person
@@ -86,12 +86,8 @@ class BlockedPage(BaseModel):
     reason: Message
 
 
-@retry_on_disconnect
-class DashboardQueries:
+class DashboardQueries(Queries):
     """The questions of the first look; each is one query, however many sources and items there are."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def get_last_visit(self, person: str) -> tuple[dt.datetime | None, dt.datetime | None] | None:
         """When a person looked last, and when the sitting before that ended; None for nobody that we know."""
@@ -103,8 +99,7 @@ class DashboardQueries:
     async def save_visit(self, person: str, at: dt.datetime, before: dt.datetime | None) -> None:
         """Write down that a person looks now, and when the sitting before this one ended."""
         looked = {"looked_at": at, "looked_before_at": before}
-        async with self._sessions.begin_write() as session:
-            await session.execute(update(Person).where(col(Person.name) == person).values(looked))
+        await self._execute(update(Person).where(col(Person.name) == person).values(looked))
 
     async def count_by_tier(self, since: dt.datetime, *, fresh_since: dt.datetime) -> list[TierCount]:
         """How many items were first seen since an instant, by tier, those without one last."""
@@ -116,8 +111,8 @@ class DashboardQueries:
         )
         async with self._sessions.begin_read() as session:
             rows = (await session.execute(query)).all()
-        told = [TierCount(tier=tier, count=count, fresh=new) for tier, count, new in rows]
-        return sorted(told, key=lambda one: (one.tier is None, one.tier))
+        counts = [TierCount(tier=tier, count=count, fresh=new) for tier, count, new in rows]
+        return sorted(counts, key=lambda count: (count.tier is None, count.tier))
 
     async def list_top_items(self, since: dt.datetime, limit: int) -> list[Item]:
         """The most important of the items first seen since an instant: by tier, rank in their run, newest first."""
@@ -128,8 +123,7 @@ class DashboardQueries:
             col(Item.id).desc(),
         )
         query = select(Item).where(*_build_visible_conditions(since)).order_by(*order).limit(limit)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def count_new_by_day(self, days: Sequence[Day]) -> list[int]:
         """How many items were first seen on each of the days, the hidden ones too."""
@@ -151,8 +145,8 @@ class DashboardQueries:
         async with self._sessions.begin_read() as session:
             rows = (await session.execute(query.order_by(col(Run.source)))).all()
         return [
-            LastRun(run_id=one, source_id=of, source=name, status=status, is_baseline=bool(baselines))
-            for one, of, name, status, baselines in rows
+            LastRun(run_id=run_id, source_id=source_id, source=name, status=status, is_baseline=bool(baselines))
+            for run_id, source_id, name, status, baselines in rows
         ]
 
     async def list_unread(self, since: dt.datetime, limit: int) -> tuple[int, list[UnreadPlace]]:
@@ -167,8 +161,8 @@ class DashboardQueries:
         async with self._sessions.begin_read() as session:
             rows = (await session.execute(query)).all()
         places = [
-            UnreadPlace(run_id=one.run_id, source=source, section=one.section, url=one.url, reason=one.reason)
-            for one, source, _ in rows
+            UnreadPlace(run_id=place.run_id, source=source, section=place.section, url=place.url, reason=place.reason)
+            for place, source, _ in rows
         ]
         return (rows[0][2] if rows else 0), places
 
@@ -200,7 +194,7 @@ class DashboardQueries:
             rows = (await session.execute(query.order_by(col(Source.name)))).all()
         return [
             WatchedSource(
-                id=one,
+                id=source_id,
                 name=name,
                 is_enabled=enabled,
                 is_planned=schedule is not None,
@@ -208,7 +202,7 @@ class DashboardQueries:
                 consecutive_failures=failures,
                 last_error=error,
             )
-            for one, name, enabled, schedule, ran, failures, error in rows
+            for source_id, name, enabled, schedule, ran, failures, error in rows
         ]
 
     async def list_blocks(self, since: dt.datetime, *, source_id: int | None = None) -> list[BlockedPage]:

@@ -9,14 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from monitor.db.fulltext_index import INDEXED_FIELDS, index_item
-from monitor.db.sessions import (
-    SessionFactory,
-    retry_on_disconnect,
-    sanitize_text,
-    sanitize_value,
-    split_batches,
-    upsert_rows,
-)
+from monitor.db.sessions import Queries, sanitize_text, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText
 from monitor.db.tables.evidence import (
     Claim,
@@ -31,15 +24,11 @@ from monitor.db.tables.evidence import (
 from monitor.db.tables.people import RankFeedbackEntry
 
 
-@retry_on_disconnect
-class EvidenceStore:
+class EvidenceStore(Queries):
     """Records, claims, the model's answers, and what runs set out with. All of it goes when its run is forgotten.
 
     Records belong to a run or to a research.
     """
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def get_next_attempt(self, run_id: str) -> int:
         """The number of the attempt that begins now: 1 for a run of which nothing is recorded."""
@@ -65,8 +54,7 @@ class EvidenceStore:
         query = select(col(EvidenceRecord.stored_at)).where(
             col(EvidenceRecord.sha256) == sha256, col(EvidenceRecord.stored_at).is_not(None)
         )
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(query.limit(1))
+        return await self._fetch_first(query.limit(1))
 
     async def list_used_locations(self, locations: Sequence[str]) -> set[str]:
         """Those of the places in the storage that a record refers to."""
@@ -92,8 +80,7 @@ class EvidenceStore:
     async def list_claims(self, item_id: int) -> list[Claim]:
         """What of an item rests on a record, in the order in which it was written down."""
         query = select(Claim).where(col(Claim.item_id) == item_id).order_by(col(Claim.id))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def add_answer(self, answer: ModelAnswer) -> None:
         """Write down what the model said."""
@@ -113,15 +100,15 @@ class EvidenceStore:
 
     async def save_feedback(self, run_id: str, feedback: Sequence[RankFeedbackEntry]) -> None:
         """Write down with what a run set out with what people said of ranks before it made its own."""
-        told = [wish.model_dump(mode="json") for wish in feedback]
+        wishes = [wish.model_dump(mode="json") for wish in feedback]
         facts = await self.get_manifest(run_id)
-        if facts is None or facts.get("wishes", []) == told:
+        if facts is None or facts.get("wishes", []) == wishes:
             return  # as in nearly every run: nobody said anything
         async with self._sessions.begin_write() as session:
             changed = (
                 update(RunManifestRecord)
                 .where(col(RunManifestRecord.run_id) == run_id)
-                .values(facts={**facts, "wishes": told})
+                .values(facts={**facts, "wishes": wishes})
             )
             await session.execute(changed)
 
@@ -189,12 +176,12 @@ async def save_claims(session: AsyncSession, update: ClaimUpdate) -> None:
     named: list[dict[str, Any]] = []
     for item_id, old_ones in held.items():
         new = _prepare_claims(item_id, update.claims[item_id])
-        kept = [one for one in old_ones if not _is_replaced(one, old_ones, new, update.replaced_kinds)]
-        gone += [one.id for one in old_ones if one not in kept]
-        added += [one.model_dump(exclude={"id"}) for one in new]
+        kept = [claim for claim in old_ones if not _is_replaced(claim, old_ones, new, update.replaced_kinds)]
+        gone += [claim.id for claim in old_ones if claim not in kept]
+        added += [claim.model_dump(exclude={"id"}) for claim in new]
         all_of_it: list[_StoredClaim | Claim] = [*kept, *new]
-        listed_first = sorted(all_of_it, key=lambda one: one.kind is not ClaimKind.LIST)
-        records = list(dict.fromkeys(one.record_id for one in listed_first))
+        listed_first = sorted(all_of_it, key=lambda claim: claim.kind is not ClaimKind.LIST)
+        records = list(dict.fromkeys(claim.record_id for claim in listed_first))
         named.append({"item": item_id, "records": records})
     connection = await session.connection()
     for batch in split_batches(gone):
@@ -213,7 +200,7 @@ def _prepare_claims(item_id: int, claims: Sequence[Claim]) -> list[Claim]:
         )
         for claim in claims
     )
-    return list({_get_claim_key(one): one for one in cleaned}.values())
+    return list({_get_claim_key(claim): claim for claim in cleaned}.values())
 
 
 def _is_replaced(
@@ -222,9 +209,9 @@ def _is_replaced(
     """Whether new claims take the place of one that an item has."""
     if old.kind in replaced_kinds or _get_claim_key(old) in map(_get_claim_key, new):
         return True
-    of_record = [one for one in stored if one.record_id == old.record_id]
-    has_root = any(one.kind in _ROOT_KINDS and one.kind not in replaced_kinds for one in of_record)
-    return not has_root and any(one.kind in replaced_kinds for one in of_record)
+    of_record = [claim for claim in stored if claim.record_id == old.record_id]
+    has_root = any(claim.kind in _ROOT_KINDS and claim.kind not in replaced_kinds for claim in of_record)
+    return not has_root and any(claim.kind in replaced_kinds for claim in of_record)
 
 
 def _get_claim_key(claim: Claim | _StoredClaim) -> tuple[ClaimKind, str, str]:
@@ -235,12 +222,8 @@ def _get_claim_key(claim: Claim | _StoredClaim) -> tuple[ClaimKind, str, str]:
 _DOUBT_PERIOD = dt.timedelta(days=30)
 
 
-@retry_on_disconnect
-class RevisionStore:
+class RevisionStore(Queries):
     """The looks at items' pages and their revisions."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def list_due(self, source_id: int, *, at: dt.datetime, days: Sequence[int], limit: int) -> list[int]:
         """The items of a source whose pages are to be looked at again, the doubtful first, then the longest unseen.
@@ -300,8 +283,7 @@ class RevisionStore:
     async def list_for_item(self, item_id: int) -> list[Revision]:
         """The revisions of an item, newest first."""
         mine = select(Revision).where(col(Revision.item_id) == item_id).order_by(col(Revision.id).desc())
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(mine)).all())
+        return await self._fetch_all(mine)
 
     async def list_between(
         self, begin: dt.datetime, end: dt.datetime, *, sources: Sequence[str] = ()

@@ -80,7 +80,7 @@ class ColumnValues(BaseModel):
             words.section = [name for name in names if section.lower() in name.lower()]
         if tongue := _clean_text(wanted.language).partition("-")[0].lower():
             tongues = await list_distinct_values(session, get_item_column("language"))
-            words.language = [one for one in tongues if one.lower().partition("-")[0] == tongue]
+            words.language = [language for language in tongues if language.lower().partition("-")[0] == tongue]
         return words
 
     def list_columns(self) -> list[tuple[ColumnElement[Any], list[Any]]]:

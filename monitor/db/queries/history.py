@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, ScalarSelect, Select, and_, func, or_, sel
 from sqlmodel import SQLModel, col
 
 from monitor.db.reading import Coverage, PhaseUsage, RunUsage, UnseenPlace
-from monitor.db.sessions import SessionFactory, retry_on_disconnect, sanitize_text
+from monitor.db.sessions import Queries, sanitize_text
 from monitor.db.tables.collection import CandidateRecord, Fallback, Item, ModelCall, Run, RunSection, Unseen
 from monitor.i18n.message import Message
 from monitor.vocabulary import DateSource, Disposition, Phase, RunStatus
@@ -72,17 +72,12 @@ class LedgerRow(NamedTuple):
     item_id: int | None
 
 
-@retry_on_disconnect
-class RunHistoryQueries:
+class RunHistoryQueries(Queries):
     """Looks through runs; each list is one question, whatever the runs hold."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def list_runs(self, wanted: RunFilter, *, after: RunKey | None = None, limit: int | None = 50) -> list[Run]:
         """The runs that are meant, latest first, from the place `after` on."""
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(_select_latest(select(Run), wanted, after, limit))).all())
+        return await self._fetch_all(_select_latest(select(Run), wanted, after, limit))
 
     async def list_rows(self, wanted: RunFilter, *, after: RunKey | None = None, limit: int = 50) -> list[RunRow]:
         """The same with what a row of the history shows."""
@@ -109,8 +104,8 @@ class RunHistoryQueries:
             for row in await session.scalars(_select_rows(Fallback, run_ids)):
                 details[row.run_id].fallbacks.append(row)
             for place in await session.scalars(_select_rows(Unseen, run_ids)):
-                told = UnseenPlace(section=place.section, url=place.url, reason=place.reason)
-                details[place.run_id].coverage.unseen.append(told)
+                unread = UnseenPlace(section=place.section, url=place.url, reason=place.reason)
+                details[place.run_id].coverage.unseen.append(unread)
             query = select(*counts, func.count()).where(counts[0].in_(run_ids)).group_by(*counts)
             for run_id, disposition, count in await session.execute(query):
                 setattr(details[run_id].coverage, str(disposition), count)
@@ -127,8 +122,7 @@ class RunHistoryQueries:
         query = select(CandidateRecord).where(*_build_candidate_conditions(run_id, wanted)).order_by(*key).limit(limit)
         if after is not None:
             query = query.where(tuple_(*key) > after)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def load_ledger(self, run_id: str) -> list[LedgerRow]:
         """Every candidate of a run in the order of its pages."""
@@ -141,8 +135,7 @@ class RunHistoryQueries:
     async def list_calls(self, run_id: str, *, after: int = 0, limit: int | None = 50) -> list[ModelCall]:
         """The model calls of a run in their order, from the one after that number on."""
         query = select(ModelCall).where(col(ModelCall.run_id) == run_id, col(ModelCall.id) > after)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query.order_by(col(ModelCall.id)).limit(limit))).all())
+        return await self._fetch_all(query.order_by(col(ModelCall.id)).limit(limit))
 
     async def list_latest_calls(self, run_id: str, *, limit: int) -> list[ModelCall]:
         """The last model calls of a run, oldest first."""
@@ -153,8 +146,7 @@ class RunHistoryQueries:
     async def list_sources(self) -> list[str]:
         """The names of all sources that have a run on record."""
         query = select(col(Run.source)).distinct().order_by(col(Run.source))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
 
 def _select_latest(query: Select, wanted: RunFilter, after: RunKey | None, limit: int | None) -> Select:  # type: ignore[type-arg]

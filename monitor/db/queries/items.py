@@ -1,4 +1,4 @@
-"""The archive: what was saved."""
+"""The archive of items with their texts, and what people marked: stars, notes, hidden items, feedback on ranks."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Delete, Select, delete, func, select, union_all, update
+from sqlalchemy import ColumnElement, Select, delete, func, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import SQLModel, col
@@ -22,10 +22,10 @@ from monitor.db.queries.filters import (
 )
 from monitor.db.sessions import (
     BATCH_SIZE,
+    Queries,
     SessionFactory,
     build_insert,
     get_dialect,
-    retry_on_disconnect,
     sanitize_text,
     sanitize_value,
     split_batches,
@@ -41,12 +41,8 @@ _MAX_MERGED_VALUES = 64
 """Of so many words of a column, each is asked for its newest items, in an index that has them in their order."""
 
 
-@retry_on_disconnect
-class ItemStore:
+class ItemStore(Queries):
     """The items, each once for its source."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def save(self, item: Item) -> tuple[Item, bool]:
         """Keep an item; the item as it is stored, and whether it is new."""
@@ -65,8 +61,7 @@ class ItemStore:
 
     async def get_text(self, item_id: int) -> str | None:
         """The text of an item's page; None where it was not kept."""
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(select(col(ItemPageText.text)).where(col(ItemPageText.item_id) == item_id))
+        return await self._fetch_first(select(col(ItemPageText.text)).where(col(ItemPageText.item_id) == item_id))
 
     async def load_texts(self, item_ids: Sequence[int]) -> dict[int, str]:
         """The texts of items' pages by their numbers, as far as they are kept."""
@@ -82,7 +77,7 @@ class ItemStore:
         async with self._sessions.begin_write() as session:
             item = await session.get(Item, item_id)
             if item is None:
-                raise UsageError(f"There is no item {item_id}: `monitor items list` shows the latest.")
+                raise UsageError("item.unknown", item_id=item_id)
             unknown = [name for name in changes if name not in Item.model_fields or name == "id"]
             if unknown:
                 raise TypeError(f"an item has no field {unknown[0]!r} that can be changed")
@@ -106,8 +101,7 @@ class ItemStore:
         )
         of_none = select(col(Item.id)).where(col(Item.source_id).is_(None), col(Item.url_key) == key)
         which = select(Item).where(col(Item.id).in_(union_all(of_source, of_none)))
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(which.order_by(col(Item.first_seen).desc()).limit(1))
+        return await self._fetch_first(which.order_by(col(Item.first_seen).desc()).limit(1))
 
     async def list_for_run(self, run_id: str) -> list[Item]:
         """The items that a run saved, in order of rank; those without one last, newest publication first."""
@@ -124,10 +118,6 @@ class ItemStore:
         async with self._sessions.begin_write() as session:
             for item_id, placed in sorted(ranks.items()):
                 await session.execute(update(Item).where(col(Item.id) == item_id).values(placed._asdict()))
-
-    async def _fetch_all(self, query: Select[Item]) -> list[Item]:
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
 
     async def list_values(self, column: Literal["source", "section", "language"]) -> list[str]:
         """What stands in a column of the items, each word once."""
@@ -200,7 +190,7 @@ def _select_newest_ids(words: ColumnValues, conditions: Sequence[ColumnElement[b
         select(col(Item.id), col(Item.day)).where(column == word, *conditions).order_by(*order_by_newest()).limit(limit)
         for word in several
     ]
-    found = union_all(*(one.subquery().select() for one in each)).subquery()
+    found = union_all(*(query.subquery().select() for query in each)).subquery()
     return select(found.c.id).order_by(found.c.day.desc(), found.c.id.desc()).limit(limit)
 
 
@@ -213,19 +203,15 @@ class ItemMarks:
     notes: dict[int, int]
 
 
-@retry_on_disconnect
-class MarkStore:
+class MarkStore(Queries):
     """The marks on items; a mark on an item that is not there is refused with `NotFound`."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def star(self, person: str, item_id: int, *, at: dt.datetime) -> None:
         """Give an item a person's star; a second one is the first."""
         await self._upsert_mark(ItemStar, {"person": person, "item_id": item_id, "at": at}, key=["person", "item_id"])
 
     async def unstar(self, person: str, item_id: int) -> None:
-        await self._delete(delete(ItemStar).where(col(ItemStar.person) == person, col(ItemStar.item_id) == item_id))
+        await self._execute(delete(ItemStar).where(col(ItemStar.person) == person, col(ItemStar.item_id) == item_id))
 
     async def list_starred(self, person: str, item_ids: Iterable[int]) -> set[int]:
         """Those of the items that have this person's star."""
@@ -264,12 +250,11 @@ class MarkStore:
     async def list_notes(self, item_id: int) -> list[ItemNote]:
         """The notes on an item, oldest first."""
         query = select(ItemNote).where(col(ItemNote.item_id) == item_id).order_by(col(ItemNote.id))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def remove_note(self, item_id: int, note_id: int) -> None:
         """Remove a note of an item."""
-        await self._delete(delete(ItemNote).where(col(ItemNote.id) == note_id, col(ItemNote.item_id) == item_id))
+        await self._execute(delete(ItemNote).where(col(ItemNote.id) == note_id, col(ItemNote.item_id) == item_id))
 
     async def hide(self, hidden: HiddenItem) -> None:
         """Hide an item; one that is hidden already gets the new reason."""
@@ -277,7 +262,7 @@ class MarkStore:
         await self._upsert_mark(HiddenItem, values, key=["item_id"])
 
     async def unhide(self, item_id: int) -> None:
-        await self._delete(delete(HiddenItem).where(col(HiddenItem.item_id) == item_id))
+        await self._execute(delete(HiddenItem).where(col(HiddenItem.item_id) == item_id))
 
     async def load_hidden(self, item_ids: Iterable[int]) -> dict[int, HiddenItem]:
         """Those of the items that are hidden, with who did it and why."""
@@ -296,7 +281,7 @@ class MarkStore:
     async def delete_feedback(self, person: str, item_id: int) -> None:
         """Take back what a person said of an item's rank."""
         mine = (col(RankFeedback.person) == person, col(RankFeedback.item_id) == item_id)
-        await self._delete(delete(RankFeedback).where(*mine))
+        await self._execute(delete(RankFeedback).where(*mine))
 
     async def list_feedback(self, items: Sequence[Item]) -> list[RankFeedbackEntry]:
         """What was said of the ranks of these items, and of others of their sources; the oldest first."""
@@ -308,16 +293,12 @@ class MarkStore:
                 found += await _load_feedback(session, col(Item.source_id).in_(some))
             for ids in split_batches(apart):
                 found += await _load_feedback(session, col(Item.id).in_(ids))
-        return sorted(found, key=lambda one: (one.at, one.item_id, one.person))
+        return sorted(found, key=lambda entry: (entry.at, entry.item_id, entry.person))
 
     async def _upsert_mark(self, table: type[SQLModel], row: dict[str, Any], *, key: Sequence[str]) -> None:
         async with self._sessions.begin_write() as session:
             await _require_item(session, row["item_id"])
             await upsert_rows(session, table, [row], key=key, update=[*row.keys() - set(key)])
-
-    async def _delete(self, statement: Delete) -> None:
-        async with self._sessions.begin_write() as session:
-            await session.execute(statement)
 
 
 async def copy_marks(origin: SessionFactory, target: SessionFactory) -> None:
@@ -336,7 +317,7 @@ async def copy_marks(origin: SessionFactory, target: SessionFactory) -> None:
 
 async def _require_item(session: AsyncSession, item_id: int) -> None:
     if await session.get(Item, item_id) is None:
-        raise NotFound(f"There is no item {item_id}.")
+        raise NotFound("item.not_there", item_id=item_id)
 
 
 async def _load_feedback(session: AsyncSession, condition: Any) -> list[RankFeedbackEntry]:

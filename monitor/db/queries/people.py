@@ -11,16 +11,13 @@ from sqlalchemy import CursorResult, Executable, delete, func, insert, or_, sele
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.sessions import SessionFactory, lock_decisions, sanitize_text
+from monitor.db.sessions import Queries, lock_decisions, sanitize_text
 from monitor.db.tables.people import Person, SignInTry, Token, WebSession
 from monitor.vocabulary import Role
 
 
-class PeopleStore:
+class PeopleStore(Queries, retries=False):
     """Who may sign in, and where they did."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def get(self, name: str) -> Person | None:
         async with self._sessions.begin_read() as session:
@@ -28,8 +25,7 @@ class PeopleStore:
         return found if found is not None and found.name == name else None
 
     async def list_all(self) -> list[Person]:
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(select(Person).order_by(col(Person.name)))).all())
+        return await self._fetch_all(select(Person).order_by(col(Person.name)))
 
     async def has_any(self) -> bool:
         async with self._sessions.begin_read() as session:
@@ -64,8 +60,7 @@ class PeopleStore:
 
     async def update(self, name: str, **columns: Any) -> None:
         """Change columns of a person; nothing that could leave the service without an administrator."""
-        async with self._sessions.begin_write() as session:
-            await session.execute(update(Person).where(col(Person.name) == name).values(**columns))
+        await self._execute(update(Person).where(col(Person.name) == name).values(**columns))
 
     async def set_password(
         self, name: str, password_hash: str, *, is_one_time: bool, keep_session_id: str | None = None
@@ -135,8 +130,7 @@ class PeopleStore:
         query = select(WebSession).where(col(WebSession.expires_at) > now).order_by(col(WebSession.seen_at).desc())
         if person is not None:
             query = query.where(col(WebSession.person) == person)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def end_session(self, session_id: str, *, person: str | None = None) -> WebSession | None:
         """End a session, of that person only where one is given; gives what was ended."""
@@ -174,8 +168,7 @@ class PeopleStore:
     async def clear_sign_in_attempts(self, numbers: Sequence[int], *, key: str) -> None:
         """Forget these tries, and all others under a key: it was the right person after all."""
         mine = col(SignInTry.id).in_(numbers) | (col(SignInTry.key) == key)
-        async with self._sessions.begin_write() as session:
-            await session.execute(delete(SignInTry).where(mine))
+        await self._execute(delete(SignInTry).where(mine))
 
 
 def _build_session_delete(person: str, *, keep: str | None = None) -> Executable:
@@ -194,10 +187,7 @@ async def _execute_and_count(session: AsyncSession, statement: Executable) -> in
     return result.rowcount if isinstance(result, CursorResult) else 0
 
 
-class TokenStore:
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
-
+class TokenStore(Queries, retries=False):
     async def save(self, token: Token, *, may_replace: bool) -> bool:
         """Keep a token; False where a person has its name, or a token has that must not be replaced.
 
@@ -233,13 +223,11 @@ class TokenStore:
 
     async def touch(self, name: str, *, at: dt.datetime) -> None:
         """Take down that a token was used."""
-        async with self._sessions.begin_write() as session:
-            await session.execute(update(Token).where(col(Token.name) == name).values(last_used_at=at))
+        await self._execute(update(Token).where(col(Token.name) == name).values(last_used_at=at))
 
     async def list_all(self) -> list[Token]:
         query = select(Token).order_by(col(Token.created_at).desc(), col(Token.name))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def remove(self, name: str, *, owner: str | None) -> Token | None:
         """Remove a token, that of a person only where one is given; gives what was removed."""

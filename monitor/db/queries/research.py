@@ -9,15 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from monitor.db.queries.runs import StatusSnapshot
-from monitor.db.sessions import (
-    SessionFactory,
-    build_insert,
-    get_dialect,
-    retry_on_disconnect,
-    sanitize_text,
-    sanitize_value,
-    upsert_rows,
-)
+from monitor.db.sessions import Queries, build_insert, get_dialect, sanitize_text, sanitize_value, upsert_rows
 from monitor.db.tables.research import Research, ResearchEvent, ResearchParagraph, ResearchRemark, ResearchStatus
 from monitor.i18n.message import Message
 
@@ -60,12 +52,8 @@ class OpenResearch(NamedTuple):
         return f"{self.id}:{self.attempt}"
 
 
-@retry_on_disconnect
-class ResearchStore:
+class ResearchStore(Queries):
     """The researches. What a killed one had kept stays, and it goes on from there."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def create(self, research: Research) -> bool:
         """Put a research on record; False where its id is there already, which stays as it is."""
@@ -96,7 +84,7 @@ class ResearchStore:
         if text:
             query = query.where(col(Research.query).icontains(sanitize_text(text), autoescape=True))
         async with self._sessions.begin_read() as session:
-            found = await session.execute(query.order_by(*(one.desc() for one in key)).limit(limit))
+            found = await session.execute(query.order_by(*(column.desc() for column in key)).limit(limit))
             return [ResearchRow(*row) for row in found]
 
     async def claim(self, task_id: str, *, executor: str, at: dt.datetime) -> Research | None:
@@ -234,8 +222,7 @@ class ResearchStore:
             await upsert_rows(session, ResearchParagraph, [row], key=["task_id", "ordinal"], update=["data"])
 
     async def load_output(self, task_id: str, step: str) -> dict[str, Any] | None:
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(select(col(Research.outputs)[step]).where(col(Research.id) == task_id))
+        return await self._fetch_first(select(col(Research.outputs)[step]).where(col(Research.id) == task_id))
 
     async def save_output(self, task_id: str, step: str, output: Mapping[str, Any]) -> None:
         async with self._sessions.begin_write() as session:
@@ -256,8 +243,7 @@ class ResearchStore:
     async def list_remarks(self, task_id: str) -> list[ResearchRemark]:
         """What people said while a research ran, in that order."""
         mine = select(ResearchRemark).where(col(ResearchRemark.task_id) == task_id)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(mine.order_by(col(ResearchRemark.id)))).all())
+        return await self._fetch_all(mine.order_by(col(ResearchRemark.id)))
 
     async def load_latest_remark(self, task_id: str) -> str:
         """What was said last; empty where nothing was."""
@@ -305,12 +291,8 @@ async def _add_events(session: AsyncSession, events: Sequence[ResearchEvent]) ->
     await session.execute(insert(ResearchEvent), [event.model_dump(exclude={"id"}) for event in events])
 
 
-@retry_on_disconnect
-class ResearchEventStore:
+class ResearchEventStore(Queries):
     """The messages. Their numbers rise in the order in which a research told them."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def add(self, events: Sequence[ResearchEvent], *, executor: str) -> list[int] | None:
         """Keep messages of one research, in one transaction; None where another executor has it, or it is gone.
@@ -320,26 +302,24 @@ class ResearchEventStore:
         """
         mine = select(col(Research.executor)).where(col(Research.id) == events[0].task_id).with_for_update()
         rows = [{**event.model_dump(exclude={"id"}), "data": sanitize_value(event.data)} for event in events]
-        told = select(col(ResearchEvent.id)).where(col(ResearchEvent.task_id) == events[0].task_id)
+        rows_of_task = select(col(ResearchEvent.id)).where(col(ResearchEvent.task_id) == events[0].task_id)
         async with self._sessions.begin_write() as session:
             if await session.scalar(mine) != executor:
                 return None
             # All rows in one go, which no database answers with their numbers in order; locked, they are the last ones.
             await session.execute(insert(ResearchEvent), rows)
-            latest = await session.scalars(told.order_by(col(ResearchEvent.id).desc()).limit(len(rows)))
+            latest = await session.scalars(rows_of_task.order_by(col(ResearchEvent.id).desc()).limit(len(rows)))
             return [number or 0 for number in reversed(latest.all())]
 
     async def after(self, task_id: str, number: int, *, limit: int = 500) -> list[ResearchEvent]:
         """The messages of a research that came after the one of that number, oldest first."""
         query = select(ResearchEvent).where(col(ResearchEvent.task_id) == task_id, col(ResearchEvent.id) > number)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query.order_by(col(ResearchEvent.id)).limit(limit))).all())
+        return await self._fetch_all(query.order_by(col(ResearchEvent.id)).limit(limit))
 
     async def latest(self, task_id: str) -> ResearchEvent | None:
         """The last message of a research."""
         query = select(ResearchEvent).where(col(ResearchEvent.task_id) == task_id)
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(query.order_by(col(ResearchEvent.id).desc()).limit(1))
+        return await self._fetch_first(query.order_by(col(ResearchEvent.id).desc()).limit(1))
 
     async def list_ended_steps(self, task_id: str) -> set[str]:
         """The steps whose end was told after they began last."""

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
 from monitor.db.fulltext_index import reindex_without_texts
-from monitor.db.sessions import BATCH_SIZE, SessionFactory, retry_on_disconnect
+from monitor.db.sessions import BATCH_SIZE, Queries
 from monitor.db.tables.collection import Item, ItemPageText, ModelCall, Run
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
 from monitor.db.tables.evidence import EvidenceRecord, ItemSnapshot, Revision
@@ -40,12 +40,8 @@ class PruneResult(BaseModel):
     deliveries: int
 
 
-@retry_on_disconnect
-class RetentionStore:
+class RetentionStore(Queries):
     """Deletes old records in many short transactions, so that nobody waits for it."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def prune(self, before: dt.datetime) -> PruneResult:
         """Forget what is older than an instant. Items, and all urls that were ever seen, stay."""

@@ -12,7 +12,7 @@ from monitor.db.queries import ledger
 from monitor.db.queries.evidence import save_claims
 from monitor.db.queries.sources import record_run
 from monitor.db.reading import Coverage, SectionPlan, SectionReading, UnseenPlace
-from monitor.db.sessions import SessionFactory, build_insert, get_dialect, retry_on_disconnect, sanitize_text
+from monitor.db.sessions import Queries, build_insert, get_dialect, sanitize_text
 from monitor.db.tables.collection import CandidateRecord, Fallback, Item, Run, RunSection, Unseen
 from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.research import RunEvent
@@ -33,12 +33,8 @@ class RunOutcome(NamedTuple):
     unseen: Message | None
 
 
-@retry_on_disconnect
-class RunStore:
+class RunStore(Queries):
     """The run history. What a killed run had written stays, and can be written again without harm."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def create(self, run: Run) -> bool:
         """Put a run on record; False where its id is there already, which stays as it is."""
@@ -59,7 +55,7 @@ class RunStore:
         async with self._sessions.begin_write() as session:
             run = await session.get(Run, run_id)
             if run is None:
-                raise UsageError(f"There is no run {run_id}: `monitor runs list` shows the latest.")
+                raise UsageError("run.unknown", run_id=run_id)
             for name, value in changes.items():
                 setattr(run, name, sanitize_text(value) if type(value) is str else value)
 
@@ -127,26 +123,22 @@ class RunStore:
     async def list_open(self) -> list[Run]:
         """The runs that have not ended, oldest first."""
         unfinished = col(Run.status).in_([RunStatus.QUEUED, RunStatus.RUNNING])
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(select(Run).where(unfinished).order_by(col(Run.planned_at)))).all())
+        return await self._fetch_all(select(Run).where(unfinished).order_by(col(Run.planned_at)))
 
     async def list_unqueued(self, limit: int = 200) -> list[Run]:
         """Queued runs that no worker has put into its queue yet, oldest first."""
         query = select(Run).where(col(Run.status) == RunStatus.QUEUED, col(Run.enqueued_at).is_(None))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query.order_by(col(Run.planned_at)).limit(limit))).all())
+        return await self._fetch_all(query.order_by(col(Run.planned_at)).limit(limit))
 
     async def mark_enqueued(self, run_id: str, *, at: dt.datetime | None) -> None:
         """Write down that a run stands in the queue, or does not any more."""
-        async with self._sessions.begin_write() as session:
-            await session.execute(update(Run).where(col(Run.id) == run_id).values(enqueued_at=at, retry_from=None))
+        await self._execute(update(Run).where(col(Run.id) == run_id).values(enqueued_at=at, retry_from=None))
 
     async def requeue(self, run_id: str) -> None:
         """Have a run that has not ended put into the queue anew, over the same dates."""
         unfinished = col(Run.status).in_([RunStatus.QUEUED, RunStatus.RUNNING])
         values = {"status": RunStatus.QUEUED, "enqueued_at": None}
-        async with self._sessions.begin_write() as session:
-            await session.execute(update(Run).where(col(Run.id) == run_id, unfinished).values(values))
+        await self._execute(update(Run).where(col(Run.id) == run_id, unfinished).values(values))
 
     async def request_retry(self, run_id: str, phase: Phase) -> bool:
         """Have an ended run done again from a phase on; what fell back from there on is taken back. False if open.
@@ -192,8 +184,7 @@ class RunStore:
     async def list_fallbacks(self, run_id: str) -> list[Fallback]:
         """What fell back, in the order in which it did."""
         query = select(Fallback).where(col(Fallback.run_id) == run_id).order_by(col(Fallback.id))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def save_plan(self, run_id: str, plans: Sequence[SectionPlan]) -> None:
         """Write down the sections that a run is to read, in place of an earlier plan.
@@ -228,15 +219,13 @@ class RunStore:
     async def list_sections(self, run_id: str) -> list[RunSection]:
         """The sections of a run in their order."""
         query = select(RunSection).where(col(RunSection.run_id) == run_id)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query.order_by(col(RunSection.ordinal), col(RunSection.id)))).all())
+        return await self._fetch_all(query.order_by(col(RunSection.ordinal), col(RunSection.id)))
 
     async def load_ledger(self, run_id: str) -> list[CandidateRecord]:
         """Every candidate of a run with what became of it, section by section in the order of the pages."""
         order = (col(CandidateRecord.section), col(CandidateRecord.position), col(CandidateRecord.id))
         query = select(CandidateRecord).where(col(CandidateRecord.run_id) == run_id).order_by(*order)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def load_coverage(self, run_id: str) -> Coverage:
         """How many candidates of a run met which end, and what was not read at all."""
@@ -269,8 +258,7 @@ class RunStore:
             query = query.where(col(Run.source) == source)
         if status is not None:
             query = query.where(col(Run.status) == status)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
 
 async def _load_unseen(session: AsyncSession, run_id: str) -> list[UnseenPlace]:
@@ -288,12 +276,8 @@ class StatusSnapshot(NamedTuple, Generic[S]):
     ended_at: dt.datetime | None
 
 
-@retry_on_disconnect
-class RunEventStore:
+class RunEventStore(Queries):
     """The events of runs. Their numbers rise in the order in which a run told them."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def add(self, events: Sequence[RunEvent]) -> int:
         """Keep events of any runs, in one transaction; those of runs that are gone are left out. Answers how many."""
@@ -308,16 +292,14 @@ class RunEventStore:
     async def after(self, run_id: str, number: int, *, limit: int = 500) -> list[RunEvent]:
         """The events of a run that came after the one of that number, oldest first."""
         query = select(RunEvent).where(col(RunEvent.run_id) == run_id, col(RunEvent.id) > number)
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query.order_by(col(RunEvent.id)).limit(limit))).all())
+        return await self._fetch_all(query.order_by(col(RunEvent.id)).limit(limit))
 
     async def latest(self, run_id: str, kind: EventKind | None = None) -> RunEvent | None:
         """The last event of a run, or the last of its kind."""
         query = select(RunEvent).where(col(RunEvent.run_id) == run_id)
         if kind is not None:
             query = query.where(col(RunEvent.kind) == kind)
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(query.order_by(col(RunEvent.id).desc()).limit(1))
+        return await self._fetch_first(query.order_by(col(RunEvent.id).desc()).limit(1))
 
     async def get_status(self, run_id: str) -> StatusSnapshot[RunStatus] | None:
         """How a run stands; None where there is none of that id."""

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, exists, func, or_, select
 from sqlmodel import SQLModel, col
 
 from monitor.db.reading import KnownCandidate, SectionPlan
-from monitor.db.sessions import SessionFactory, retry_on_disconnect, sanitize_text, split_batches, upsert_rows
+from monitor.db.sessions import Queries, SessionFactory, sanitize_text, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, KnownUrl, OverLimit, Run, RunSection, Source, SourceSection
 from monitor.db.tables.delivery import Alarm
 from monitor.db.tables.evidence import EvidenceRecord
@@ -18,12 +18,8 @@ from monitor.page import Candidate
 from monitor.urls import url_key
 
 
-@retry_on_disconnect
-class SectionStore:
+class SectionStore(Queries):
     """The memory of a source between its runs. Urls are compared by their keys, so that spellings do not matter."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def load_section(self, source_id: int, url: str) -> tuple[SourceSection | None, list[Candidate]]:
         """What is remembered of the section at `url`, None where it was never read, and what there was no room for.
@@ -64,8 +60,7 @@ class SectionStore:
     async def list_for_source(self, source_id: int) -> list[SourceSection]:
         """All sections of a source that were ever read, in the order in which they were first read."""
         query = select(SourceSection).where(col(SourceSection.source_id) == source_id).order_by(col(SourceSection.id))
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
     async def load_for_sources(self, source_ids: Sequence[int]) -> dict[int, list[SourceSection]]:
         """The sections of many sources, each in the order in which they were first read."""
@@ -134,8 +129,7 @@ class SectionStore:
             .order_by(col(Item.first_seen).desc(), col(Item.id).desc())
             .limit(limit)
         )
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(query)).all())
+        return await self._fetch_all(query)
 
 
 _MEMORY_TABLES: tuple[tuple[type[SQLModel], tuple[str, ...]], ...] = (
@@ -193,8 +187,13 @@ async def import_source_memory(
     items = await _load_older_rows(Item, source, origin, col(Item.first_seen) < at, col(Item.run_id) != run.id)
     if (len(known), len(items)) != (memory.known_urls, memory.items):
         raise RecordLost(
-            f"What was known of {source.name} when the run {run.id} began can no longer be told: {memory.known_urls} "
-            f"urls and {memory.items} items then, of which {len(known)} and {len(items)} are found."
+            "replay.memory_changed",
+            source=source.name,
+            run_id=run.id,
+            urls=memory.known_urls,
+            items=memory.items,
+            found_urls=len(known),
+            found_items=len(items),
         )
     await _write_rows(target, KnownUrl, known, ("source_id", "url_key"))
     await _write_rows(target, Item, items, ("source_id", "url_key"))
@@ -207,7 +206,7 @@ async def import_source_memory(
         others = {record.run_id for record in records} - {run.id}
         earlier = (await session.scalars(select(Run).where(col(Run.id).in_(others)))).all()
         alarms = (await session.scalars(select(Alarm).where(col(Alarm.source_id) == source.id))).all()
-    await _write_rows(target, Run, [one.model_dump() for one in (run, *earlier)], ("id",))
+    await _write_rows(target, Run, [row.model_dump() for row in (run, *earlier)], ("id",))
     await _write_rows(target, EvidenceRecord, [record.model_dump() for record in records], ("id",))
     await _write_rows(target, Alarm, [alarm.model_dump() for alarm in alarms], ("id",))
 

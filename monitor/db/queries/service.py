@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.sessions import SessionFactory, build_insert, get_dialect, upsert_rows
+from monitor.db.sessions import Queries, build_insert, get_dialect, upsert_rows
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
 from monitor.db.tables.delivery import Alarm, Delivery
 from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, Schedule
@@ -18,11 +18,8 @@ from monitor.vocabulary import RunStatus
 _HEARTBEAT_COLUMNS = ("kind", "host", "pid", "token", "started_at", "seen_at")
 
 
-class ExecutorStore:
+class ExecutorStore(Queries, retries=False):
     """The processes that said that they are alive."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def record_heartbeat(self, executor: Executor) -> None:
         """Say that a process is alive; a new one takes the place of a namesake."""
@@ -32,25 +29,19 @@ class ExecutorStore:
     async def remove(self, executor_id: str, *, token: str) -> None:
         """Strike a process out; one that has taken its name meanwhile stays."""
         mine = (col(Executor.id) == executor_id, col(Executor.token) == token)
-        async with self._sessions.begin_write() as session:
-            await session.execute(delete(Executor).where(*mine))
+        await self._execute(delete(Executor).where(*mine))
 
     async def delete_stale(self, before: dt.datetime) -> None:
         """Strike out those that were last seen before an instant."""
-        async with self._sessions.begin_write() as session:
-            await session.execute(delete(Executor).where(col(Executor.seen_at) < before))
+        await self._execute(delete(Executor).where(col(Executor.seen_at) < before))
 
     async def list_all(self) -> list[Executor]:
         """Every process that did not end in good order, alive or not."""
-        async with self._sessions.begin_read() as session:
-            return list((await session.scalars(select(Executor).order_by(col(Executor.id)))).all())
+        return await self._fetch_all(select(Executor).order_by(col(Executor.id)))
 
 
-class LeaseStore:
+class LeaseStore(Queries, retries=False):
     """Duties. No clock is compared: whoever waits watches whether the holder's mark still changes."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def get(self, name: str) -> Lease | None:
         """Who has the duty, with the mark of the last renewal; None where nobody has."""
@@ -85,15 +76,11 @@ class LeaseStore:
 
     async def release(self, name: str, holder: str) -> None:
         """Leave a duty, so that the next one need not wait."""
-        async with self._sessions.begin_write() as session:
-            await session.execute(delete(Lease).where(col(Lease.name) == name, col(Lease.holder) == holder))
+        await self._execute(delete(Lease).where(col(Lease.name) == name, col(Lease.holder) == holder))
 
 
-class ScheduleStore:
+class ScheduleStore(Queries, retries=False):
     """The memory of the scheduler: what it decides is written in one transaction with how far it came."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def load_all(self) -> dict[int, Schedule]:
         """Every schedule, by the number of its source."""
@@ -108,8 +95,7 @@ class ScheduleStore:
 
     async def delete(self, source_ids: Iterable[int]) -> None:
         """Forget schedules, of sources that are not run any more."""
-        async with self._sessions.begin_write() as session:
-            await session.execute(delete(Schedule).where(col(Schedule.source_id).in_(list(source_ids))))
+        await self._execute(delete(Schedule).where(col(Schedule.source_id).in_(list(source_ids))))
 
     async def advance(self, source_id: int, *, until: dt.datetime, runs: Sequence[Run]) -> bool:
         """Put the runs on record and the planned times up to `until` behind us; False where another one did already.
@@ -129,8 +115,7 @@ class ScheduleStore:
     async def get_queued_run(self, source_id: int) -> Run | None:
         """The run of a source that was planned and has not begun; None where there is none."""
         mine = (col(Run.source_id) == source_id, col(Run.status) == RunStatus.QUEUED)
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(select(Run).where(*mine).order_by(col(Run.planned_at)).limit(1))
+        return await self._fetch_first(select(Run).where(*mine).order_by(col(Run.planned_at)).limit(1))
 
 
 _MAX_REPORTS = 100
@@ -172,10 +157,7 @@ class ServiceMetrics(BaseModel):
     research: ResearchMetrics = Field(default_factory=ResearchMetrics)
 
 
-class MetricsQueries:
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
-
+class MetricsQueries(Queries, retries=False):
     async def load_service_metrics(self) -> ServiceMetrics:
         spent = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
         failing = (col(Source.enabled), col(Source.consecutive_failures) > 0)

@@ -8,14 +8,7 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.sessions import (
-    SessionFactory,
-    build_insert,
-    get_dialect,
-    retry_on_disconnect,
-    split_batches,
-    upsert_rows,
-)
+from monitor.db.sessions import Queries, build_insert, get_dialect, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, Run, SeededSource, Source
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.message import Message
@@ -26,12 +19,8 @@ _SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
 _IMMUTABLE_FIELDS = ("id", "created_at")
 
 
-@retry_on_disconnect
-class SourceStore:
+class SourceStore(Queries):
     """The sources; people know them by name."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def get(self, name: str) -> Source | None:
         async with self._sessions.begin_read() as session:
@@ -85,11 +74,11 @@ class SourceStore:
         """
         unknown = [field for field in changes if field not in Source.model_fields or field in _IMMUTABLE_FIELDS]
         if unknown:
-            raise UsageError(f"A source has no field {unknown[0]!r} that can be changed.")
+            raise UsageError("source.unknown_field", name=repr(unknown[0]))
         async with self._sessions.begin_write() as session:
             source = await _find_by_name(session, name)
             if source is None:
-                raise NotFound(f"There is no source named {name!r}: `monitor sources list` shows all.")
+                raise NotFound("source.unknown", name=repr(name))
             new_name = changes.get("name", name)
             if new_name != name:
                 if await _find_by_name(session, new_name) is not None:
@@ -170,4 +159,4 @@ async def _insert(session: AsyncSession, source: Source) -> Source | None:
 
 
 def _build_name_conflict(name: str) -> Conflict:
-    return Conflict(f"There is already a source named {name!r}: choose another name, or edit that one.")
+    return Conflict("source.name_taken", name=repr(name))

@@ -9,7 +9,7 @@ from sqlalchemy import Integer, Select, Subquery, case, delete, func, literal, s
 from sqlmodel import col
 
 from monitor.db.reading import PhaseUsage, RunUsage
-from monitor.db.sessions import SessionFactory, retry_on_disconnect, upsert_rows
+from monitor.db.sessions import Queries, upsert_rows
 from monitor.db.tables.collection import ModelCall, Run
 from monitor.db.tables.columns import UtcDateTime
 from monitor.db.tables.research import SearchAnswer, SearchCall
@@ -90,12 +90,8 @@ class DailyPhaseSpending(PhaseSpending):
     day: dt.date
 
 
-@retry_on_disconnect
-class UsageStore:
+class UsageStore(Queries):
     """Every call of a model, counted, whatever came of it."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def add(self, call: ModelCall) -> None:
         async with self._sessions.begin_write() as session:
@@ -191,8 +187,8 @@ class UsageStore:
         within = (col(ModelCall.at) >= since, col(ModelCall.at) < until)
         async with self._sessions.begin_read() as session:
             rows = (await session.execute(query.where(*within).group_by("spender"))).all()
-        told = [NamedSpending(name=one, **_build_totals(*sums)) for one, *sums in rows]
-        return sorted(told, key=lambda one: (-one.tokens, one.name or ""))
+        spendings = [NamedSpending(name=name, **_build_totals(*sums)) for name, *sums in rows]
+        return sorted(spendings, key=lambda name: (-name.tokens, name.name or ""))
 
 
 _SPENDER = case((col(ModelCall.phase).in_(SWEEP_PHASES), col(Run.source)), else_=RESEARCH_SOURCE).label("spender")
@@ -226,11 +222,8 @@ class DailySearchUsage(BaseModel):
     cost: float | None
 
 
-class SearchStore:
+class SearchStore(Queries, retries=False):
     """The ledger of requests, and the answers that may serve again."""
-
-    def __init__(self, sessions: SessionFactory) -> None:
-        self._sessions = sessions
 
     async def add(self, call: SearchCall) -> None:
         async with self._sessions.begin_write() as session:
@@ -249,8 +242,7 @@ class SearchStore:
             col(SearchCall.route) == route,
             col(SearchCall.detail_code) == detail_code,
         )
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(query)
+        return await self._fetch_first(query)
 
     async def load_daily_usage(self, days: Sequence[Day]) -> list[DailySearchUsage]:
         """What was asked on each of the days, by backend."""

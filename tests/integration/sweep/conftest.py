@@ -109,16 +109,16 @@ class MovableClock:
 
 @dataclass
 class Bureau:
-    """One section, `/news/`, of a served site, and the desk that sweeps it."""
+    """One section, `/news/`, of a served site, and the service that sweeps it."""
 
     site: Any
     store: Store
-    desk: SweepService
+    sweeps: SweepService
     clock: MovableClock
     settings: Settings
     health: AlarmService
     notices: "Notices"
-    standing: SavedSearch
+    saved_search: SavedSearch
     name: str = "bureau"
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -142,7 +142,7 @@ class Bureau:
             section = {"name": "通知公告", "url": self.site.url("/news/")}
             values = {"name": self.name, "url": self.site.url("/"), "sections": [section], **self.options}
             source = await self.store.sources.add(Source(**values, created_at=self.clock.now()))
-        return await self.desk.sweep(source, **options, by=COMMAND_LINE)
+        return await self.sweeps.sweep(source, **options, by=COMMAND_LINE)
 
     async def ledger(self, run: RunReport) -> dict[int, CandidateRecord]:
         rows = await self.store.runs.load_ledger(run.run_id)
@@ -183,7 +183,7 @@ def _refuse_to_load() -> PageLoader:
 
 
 @asynccontextmanager
-async def standing_search(store: Store, settings: Settings, clock: MovableClock) -> AsyncIterator[SavedSearch]:
+async def open_saved_search(store: Store, settings: Settings, clock: MovableClock) -> AsyncIterator[SavedSearch]:
     """The searches of `query` sources, joined as the program joins them."""
     archive = ArchiveSearch(fulltext=store.fulltext, score_item=lambda relevance, *_: relevance)
     backends = SearchBackends(
@@ -229,7 +229,7 @@ async def bureau(
         Loader.from_settings(
             pages=settings.pages, network=settings.network, clock=movable_clock, cache_folder=tmp_path / "cache"
         ) as loader,
-        standing_search(store, settings, movable_clock) as standing,
+        open_saved_search(store, settings, movable_clock) as saved_search,
     ):
         await store.check()
 
@@ -247,7 +247,7 @@ async def bureau(
             new_model=new_model,
             new_prompts=PromptService(store=store, clock=movable_clock).load_active,
         )
-        desk = SweepService(
+        sweeps = SweepService(
             store=store,
             settings=settings,
             clock=movable_clock,
@@ -256,9 +256,9 @@ async def bureau(
             presence=presence,
             alarm_service=health,
             dependency_factory=recording,
-            saved_search=standing,
+            saved_search=saved_search,
         )
-        yield Bureau(site, store, desk, movable_clock, settings, health, notices, standing)
+        yield Bureau(site, store, sweeps, movable_clock, settings, health, notices, saved_search)
 
 
 class CannedModel:

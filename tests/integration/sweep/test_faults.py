@@ -208,7 +208,7 @@ class TestWithoutABrowser:
         for _ in range(3):
             with pytest.raises(BrowserMissing):
                 await bureau.sweep()
-        health = await bureau.health.look()
+        health = await bureau.health.get_report()
         assert [alarm.kind for alarm in health.alarms] == [AlarmKind.FAILING]
         assert health.sources[0].consecutive_failures == 3
         assert {run.status for run in await bureau.store.runs.list()} == {RunStatus.FAILED}

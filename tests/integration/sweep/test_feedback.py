@@ -16,7 +16,7 @@ async def test_feedback_on_an_item_moves_those_like_it_in_the_next_run(bureau: A
     assert [item.title for item in first.items] == [old[0].title, old[1].title]
     marks = bureau.store.marks
     (notice, _) = first.items
-    await marks.wish("wang", notice.id, RankDirection.LOWER, at=bureau.clock.now())
+    await marks.save_feedback("wang", notice.id, RankDirection.LOWER, at=bureau.clock.now())
 
     bureau.clock.today += dt.timedelta(days=1)
     new = bureau.rows(0, 1, first=500)
@@ -27,6 +27,6 @@ async def test_feedback_on_an_item_moves_those_like_it_in_the_next_run(bureau: A
     assert placed == [(new[1].title, None), (new[0].title, RankDirection.LOWER)]
 
     assert (await replayed(bureau, tmp_path, run.run_id)).differences == []
-    await marks.wish("wang", notice.id, RankDirection.HIGHER, at=bureau.clock.now())
+    await marks.save_feedback("wang", notice.id, RankDirection.HIGHER, at=bureau.clock.now())
     replay = await replayed(bureau, tmp_path, run.run_id)
     assert (replay.differences, replay.is_briefing_identical) == ([], True)

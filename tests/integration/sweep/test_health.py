@@ -17,7 +17,7 @@ def tomorrow(bureau: Any, days: int = 1) -> None:
 
 
 async def kinds(bureau: Any) -> list[AlarmKind]:
-    return [alarm.kind for alarm in (await bureau.health.look()).alarms]
+    return [alarm.kind for alarm in (await bureau.health.get_report()).alarms]
 
 
 def told(bureau: Any) -> list[AlarmKind]:
@@ -40,7 +40,7 @@ async def test_a_list_that_is_gone_is_told_once_and_is_over_when_it_is_back(bure
     await bureau.sweep()
     assert await kinds(bureau) == []
     assert told(bureau) == [AlarmKind.STRUCTURE, AlarmKind.FAILING]
-    past = (await bureau.health.look(is_whole=True)).alarms
+    past = (await bureau.health.get_report(include_cleared=True)).alarms
     assert all(alarm.cleared_at == bureau.clock.now() for alarm in past)
 
 
@@ -128,7 +128,7 @@ async def test_a_site_that_begins_to_keep_us_out_is_an_alarm(bureau: Any, reply:
     bureau.site.on("/news/", reply("go away", status))
     tomorrow(bureau)
     await bureau.sweep()
-    (alarm,) = (await bureau.health.look()).alarms
+    (alarm,) = (await bureau.health.get_report()).alarms
     assert (alarm.kind, alarm.section, f"http_{status}" in alarm.message) == (AlarmKind.BLOCKED, "", True)
     bureau.show(rows)
     tomorrow(bureau)
@@ -140,12 +140,12 @@ async def test_a_source_that_keeps_failing_rests_and_comes_back_by_itself(bureau
     bureau.site.on("/news/", reply("broken", 500))
     for failures, due in enumerate(([], [], [AlarmKind.FAILING], [AlarmKind.FAILING]), start=1):
         await bureau.sweep()
-        (health,) = (await bureau.health.look()).sources
+        (health,) = (await bureau.health.get_report()).sources
         assert (health.consecutive_failures, await kinds(bureau)) == (failures, due)
         assert (health.resting_until is not None) == (failures >= 2)
     bureau.show(bureau.rows(1, 2, *OLD))
     run = await bureau.sweep()
-    (health,) = (await bureau.health.look()).sources
+    (health,) = (await bureau.health.get_report()).sources
     assert (run.status, health.consecutive_failures, health.resting_until) == (RunStatus.SUCCEEDED, 0, None)
     assert await kinds(bureau) == []
     assert told(bureau) == [AlarmKind.FAILING]
@@ -155,7 +155,7 @@ async def test_silence_is_learned_from_the_dates_of_the_list_and_ends_with_the_n
     rows = bureau.rows(*range(1, 15))
     bureau.show(rows)
     await bureau.sweep()
-    (section,) = (await bureau.health.look()).sources[0].sections
+    (section,) = (await bureau.health.get_report()).sources[0].sections
     assert (section.usual_days, section.silent_after_days) == (1, 10)
     tomorrow(bureau, 9)
     await bureau.sweep()
@@ -188,5 +188,5 @@ async def test_a_trial_raises_nothing(bureau: Any) -> None:
     await bureau.sweep()
     bureau.site.on("/news/", EMPTY)
     source = await bureau.store.sources.get(bureau.name)
-    await bureau.desk.try_out(source)
+    await bureau.sweeps.run_trial(source)
     assert (await kinds(bureau), told(bureau)) == ([], [])

@@ -148,16 +148,16 @@ async def test_a_run_that_is_carried_on_reads_the_results_that_it_had(bureau: An
     await bureau.store.runs.update(run.run_id, status=RunStatus.RUNNING, ended_at=None)
     stored = await bureau.store.runs.get(run.run_id)
     finds(*bureau.rows(0, first=500))
-    await bureau.desk._here(bureau.store, stored, None, None)
+    await bureau.sweeps._execute_in_process(bureau.store, stored, None, None)
     assert [path for path in bureau.site.paths() if path.startswith("/search")] == searches
     assert asked == bureau.site.paths().count("/search")
-    assert (await bureau.desk.report(run.run_id)).coverage.saved == 2
+    assert (await bureau.sweeps.get_report(run.run_id)).coverage.saved == 2
 
 
 async def test_a_dry_run_leaves_no_bundle(bureau: Any, finds: Callable[..., None], tmp_path: Path) -> None:
     finds(*bureau.rows(1))
     source = Source(name="new", url=QUERY, kind=SourceKind.QUERY, created_at=bureau.clock.now())
-    trial = await bureau.desk.try_out(source)
+    trial = await bureau.sweeps.run_trial(source)
     assert trial.would_save == 1
     assert bundles(tmp_path) == []
 
@@ -192,18 +192,18 @@ async def test_without_a_backend_for_the_web_the_archive_is_searched_and_that_is
 
 @pytest.fixture
 def replayed(bureau: Any, tmp_path: Path) -> Callable[[str], Awaitable[ReplayResult]]:
-    def new_loader(outset: Any, outside: Any, clock: Any) -> Loader:
-        return Loader(pages=PagesSettings(render=outset.render), clock=clock, guard=Guard(), transport=outside)
+    def new_loader(manifest: Any, transport: Any, clock: Any) -> Loader:
+        return Loader(pages=PagesSettings(render=manifest.render), clock=clock, guard=Guard(), transport=transport)
 
-    desk = ReplayService(
+    replays = ReplayService(
         store=bureau.store,
         storage=FileStorage(str(tmp_path)),
         settings=bureau.settings,
         new_loader=new_loader,
-        new_reader=lambda outset: DocumentTextReader(max_bytes=outset.max_bytes),
-        saved_search=bureau.standing,
+        new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
+        saved_search=bureau.saved_search,
     )
-    return desk.replay
+    return replays.replay
 
 
 async def test_a_backend_that_fails_beside_one_that_answers_is_said_and_said_again_in_a_replay(

@@ -225,7 +225,7 @@ async def test_a_trial_writes_nothing_and_knows_what_is_known(bureau: Any) -> No
     await bureau.sweep()
     bureau.show([*bureau.rows(0, first=200), *rows])
     source = await bureau.store.sources.get("bureau")
-    trial = await bureau.desk.try_out(source)
+    trial = await bureau.sweeps.run_trial(source)
     assert trial.would_save == 1
     told = {
         candidate.candidate.url.rpartition("/")[2]: candidate.disposition for candidate in trial.sections[0].candidates

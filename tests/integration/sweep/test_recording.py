@@ -27,18 +27,18 @@ OLD = (400, 410, 420, 430, 440, 450)
 async def replayed(bureau: Any, folder: Path, run_id: str) -> ReplayResult:
     """The run again, with a loader that has neither client nor browser."""
 
-    def new_loader(outset: Any, outside: Any, clock: Any) -> Loader:
-        return Loader(pages=PagesSettings(render=outset.render), clock=clock, guard=Guard(), transport=outside)
+    def new_loader(manifest: Any, transport: Any, clock: Any) -> Loader:
+        return Loader(pages=PagesSettings(render=manifest.render), clock=clock, guard=Guard(), transport=transport)
 
-    desk = ReplayService(
+    replays = ReplayService(
         store=bureau.store,
         storage=FileStorage(str(folder)),
         settings=bureau.settings,
         new_loader=new_loader,
-        new_reader=lambda outset: DocumentTextReader(max_bytes=outset.max_bytes),
-        saved_search=bureau.standing,
+        new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
+        saved_search=bureau.saved_search,
     )
-    return await desk.replay(run_id)
+    return await replays.replay(run_id)
 
 
 def files(folder: Path) -> int:
@@ -52,9 +52,9 @@ async def test_an_item_rests_on_its_list_and_its_page(bureau: Any) -> None:
     for item in run.items:
         assert item.id is not None
         of_list, of_page = item.evidence
-        pages = {record.id: record.url for record in await bureau.store.evidence.records(run.run_id)}
+        pages = {record.id: record.url for record in await bureau.store.evidence.list_records(run.run_id)}
         assert (pages[of_list], pages[of_page]) == (bureau.site.url("/news/"), item.url)
-        claims = {(claim.kind, claim.claim): claim for claim in await bureau.store.evidence.claims(item.id)}
+        claims = {(claim.kind, claim.claim): claim for claim in await bureau.store.evidence.list_claims(item.id)}
         row = claims[ClaimKind.LIST, item.title].passage
         assert item.title in row
         day = claims[ClaimKind.DATE, str(item.date)]
@@ -67,7 +67,7 @@ async def test_a_trial_keeps_nothing(bureau: Any, tmp_path: Path) -> None:
     bureau.show(bureau.rows(0, 1, *OLD))
     section = {"name": "通知公告", "url": bureau.site.url("/news/")}
     source = Source(name="new", url=bureau.site.url("/"), sections=[section], created_at=bureau.clock.now())
-    trial = await bureau.desk.try_out(source)
+    trial = await bureau.sweeps.run_trial(source)
     assert trial.would_save == 2
     assert files(tmp_path) == 0
     assert await bureau.store.runs.list() == []
@@ -125,7 +125,7 @@ async def test_a_feed_is_recorded_and_replayed_like_a_list(bureau: Any, tmp_path
     run = await bureau.sweep()
     assert len(run.items) == 2
     for item in run.items:
-        claims = await bureau.store.evidence.claims(item.id or 0)
+        claims = await bureau.store.evidence.list_claims(item.id or 0)
         row = next(claim for claim in claims if claim.kind is ClaimKind.LIST)
         record = await bureau.store.evidence.record(row.record_id)
         assert record.url == bureau.site.url("/map.xml.gz")
@@ -150,18 +150,18 @@ async def test_a_run_that_was_killed_and_went_on_is_replayed_as_one(bureau: Any,
         return whole
 
     bureau.site.on(rows[2].path, killed)
-    first = asyncio.create_task(bureau.desk.carry_out(run.id, executor="one", steps=InProcessSteps()))
+    first = asyncio.create_task(bureau.sweeps.execute(run.id, executor="one", steps=InProcessSteps()))
     await reached.wait()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
-    kept = await bureau.store.evidence.records(run.id)
+    kept = await bureau.store.evidence.list_records(run.id)
     assert kept
     with pytest.raises(UsageError, match="has not ended"):
         await replayed(bureau, tmp_path, run.id)
     before = files(tmp_path)
-    status = await bureau.desk.carry_out(run.id, executor="two", steps=InProcessSteps())
+    status = await bureau.sweeps.execute(run.id, executor="two", steps=InProcessSteps())
     assert status.is_final
-    records = await bureau.store.evidence.records(run.id)
+    records = await bureau.store.evidence.list_records(run.id)
     assert {record.attempt for record in records} == {1, 2}
     assert files(tmp_path) - before <= len(rows)
     replay = await replayed(bureau, tmp_path, run.id)

@@ -56,7 +56,7 @@ class Watched:
 
     async def revisions(self) -> list[Any]:
         item = await self.item()
-        return await self.bureau.store.revisions.of_item(item.id)
+        return await self.bureau.store.revisions.list_for_item(item.id)
 
     async def item(self) -> Any:
         (item,) = await self.bureau.store.items.list(ItemFilter())
@@ -163,7 +163,7 @@ async def test_an_annex_with_the_same_name_and_another_content_is_a_revision(wat
 
 async def test_an_item_without_a_first_look_gets_one_and_is_compared_from_then_on(watched: Watched) -> None:
     await watched.begin(page(*LAW))
-    async with watched.bureau.store.sessions.writing() as session:
+    async with watched.bureau.store.sessions.begin_write() as session:
         await session.execute(delete(ItemSnapshot))  # as an earlier version left it
     assert await watched.after(1, page(*changed("第三条", "48小时", "24小时"))) == []
     (revision,) = await watched.after(2, page(*LAW))
@@ -219,7 +219,7 @@ async def test_a_cancelled_run_looks_at_no_further_page(bureau: Any) -> None:
     for row in rows[:3]:
         bureau.site.on(row.path, answer)
     source = await bureau.store.sources.get(bureau.name)
-    run = await bureau.desk.sweep(source, cancel_event=cancel)
+    run = await bureau.sweeps.sweep(source, cancel_event=cancel)
     assert (str(run.status), len(looked)) == ("cancelled", 1)
 
 

@@ -116,7 +116,7 @@ async def test_thirty_days(bureau: Any, model: Any, reply: Any) -> None:
     assert [day for day, status in statuses.items() if status is RunStatus.FAILED] == list(OUTAGE)
 
     # Each change of layout raised its alarm that day, and no other day raised one.
-    alarms = (await bureau.health.look(is_whole=True)).alarms
+    alarms = (await bureau.health.get_report(include_cleared=True)).alarms
     raised = {(alarm.raised_at.date() - world.first_day).days: (alarm.section, alarm.kind) for alarm in alarms}
     assert raised == {
         6: ("通知公告", AlarmKind.STRUCTURE),

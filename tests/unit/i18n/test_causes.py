@@ -21,7 +21,7 @@ def test_every_reason_has_words_of_its_own_in_chinese() -> None:
     for code, forms in chinese.items():
         if code.startswith(PREFIXES):
             words = re.sub(r"\{\w+\}", "", forms[0])
-            assert re.search("[\u4e00-\u9fff]", words) or not words.strip(), code
+            assert re.search("[\u4e00-\u9fff]", words) or not re.search(r"\w", words), code
 
 
 @pytest.mark.parametrize(
