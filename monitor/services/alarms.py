@@ -136,7 +136,7 @@ def _evaluate_section(
         found += [_check_silence(state, today), _check_gap(state)]
     elif not is_source_down and not any(found):
         found.append(_check_section_failing(state))
-    return [one for one in found if one is not None], frozenset(kinds)
+    return [finding for finding in found if finding is not None], frozenset(kinds)
 
 
 def _check_structure(state: SectionHistory) -> AlarmFinding | None:
@@ -193,7 +193,7 @@ def _check_section_failing(state: SectionHistory) -> AlarmFinding | None:
 def _check_blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
     """The site turns us away from a list, or from several articles; one article elsewhere is no block."""
     blocked = [fallback for fallback in fallbacks if fallback.reason.startswith(_BLOCKED_PREFIX)]
-    if not any(one.phase is not Phase.SUMMARISE for one in blocked) and len(blocked) < _MIN_BLOCKED_PAGES:
+    if not any(fallback.phase is not Phase.SUMMARISE for fallback in blocked) and len(blocked) < _MIN_BLOCKED_PAGES:
         return None
     count, first = len(blocked), blocked[0].reason
     message = Cause.BLOCKED_PAGES.render(count, first) if count > 1 else Cause.BLOCKED_PAGE.render(first)

@@ -42,7 +42,7 @@ class HostBlock(BaseModel):
 
 
 def count_blocks_by_host(blocks: Sequence[BlockedPage], zone: ZoneInfo) -> list[HostBlock]:
-    """Count the blocks, newest day first; one that names a section instead of a page counts for the source's host."""
+    """Count the blocks, newest day first; one that names a section counts for its source's host."""
     counted: Counter[tuple[dt.date, str, str]] = Counter()
     for block in blocks:
         kind = _BLOCK_KIND_PATTERN.search(block.reason)
@@ -260,7 +260,7 @@ class Readiness:
         self._presence = presence
 
     async def check(self) -> ReadinessSchema:
-        """Check database, worker and browser; without a browser the service is still ready, for most pages do without."""
+        """Check database, worker and browser; the service is ready without a browser, which few pages need."""
         try:
             await self._store.check()
             database = "ok"

@@ -345,7 +345,7 @@ class PeopleService:
     async def _verify_password(
         self, name: str, password_hash: str | None, password: str, *, address: str | None, refusal: str
     ) -> None:
-        """Raise `SignInError` for a wrong password; an attempt is counted before it is checked, so that none slips in."""
+        """Raise `SignInError` for a wrong password; attempts are counted before they are checked: none slips in."""
         now, of_name = self._clock.now(), sanitize_text(f"name {name}")[:120]
         limits = {of_name: _MAX_FAILURES_PER_NAME}
         if address is not None:

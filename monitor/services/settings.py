@@ -442,7 +442,7 @@ PROMPTS: dict[str, Prompt] = {prompt.name: prompt for prompt in _ALL_PROMPTS}
 
 
 class PromptSchema(MessageModel):
-    """A prompt. `text` is the wording in use, `ours` the built-in one; `complaint` says why a stored one is not used."""
+    """A prompt: `text` is in use, `ours` built in; `complaint` says why a stored one is not used."""
 
     name: str
     language: str

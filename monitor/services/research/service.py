@@ -443,13 +443,15 @@ class ResearchService(ResearchReader):
 
         What is in the hands of `mine`, which has begun nothing yet, is of another process that had the same name.
         """
-        running = [one for one in await self._store.research.list_open() if one.status is ResearchStatus.RUNNING]
-        lost = [one for one in running if one.enqueued_at is None]
+        running = [
+            research for research in await self._store.research.list_open() if research.status is ResearchStatus.RUNNING
+        ]
+        lost = [research for research in running if research.enqueued_at is None]
         alive = await self._presence.list_alive() if lost else {}
-        for one in lost:
-            if one.executor not in alive or one.executor == own_executor:
-                reason = f"Its process ended without a word; `monitor research --resume {one.id}` goes on with it."
-                await self.abandon(one.id, executor=one.executor, reason=reason)
+        for research in lost:
+            if research.executor not in alive or research.executor == own_executor:
+                reason = f"Its process ended without a word; `monitor research --resume {research.id}` goes on with it."
+                await self.abandon(research.id, executor=research.executor, reason=reason)
 
     async def abandon(
         self, task_id: str, *, executor: str | None, reason: str, status: ResearchStatus = ResearchStatus.FAILED

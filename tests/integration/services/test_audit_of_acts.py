@@ -22,7 +22,7 @@ from monitor.services.sources.exchange import SourceListFormat
 from monitor.services.sources.service import BulkAction
 from monitor.vocabulary import RankDirection, Role, RunStatus
 
-PASSWORD = "床前明月光疑是地上霜举头望明月"
+NEW_PASSWORD = "床前明月光疑是地上霜举头望明月"  # noqa: S105
 
 HOOK = {"name": "hook", "url": "http://127.0.0.1:9/hook"}
 
@@ -171,7 +171,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     "set a password": (
         AuditAction.PERSON_PASSWORD,
         Role.ADMIN,
-        lambda w, by: w.app.people.set_password("anna", PASSWORD, by=by),
+        lambda w, by: w.app.people.set_password("anna", NEW_PASSWORD, by=by),
     ),
     "reset a password": (
         AuditAction.PERSON_RESET,
