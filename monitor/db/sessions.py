@@ -27,6 +27,7 @@ _PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 
 _Method = Callable[..., Awaitable[Any]]
 
+
 def _retry_method(method: _Method) -> _Method:
     @wraps(method)
     async def retry(self: "Queries", *args: Any, **kwargs: Any) -> Any:

@@ -153,7 +153,7 @@ class DurableQueue:
 
     async def get_states(self, run_ids: Sequence[str]) -> dict[str, str]:
         found = await DBOS.list_workflows_async(workflow_ids=list(run_ids), load_input=False, load_output=False)
-        return {one.workflow_id: one.status for one in found}
+        return {workflow.workflow_id: workflow.status for workflow in found}
 
     async def delete(self, run_id: str) -> None:
         """Remove a run from the queue, whatever its state."""
@@ -169,7 +169,7 @@ class DurableQueue:
             load_input=False,
             load_output=False,
         )
-        await DBOS.delete_workflows_async([one.workflow_id for one in found])
+        await DBOS.delete_workflows_async([workflow.workflow_id for workflow in found])
 
     async def list_pending(self) -> list[WorkflowStatus]:
         """What is under way anywhere, with the executor that has it."""
@@ -186,7 +186,7 @@ class DurableQueue:
         found = await DBOS.list_workflows_async(
             status=["PENDING", "ENQUEUED"], queue_name=queue, load_input=False, load_output=False
         )
-        return [one.workflow_id for one in found if one.app_version not in (FLOWS_VERSION, None)]
+        return [workflow.workflow_id for workflow in found if workflow.app_version not in (FLOWS_VERSION, None)]
 
 
 def _build_queue_url(address: DatabaseAddress) -> str:

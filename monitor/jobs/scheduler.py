@@ -156,7 +156,9 @@ class Scheduler:
         now = self._clock.now()
         stored = await self._store.schedules.load_all()
         planned = {
-            one.id or 0: one for one in await self._store.sources.list(only_enabled=True) if one.schedule is not None
+            source.id or 0: source
+            for source in await self._store.sources.list(only_enabled=True)
+            if source.schedule is not None
         }
         begun: list[Schedule] = []
         entries: dict[int, _ScheduledSource] = {}

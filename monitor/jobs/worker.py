@@ -88,7 +88,7 @@ class DeliveryReconciler:
         if not late:
             return
         stale = set(await self._queue.list_outdated(DELIVERY_QUEUE))
-        states = await self._queue.get_states([format_attempt_id(one) for one in late])
+        states = await self._queue.get_states([format_attempt_id(delivery) for delivery in late])
         for delivery in late:
             name = format_attempt_id(delivery)
             if states.get(name) in FAILED_STATES:
@@ -122,17 +122,17 @@ class ResearchReconciler:
 
     async def enqueue_waiting(self) -> None:
         """Put what waits into the queue; done twice it does no harm."""
-        for one in await self._store.research.list_unqueued():
-            await self._queue.enqueue_research(one.workflow_id, one.id)
-            await self._store.research.mark_enqueued(one.id, at=self._clock.now())
+        for research in await self._store.research.list_unqueued():
+            await self._queue.enqueue_research(research.workflow_id, research.id)
+            await self._store.research.mark_enqueued(research.id, at=self._clock.now())
 
     async def repair(self) -> None:
         """Have done what the queue does not do any more: broken off, of another version, or from a backup."""
         under_way = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
         waiting = [
-            one
-            for one in await self._store.research.list_open()
-            if one.status in under_way and one.enqueued_at is not None
+            research
+            for research in await self._store.research.list_open()
+            if research.status in under_way and research.enqueued_at is not None
         ]
         if not waiting:
             return
@@ -327,10 +327,10 @@ class Reaper:
         alive = await self._list_alive()
         if alive is None or not await self._lease.acquire():
             return
-        for one in await self._queue.list_pending():
-            if one.executor_id not in alive:
-                _log.warning("%s is gone; its %s goes back into the queue.", one.executor_id, one.workflow_id)
-                await self._queue.requeue(one)
+        for workflow in await self._queue.list_pending():
+            if workflow.executor_id not in alive:
+                _log.warning("%s is gone; its %s goes back into the queue.", workflow.executor_id, workflow.workflow_id)
+                await self._queue.requeue(workflow)
         if self._monotonic() - self._last_repair_s >= _REPAIR_INTERVAL_S:
             self._last_repair_s = self._monotonic()
             await self._repair()

@@ -137,7 +137,7 @@ def _evaluate_section(
         found += [_check_silence(state, today), _check_gap(state)]
     elif not is_source_down and not any(found):
         found.append(_check_section_failing(state))
-    return [one for one in found if one is not None], frozenset(kinds)
+    return [finding for finding in found if finding is not None], frozenset(kinds)
 
 
 def _check_structure(state: SectionHistory) -> AlarmFinding | None:

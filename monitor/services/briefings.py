@@ -125,7 +125,7 @@ class BriefingService:
         lifts = await self._load_rank_lifts(groups)
         prompts = await self._new_prompts() if self._new_prompts is not None else DEFAULT_PROMPTS
         ranking = await rank_briefing_items(
-            [one.lead for one in groups], model=model, language=query.language, lifts=lifts, prompts=prompts
+            [group.lead for group in groups], model=model, language=query.language, lifts=lifts, prompts=prompts
         )
         briefing = await asyncio.to_thread(
             compose_briefing,
@@ -158,7 +158,7 @@ class BriefingService:
 
     async def _load_rank_lifts(self, groups: Sequence[DocumentCluster]) -> list[int]:
         """How far people's feedback moves each document: what was said of its lead, else of another place of it."""
-        each = [[one.lead, *one.places] for one in groups]
+        each = [[group.lead, *group.places] for group in groups]
         wishes = await self._store.marks.list_feedback([item for items in each for item in items])
         return [next((lift for lift in compute_lifts(items, wishes) if lift), 0) if wishes else 0 for items in each]
 
@@ -174,7 +174,7 @@ class BriefingService:
             update={"first_seen_since": None, "first_seen_until": None, "ids": [item.id for item, _ in rows]}
         )
         ids = {item.id for item in await self._store.items.list(meant, limit=None)}
-        told = {(one.item, one.seen_at) for one in query.previous.changes} if query.previous else set()
+        told = {(change.item, change.seen_at) for change in query.previous.changes} if query.previous else set()
         changes = [build_changed_item(item, revision) for item, revision in rows if item.id in ids]
         return [
             change.model_copy(update={"seen_at": change.seen_at.astimezone(zone)})

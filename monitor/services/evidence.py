@@ -207,7 +207,7 @@ class ProofService:
         if item is None:
             raise NotFound("item.not_found", item=item_id)
         claims = await self._store.evidence.list_claims(item_id)
-        named = dict.fromkeys([*item.evidence, *(one.record_id for one in claims)])
+        named = dict.fromkeys([*item.evidence, *(claim.record_id for claim in claims)])
         rows = [row for record_id in named if (row := await self._store.evidence.get_record(record_id)) is not None]
         return ItemProof(
             item_id=item_id,

@@ -40,7 +40,7 @@ class HostBlock(BaseModel):
 
 
 def count_blocks_by_host(blocks: Sequence[BlockedPage], zone: ZoneInfo) -> list[HostBlock]:
-    """Count the blocks, newest day first; one that names a section instead of a page counts for the source's host."""
+    """Count the blocks, newest day first; one that names a section counts for its source's host."""
     counted: Counter[tuple[dt.date, str, str]] = Counter()
     for block in blocks:
         kind = next((str(one.args["detail"]) for one in block.reason.walk() if one.code == BLOCKED_CODE), "")

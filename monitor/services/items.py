@@ -113,8 +113,8 @@ class ArchiveService:
         parse_text_query(item_query.text)
         found = await self._search.search(item_query.text, await build_scope(item_query, self._store), limit=limit)
         return [
-            ItemMatchSchema(**build_item_schema(one.item).model_dump(), score=one.score, snippet=one.snippet)
-            for one in found
+            ItemMatchSchema(**build_item_schema(match.item).model_dump(), score=match.score, snippet=match.snippet)
+            for match in found
         ]
 
 
@@ -331,7 +331,7 @@ class ItemService:
         near: dict[int | None, Item] = {item.id: item}
         if item.document_number:
             numbered = ItemFilter(document_number=item.document_number, is_hidden=None)
-            near |= {one.id: one for one in await self._store.items.list(numbered, limit=_MAX_RELATED_CANDIDATES)}
+            near |= {item.id: item for item in await self._store.items.list(numbered, limit=_MAX_RELATED_CANDIDATES)}
         scope = FullTextScope(items=ItemFilter(is_hidden=None))
         for query in _list_title_queries(item.title):
             matches = await self._store.fulltext.find(query, scope, limit=_MAX_RELATED_CANDIDATES, is_in_title=True)
@@ -340,7 +340,7 @@ class ItemService:
             return RelatedItems()
         texts = await self._store.items.load_texts([number for number in near if number is not None])
         groups = await asyncio.to_thread(cluster_items, list(near.values()), texts)
-        return next((kin for one in groups if (kin := _find_related_in(one, item)) is not None), RelatedItems())
+        return next((kin for group in groups if (kin := _find_related_in(group, item)) is not None), RelatedItems())
 
 
 def _list_title_queries(title: str) -> Iterator[TextQuery]:
@@ -353,10 +353,10 @@ def _list_title_queries(title: str) -> Iterator[TextQuery]:
 
 def _find_related_in(found: DocumentCluster, item: Item, above: DocumentCluster | None = None) -> RelatedItems | None:
     """The kin of an item in a group or in what explains it; None where it is not there."""
-    if any(one.id == item.id for one in found.items):
+    if any(related.id == item.id for related in found.items):
         return RelatedItems(
-            copies=_build_places(one for one in found.items if one.id != item.id),
-            interpretations=_build_places(one for reading in found.interpretations for one in reading.items),
+            copies=_build_places(related for related in found.items if related.id != item.id),
+            interpretations=_build_places(related for reading in found.interpretations for related in reading.items),
             explains=[] if above is None else _build_places(above.items[:1]),
         )
     kins = (_find_related_in(reading, item, found) for reading in found.interpretations)
@@ -372,8 +372,8 @@ def _split_feedback(
 ) -> tuple[list[RankFeedbackSchema], list[RankFeedbackSchema]]:
     """What was said of the item, and the newest word of each person on those that are like it."""
     own = [_build_feedback_schema(wish) for wish in entries if wish.item_id == item.id]
-    alike = [one for one in entries if one.item_id != item.id and compute_lifts([item], [one])[0]]
-    return own, [_build_feedback_schema(one) for one in {one.person: one for one in alike}.values()]
+    alike = [entry for entry in entries if entry.item_id != item.id and compute_lifts([item], [entry])[0]]
+    return own, [_build_feedback_schema(entry) for entry in {entry.person: entry for entry in alike}.values()]
 
 
 def _build_feedback_schema(entry: RankFeedbackEntry) -> RankFeedbackSchema:

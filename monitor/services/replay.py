@@ -189,7 +189,9 @@ class ReplayService:
             before = {} if here is None else await _dump_item(here, self._store)
             after = {} if there is None else await _dump_item(there, store)
             if any(revision.run_id != run.id for revision in await self._store.revisions.list_for_item(item_id)):
-                before, after = ({k: v for k, v in one.items() if k not in _REVISED_FIELDS} for one in (before, after))
+                before, after = (
+                    {k: v for k, v in values.items() if k not in _REVISED_FIELDS} for values in (before, after)
+                )
             differences += [
                 difference.model_copy(update={"what": f"item {item_id}: {difference.what}"})
                 for difference in _diff_values(before, after)
@@ -211,7 +213,7 @@ class ReplayService:
         zone = ZoneInfo(self._settings.timezone)
         day = run.planned_at.astimezone(zone).date()
         of_source = await self._store.runs.list(source=run.source, limit=None)
-        if run.ended_at is None or sum(one.planned_at.astimezone(zone).date() == day for one in of_source) != 1:
+        if run.ended_at is None or sum(other.planned_at.astimezone(zone).date() == day for other in of_source) != 1:
             return None
         if of_source[0].id != run.id:
             return None
@@ -264,10 +266,10 @@ def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:
     A section that was gone on with after an interruption ended otherwise than one that is read in one go.
     """
     told = run.model_dump(mode="json", exclude={"items", "usage", "alarms"})
-    sections = {f"section {one['name']} ({number})": one for number, one in enumerate(told.pop("sections"), start=1)}
+    sections = {f"section {row['name']} ({number})": row for number, row in enumerate(told.pop("sections"), start=1)}
     for section in sections.values() if not is_uninterrupted else ():
         del section["ended"]
-    candidates = {f"candidate {one['url']} in {one['section']}": one for one in told.pop("candidates")}
+    candidates = {f"candidate {row['url']} in {row['section']}": row for row in told.pop("candidates")}
     for candidate in candidates.values():
         if candidate["disposition"] == Disposition.SAVED:
             del candidate["reason"]  # who saved it: that stands in the item, and here not after an interruption

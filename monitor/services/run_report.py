@@ -124,7 +124,7 @@ async def load_run_report(run: Run, store: Store) -> RunReport:
 
 async def load_run_summaries(runs: Sequence[Run], store: Store) -> list[RunSummary]:
     """What lists tell of these runs, in their order; the questions are as many for one as for hundreds of them."""
-    return [one for batch in split_batches(runs) for one in await _load_batch_summaries(batch, store)]
+    return [summary for batch in split_batches(runs) for summary in await _load_batch_summaries(batch, store)]
 
 
 async def _load_batch_summaries(runs: Sequence[Run], store: Store) -> list[RunSummary]:
@@ -219,5 +219,5 @@ def _count_progress(phase: str, sections: Sequence[RunSection], items: Sequence[
         case Phase.SUMMARISE:
             return sum(bool(item.summary) for item in items), len(items)
         case Phase.RANK:
-            return sum(one.rank is not None for one in items), len(items)
+            return sum(item.rank is not None for item in items), len(items)
     return None, None

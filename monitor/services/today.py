@@ -170,7 +170,7 @@ class TodayService:
             attention=await self._list_attention(today, sources, pulse, places),
             sources=len(sources),
             enabled=sum(source.is_enabled for source in sources),
-            has_run=any(one.has_run for one in sources),
+            has_run=any(source.has_run for source in sources),
         )
 
     async def _get_last_visit(self, person: str, now: dt.datetime, *, record_visit: bool) -> dt.datetime | None:
@@ -209,7 +209,11 @@ class TodayService:
         matters += _check_budget(pulse.tokens, self._settings.llm.daily_token_budget)
         matters += _list_alarm_entries(alarms, sources)
         matters += _list_failing_entries(sources, alarms)
-        matters += [_build_delivery_entry(one) for one in failed if one.planned_at >= today.begin - _DELIVERY_WINDOW]
+        matters += [
+            _build_delivery_entry(delivery)
+            for delivery in failed
+            if delivery.planned_at >= today.begin - _DELIVERY_WINDOW
+        ]
         told = {
             matter.source
             for matter in matters

@@ -448,8 +448,10 @@ class ResearchService(ResearchReader):
 
         What is in the hands of `mine`, which has begun nothing yet, is of another process that had the same name.
         """
-        running = [one for one in await self._store.research.list_open() if one.status is ResearchStatus.RUNNING]
-        lost = [one for one in running if one.enqueued_at is None]
+        running = [
+            research for research in await self._store.research.list_open() if research.status is ResearchStatus.RUNNING
+        ]
+        lost = [research for research in running if research.enqueued_at is None]
         alive = await self._presence.list_alive() if lost else {}
         for one in lost:
             if one.executor not in alive or one.executor == own_executor:

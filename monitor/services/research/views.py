@@ -110,7 +110,7 @@ def build_view(research: Research, latest: ResearchEvent | None, usage: RunUsage
     blueprint = _parse_result(ModelBlueprint, outputs, StepType.MODELING)
     report = _parse_result(ResearchReport, outputs, StepType.REPORTING)
     score = outputs.get(StepType.REPORTING, {}).get("score")
-    documents = (one.metadata for one in (plan, found, blueprint, report) if one is not None)
+    documents = (document.metadata for document in (plan, found, blueprint, report) if document is not None)
     same = set(ResearchView.model_fields) & set(Research.model_fields) - {"config", "options"}
     return ResearchView(
         **research.model_dump(include=same),
@@ -253,7 +253,7 @@ class ResearchReader:
         entries = (
             [entry for paragraph in state.paragraphs for entry in paragraph.research.search_history] if state else []
         )
-        entry = next((one for one in entries if one.url == note.source_url and passage in one.content), None)
+        entry = next((entry for entry in entries if entry.url == note.source_url and passage in entry.content), None)
         return None if entry is None else _build_entry_view(entry, basis, passage)
 
 

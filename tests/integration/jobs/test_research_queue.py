@@ -55,7 +55,7 @@ async def test_what_is_asked_is_carried_out_by_the_worker_and_waits_for_its_plan
 
     await until(app, waiting, ResearchStatus.AWAITING_PLAN)
     await app.research.approve(
-        waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], "ben", by=COMMAND_LINE
+        waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], by=Actor("ben", Role.EDITOR)
     )
     await until(app, waiting, ResearchStatus.SUCCEEDED)
     assert {note.topic for note in (await app.research.get(waiting)).notes} == {"新型储能装机规模"}

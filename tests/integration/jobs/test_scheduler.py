@@ -44,10 +44,10 @@ async def test_two_schedulers_at_once_and_one_after_a_restart_still_make_one_run
     store: Store, source: Source, clock: Any, new_scheduler: Any
 ) -> None:
     first, second = new_scheduler(), new_scheduler()
-    for one in (first, second):
-        await one.refresh()
+    for scheduler in (first, second):
+        await scheduler.refresh()
     clock.turn(hours=1, seconds=2)
-    await asyncio.gather(first.look(), second.look())
+    await asyncio.gather(first.create_due_runs(), second.create_due_runs())
     await looked(new_scheduler())
     assert [run.status for run in await runs_of(store)] == [RunStatus.QUEUED]
 

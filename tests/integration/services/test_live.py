@@ -47,7 +47,7 @@ def watching_runs(store: Store) -> RunsLive:
         source=store.run_events,
         clock=NoonClock(),
         removed_status=RunStatus.CANCELLED,
-        not_found_message="There is no run {!r}.",
+        not_found_code="run.not_found",
         settle_delay_s=RUN_SETTLE_DELAY_S,
     )
 

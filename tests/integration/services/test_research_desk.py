@@ -5,6 +5,7 @@ import datetime as dt
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from monitor.steps import InProcessSteps
 from monitor.vocabulary import Role
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
-WEB = {"config": SearchConfig(), "by": "anna"}
+WEB = {"config": SearchConfig(), "by": Actor("anna", Role.EDITOR)}
 
 
 @pytest.fixture
@@ -68,9 +69,7 @@ def open_model() -> OpenModel:
 async def asked(app: App, *, review: bool = False, carry_out: bool = True) -> str:
     """A research in the queue, or taken out of it."""
     async with app.presence.register("worker"):
-        task_id = await app.research.enqueue(
-            QUESTION, options=ResearchOptions(review_plan=review), **WEB, by=COMMAND_LINE
-        )
+        task_id = await app.research.enqueue(QUESTION, options=ResearchOptions(review_plan=review), **WEB)
     await app.store.research.mark_enqueued(task_id, at=app.clock.now())
     if carry_out:
         await carried_out(app, task_id)
@@ -88,7 +87,7 @@ async def told(app: App, task_id: str) -> list[dict[str, Any]]:
 async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: App, world: ResearchWorld) -> None:
     events: list[dict[str, Any]] = []
     task_id = await app.research.run_in_process(
-        QUESTION, options=ResearchOptions(), on_event=lambda event: events.append(event.data), **WEB, by=COMMAND_LINE
+        QUESTION, options=ResearchOptions(), on_event=lambda event: events.append(event.data), **WEB
     )
     view = await app.research.get(task_id)
     assert (view.status, view.language, view.asked_by, view.progress) == (ResearchStatus.SUCCEEDED, "zh", "anna", 1.0)
@@ -124,7 +123,7 @@ async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: 
 
 
 async def test_of_a_page_whose_record_is_gone_what_was_read_is_shown(app: App, tmp_path: Path) -> None:
-    task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB, by=COMMAND_LINE)
+    task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB)
     quote = (await app.research.get(task_id)).notes[0].evidence[0].quote
     for file in (tmp_path / "evidence").rglob("*.warc.gz"):
         file.unlink()
@@ -135,14 +134,14 @@ async def test_of_a_page_whose_record_is_gone_what_was_read_is_shown(app: App, t
 
 async def test_without_a_worker_nothing_is_queued(app: App) -> None:
     with pytest.raises(UsageError, match="monitor serve"):
-        await app.research.enqueue(QUESTION, options=ResearchOptions(), **WEB, by=COMMAND_LINE)
+        await app.research.enqueue(QUESTION, options=ResearchOptions(), **WEB)
     assert await app.research.list() == []
 
 
 @pytest.mark.parametrize("query", ["", "  ", "问" * 2001], ids=["empty", "blank", "too-long"])
 async def test_a_question_has_a_length(app: App, query: str) -> None:
     with pytest.raises(UsageError, match="1 to 2000"):
-        await app.research.run_in_process(query, options=ResearchOptions(), **WEB, by=COMMAND_LINE)
+        await app.research.run_in_process(query, options=ResearchOptions(), **WEB)
 
 
 async def test_unknown_engines_are_told_and_left_out(app: App, world: ResearchWorld) -> None:
@@ -166,11 +165,11 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App)
 
     for bad in ([], [PlanParagraph(title=" ", content="x")], [PlanParagraph(title="一", content="")] * 3):
         with pytest.raises(UsageError, match="1 to 2 paragraphs"):
-            await app.research.approve(task_id, "", bad, "ben", by=COMMAND_LINE)
+            await app.research.approve(task_id, "", bad, by=Actor("ben", Role.EDITOR))
     changed = [PlanParagraph(title="新型储能装机规模", content="装机规模和增长")]
-    await app.research.approve(task_id, "储能", changed, "ben", by=COMMAND_LINE)
+    await app.research.approve(task_id, "储能", changed, by=Actor("ben", Role.EDITOR))
     with pytest.raises(Conflict):
-        await app.research.approve(task_id, "储能", changed, "ben", by=COMMAND_LINE)
+        await app.research.approve(task_id, "储能", changed, by=Actor("ben", Role.EDITOR))
     assert (await told(app, task_id))[-1]["payload"]["result"]["metadata"]["paragraphs"] == [
         {"title": "新型储能装机规模", "content": "装机规模和增长"}
     ]
@@ -203,7 +202,7 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
     async with asyncio.timeout(30):
         while not world.search_requests:  # noqa: ASYNC110 -- no event of ours
             await asyncio.sleep(0.01)
-    await app.research.add_remark(task_id, "多看地方政策", "ben", by=COMMAND_LINE)
+    await app.research.add_remark(task_id, "多看地方政策", by=Actor("ben", Role.EDITOR))
     assert await app.research.cancel(task_id, by=COMMAND_LINE) is ResearchStatus.RUNNING
     assert await work is ResearchStatus.CANCELLED
     last = (await told(app, task_id))[-1]
@@ -212,7 +211,7 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
         "result": None,
     }
     with pytest.raises(Conflict):
-        await app.research.add_remark(task_id, "太晚", "ben", by=COMMAND_LINE)
+        await app.research.add_remark(task_id, "太晚", by=Actor("ben", Role.EDITOR))
     assert [remark.text for remark in await app.research.list_remarks(task_id)] == ["多看地方政策"]
 
     world.latency_s = 0
@@ -249,16 +248,16 @@ async def test_models_sampling_and_budget_of_a_research_are_its_own(
     async with open_model() as model:
         app.settings.llm.base_url, app.settings.llm.enabled = model.url, True
         options = ResearchOptions(models={"search": "small", "report": " "}, sampling=SamplingOptions(temperature=0.9))
-        await app.research.run_in_process(QUESTION, options=options, **WEB, by=COMMAND_LINE)
+        await app.research.run_in_process(QUESTION, options=options, **WEB)
         asked = {(request["model"], request["temperature"], request["top_p"]) for request in model.scripted.requests}
         assert asked == {(app.settings.llm.model, 0.9, 0.85), ("small", 0.9, 0.85)}
 
         model.scripted.requests.clear()
-        await app.research.run_in_process(QUESTION, options=ResearchOptions(enabled=False), **WEB, by=COMMAND_LINE)
+        await app.research.run_in_process(QUESTION, options=ResearchOptions(enabled=False), **WEB)
         assert model.scripted.requests == []
 
         app.settings.research.token_budget = 1500
-        task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB, by=COMMAND_LINE)
+        task_id = await app.research.run_in_process(QUESTION, options=ResearchOptions(), **WEB)
         view = await app.research.get(task_id)
         assert view.status is ResearchStatus.DEGRADED
         assert view.usage.prompt_tokens + view.usage.completion_tokens > 0
@@ -271,7 +270,7 @@ async def test_a_research_that_is_not_there_is_not_found(app: App) -> None:
         app.research.get,
         app.research.load_research,
         app.research.load_state,
-        app.research.cancel,
+        partial(app.research.cancel, by=COMMAND_LINE),
         app.research.build_document,
     ):
         with pytest.raises(NotFound):

@@ -11,7 +11,6 @@ from monitor.db.tables.research import Research, ResearchRemark
 from monitor.research.dependencies import Notebook
 from monitor.research.shapes import PlanParagraph, StepType
 from monitor.research.state import SearchEntry, SearchRound, State
-from monitor.services.audit import COMMAND_LINE
 from monitor.services.research.dependencies import StoreNotebook
 from tests.folder_notebook import FolderNotebook
 
@@ -93,5 +92,5 @@ async def test_the_latest_remark_is_read(either_store: Store) -> None:
     await either_store.research.create(Research(id=TASK, query="补贴?", language="zh", created_at=NOON))
     notebook = StoreNotebook(either_store, TASK)
     for text in ("看地方", "看中央"):
-        await either_store.research.add_remark(ResearchRemark(task_id=TASK, text=text, at=NOON), by=COMMAND_LINE)
+        await either_store.research.add_remark(ResearchRemark(task_id=TASK, text=text, at=NOON))
     assert await notebook.load_latest_remark() == "看中央"

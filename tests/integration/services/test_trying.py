@@ -11,9 +11,10 @@ import pytest
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.i18n.catalogue import render
-from monitor.services.audit import COMMAND_LINE
+from monitor.i18n.message import Message
+from monitor.services.audit import Actor
 from monitor.services.sources.trials import MAX_UNFINISHED_TRIALS, TRIAL_RETENTION, TrialService
+from monitor.vocabulary import Role
 
 
 class Travelled:
@@ -65,11 +66,13 @@ async def test_the_third_waits_for_its_turn_and_closing_ends_them_all(
     app: App, site: Any, release: asyncio.Event
 ) -> None:
     desk = desk_of(app)
-    trials = [await desk.start({"name": f"t{n}", "url": site.url("/slow")}, "anna") for n in range(3)]
+    trials = [
+        await desk.start({"name": f"t{n}", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR)) for n in range(3)
+    ]
     await state(desk, trials[0].id, "running")
     await state(desk, trials[1].id, "running")
     assert desk.get(trials[2].id).state == "waiting"
-    await desk.cancel(trials[0].id, by=COMMAND_LINE)
+    await desk.cancel(trials[0].id)
     await state(desk, trials[2].id, "running")
     await desk.close()
     assert {desk.get(trial.id).state for trial in trials} == {"cancelled"}
@@ -77,17 +80,17 @@ async def test_the_third_waits_for_its_turn_and_closing_ends_them_all(
 
 
 async def test_one_that_takes_too_long_is_told_so(app: App, site: Any, release: asyncio.Event) -> None:
-    desk = desk_of(app, longest_s=0.2)
-    trial = await desk.start({"name": "t", "url": site.url("/slow")}, "anna")
+    desk = desk_of(app, max_trial_s=0.2)
+    trial = await desk.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
     await state(desk, trial.id, "failed")
-    assert "did not end within" in str(desk.get(trial.id).error and render(desk.get(trial.id).error, "en"))
+    assert desk.get(trial.id).error == Message.of("cause.trial_timeout", minutes="0")
 
 
 async def test_what_ended_is_forgotten_after_half_an_hour(app: App, site: Any, release: asyncio.Event) -> None:
     clock = Travelled()
     desk = desk_of(app, clock)
     release.set()
-    trial = await desk.start({"name": "t", "url": site.url("/slow")}, "anna")
+    trial = await desk.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
     await state(desk, trial.id, "done")
     clock.at += TRIAL_RETENTION
     assert desk.get(trial.id).result is not None
@@ -101,11 +104,11 @@ async def test_what_is_no_source_is_refused_at_once_and_so_is_a_crowd(
 ) -> None:
     desk = desk_of(app)
     with pytest.raises(UsageError, match="no web address"):
-        await desk.start({"name": "t", "url": "nowhere"}, "anna")
+        await desk.start({"name": "t", "url": "nowhere"}, by=Actor("anna", Role.EDITOR))
     with pytest.raises(NotFound):
-        await desk.start({}, "anna", source_id=9)
+        await desk.start({}, by=Actor("anna", Role.EDITOR), source_id=9)
     for n in range(MAX_UNFINISHED_TRIALS):
-        await desk.start({"name": f"t{n}", "url": site.url("/slow")}, "anna")
+        await desk.start({"name": f"t{n}", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
     with pytest.raises(Conflict):
-        await desk.start({"name": "t", "url": site.url("/slow")}, "anna")
+        await desk.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
     await desk.close()

@@ -21,9 +21,19 @@ from monitor.db.tables.evidence import (
 from monitor.db.tables.people import HiddenItem, ItemNote
 from monitor.db.tables.research import ResearchStatus, RunEvent
 from monitor.page import Candidate
-from monitor.services.audit import COMMAND_LINE
+from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
-from monitor.vocabulary import DateSource, Disposition, EventKind, ItemType, Phase, RunStatus, SectionEnd, SummaryBy
+from monitor.vocabulary import (
+    DateSource,
+    Disposition,
+    EventKind,
+    ItemType,
+    Phase,
+    Role,
+    RunStatus,
+    SectionEnd,
+    SummaryBy,
+)
 from tests.integration.web.payloads import PAYLOADS
 from tests.integration.web.researches import put
 
@@ -64,7 +74,9 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     )
     judged = {"k": frozenset({AlarmKind.STRUCTURE})}
     await app.store.alarms.reconcile(source.id or 0, run_id=run_id, findings=[finding], judged_kinds=judged, at=at)
-    await app.audit.record(WORST, "source.edit", WORST, before=list(PAYLOADS.values()), after=WORST)
+    worst = Actor(WORST, Role.ADMIN)
+    change = {"before": list(PAYLOADS.values()), "after": WORST}
+    await app.audit.record(worst, AuditAction.SOURCE_EDIT, WORST, **change)
     await _researches(app, at)
     draft = await app.drafts.save(BriefingQuery(days=3, keywords=[]), by=COMMAND_LINE)
     return House(items=items, source_id=source.id or 0, run_id=run_id, briefing_id=draft.row.id)

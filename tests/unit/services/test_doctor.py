@@ -162,5 +162,7 @@ async def test_a_template_of_the_firm_that_word_cannot_open_fails(tmp_path: Path
         "check": "template",
         "level": "ok",
         "message": str(firm),
+        "message_code": "other",
+        "message_args": {"text": str(firm)},
     }
     assert (await _examined(Settings()))["template"].level == "ok"

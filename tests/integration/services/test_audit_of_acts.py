@@ -1,0 +1,290 @@
+"""Every act is done and recorded in one transaction, and refused to whoever may not do it."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.bootstrap import App, open_app
+from monitor.config.model import Settings
+from monitor.db.tables.collection import Item, Run
+from monitor.db.tables.delivery import Delivery, DeliveryKind, DeliveryStatus
+from monitor.errors import Forbidden
+from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
+from monitor.services.briefings import BriefingQuery
+from monitor.services.deliveries import TargetForm
+from monitor.services.sources.exchange import SourceListFormat
+from monitor.services.sources.service import BulkAction
+from monitor.vocabulary import RankDirection, Role, RunStatus
+
+NEW_PASSWORD = "床前明月光疑是地上霜举头望明月"  # noqa: S105
+
+HOOK = {"name": "hook", "url": "http://127.0.0.1:9/hook"}
+
+READER, EDITOR, ADMIN = (Actor(f"the {role}", role) for role in (Role.READER, Role.EDITOR, Role.ADMIN))
+
+
+@dataclass(frozen=True)
+class World:
+    """What the acts are done to: one of each kind."""
+
+    app: App
+    source_id: int
+    item_id: int
+    note_id: int
+    briefing_id: int
+    folder: Path
+
+
+Act = Callable[[World, Actor], Awaitable[Any]]
+
+
+async def enqueue_run(world: World, by: Actor) -> None:
+    await world.app.sweeps.enqueue(await world.app.sources.get_by_id(world.source_id), by=by)
+
+
+async def import_file(world: World, by: Actor) -> None:
+    file = world.folder / "list.csv"
+    file.write_text("name,url\nimported,https://imported.example/\n")
+    await world.app.sources.import_file(file, by=by)
+
+
+async def send_saved(world: World, by: Actor) -> None:
+    await world.app.deliveries.send_saved("hook", await world.app.drafts.get(world.briefing_id), by=by)
+
+
+ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
+    "add a source": (
+        AuditAction.SOURCE_ADD,
+        Role.EDITOR,
+        lambda w, by: w.app.sources.add({"name": "b", "url": "https://b.example/"}, by=by),
+    ),
+    "edit a source": (
+        AuditAction.SOURCE_EDIT,
+        Role.EDITOR,
+        lambda w, by: w.app.sources.edit(w.source_id, {"max_items": 7}, by=by),
+    ),
+    "remove a source": (AuditAction.SOURCE_REMOVE, Role.ADMIN, lambda w, by: w.app.sources.remove(w.source_id, by=by)),
+    "disable sources": (
+        AuditAction.SOURCE_DISABLE,
+        Role.EDITOR,
+        lambda w, by: w.app.sources.change_many([w.source_id], BulkAction.DISABLE, by=by),
+    ),
+    "tag sources": (
+        AuditAction.SOURCE_TAG,
+        Role.EDITOR,
+        lambda w, by: w.app.sources.change_many([w.source_id], BulkAction.TAG, tag="new", by=by),
+    ),
+    "untag sources": (
+        AuditAction.SOURCE_UNTAG,
+        Role.EDITOR,
+        lambda w, by: w.app.sources.change_many([w.source_id], BulkAction.UNTAG, tag="old", by=by),
+    ),
+    "import a list": (
+        AuditAction.SOURCE_IMPORT,
+        Role.ADMIN,
+        lambda w, by: w.app.sources.import_list(
+            b"name,url\nc,https://c.example/", SourceListFormat.CSV, label="The list", by=by
+        ),
+    ),
+    "import a file": (AuditAction.SOURCE_IMPORT, Role.ADMIN, import_file),
+    "run a source": (AuditAction.SOURCE_RUN, Role.EDITOR, enqueue_run),
+    "cancel a run": (AuditAction.RUN_CANCEL, Role.EDITOR, lambda w, by: w.app.sweeps.cancel("queued", by=by)),
+    "retry a run": (AuditAction.RUN_RETRY, Role.EDITOR, lambda w, by: w.app.sweeps.enqueue_retry("failed", by=by)),
+    "write a note": (AuditAction.ITEM_NOTE, Role.READER, lambda w, by: w.app.marks.add_note(w.item_id, "n", by=by)),
+    "remove a note": (
+        AuditAction.ITEM_UNNOTE,
+        Role.READER,
+        lambda w, by: w.app.marks.remove_note(w.item_id, w.note_id, by=by),
+    ),
+    "hide an item": (AuditAction.ITEM_HIDE, Role.EDITOR, lambda w, by: w.app.marks.hide(w.item_id, "why", by=by)),
+    "show a hidden item": (AuditAction.ITEM_SHOW, Role.EDITOR, lambda w, by: w.app.marks.unhide(w.item_id + 1, by=by)),
+    "give feedback": (
+        AuditAction.ITEM_FEEDBACK,
+        Role.READER,
+        lambda w, by: w.app.marks.set_feedback(w.item_id, RankDirection.HIGHER, by=by),
+    ),
+    "take feedback back": (
+        AuditAction.ITEM_FEEDBACK,
+        Role.READER,
+        lambda w, by: w.app.marks.remove_feedback(w.item_id + 1, by=by),
+    ),
+    "save a briefing": (
+        AuditAction.BRIEFING_SAVE,
+        Role.EDITOR,
+        lambda w, by: w.app.drafts.save(BriefingQuery(), by=by),
+    ),
+    "archive a briefing": (
+        AuditAction.BRIEFING_ARCHIVE,
+        Role.EDITOR,
+        lambda w, by: w.app.drafts.set_archived(w.briefing_id, by=by),
+    ),
+    "send a briefing": (AuditAction.BRIEFING_SEND, Role.EDITOR, send_saved),
+    "retry a delivery": (
+        AuditAction.DELIVERY_RETRY,
+        Role.EDITOR,
+        lambda w, by: w.app.deliveries.retry("failed", by=by, wait=False),
+    ),
+    "test a target": (AuditAction.TARGET_TEST, Role.ADMIN, lambda w, by: w.app.deliveries.send_test("hook", by=by)),
+    "add a target": (
+        AuditAction.TARGET_ADD,
+        Role.ADMIN,
+        lambda w, by: w.app.target_editing.add("second", TargetForm(url="http://127.0.0.1:9/x"), by=by),
+    ),
+    "edit a target": (
+        AuditAction.TARGET_EDIT,
+        Role.ADMIN,
+        lambda w, by: w.app.target_editing.put("hook", TargetForm(days=3), by=by),
+    ),
+    "remove a target": (
+        AuditAction.TARGET_REMOVE,
+        Role.ADMIN,
+        lambda w, by: w.app.target_editing.remove("hook", by=by),
+    ),
+    "change settings": (
+        AuditAction.SETTINGS_CHANGE,
+        Role.ADMIN,
+        lambda w, by: w.app.settings_service.update({"sweep.max_items": 9}, by=by),
+    ),
+    "reset settings": (
+        AuditAction.SETTINGS_FORGET,
+        Role.ADMIN,
+        lambda w, by: w.app.settings_service.reset(["llm.model"], by=by),
+    ),
+    "adjust a prompt": (
+        AuditAction.PROMPT_CHANGE,
+        Role.ADMIN,
+        lambda w, by: w.app.prompts.put("summary.user.zh", "一句话。{rules}{title}{text}", by=by),
+    ),
+    "reset a prompt": (
+        AuditAction.PROMPT_BACK,
+        Role.ADMIN,
+        lambda w, by: w.app.prompts.reset("summary.user.en", by=by),
+    ),
+    "prune the storage": (AuditAction.STORAGE_PRUNE, Role.ADMIN, lambda w, by: w.app.retention.prune(9, by=by)),
+    "add a person": (AuditAction.PERSON_ADD, Role.ADMIN, lambda w, by: w.app.people.add("new", "reader", by=by)),
+    "set a password": (
+        AuditAction.PERSON_PASSWORD,
+        Role.ADMIN,
+        lambda w, by: w.app.people.set_password("anna", NEW_PASSWORD, by=by),
+    ),
+    "reset a password": (
+        AuditAction.PERSON_RESET,
+        Role.ADMIN,
+        lambda w, by: w.app.people.reset_password("anna", by=by),
+    ),
+    "change a role": (
+        AuditAction.PERSON_ROLE,
+        Role.ADMIN,
+        lambda w, by: w.app.people.set_role("anna", "editor", by=by),
+    ),
+    "shut out": (AuditAction.PERSON_SHUT_OUT, Role.ADMIN, lambda w, by: w.app.people.block_sign_in("anna", by=by)),
+    "let in": (AuditAction.PERSON_LET_IN, Role.ADMIN, lambda w, by: w.app.people.allow_sign_in("bert", by=by)),
+    "create a token": (AuditAction.TOKEN_ADD, Role.READER, lambda w, by: w.app.tokens.create("t2", "reader", by=by)),
+    "revoke a token": (AuditAction.TOKEN_REVOKE, Role.ADMIN, lambda w, by: w.app.tokens.revoke("t", by=by)),
+    "start a research": (
+        AuditAction.RESEARCH_START,
+        Role.EDITOR,
+        lambda w, by: w.app.research.enqueue("光伏补贴？", config=SearchConfig(), options=ResearchOptions(), by=by),
+    ),
+    "remark on a research": (
+        AuditAction.RESEARCH_REMARK,
+        Role.EDITOR,
+        lambda w, by: w.app.research.add_remark("r-1", "多看地方政策", by=by),
+    ),
+    "cancel a research": (AuditAction.RESEARCH_CANCEL, Role.EDITOR, lambda w, by: w.app.research.cancel("r-1", by=by)),
+}
+
+LESSER = {Role.EDITOR: READER, Role.ADMIN: EDITOR}
+
+ACTORS = {Role.READER: READER, Role.EDITOR: EDITOR, Role.ADMIN: ADMIN}
+
+
+@pytest.fixture
+async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
+    settings = Settings(data_dir=tmp_path, database_url=sqlite_url, deliver={"targets": [HOOK]})
+    async with open_app(settings) as app, app.presence.register("worker"):
+        now, by = app.clock.now(), COMMAND_LINE
+        source = await app.sources.add({"name": "a", "url": "https://a.example/", "tags": ["old"]}, by=by)
+        for run_id, status in (("queued", RunStatus.QUEUED), ("failed", RunStatus.FAILED)):
+            of = {"source_id": source.id} if status is RunStatus.FAILED else {}
+            await app.store.runs.create(Run(id=run_id, source="a", planned_at=now, status=status, **of))
+        items = [await save_item(app, source.id or 0, number) for number in (1, 2)]
+        note = await app.marks.add_note(items[0], "mine", by=READER)
+        await app.marks.hide(items[1], "why", by=by)
+        draft = await app.drafts.save(BriefingQuery(), by=by)
+        await app.store.deliveries.create(
+            Delivery(
+                id="failed",
+                target="hook",
+                kind=DeliveryKind.TYPED,
+                status=DeliveryStatus.FAILED,
+                planned_at=now,
+                key="k",
+                message_id="m",
+            )
+        )
+        for name in ("anna", "bert"):
+            await app.people.add(name, "reader", by=by)
+        await app.people.block_sign_in("bert", by=by)
+        await app.tokens.create("t", "reader", by=by)
+        await app.settings_service.update({"llm.model": "other"}, by=by)
+        await app.prompts.put("summary.user.en", "One sentence. {rules}{title}{text}", by=by)
+        research_id = await app.research.enqueue("储能？", config=SearchConfig(), options=ResearchOptions(), by=by)
+        with closing(sqlite3.connect(tmp_path / "monitor.db")) as database, database:
+            database.execute("UPDATE research SET id = 'r-1' WHERE id = ?", (research_id,))
+        yield World(app, source.id or 0, items[0], note.id, draft.row.id, tmp_path)
+
+
+async def save_item(app: App, source_id: int, number: int) -> int:
+    item = Item(
+        source_id=source_id,
+        source="a",
+        run_id="failed",
+        section="s",
+        title=f"通知{number}",
+        url=f"https://a.example/{number}.html",
+        url_key=f"a.example/{number}.html",
+        first_seen=app.clock.now(),
+    )
+    return (await app.store.items.save(item))[0].id or 0
+
+
+def dump(world: World) -> list[str]:
+    """The database but for what merely passes: signs of life of processes."""
+    with closing(sqlite3.connect(world.folder / "monitor.db")) as database, database:
+        return [line for line in database.iterdump() if 'INTO "executor"' not in line]
+
+
+@pytest.mark.parametrize("name", ACTS)
+async def test_an_act_is_done_and_recorded(world: World, name: str) -> None:
+    action, role, act = ACTS[name]
+    before = len(await world.app.audit.list_entries(limit=100))
+    await act(world, ACTORS[role])
+    entries = await world.app.audit.list_entries(limit=100)
+    assert [(entry.action, entry.person) for entry in entries[: len(entries) - before]] == [(action, ACTORS[role].name)]
+
+
+@pytest.mark.parametrize("name", [name for name, (_, role, _) in ACTS.items() if role in LESSER])
+async def test_an_act_is_refused_to_a_lesser_role_and_changes_nothing(world: World, name: str) -> None:
+    _, role, act = ACTS[name]
+    before = dump(world)
+    with pytest.raises(Forbidden):
+        await act(world, LESSER[role])
+    assert dump(world) == before
+
+
+@pytest.mark.parametrize("name", ACTS)
+async def test_an_act_that_cannot_be_recorded_is_undone(world: World, name: str) -> None:
+    _, role, act = ACTS[name]
+    with closing(sqlite3.connect(world.folder / "monitor.db")) as database, database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON audit_entry BEGIN SELECT RAISE(ABORT, 'no audit'); END")
+    before = dump(world)
+    with pytest.raises(Exception, match="no audit"):
+        await act(world, ACTORS[role])
+    assert dump(world) == before
