@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.jobs.schedules import ApschedulerCronParser
     from monitor.llm.chat import ChatModel
-    from monitor.llm.client import ModelClients
+    from monitor.llm.clients import ModelClients
     from monitor.pages.loader import Loader, LoaderPool
     from monitor.research.shapes import ResearchOptions
     from monitor.search.backends.archive import ArchiveSearch
@@ -115,7 +115,7 @@ class App:
 
     @cached_property
     def models(self) -> "ModelClients":
-        from monitor.llm.client import ModelClients
+        from monitor.llm.clients import ModelClients
 
         models = ModelClients(self.settings)
         self._stack.push_async_callback(models.close)
@@ -614,7 +614,7 @@ def _check_blackout(settings: Settings) -> None:
 
 def _check_llm(settings: Settings) -> None:
     if settings.llm.is_on:
-        from monitor.llm.client import check_endpoint
+        from monitor.llm.clients import check_endpoint
 
         check_endpoint(settings.llm)
 
@@ -713,11 +713,11 @@ def build_doctor(config_path: Path | None) -> "Doctor":
 
 
 async def _check_model(settings: Settings) -> str:
-    from monitor.llm.client import ModelClient
+    from monitor.llm.clients import build_client
 
     if not settings.llm.is_on:
         return "off: every phase works by rule"
-    client = ModelClient(settings.llm)
+    client = build_client(settings.llm)
     try:
         return await client.check()
     finally:

@@ -31,7 +31,7 @@ DOCS = HOME / "docs"
 TEXTS = sorted([*HOME.glob("*.md"), *DOCS.rglob("*.md")])
 SOURCES = "\nsources:\n"
 COMMANDS = ("docs/users/commands.md", "docs/administrators/commands.md")
-MOST_LINES = 260
+MAX_LINES = 260
 
 
 def read(path: str) -> str:
@@ -100,23 +100,25 @@ def test_the_configuration_file_brings_ten_real_sources_that_wait_to_be_tried() 
 def test_every_setting_stands_on_the_settings_page_as_it_is() -> None:
     page = read("docs/administrators/settings.md")
     rows = re.findall(r"^\| `([a-z_.]+)` \| `(.*?)` \| (.*) \|$", page, flags=re.MULTILINE)
-    told = {path: (yaml.safe_load(default), description) for path, default, description in rows}
+    documented = {path: (yaml.safe_load(default), description) for path, default, description in rows}
     true = {path: (default, description) for path, default, description in settings_of(Settings)}
-    wrong = [as_row(path, *true[path]) for path in true if told.get(path) != true[path]]
+    wrong = [as_row(path, *true[path]) for path in true if documented.get(path) != true[path]]
     assert not wrong, "docs/administrators/settings.md lacks these rows, or has them otherwise:\n" + "\n".join(wrong)
-    assert set(told) == set(true), f"settings.md tells of settings that are not there: {sorted(set(told) - set(true))}"
+    assert set(documented) == set(true), (
+        f"settings.md tells of settings that are not there: {sorted(set(documented) - set(true))}"
+    )
 
 
 def test_every_command_and_option_is_documented() -> None:
-    told = sections_of("".join(read(page) for page in COMMANDS))
+    documented = sections_of("".join(read(page) for page in COMMANDS))
     known = dict(commands(build_cli()))
-    missing = [f"no heading for `{path}`" for path in known if path not in told]
-    missing += [f"a heading for `{path}`, which is no command" for path in told if path not in known]
-    for path in known.keys() & told.keys():
+    missing = [f"no heading for `{path}`" for path in known if path not in documented]
+    missing += [f"a heading for `{path}`, which is no command" for path in documented if path not in known]
+    for path in known.keys() & documented.keys():
         for parameter in known[path].params:
             names = [name for name in parameter.opts if name.startswith("--")] or parameter.opts
             if parameter.param_type_name == "option" and "--help" not in names:
-                missing += [f"`{path}` without {name}" for name in names if f"{name}`" not in _spaced(told[path])]
+                missing += [f"`{path}` without {name}" for name in names if f"{name}`" not in _spaced(documented[path])]
     assert not missing, "the pages of commands have\n" + "\n".join(sorted(missing))
 
 
@@ -134,10 +136,10 @@ def test_every_field_of_a_source_is_documented() -> None:
 def test_every_field_of_a_target_is_documented() -> None:
     page = read("docs/administrators/delivery.md")
     rows = re.findall(r"^\| `([a-z_]+)` \| (?:`(.*?)` )?\| (.*) \|$", page, flags=re.MULTILINE)
-    told = {name: (yaml.safe_load(default), description) for name, default, description in rows}
+    documented = {name: (yaml.safe_load(default), description) for name, default, description in rows}
     for name, field in TargetSettings.model_fields.items():
         default = None if field.is_required() else field.get_default(call_default_factory=True)
-        assert told.get(name) == (default, field.description), as_row(name, default, field.description or "")
+        assert documented.get(name) == (default, field.description), as_row(name, default, field.description or "")
 
 
 def test_every_output_format_has_a_row_in_the_table_of_formats() -> None:
@@ -179,14 +181,16 @@ def test_links_lead_somewhere_and_pages_stay_short(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text)
     broken = [link for link in links if not (page.parent / link).exists()]
     assert not broken, f"{page.name} links to {broken}, which is not there"
-    assert len(text.splitlines()) <= MOST_LINES, f"{page.name} has grown past {MOST_LINES} lines"
+    assert len(text.splitlines()) <= MAX_LINES, f"{page.name} has grown past {MAX_LINES} lines"
 
 
 def test_the_house_is_described_as_it_stands() -> None:
-    told = {
+    documented = {
         name for page in DOCS.rglob("*.md") for name in re.findall(r"`([a-z_]+/[a-z_]+\.py)`", page.read_text("utf-8"))
     }
-    gone = [name for name in sorted(told) if not (HOME / "monitor" / name).exists() and not (HOME / name).exists()]
+    gone = [
+        name for name in sorted(documented) if not (HOME / "monitor" / name).exists() and not (HOME / name).exists()
+    ]
     assert not gone, f"the documents name files that are not there: {gone}"
     house = read("docs/developers/house.md")
     rooms = [

@@ -12,8 +12,7 @@ from monitor.briefing.item import ItemSchema
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text
-from monitor.llm.chat import ChatModel
-from monitor.llm.chat import Message as ChatMessage
+from monitor.llm.chat import ChatMessage, ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
 from monitor.verify.citations import is_supported_by, parse_cited_sentences
 from monitor.vocabulary import Phase

@@ -180,12 +180,12 @@ def _has_dots(found: re.Match[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way to write a date. A text with none of the `signs` is not searched; without signs every text is."""
+    """One way to write a date. A text with none of the `signs`, if there are any, is not searched."""
 
     name: str
     examples: tuple[str, ...]
     pattern: re.Pattern[str]
-    signs: str
+    signs: frozenset[str]
     is_listed_only: bool
     doubt: Doubt
     read: Reader
@@ -201,7 +201,7 @@ def _form(
     doubt: Doubt = _never,
     read: Reader = _read_parts,
 ) -> Form:
-    return Form(name, examples, re.compile(pattern), signs, is_listed_only, doubt, read)
+    return Form(name, examples, re.compile(pattern), frozenset(signs), is_listed_only, doubt, read)
 
 
 COMPACT = _form(

@@ -47,10 +47,10 @@ YEAR_FIRST = frozenset({"chinese", "year_first"})
 
 
 def find_dates(text: str, *, order: DateOrder | None = None) -> list[WrittenDate]:
-    """Return the dates of a running text, whole or in part, in their order and none over another.
+    """Return the dates of a running text, whole or partial, in order and without overlaps.
 
-    `order` is what the whole page tells of 03/02/2026, see `detect_order`; without it such a date is none. Of a range
-    within a month (2月3日至5日) both days are given.
+    `order` settles 03/02/2026, which is no date without it, see `detect_order`. A range within a month (2月3日至5日)
+    gives both days.
     """
     folded = fold_digits(text)
     dates = scan(folded, Context(order))
@@ -67,7 +67,7 @@ def find_compact_dates(text: str) -> list[WrittenDate]:
 
 
 def carry_years(dates: Sequence[WrittenDate]) -> Iterator[tuple[int, WrittenDate]]:
-    """Yield the dates of a page with their places, and those without a year once more with the year before them."""
+    """Yield the dates of a page with their indexes; one without a year also with the year of the date before it."""
     year: int | None = None
     for place, date in enumerate(dates):
         yield place, date
@@ -78,13 +78,14 @@ def carry_years(dates: Sequence[WrittenDate]) -> Iterator[tuple[int, WrittenDate
 
 
 def scan(text: str, context: Context) -> list[WrittenDate]:
-    """Return what the forms find in a text whose digits are folded; of a list only what has a day, doubtful or not."""
+    """Return the dates in a text with folded digits; in a list only those with a day, doubtful ones too."""
     if not _MAY_HOLD_DATE.search(text):
         return []
     found: list[WrittenDate] = []
     spans = SpanSet(len(text))
+    characters = set(text)
     for form in FORMS:
-        if form.signs and not any(sign in text for sign in form.signs):
+        if form.signs and form.signs.isdisjoint(characters):
             continue
         if form.is_listed_only and not context.is_list:
             continue
@@ -94,7 +95,7 @@ def scan(text: str, context: Context) -> list[WrittenDate]:
             if date:
                 spans.take(*match.span())
                 found.append(date)
-            # What is no date may begin within it: the date in `Nr. 25 vom 20. Oktober 2021`.
+            # A date may begin within what is none: `Nr. 25 vom 20. Oktober 2021`.
             start = match.end() if date else match.start() + 1
     return sorted(found, key=lambda date: date.start)
 

@@ -1,4 +1,4 @@
-"""The values that reading a date gives: as far as it is written, or as a whole day."""
+"""The values of dates: partial as written, or a whole day, with their spans in the text."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -20,7 +20,6 @@ class PartialDate:
 
     @property
     def parts(self) -> tuple[int | None, int | None, int | None]:
-        """Year, month and day."""
         return self.year, self.month, self.day
 
     @property
@@ -37,12 +36,12 @@ class PartialDate:
         return True
 
     def covers(self, claim: "PartialDate") -> bool:
-        """Whether this date says all that the claim says: 2026-02-03 covers February 2026, never the reverse."""
+        """Whether the claim follows from this date: 2026-02-03 covers February 2026, never the reverse."""
         pairs = zip(claim.parts, self.parts, strict=True)
         return all(claimed is None or claimed == known for claimed, known in pairs)
 
     def agrees(self, other: "PartialDate") -> bool:
-        """Whether the two may be one day: no part is written differently in both."""
+        """Whether the two may be the same day: no part differs."""
         pairs = zip(self.parts, other.parts, strict=True)
         return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
 
@@ -55,7 +54,7 @@ class PartialDate:
 
 @dataclass(frozen=True, slots=True)
 class WrittenDate:
-    """A date in a text: its words, its span, the form it is written in, and what that says."""
+    """A date in a text: its words, its span, the name of its form, and its value."""
 
     written: str
     start: int
@@ -65,27 +64,23 @@ class WrittenDate:
 
     @property
     def year(self) -> int | None:
-        """The year, where one is written."""
         return self.value.year
 
     @property
     def month(self) -> int | None:
-        """The month, where one is written."""
         return self.value.month
 
     @property
     def day(self) -> int | None:
-        """The day of the month, where one is written."""
         return self.value.day
 
     def covers(self, claim: "WrittenDate") -> bool:
-        """Whether this date says all that the claim says."""
         return self.value.covers(claim.value)
 
 
 @dataclass(frozen=True, slots=True)
 class DateMatch:
-    """A whole day that was read in a text: where it stands, and whether its year was written there or inferred."""
+    """A whole day in a text, with its span, and whether its year is written there or inferred."""
 
     date: dt.date
     start: int
@@ -100,15 +95,13 @@ class DateMatch:
 
 
 class SpanSet:
-    """The stretches of a text that are taken, so that no two dates lie over each other."""
+    """The spans of a text that are taken, so that no two dates overlap."""
 
     def __init__(self, length: int) -> None:
         self._taken = bytearray(length)
 
     def is_free(self, start: int, end: int) -> bool:
-        """Whether no part of a stretch is taken."""
         return self._taken.find(1, start, end) < 0
 
     def take(self, start: int, end: int) -> None:
-        """Mark a stretch as taken."""
         self._taken[start:end] = b"\1" * (end - start)

@@ -71,11 +71,11 @@ def has_day(text: str) -> bool:
 def find_days(
     text: str, today: dt.date, *, order: DateOrder | None = None, year: int | None = None, relative: bool = False
 ) -> list[DateMatch]:
-    """Return all days of a text, in its order.
+    """Return all days of a text in order.
 
     `today` bounds them and is what "yesterday" and 3天前 count from; `order` settles 03/02/2026, which is no date
-    without it; `year` is the year that a heading gives to dates written without one. Where neither is known,
-    month and day alone mean the latest such day that is not in the future.
+    without it; `year` is that of a heading, for dates without a year. Without a heading month and day mean the latest
+    such day that is not in the future.
     """
     folded = fold_digits(text)
     written = scan(folded, Context(order, latest_year=today.year + 1, is_list=True))
@@ -128,7 +128,7 @@ def _find_relative_days(text: str, today: dt.date) -> Iterator[DateMatch]:
 
 
 def date_in_url(url: str, today: dt.date) -> dt.date | None:
-    """The publication date that a content management system writes into an article's url, if any.
+    """Return the publication date that a content management system writes into an article's url, if any.
 
     Understands the forms /20260203/, /2026-01/15/, /art/2026/2/3/ and /202601/t20260115_, those of other common
     systems (2026/02-03/, 2026-02-03-slug, /26/0203/22/, 20260203101500 in a file's name), never the host. A number

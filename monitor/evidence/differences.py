@@ -96,11 +96,8 @@ def diff_paragraphs(before: Sequence[TextParagraph], after: Sequence[TextParagra
             return found + _SAME_NUMBER_BONUS
         return found if found >= MIN_SIMILARITY else 0.0
 
-    pairs = align_texts(
-        [f"{clause.kind}:{clause.key}" for clause in old],
-        [f"{clause.kind}:{clause.key}" for clause in new],
-        score=compare,
-    )
+    keys, other_keys = ([f"{clause.kind}:{clause.key}" for clause in clauses] for clauses in (old, new))
+    pairs = align_texts(keys, other_keys, score=compare)
     return [edit for pair in pairs for edit in _iter_clause_edits(*_get_clause_pair(old, new, pair))]
 
 

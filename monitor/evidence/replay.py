@@ -11,7 +11,7 @@ from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.records import EvidenceArchive
 from monitor.fetch.result import FetchResult, Recorder
 from monitor.i18n.message import Message as FailureMessage
-from monitor.llm.chat import ChatModel, Completion, Message, OnToken, Tool
+from monitor.llm.chat import ChatMessage, ChatModel, Completion, OnToken, Tool
 from monitor.vocabulary import FetchMode, Phase
 
 
@@ -66,7 +66,7 @@ class ReplayTransport:
         pass
 
 
-def hash_request(messages: Sequence[Message], *, phase: Phase, place: str, tools: Sequence[Tool]) -> str:
+def hash_request(messages: Sequence[ChatMessage], *, phase: Phase, place: str, tools: Sequence[Tool]) -> str:
     """What tells one request from another: all that the model is told, and by whom."""
     request = {
         "messages": [message.model_dump() for message in messages],
@@ -97,7 +97,7 @@ class RecordingModel:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",
@@ -139,7 +139,7 @@ class ReplayModel:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",

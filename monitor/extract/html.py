@@ -293,13 +293,11 @@ def _close_elements(page: Outline, open_elements: list[Element], until: Element 
 
 
 _MIN_SENTENCE_WEIGHT = 24
-_MIN_WIDE_CHARS = re.compile(r"[^\u0000-\u2e80]+")
 
 
 def measure_text_weight(text: str) -> int:
     """Return the length of a text without white space, a Chinese character counted as two."""
-    compact = "".join(text.split())
-    return len(compact) if compact.isascii() else 2 * len(compact) - len(_MIN_WIDE_CHARS.sub("", compact))
+    return measure_width("".join(text.split()))
 
 
 def is_inline(page: Outline, link: Element) -> bool:

@@ -5,19 +5,41 @@ its reader's language with `monitor.i18n.catalogue.render`; nothing ever parses 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Self
 
 OTHER = "other"
 """The code of words that we did not write ourselves, such as a server's own complaint: `{text}`."""
 
 
-@dataclass(frozen=True)
 class Message:
-    """A code of the catalogue, as `source.not_found`, with its arguments: JSON scalars, messages, or lists of these."""
+    """A code of the catalogue, as `source.not_found`, with its arguments: JSON scalars, messages, or lists of these.
+
+    Immutable. No dataclass, because Pydantic would dump one to a dictionary, and with it the messages inside.
+    """
+
+    __slots__ = ("args", "code")
 
     code: str
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, Any]
+
+    def __init__(self, code: str, args: Mapping[str, Any] | None = None) -> None:
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "args", dict(args or {}))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a message cannot be changed: {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code, self.args)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and (self.code, self.args) == (other.code, other.args)
+
+    def __hash__(self) -> int:
+        return hash(self.code)  # the arguments may be lists
+
+    def __repr__(self) -> str:
+        return f"Message({self.code!r}, {self.args!r})"
 
     @classmethod
     def of(cls, code: str, /, **args: Any) -> Self:

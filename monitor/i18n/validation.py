@@ -1,5 +1,7 @@
 """What pydantic refuses, as messages: `validation.<type>` with the limits that were broken."""
 
+from typing import Any
+
 from pydantic_core import ErrorDetails
 
 from monitor.i18n.catalogue import has_message
@@ -23,4 +25,9 @@ def describe_validation_error(error: ErrorDetails) -> Message:
     code = f"validation.{error['type']}"
     if not has_message("en", code):
         return Message("validation.invalid")
-    return Message(code, {name: context[name] for name in _LIMITS if name in context})
+    return Message(code, {name: _to_plain(context[name]) for name in _LIMITS if name in context})
+
+
+def _to_plain(limit: Any) -> Any:
+    """Return 2 for 2.0: a limit of a float field is shown as people write it."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit

@@ -1,8 +1,7 @@
-"""The one parser of models' answers: what was meant, out of what was written.
+"""Parses models' answers: finds and repairs the JSON or the text that an answer contains.
 
-A model is an unreliable colleague: it thinks aloud, fences its JSON, wraps it in prose, forgets a bracket, stops in the
-middle. What comes out of here has the right shape and nothing more; whether it makes sense is for the caller to check.
-Nothing in this module raises for what a model wrote.
+Models think aloud, fence their JSON, wrap it in prose, forget brackets and stop in the middle. Results have the right
+shape and nothing more; callers check their content. Nothing in this module raises for what a model wrote.
 """
 
 import json
@@ -15,10 +14,10 @@ from typing import TypeGuard
 from pydantic import JsonValue
 
 MAX_DEPTH = 40
-"""Deeper nesting is no answer to anything that is asked here, and would exhaust the parser's stack."""
+"""Deeper nesting answers none of our prompts and would exhaust the parser's stack."""
 
 _MAX_UNCLOSED = 40
-"""An unclosed bracket makes the scan run to the end of the text, so only so many are tried."""
+"""The number of unclosed brackets that are tried: each makes the scan run to the end of the text."""
 
 _ASCII_PUNCTUATION = str.maketrans("，：；［］｛｝＂＇", ",:,[]{}\"'")
 _CLOSERS = {"[": "]", "{": "}"}
@@ -41,7 +40,7 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 
 @dataclass(frozen=True)
 class JsonSpan:
-    """A stretch of text that looks like one array or object; `source` is it as JSON, cut to its complete elements."""
+    """A part of a text that looks like an array or object; `source` is its JSON, cut to its complete elements."""
 
     start: int
     end: int
@@ -52,7 +51,7 @@ class JsonSpan:
 
 
 def find_json_spans(text: str) -> Iterator[JsonSpan]:
-    """The outermost arrays and objects of the text, in order; those inside one that never closes come as inner ones."""
+    """Yield the outermost arrays and objects in order; those inside one that never closes are marked as inner."""
     position, unclosed = 0, 0
     while unclosed < _MAX_UNCLOSED and (opening := _OPENING.search(text, position)):
         found = _JsonScanner(text, opening.start(), is_inner=unclosed > 0).scan()
@@ -67,7 +66,7 @@ def find_json_spans(text: str) -> Iterator[JsonSpan]:
 
 @dataclass
 class _OpenBracket:
-    """An array or object that has begun; `complete` is how much was written when its last whole element ended."""
+    """An array or object that has begun; `complete_length` is the output up to its last complete element."""
 
     opener: str
     complete_length: int | None = None
@@ -83,7 +82,7 @@ class _JsonScanner:
     open_brackets: list[_OpenBracket] = field(default_factory=list)
 
     def scan(self) -> JsonSpan | None:
-        """The span that begins at `start`; None where nothing in it is whole."""
+        """Return the span that begins at `start`; None where no element of it is complete."""
         self.position = self.start
         first = self.text[self.start].translate(_ASCII_PUNCTUATION)
         while self.position < len(self.text):
@@ -124,7 +123,6 @@ class _JsonScanner:
         return self.output[-1] if self.output else ""
 
     def _insert_missing_comma(self) -> None:
-        """A value after a value: a comma was forgotten."""
         if self.open_brackets and self._get_last_token() not in {",", "[", "{", ":"}:
             self._mark_complete()
             self.output.append(",")
@@ -137,8 +135,8 @@ class _JsonScanner:
         self._emit(",")
 
     def _read_closer(self, closer: str) -> bool:
-        """Close down to the opener that fits, and tell whether that was the outermost; a stray closer is dropped."""
-        if all(_CLOSERS[one.opener] != closer for one in self.open_brackets):
+        """Close up to the matching opener; return whether that was the outermost. A stray closer is dropped."""
+        if all(_CLOSERS[bracket.opener] != closer for bracket in self.open_brackets):
             self.position += 1
             return False
         while True:
@@ -192,7 +190,7 @@ class _JsonScanner:
         return False
 
     def _is_string_end(self, after: int) -> bool:
-        """Whether a quotation mark before `after` closes its string: one inside a title is followed by more title."""
+        """Return whether a quotation mark before `after` closes its string; inside a title, more text follows it."""
         rest = after
         while rest < len(self.text) and self.text[rest].isspace():
             rest += 1
@@ -211,12 +209,12 @@ class _JsonScanner:
         self._emit(_LITERALS.get(word) or json.dumps(word, ensure_ascii=False), end - self.position)
 
     def _salvage(self, first: str) -> JsonSpan | None:
-        """What is whole in an answer that stopped: the elements of its outermost open array, or else its members."""
-        depth = next((i for i, one in enumerate(self.open_brackets) if one.opener == "["), 0)
+        """Return the complete elements of the outermost open array of an answer that stopped, or else its members."""
+        depth = next((i for i, bracket in enumerate(self.open_brackets) if bracket.opener == "["), 0)
         complete = self.open_brackets[depth].complete_length if self.open_brackets else None
         if complete is None:
             return None
-        closers = "".join(_CLOSERS[one.opener] for one in reversed(self.open_brackets[: depth + 1]))
+        closers = "".join(_CLOSERS[bracket.opener] for bracket in reversed(self.open_brackets[: depth + 1]))
         source = "".join(self.output[:complete]) + closers
         return JsonSpan(self.start, self.position, source, first == "[", is_closed=False, is_inner=self.is_inner)
 
@@ -236,28 +234,15 @@ _LABEL = re.compile(
 _QUOTE_PAIRS = ('""', "''", "“”", "‘’", "「」", "『』", "``")
 
 
-def parse_json(text: str) -> JsonValue | None:
-    """The JSON value that the answer consists of or contains; None where there is none.
-
-    Of several arrays or objects it is the last of the large ones: a model that corrects itself does so afterwards, and
-    a bracketed number in prose is not its answer.
-    """
-    answer, thoughts = _strip_thinking(text)
-    scalar = _parse_strict(_FENCE.sub("", answer).strip())
-    if scalar is not None:
-        return scalar
-    values = _parse_values(answer) or _parse_trailing_value(thoughts)
-    return _choose_value(values)
-
-
 def parse_array(text: str, element_type: type[object] | None = None) -> list[JsonValue] | None:
-    """The array that the answer contains, of elements of type `of` if given (`dict`, `int`, `str`).
+    """Return the array that the answer contains, of elements of `element_type` (`dict`, `int`, `str`) if given.
 
-    An answer that wraps its array in an object, or lists objects without an array around them, is understood too.
+    Of several it is the last of the large ones: a model that corrects itself does so afterwards, and a bracketed number
+    in prose is not its answer. An array wrapped in an object, or objects without an array around them, will do too.
     """
     answer, thoughts = _strip_thinking(text)
     for values in (_parse_values(answer), _parse_trailing_value(thoughts)):
-        arrays = [one for one in values if _is_array(one[1], element_type)]
+        arrays = [(span, value) for span, value in values if _is_array(value, element_type)]
         objects: list[JsonValue] = [value for span, value in values if span.is_closed and isinstance(value, dict)]
         if not arrays and len(objects) < 2:
             arrays = _list_wrapped_arrays(values, element_type)
@@ -270,7 +255,7 @@ def parse_array(text: str, element_type: type[object] | None = None) -> list[Jso
 
 
 def parse_object(text: str) -> dict[str, JsonValue] | None:
-    """The object that the answer contains; an array with one object in it counts as that object."""
+    """Return the object that the answer contains, possibly as the only element of an array."""
     answer, thoughts = _strip_thinking(text)
     for values in (_parse_values(answer), _parse_trailing_value(thoughts)):
         objects = [(span, value) for span, value in values if isinstance(value, dict)]
@@ -283,12 +268,12 @@ def parse_object(text: str) -> dict[str, JsonValue] | None:
 
 
 def parse_tool_arguments(text: str) -> dict[str, JsonValue] | None:
-    """The arguments of a tool call: an object. No text at all means no arguments; anything else is None."""
+    """Return the arguments of a tool call; no text means no arguments, anything but an object is None."""
     return {} if not text.strip() else parse_object(text)
 
 
 def extract_plain_text(text: str) -> str:
-    """The answer as running text: without thinking, fences, a label such as 摘要：, and quotation marks around it."""
+    """Return the answer as plain text, without thinking, fences, a label such as 摘要：, and enclosing quotes."""
     answer, _ = _strip_thinking(text)
     answer = _INLINE_FENCE.sub("", _FENCE.sub("", answer).strip()).strip()
     if answer.startswith(("{", "[")):
@@ -303,9 +288,9 @@ def extract_plain_text(text: str) -> str:
 
 
 def _strip_thinking(text: str) -> tuple[str, str]:
-    """The answer, and the thoughts that were never closed: where those end, an answer may have been meant.
+    """Return the answer and the unclosed thoughts, at whose end an answer may stand.
 
-    A closing tag alone is common too: the opening one was part of the server's template.
+    A closing tag alone is common too, where the opening one is part of the server's template.
     """
     answer = _THINKING.sub("\n", text[:_MAX_CHARS])
     answer = _THINKING_END.split(answer)[-1]
@@ -314,7 +299,7 @@ def _strip_thinking(text: str) -> tuple[str, str]:
 
 
 def _parse_values(text: str) -> list[tuple[JsonSpan, JsonValue]]:
-    """The arrays and objects of a text, the outermost; those inside an unclosed bracket only where it held nothing."""
+    """Return the outermost arrays and objects of a text; inner ones of an unclosed bracket only without others."""
     found = [(span, _parse_span(span)) for span in find_json_spans(text) if not text.startswith("(", span.end)]
     good: list[tuple[JsonSpan, JsonValue]] = [(span, value) for span, value in found if value is not None]
     outer = [(span, value) for span, value in good if not span.is_inner]
@@ -322,13 +307,13 @@ def _parse_values(text: str) -> list[tuple[JsonSpan, JsonValue]]:
 
 
 def _parse_trailing_value(thoughts: str) -> list[tuple[JsonSpan, JsonValue]]:
-    """The value that unclosed thoughts end with: thinking that was cut off ends in prose, an answer in its bracket."""
+    """Return the value at the end of unclosed thoughts: thinking that was cut off ends in prose."""
     bare = _FENCE.sub("", thoughts).rstrip()
     return [(span, value) for span, value in _parse_values(bare) if span.is_closed and span.end == len(bare)]
 
 
 def _parse_span(span: JsonSpan) -> JsonValue | None:
-    """The span's value, repaired if need be; None where what came back is not of the shape that was asked for."""
+    """Return the value of a span, repaired if necessary; None where the repair changes its type."""
     value = _parse_strict(span.source)
     if value is None:
         import json_repair
@@ -348,13 +333,13 @@ def _parse_strict(text: str) -> JsonValue | None:
 
 
 def _sanitize(value: object) -> JsonValue | None:
-    """The value with strings that can be stored: no half characters (lone surrogates) and no NUL."""
+    """Return the value with strings that can be stored: without lone surrogates and NUL."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "")
     if isinstance(value, list):
-        return [_sanitize(one) for one in value]
+        return [_sanitize(element) for element in value]
     if isinstance(value, dict):
-        return {str(_sanitize(str(name))): _sanitize(one) for name, one in value.items()}
+        return {str(_sanitize(str(name))): _sanitize(member) for name, member in value.items()}
     return value if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)) else None
 
 
@@ -366,7 +351,7 @@ def _choose_value(values: Sequence[tuple[JsonSpan, JsonValue]]) -> JsonValue | N
 def _list_wrapped_arrays(
     values: Sequence[tuple[JsonSpan, JsonValue]], element_type: type[object] | None
 ) -> list[tuple[JsonSpan, JsonValue]]:
-    """The arrays that are members of an object, as in {"sections": […]}."""
+    """Return the arrays that are members of an object, as in {"sections": […]}."""
     return [
         (span, member)
         for span, value in values
@@ -378,7 +363,7 @@ def _list_wrapped_arrays(
 
 def _is_array(value: JsonValue, element_type: type[object] | None) -> bool:
     return isinstance(value, list) and (
-        element_type is None or not value or any(isinstance(one, element_type) for one in value)
+        element_type is None or not value or any(isinstance(element, element_type) for element in value)
     )
 
 
@@ -387,6 +372,6 @@ def _is_single_object_array(value: JsonValue) -> TypeGuard[list[JsonValue]]:
 
 
 def _get_only_text(value: dict[str, JsonValue] | None) -> str | None:
-    """The text of an object that wraps nothing but one, as {"summary": "…"}."""
-    texts = [one for one in (value or {}).values() if isinstance(one, str)]
+    """Return the only text of an object such as {"summary": "…"}."""
+    texts = [member for member in (value or {}).values() if isinstance(member, str)]
     return texts[0] if len(texts) == 1 else None

@@ -1,4 +1,4 @@
-"""Talking with a language model: messages in, a completion out, in the chat-completions shapes."""
+"""The types of a conversation with a language model, in the shapes of chat completions."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, Protocol
@@ -9,18 +9,18 @@ from monitor.vocabulary import Phase
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
 OnToken = Callable[[str], Awaitable[None]]
-"""What is told each piece of an answer as it is written."""
+"""Receives each piece of a streamed answer."""
 
 
 class ToolCall(BaseModel):
-    """A tool that the model asks for; `arguments` is the JSON text as it came, not yet believed."""
+    """A tool call of the model; `arguments` is its unvalidated JSON text."""
 
     id: str
     name: str
     arguments: str
 
 
-class Message(BaseModel):
+class ChatMessage(BaseModel):
     role: MessageRole
     content: str = ""
     tool_calls: list[ToolCall] = Field(default_factory=list)
@@ -28,12 +28,12 @@ class Message(BaseModel):
 
     @property
     def size_chars(self) -> int:
-        """What the message weighs in the context: its content and its tool arguments, in characters."""
+        """The characters of its content and its tool arguments."""
         return len(self.content) + sum(len(call.arguments) for call in self.tool_calls)
 
 
 class Tool(BaseModel):
-    """A tool as it is offered to a model; `parameters` is a JSON Schema."""
+    """A tool that is offered to a model; `parameters` is a JSON Schema."""
 
     name: str
     description: str
@@ -41,7 +41,7 @@ class Tool(BaseModel):
 
 
 class Completion(BaseModel):
-    """A model's answer and what it cost. `is_cut`: it broke off before its end, and this is what had come."""
+    """A model's answer with its tokens; `is_cut` where it broke off before its end."""
 
     text: str = ""
     tool_calls: list[ToolCall] = Field(default_factory=list)
@@ -51,7 +51,7 @@ class Completion(BaseModel):
 
 
 class ModelTrial(BaseModel):
-    """A model that was asked for one word: how long it took, or in a sentence why no answer came."""
+    """The result of asking a model for one word: its latency, or why no answer came."""
 
     model: str
     endpoint: str
@@ -64,16 +64,15 @@ class ChatModel(Protocol):
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",
         tools: Sequence[Tool] = (),
         on_token: OnToken | None = None,
     ) -> Completion:
-        """One completion; `ModelFailed` where none came, `ModelUnavailable` where asking again is useless.
+        """Return one completion; raise `ModelFailed`, or `ModelUnavailable` where asking again is useless.
 
-        `on_token` is told the text while it is written, in pieces that together are the completion's. It must not ask
-        the model itself: the call that it listens to holds its slot.
+        `on_token` receives the text while it is written. It must not call the model: the call under way holds the slot.
         """
         ...

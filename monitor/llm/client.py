@@ -1,4 +1,4 @@
-"""The way to the model server: any endpoint that speaks the chat-completions protocol."""
+"""The client of a model server: any endpoint that speaks the chat-completions protocol."""
 
 import asyncio
 import re
@@ -12,58 +12,24 @@ import openai
 from openai import AsyncOpenAI
 
 from monitor.clock import Clock
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.model import LlmSettings
 from monitor.config.stored import mask_passwords
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
-from monitor.llm.chat import Completion, Message, ModelTrial, OnToken
+from monitor.llm.chat import ChatMessage, Completion, ModelTrial, OnToken
 from monitor.llm.run_model import Budget, CompletionRequest, RunModel
 from monitor.llm.wire import ChunkPayload, build_messages, build_tools, parse_chunk, parse_completion
-
-
-def check_endpoint(llm: LlmSettings) -> None:
-    """`SettingsError` for an address or a key that no server can have."""
-    if llm.base_url is not None and not llm.base_url.startswith(("http://", "https://")):
-        raise SettingsError(f"llm.base_url must begin with http:// or https://, and is {llm.base_url!r}.")
-    if not (llm.api_key or "").isascii():
-        raise SettingsError(f"The key in {llm.api_key_env} holds characters that no key has; copy it again.")
-
-
-class ModelClients:
-    """Gives each run the server of the moment; a run that is under way goes on with the one that it began with."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._clients: list[ModelClient] = []
-        self._current_settings: object = None
-
-    def get_current(self) -> "ModelClient | None":
-        """The server; None where the model is off. `SettingsError` where its settings cannot be meant."""
-        llm = self._settings.llm
-        if not llm.is_on:
-            return None
-        if self._current_settings != llm:
-            from monitor.llm.client import ModelClient  # its library takes a second to import
-
-            self._clients.append(ModelClient(llm))
-            self._current_settings = llm
-        return self._clients[-1]
-
-    async def close(self) -> None:
-        for server in self._clients:
-            await server.close()
-
 
 _MAX_CHARS = 400_000
 _DONE = b"[DONE]"
 
 
 class StreamInterrupted(Exception):
-    """The connection broke while an answer was on its way."""
+    """The connection broke before the answer was complete."""
 
 
 class StreamedCompletion:
-    """A completion as far as it has come. It is cut where the server named no end, or ended for want of room."""
+    """A completion as far as it was received; cut where the server sent no end or reached its token limit."""
 
     def __init__(self, on_token: OnToken) -> None:
         self._on_token = on_token
@@ -77,13 +43,12 @@ class StreamedCompletion:
 
     @property
     def has_text(self) -> bool:
-        """Whether there is anything to hand on."""
         return self._chars > 0
 
     async def read(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[None]:
-        """Take the events of an answer, and tell their text; yields after each, so that the wait can begin anew.
+        """Read the events of an answer and pass their text on; yield after each, so that the timeout can restart.
 
-        `ModelFailed` for an error among them. What comes after the end, or is longer than any answer, is left.
+        Raises `ModelFailed` for an error event. What follows the end or exceeds the maximum length is ignored.
         """
         async for line in _split_lines(pieces):
             data = line.removeprefix(b"data:").strip()
@@ -97,13 +62,13 @@ class StreamedCompletion:
             yield
 
     async def emit_whole(self, completion: Completion) -> Completion:
-        """An answer that came in one piece after all, told as one."""
+        """Pass on an answer that came in one piece after all."""
         if completion.text:
             await self._on_token(completion.text)
         return completion
 
     def build_completion(self) -> Completion:
-        """What came; `StreamInterrupted` where nothing did, not even an event without text."""
+        """Return what was received; raise `StreamInterrupted` where that is not even an event without text."""
         if not self.has_begun:
             raise StreamInterrupted("the answer ended before it began")
         return Completion(
@@ -138,9 +103,9 @@ async def _split_lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 @contextmanager
 def translate_transport_errors() -> Iterator[None]:
-    """Turns what the transport raises into `StreamInterrupted`.
+    """Convert errors of the transport to `StreamInterrupted`.
 
-    The client hands it on as it is and has changed its library before, so it is known by its name, the same in all.
+    The openai client passes them on unchanged and has replaced its HTTP library before, so they are matched by name.
     """
     try:
         yield
@@ -158,26 +123,25 @@ _OPTIONAL_FEATURES = {
     "usage": re.compile("stream_options"),
     "stream": re.compile(r"\bstream"),
 }
-"""What some models or servers do not allow, and how their refusal names it: which ones is only known by asking."""
+"""Features that some models or servers refuse, with the words of their refusal."""
 
 
 class ModelClient:
     """One endpoint, shared by all runs of this process: at most `max_concurrency` calls are under way at once.
 
-    A call with all its tries ends within `timeout_s`; one whose answer is told while it is written brings its first and
-    each further piece within that time, and all of them within ten times as much. What may pass (429, 5xx, a broken
-    connection) is tried again up to `max_retries` times, after the pause that the server names; a pause that does not
-    fit into the time ends the call. So a server that hangs costs a run five timeouts, then its circuit opens.
+    A call with all its retries ends within `timeout_s`; a streamed one brings each piece within that time and all of
+    them within ten times as much. Temporary errors (429, 5xx, a broken connection) are retried up to `max_retries`
+    times after the pause that the server names; a pause that exceeds the timeout ends the call. So a server that hangs
+    costs a run five timeouts, then its circuit opens.
     """
 
     def __init__(self, settings: LlmSettings) -> None:
-        check_endpoint(settings)
         key = (settings.api_key or "").strip()
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_concurrency)
         self._unsupported: dict[str, set[str]] = defaultdict(set)
         self._client = AsyncOpenAI(
-            # A server on one's own machine asks for no key, but the client insists on one.
+            # A local server needs no key, but the client insists on one.
             api_key=key or "none",
             base_url=settings.base_url,
             timeout=settings.timeout_s,
@@ -196,10 +160,10 @@ class ModelClient:
         cost_used: float = 0.0,
         tokens_today: Callable[[], Awaitable[int]] | None = None,
     ) -> RunModel:
-        """The model bound to one run: `record` keeps each call, the rest is what its budgets are held against.
+        """Return the model of one run: `record` keeps each call, the rest is checked against its budgets.
 
-        `settings` name other models, sampling and prices for this run, `budget` what it may spend in place of
-        `llm.run_token_budget`; endpoint, patience and the number of calls at once are the server's own.
+        `settings` override models, sampling and prices for this run, `budget` replaces `llm.run_token_budget`;
+        endpoint, timeout and concurrency are those of this client.
         """
         settings = settings or self._settings
         return RunModel(
@@ -216,10 +180,10 @@ class ModelClient:
         )
 
     async def check(self) -> str:
-        """Ask every configured model for one word and say that it answered.
+        """Ask every configured model for one word and return a sentence that they answered.
 
-        `SettingsError` where the key or a model's name is wrong, `WorkFailed` where the endpoint cannot be reached or
-        does not answer properly; each in one sentence with its mend.
+        Raises `SettingsError` where the key or a model's name is wrong, `WorkFailed` where the endpoint cannot be
+        reached or does not answer properly.
         """
         models = sorted({self._settings.model, *self._settings.models.values()})
         for model in models:
@@ -227,7 +191,7 @@ class ModelClient:
         return f"{', '.join(models)} at {self._client.base_url} answered."
 
     async def probe_models(self) -> list[ModelTrial]:
-        """Ask every configured model for one word, each by itself; what went wrong is told, not raised."""
+        """Ask every configured model for one word; failures are part of the result."""
         models = sorted({self._settings.model, *self._settings.models.values()})
         return [await self._probe_model(model) for model in models]
 
@@ -246,24 +210,24 @@ class ModelClient:
         )
 
     async def _check_model(self, model: str) -> None:
-        patience = min(self._settings.timeout_s, _CHECK_TIMEOUT_S)
-        question = [Message(role="user", content="Answer with the word: ready")]
+        timeout_s = min(self._settings.timeout_s, _CHECK_TIMEOUT_S)
+        question = [ChatMessage(role="user", content="Answer with the word: ready")]
         sampling = self._settings
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout_s):
                 await self._complete(
                     CompletionRequest(model, question, (), sampling.temperature, sampling.top_p), max_retries=0
                 )
         except TimeoutError as error:
-            raise WorkFailed(f"{self._client.base_url} gave no answer within {patience:g} s.") from error
+            raise WorkFailed("llm.server_silent", url=str(self._client.base_url), seconds=f"{timeout_s:g}") from error
         except ModelFailed as error:
             is_a_setting = error.outcome in {"auth", "http_404"}
-            raise (SettingsError if is_a_setting else WorkFailed)(str(error)) from error
+            raise (SettingsError if is_a_setting else WorkFailed)(error.message) from error
 
     async def _complete(self, request: CompletionRequest, max_retries: int | None = None) -> Completion:
-        """One completion, tried as often as is bearable; `ModelFailed` with its outcome otherwise.
+        """Return one completion, with retries; raise `ModelFailed` with its outcome.
 
-        A streamed one that breaks off is what had come of it; only where nothing had, it failed.
+        A streamed one that breaks off is returned as far as it was received, and fails only without any text.
         """
         retries = self._settings.max_retries if max_retries is None else max_retries
         streamed = None if request.on_token is None or request.tools else StreamedCompletion(request.on_token)
@@ -280,7 +244,6 @@ class ModelClient:
             raise self._build_failure(request.model, error) from error
 
     async def _send(self, request: CompletionRequest, max_retries: int) -> bytes:
-        """The whole answer at once, as it came."""
         completions = self._client.with_options(max_retries=max_retries).chat.completions
         try:
             answer = await completions.with_raw_response.create(**self._build_arguments(request))
@@ -294,7 +257,7 @@ class ModelClient:
     async def _stream(
         self, request: CompletionRequest, max_retries: int, streamed: StreamedCompletion, wait: asyncio.Timeout
     ) -> Completion:
-        """The answer told while it is written; what broke before its first event is asked for again."""
+        """Stream the answer; one that broke before its first event is requested again."""
         refused = self._unsupported[request.model]
         if "stream" in refused:
             return await streamed.emit_whole(parse_completion(await self._send(request, max_retries)))
@@ -336,45 +299,35 @@ class ModelClient:
         }
 
     def _learn_unsupported(self, model: str, error: openai.APIStatusError, *features: str) -> bool:
-        """Whether a refusal says what to leave out from now on; reasoning models, for one, allow no sampling."""
-        said = f"{error.param} {error.message}"
+        """Return whether a refusal names a feature to leave out from now on, such as sampling at reasoning models."""
+        complaint = f"{error.param} {error.message}"
         for feature in features:
-            if feature not in self._unsupported[model] and _OPTIONAL_FEATURES[feature].search(said):
+            if feature not in self._unsupported[model] and _OPTIONAL_FEATURES[feature].search(complaint):
                 self._unsupported[model].add(feature)
                 return True
         return False
 
     def _build_failure(self, model: str, error: Exception) -> ModelFailed:
-        if isinstance(error, TimeoutError | openai.APITimeoutError):
-            said = f"{model} gave no answer within {self._settings.timeout_s:g} s; llm.timeout_s sets the wait."
-            return ModelFailed(said, outcome="timeout")
-        if isinstance(error, openai.APIStatusError):
-            return self._build_refusal(model, error)
-        if isinstance(error, openai.APIConnectionError | StreamInterrupted):
-            reason = error.__cause__ or error
-            return ModelFailed(
-                f"The model server at {self._client.base_url} cannot be reached ({reason}); "
-                "check llm.base_url and that it runs.",
-                outcome="network",
-            )
-        return ModelFailed(f"The model call failed: {error}", outcome="error")
+        url = str(self._client.base_url)
+        match error:
+            case TimeoutError() | openai.APITimeoutError():
+                seconds = f"{self._settings.timeout_s:g}"
+                return ModelFailed("llm.timeout", model=model, seconds=seconds, outcome="timeout")
+            case openai.APIStatusError():
+                return self._build_refusal(model, error)
+            case openai.APIConnectionError() | StreamInterrupted():
+                reason = str(error.__cause__ or error)
+                return ModelFailed("llm.unreachable", url=url, reason=reason, outcome="network")
+        return ModelFailed("llm.failed", reason=str(error), outcome="error")
 
     def _build_refusal(self, model: str, error: openai.APIStatusError) -> ModelFailed:
-        outcome = f"http_{error.status_code}"
-        said = error.message.strip()[:200]
-        match error.status_code:
-            case 401 | 403:
-                return ModelUnavailable(
-                    f"The model server refused the key in {self._settings.api_key_env} (HTTP {error.status_code}); "
-                    "set a valid one.",
-                    outcome="auth",
-                )
-            case 404:
-                return ModelFailed(
-                    f"{self._client.base_url} knows no model {model!r} or no chat completions (HTTP 404); "
-                    "check llm.model and llm.base_url.",
-                    outcome=outcome,
-                )
-            case 429 if error.code == "insufficient_quota":
-                return ModelUnavailable(f"The account of the model server is used up: {said}", outcome=outcome)
-        return ModelFailed(f"The model server answered HTTP {error.status_code}: {said}", outcome=outcome)
+        status, reason = error.status_code, error.message.strip()[:200]
+        outcome = f"http_{status}"
+        if status in (401, 403):
+            variable = self._settings.api_key_env
+            return ModelUnavailable("llm.key_refused", variable=variable, status=status, outcome="auth")
+        if status == 404:
+            return ModelFailed("llm.model_unknown", url=str(self._client.base_url), model=model, outcome=outcome)
+        if status == 429 and error.code == "insufficient_quota":
+            return ModelUnavailable("llm.account_empty", reason=reason, outcome=outcome)
+        return ModelFailed("llm.server_error", status=status, reason=reason, outcome=outcome)

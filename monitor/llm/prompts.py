@@ -1,4 +1,4 @@
-"""What the model is told, as wordings that an administrator may put others in place of."""
+"""Prompts of the model, each of which an administrator may replace by another wording."""
 
 import re
 from collections.abc import Mapping
@@ -14,11 +14,10 @@ _FENCE_MARK = re.compile(r"<{3}|>{3}")
 
 @dataclass(frozen=True)
 class Prompt:
-    """A wording of ours under its name, as `summary.user.zh`.
+    """A built-in wording under its name, as `summary.user.zh`.
 
-    `{name}` in it stands for a value. `required` are those without which its phase cannot do its work, `optional` the
-    others that there are; all other braces are text. What keeps untrusted text apart is not part of any wording: the
-    code puts it around and behind what stands here.
+    `{name}` in it stands for a value: a `required` one, without which its phase cannot work, or an `optional` one; all
+    other braces are text. The marks around untrusted text are no part of any wording: the code adds them.
     """
 
     name: str
@@ -28,56 +27,51 @@ class Prompt:
 
     @property
     def language(self) -> str:
-        """The language that it is written in: zh or en."""
         return self.name.rpartition(".")[2]
 
     def check(self, text: str) -> None:
-        """`UsageError` in one sentence for a wording that could not do this one's work."""
+        """Raise `UsageError` for a replacement that is empty, too long or has the wrong placeholders."""
         if not text.strip():
-            raise UsageError("The wording is empty.")
+            raise UsageError("prompt.empty")
         if len(text) > MAX_PROMPT_CHARS:
-            raise UsageError(f"The wording has {len(text)} characters; at most {MAX_PROMPT_CHARS} are sent.")
+            raise UsageError("prompt.too_long", chars=len(text), max_chars=MAX_PROMPT_CHARS)
         used = set(_PLACEHOLDER.findall(text))
         if missing := sorted(self.required - used):
-            raise UsageError(
-                f"The wording lacks {_format_placeholders(missing)}, without which the model cannot do this work."
-            )
+            raise UsageError("prompt.placeholder_missing", placeholders=_format_placeholders(missing))
         if unknown := sorted(used - self.required - self.optional):
             known = sorted(self.required | self.optional)
-            there_are = f"there are {_format_placeholders(known)}" if known else "this wording has none"
-            raise UsageError(f"There is no placeholder {_format_placeholders(unknown)}: {there_are}.")
+            code = "prompt.placeholder_unknown" if known else "prompt.without_placeholders"
+            raise UsageError(code, placeholders=_format_placeholders(unknown), known=_format_placeholders(known))
 
 
 @dataclass(frozen=True)
 class PromptSet:
-    """The wordings that hold: ours, but for those of an administrator. Empty, it is ours throughout."""
+    """The prompts in force: the built-in wordings, except for the `overrides` of an administrator."""
 
     overrides: Mapping[str, str] = field(default_factory=dict)
 
     def render(self, prompt: Prompt, **values: object) -> str:
-        """The wording that holds, with the values in its placeholders."""
         wording = self.overrides.get(prompt.name, prompt.text)
-        # One pass over the wording: what a value brings along is never taken for a placeholder.
+        # One pass: the content of a value is never taken for a placeholder.
         return _PLACEHOLDER.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], wording)
 
 
 DEFAULT_PROMPTS = PromptSet()
-"""Our own wordings throughout."""
 
 
 def define_prompt(name: str, *, zh: str, en: str, required: str = "", optional: str = "") -> dict[str, Prompt]:
-    """The wordings of one prompt by language; the placeholders parted by spaces."""
+    """Return the wordings of one prompt by language; `required` and `optional` are separated by spaces."""
     needs, may = frozenset(required.split()), frozenset(optional.split())
     return {language: Prompt(f"{name}.{language}", text, needs, may) for language, text in (("zh", zh), ("en", en))}
 
 
 def flatten_untrusted_text(text: str) -> str:
-    """Other people's words for a line of a list: without line breaks, control characters and the marks of a fence."""
+    """Return untrusted text as one line, without control characters and the marks that fence untrusted text."""
     flat = re.sub(r"\s+", " ", _INVISIBLE.sub(" ", text))
-    while (rest := _FENCE_MARK.sub("", flat)) != flat:  # what is taken out of `<<>>><` must not leave a mark behind
+    while (rest := _FENCE_MARK.sub("", flat)) != flat:  # removing a mark from `<<>>><` must not leave another
         flat = rest
     return flat.strip()
 
 
-def _format_placeholders(names: list[str]) -> str:
-    return ", ".join(f"{{{name}}}" for name in names)
+def _format_placeholders(names: list[str]) -> list[str]:
+    return [f"{{{name}}}" for name in names]

@@ -1,4 +1,4 @@
-"""The model as one run sees it: counted, limited, recorded, and given up where asking again is useless."""
+"""The model of one run: its calls are counted, limited and recorded, and stop where asking again is useless."""
 
 import asyncio
 import datetime as dt
@@ -10,11 +10,11 @@ from monitor.clock import Clock
 from monitor.config.model import LlmSettings, Price
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable
-from monitor.llm.chat import Completion, Message, OnToken, Tool
+from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool
 from monitor.vocabulary import Phase
 
 CIRCUIT_FAILURE_THRESHOLD = 5
-"""So many failed calls in a row open the circuit: the rest of the run goes by rule."""
+"""The number of failed calls in a row that opens the circuit: the rest of the run goes by rule."""
 
 _ASCII_CHARS_PER_TOKEN = 4.0
 _OTHER_CHARS_PER_TOKEN = 1.5
@@ -23,17 +23,17 @@ CountTokensToday = Callable[[], Awaitable[int]]
 
 
 def estimate_tokens(text: str) -> int:
-    """Roughly what a text costs: 4 Latin characters a token, 3 Chinese ones two; for servers that do not count."""
+    """Estimate the tokens of a text for servers that do not count: 4 Latin or 1.5 other characters each."""
     ascii_chars = sum(char.isascii() for char in text)
     return round(ascii_chars / _ASCII_CHARS_PER_TOKEN + (len(text) - ascii_chars) / _OTHER_CHARS_PER_TOKEN)
 
 
 @dataclass(frozen=True)
 class CompletionRequest:
-    """One call as the server is asked; with `on_token` the answer is told while it is written."""
+    """One call of the server; with `on_token` its answer is streamed."""
 
     model: str
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
     tools: Sequence[Tool] = ()
     temperature: float | None = None
     top_p: float | None = None
@@ -45,7 +45,7 @@ SendRequest = Callable[[CompletionRequest], Awaitable[Completion]]
 
 @dataclass(frozen=True)
 class Budget:
-    """What one piece of work may spend, tokens and money; None is no limit. Money is counted where a price is set."""
+    """The limits of tokens and money for one piece of work; None is no limit. Money needs `llm.prices`."""
 
     tokens: int | None = None
     cost: float | None = None
@@ -55,8 +55,6 @@ class Budget:
 
 @dataclass(frozen=True)
 class _PendingCall:
-    """What is known of a call before it is made."""
-
     phase: Phase
     place: str
     model: str
@@ -68,13 +66,13 @@ class _PendingCall:
 class RunModel:
     """A `ChatModel` for one run.
 
-    Every call leaves one row in the ledger, failed ones too. After five failed calls in a row, a refused key or a spent
-    budget it answers `ModelUnavailable` without asking; `is_available` and `reason` say so beforehand, and the first
-    call that is refused leaves a row as well, so that the ledger tells why there are no more.
+    Every call leaves a row in the ledger, failed ones too. After five failures in a row, a refused key or a spent
+    budget it raises `ModelUnavailable` without asking; the first refused call leaves a row too, so that the ledger
+    explains why there are no more.
 
-    `budget` holds for this run, the day's limit of the settings for all. `tokens_used` and `cost_used` are what the run
-    had spent before it was interrupted; `tokens_today` asks what all runs have spent
-    since midnight, this one among them, and is asked before every call: others spend at the same time.
+    `budget` limits this run, `llm.daily_token_budget` all runs together. `tokens_used` and `cost_used` are what the run
+    had spent before it was interrupted; `tokens_today` counts what all runs have spent since midnight, and is asked
+    before every call, because others spend at the same time.
     """
 
     def __init__(
@@ -113,28 +111,28 @@ class RunModel:
 
     @property
     def reason(self) -> str:
-        """Why the model is not asked any more; empty while it is."""
+        """Why the model is not asked any more; empty while it is available."""
         return "" if self._unavailable is None else str(self._unavailable)
 
     @property
     def tokens_used(self) -> int:
-        """What this run has spent so far, prompts and answers together."""
+        """The tokens of prompts and answers so far."""
         return self._tokens_used
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",
         tools: Sequence[Tool] = (),
         on_token: OnToken | None = None,
     ) -> Completion:
-        """One completion, as soon as a slot is free.
+        """Return one completion, as soon as a slot is free.
 
-        An answer with neither text nor tool calls is handed on as it is (outcome `empty`): the phase judges it.
-        `ModelFailed` where none came, `ModelUnavailable` where none will come in this run. One that broke off while it
-        was written is handed on as far as it came (outcome `cut`).
+        An answer with neither text nor tool calls is returned too (outcome `empty`), as is one that broke off while it
+        was streamed (outcome `cut`). Raises `ModelFailed` without an answer, `ModelUnavailable` where none will come in
+        this run.
         """
         async with self._slots:
             call = _PendingCall(
@@ -179,7 +177,7 @@ class RunModel:
         return completion
 
     async def _check_budget(self, call: _PendingCall) -> None:
-        """Refuse the call where the circuit is open or its prompt alone would break a budget."""
+        """Raise `ModelUnavailable` where the circuit is open or the prompt alone would exceed a budget."""
         if self._unavailable is None:
             self._unavailable = await self._find_exhausted_budget(call)
         if self._unavailable is None:
@@ -188,18 +186,18 @@ class RunModel:
             self._is_refusal_recorded = True
             outcome = "budget" if self._unavailable.outcome == "budget" else "circuit"
             await self._record(self._build_row(call, outcome))
-        raise ModelUnavailable(str(self._unavailable), outcome=self._unavailable.outcome)
+        raise ModelUnavailable(self._unavailable.message, outcome=self._unavailable.outcome)
 
     async def _find_exhausted_budget(self, call: _PendingCall) -> ModelUnavailable | None:
         wanted = self._tokens_in_flight + call.prompt_tokens
         budget, of_day = self._budget, self._settings.daily_token_budget
         if budget.tokens is not None and self._tokens_used + wanted > budget.tokens:
-            return _build_budget_error(f"{budget.tokens_name} of {budget.tokens} tokens")
+            return _build_budget_error("llm.token_budget_spent", budget.tokens_name, str(budget.tokens))
         cost = self._compute_cost(call.model, Completion(prompt_tokens=call.prompt_tokens)) or 0.0
         if budget.cost is not None and self._cost_used + self._cost_in_flight + cost > budget.cost:
-            return _build_budget_error(f"{budget.cost_name} of {budget.cost:g}")
+            return _build_budget_error("llm.cost_budget_spent", budget.cost_name, f"{budget.cost:g}")
         if of_day is not None and self._tokens_today is not None and await self._tokens_today() + wanted > of_day:
-            return _build_budget_error(f"llm.daily_token_budget of {of_day} tokens")
+            return _build_budget_error("llm.token_budget_spent", "llm.daily_token_budget", str(of_day))
         return None
 
     def _count_failure(self, error: ModelFailed) -> None:
@@ -208,7 +206,7 @@ class RunModel:
             self._unavailable = self._unavailable or error
         elif self._failures >= CIRCUIT_FAILURE_THRESHOLD and self._unavailable is None:
             self._unavailable = ModelUnavailable(
-                f"{self._failures} model calls in a row failed, the last one because: {error}", outcome="circuit"
+                "llm.circuit_open", failures=self._failures, reason=error.message, outcome="circuit"
             )
 
     async def _record_outcome(
@@ -219,7 +217,7 @@ class RunModel:
     def _build_row(
         self, call: _PendingCall, outcome: str, latency_ms: int = 0, completion: Completion | None = None
     ) -> ModelCall:
-        """The row; a call that brought nothing is booked without tokens, for nobody counted them."""
+        """Return the ledger row; a call without an answer has no tokens, because nobody counted them."""
         return ModelCall(
             run_id=self._run_id,
             phase=call.phase,
@@ -240,23 +238,22 @@ class RunModel:
 
 
 def compute_cost(price: Price, completion: Completion) -> float:
-    """The money that a completion cost; prices are for a million tokens."""
+    """Return the cost of a completion; prices are per million tokens."""
     return (completion.prompt_tokens * price.input + completion.completion_tokens * price.output) / 1_000_000
 
 
-def _build_budget_error(what: str) -> ModelUnavailable:
-    return ModelUnavailable(f"{what} is spent; the rest goes by rule.", outcome="budget")
+def _build_budget_error(code: str, name: str, limit: str) -> ModelUnavailable:
+    return ModelUnavailable(code, name=name, limit=limit, outcome="budget")
 
 
-def _estimate_prompt_tokens(message: Message) -> int:
+def _estimate_prompt_tokens(message: ChatMessage) -> int:
     return estimate_tokens(message.content) + sum(estimate_tokens(call.arguments) for call in message.tool_calls)
 
 
 def _fill_missing_usage(completion: Completion, call: _PendingCall) -> Completion:
-    """The completion with tokens estimated where the server counted none."""
     if completion.prompt_tokens or completion.completion_tokens:
         return completion
-    written = completion.text + "".join(one.name + one.arguments for one in completion.tool_calls)
+    written = completion.text + "".join(tool.name + tool.arguments for tool in completion.tool_calls)
     return completion.model_copy(
         update={"prompt_tokens": call.prompt_tokens, "completion_tokens": estimate_tokens(written)}
     )

@@ -1,7 +1,7 @@
-"""The chat-completions protocol: our messages as the server wants them, its answer as we can believe it.
+"""The chat-completions protocol: builds requests and parses answers into tolerant models of our own.
 
-Servers that call themselves compatible differ in what they leave out: usage, ids of tool calls, content beside tool
-calls, arguments as text. The answer is therefore read from its bytes into tolerant values of our own.
+Servers that call themselves compatible leave out usage, ids of tool calls, content beside tool calls or arguments as
+text, so the openai library's own models are too strict.
 """
 
 import json
@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from monitor.errors import ModelFailed
 from monitor.llm.answers import parse_tool_arguments
-from monitor.llm.chat import Completion, Message, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, Completion, Tool, ToolCall
 
 
 class _FunctionPayload(BaseModel):
@@ -40,7 +40,6 @@ class _MessagePayload(BaseModel):
     @field_validator("content", mode="before")
     @classmethod
     def _join_text_parts(cls, value: object) -> object:
-        """Text that came in parts, as some servers send it."""
         if isinstance(value, list):
             return "".join(str(part.get("text") or "") for part in value if isinstance(part, dict))
         return "" if value is None else value
@@ -67,28 +66,25 @@ class _ChunkChoicePayload(BaseModel):
 
 
 class ChunkPayload(BaseModel):
-    """One event of an answer that is streamed."""
-
     choices: list[_ChunkChoicePayload] | None = None
     usage: UsagePayload | None = None
     error: Any = Field(default=None)
 
 
 def parse_completion(body: bytes) -> Completion:
-    """The completion in a server's answer; tokens are 0 where it does not count them.
+    """Parse a server's answer; tokens are 0 where it does not count them.
 
-    An answer without text and tool calls is a completion all the same; one without a message is `ModelFailed` with the
-    outcome `malformed`.
+    An answer without text and tool calls is valid; one without a message raises `ModelFailed` (outcome `malformed`).
     """
     try:
         answer = _CompletionPayload.model_validate_json(body)
     except ValidationError as error:
-        raise _build_malformed_error("something that is no chat completion") from error
+        raise _build_malformed_error("llm.no_completion") from error
     if answer.error:
-        raise _build_malformed_error(f"an error inside a good answer: {str(answer.error)[:200]}")
+        raise _build_malformed_error("llm.error_in_answer", reason=str(answer.error)[:200])
     message = answer.choices[0].message if answer.choices else None
     if message is None:
-        raise _build_malformed_error("an answer without a choice in it")
+        raise _build_malformed_error("llm.no_choice")
     usage = answer.usage or UsagePayload()
     return Completion(
         text=message.content,
@@ -99,26 +95,25 @@ def parse_completion(body: bytes) -> Completion:
 
 
 def parse_chunk(data: bytes) -> ChunkPayload:
-    """One event of a streamed answer; `ModelFailed` for one that is none, or tells of an error."""
+    """Parse one event of a streamed answer; raise `ModelFailed` for an invalid one or an error."""
     try:
         chunk = ChunkPayload.model_validate_json(data)
     except ValidationError as error:
-        raise _build_malformed_error("an event that is no chunk of a completion") from error
+        raise _build_malformed_error("llm.no_chunk") from error
     if chunk.error:
-        raise _build_malformed_error(f"an error inside a good answer: {str(chunk.error)[:200]}")
+        raise _build_malformed_error("llm.error_in_answer", reason=str(chunk.error)[:200])
     return chunk
 
 
-def build_messages(messages: Sequence[Message]) -> list[ChatCompletionMessageParam]:
-    """The conversation as the server reads it.
+def build_messages(messages: Sequence[ChatMessage]) -> list[ChatCompletionMessageParam]:
+    """Return the conversation for the server.
 
-    Past tool arguments that are no JSON are mended: a server that parses them would refuse the whole conversation.
+    Past tool arguments that are no JSON are repaired: a server that parses them would refuse the whole conversation.
     """
     return [_build_message(message) for message in messages]
 
 
 def build_tools(tools: Sequence[Tool]) -> list[ChatCompletionFunctionToolParam]:
-    """The tools as they are offered."""
     return [
         {
             "type": "function",
@@ -128,7 +123,7 @@ def build_tools(tools: Sequence[Tool]) -> list[ChatCompletionFunctionToolParam]:
     ]
 
 
-def _build_message(message: Message) -> ChatCompletionMessageParam:
+def _build_message(message: ChatMessage) -> ChatCompletionMessageParam:
     content = _replace_surrogates(message.content)
     match message.role:
         case "system":
@@ -163,7 +158,7 @@ def _repair_arguments(arguments: str) -> str:
 
 
 def _parse_tool_calls(calls: list[_ToolCallPayload]) -> list[ToolCall]:
-    """The calls with ids that are there and differ, so that each answer finds its question."""
+    """Return the calls with unique ids, by which answers are matched to them."""
     known: set[str] = set()
     named: list[ToolCall] = []
     for number, call in enumerate(calls):
@@ -176,12 +171,9 @@ def _parse_tool_calls(calls: list[_ToolCallPayload]) -> list[ToolCall]:
 
 
 def _replace_surrogates(text: str) -> str:
-    """The text without half characters, which a badly decoded page can hold and UTF-8 cannot."""
+    """Replace half surrogates, which a badly decoded page may contain and UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _build_malformed_error(description: str) -> ModelFailed:
-    return ModelFailed(
-        f"The model server sent {description}; check that llm.base_url is a chat-completions endpoint.",
-        outcome="malformed",
-    )
+def _build_malformed_error(code: str, **args: str) -> ModelFailed:
+    return ModelFailed(code, outcome="malformed", **args)

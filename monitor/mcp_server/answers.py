@@ -384,7 +384,7 @@ def build_research_output(view: ResearchView, *, max_chars: int) -> ResearchOutp
         status=view.status,
         progress=view.progress,
         error=view.error and normalize_line(render(view.error, "en")),
-        warnings=list(map(normalize_line, view.warnings)),
+        warnings=[normalize_line(render(warning, "en")) for warning in view.warnings],
         report=text[:max_chars],
         is_cut=len(text) > max_chars,
         sources=sources,

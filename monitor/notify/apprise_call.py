@@ -1,8 +1,8 @@
-"""One call of Apprise, in a process of its own: `python -m monitor.channels.apprise_call`, JSON in and out.
+"""One call of Apprise in a process of its own: `python -m monitor.notify.apprise_call`, JSON in and out.
 
-Apprise asks with `requests`, which obeys nothing but its environment: here that is the guarded proxy and the
-organisation's certificates. And several of its services count any answer with status 200 as taken, where the service
-says in its body that it was not; so the answers are looked at here.
+Apprise uses `requests`, which is configured by its environment: here the guarded proxy and the organisation's
+certificates. Some of its services take any status 200 for success although the body says otherwise, so the answers are
+returned for inspection.
 """
 
 import json
@@ -16,12 +16,11 @@ _TIMEOUT_S = 20.0
 
 
 def main() -> None:
-    """Read what is to be sent from stdin, send it, and tell on stdout what the service answered."""
-    given = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     with tempfile.TemporaryDirectory(prefix="monitor-chat-") as folder:
-        if given["ca_bundle"]:
-            os.environ["REQUESTS_CA_BUNDLE"] = str(_write_ca_bundle(Path(given["ca_bundle"]), Path(folder)))
-        json.dump(_send(given["url"], given["body"]), sys.stdout)
+        if request["ca_bundle"]:
+            os.environ["REQUESTS_CA_BUNDLE"] = str(_write_ca_bundle(Path(request["ca_bundle"]), Path(folder)))
+        json.dump(_send(request["url"], request["body"]), sys.stdout)
 
 
 def _send(url: str, body: str) -> dict[str, Any]:
@@ -29,11 +28,13 @@ def _send(url: str, body: str) -> dict[str, Any]:
     import requests
 
     answers: list[dict[str, Any]] = []
-    ask = requests.Session.send
+    send = requests.Session.send
 
-    def noted(session: requests.Session, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+    def record_answer(
+        session: requests.Session, prepared: requests.PreparedRequest, **options: Any
+    ) -> requests.Response:
         try:
-            answer = ask(session, request, **options)
+            answer = send(session, prepared, **options)
         except requests.RequestException as error:
             answers.append({"status": 0, "reason": type(error).__name__, "retry_after": ""})
             raise
@@ -41,7 +42,7 @@ def _send(url: str, body: str) -> dict[str, Any]:
         answers.append({"status": answer.status_code, "reason": answer.text[:500], "retry_after": retry_after})
         return answer
 
-    requests.Session.send = noted  # type: ignore[method-assign, assignment]
+    requests.Session.send = record_answer  # type: ignore[method-assign, assignment]
     service = apprise.Apprise.instantiate(url, suppress_exceptions=True)
     if service is None:
         return {"is_known": False, "is_taken": False, "answers": []}
@@ -51,7 +52,7 @@ def _send(url: str, body: str) -> dict[str, Any]:
 
 
 def _write_ca_bundle(ca_bundle: Path, folder: Path) -> Path:
-    """The public roots and the organisation's in one file, as the library wants them."""
+    """Write the public and the organisation's certificates into one file, as `requests` needs them."""
     import certifi
 
     joined = folder / "certificates.pem"

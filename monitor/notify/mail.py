@@ -1,4 +1,4 @@
-"""Letters to people: mail over SMTP."""
+"""The channel to people: mail over SMTP, with plain text, HTML and attachments."""
 
 import asyncio
 import smtplib
@@ -11,32 +11,31 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from urllib.parse import urlsplit
 
-from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered, SettingsError
 from monitor.fetch.client import build_tls_context
-from monitor.fetch.guard import Address, Guard
+from monitor.fetch.guard import Address
 from monitor.fetch.result import FetchError
-from monitor.notify.notification import Notification, flatten_text, map_fetch_error, redact_secrets
+from monitor.notify.notification import ChannelContext, Notification, flatten_text, map_fetch_error, redact_secrets
 
 _DEFAULT_PORTS = {"smtp": 587, "smtps": 465}
 _MIN_PERMANENT_CODE = 500
 
 
 class MailChannel:
-    """Sends a letter through a mail server (`ports.Channel`).
+    """Sends a notification through a mail server.
 
-    `smtps` speaks TLS from the first byte; `smtp` changes to it where the server offers it, and must before a password
-    is sent. The server's address is under the guard; it is connected to directly, not through `network.proxy`.
+    `smtps` uses TLS from the start; `smtp` changes to it where the server offers it, and must before a password is
+    sent. The guard checks the server's address; the connection is direct, not through `network.proxy`.
     """
 
-    def __init__(self, target: TargetSettings, network: NetworkSettings, guard: Guard) -> None:
-        self._target = target
-        self._network = network
-        self._guard = guard
+    def __init__(self, context: ChannelContext) -> None:
+        self._target = context.target
+        self._network = context.network
+        self._guard = context.guard
 
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
-        """Hand it to the server for every address that does not have it; `NotDelivered` says who has it now."""
+        """Send to every address that does not have it; `NotDelivered` lists those that have it now."""
         parts = urlsplit(self._target.url)
         host, port = parts.hostname or "", parts.port or _DEFAULT_PORTS[self._target.scheme]
         left = [address for address in self._target.to if address not in accepted]
@@ -68,14 +67,14 @@ class MailChannel:
         except smtplib.SMTPResponseException as error:
             raise _map_smtp_response(error.smtp_code, error.smtp_error) from None
         except smtplib.SMTPNotSupportedError as error:
-            raise NotDelivered(f"The mail server cannot do what is asked of it: {flatten_text(str(error))}.") from None
+            raise NotDelivered("notify.mail_unsupported", reason=flatten_text(str(error))) from None
         except smtplib.SMTPException as error:
-            raise NotDelivered(f"The mail server broke off: {flatten_text(str(error))}.", may_retry=True) from None
+            raise NotDelivered("notify.mail_interrupted", may_retry=True, reason=flatten_text(str(error))) from None
         except OSError as error:
-            reason = (
-                f"The mail server {host}:{port} was not reached: {flatten_text(str(error) or type(error).__name__)}."
-            )
-            raise NotDelivered(reason, may_retry=True) from None
+            reason = flatten_text(str(error) or type(error).__name__)
+            raise NotDelivered(
+                "notify.mail_unreachable", may_retry=True, server=f"{host}:{port}", reason=reason
+            ) from None
         if refused:
             raise _build_refusal(refused, recipients)
 
@@ -89,12 +88,12 @@ class MailChannel:
         if user_and_password is None:
             return
         if not is_secure:
-            raise NotDelivered("The mail server offers no TLS, and the password is not sent without: use smtps://.")
+            raise NotDelivered("notify.mail_without_tls")
         server.login(*user_and_password)
 
 
 class _PinnedSmtpClient(smtplib.SMTP):
-    """The library's client, connected to the very addresses that the guard passed; TLS is about the name."""
+    """Connects to the very addresses that the guard checked; TLS verifies the host name."""
 
     def __init__(
         self, host: str, addresses: Sequence[Address], port: int, timeout_s: float, context: ssl.SSLContext | None
@@ -116,13 +115,13 @@ class _PinnedSmtpClient(smtplib.SMTP):
 
 
 def build_message(notification: Notification, target: TargetSettings) -> EmailMessage:
-    """The letter as mail: plain text, the same as html, the documents attached; the same bytes of header every time."""
+    """Return the mail: plain text, HTML and attachments; its header is the same at every try."""
     message = EmailMessage(policy=policy.SMTP)
     try:
         message["From"] = target.sender or ""
         message["To"] = ", ".join(target.to)
     except (ValueError, IndexError):
-        raise SettingsError(f"The target {target.name} has an address that no mail server understands.") from None
+        raise SettingsError("notify.mail_address_invalid", target=target.name) from None
     message["Subject"] = flatten_text(notification.subject)
     message["Date"] = format_datetime(notification.planned_at)
     message["Message-ID"] = notification.message_id
@@ -130,9 +129,9 @@ def build_message(notification: Notification, target: TargetSettings) -> EmailMe
     message["X-Monitor-Delivery"] = flatten_text(notification.id)
     message.set_content(_replace_surrogates(notification.text), cte="base64")
     message.add_alternative(_replace_surrogates(notification.html), subtype="html", cte="base64")
-    for enclosure in notification.attachments:
-        kind, _, subtype = enclosure.media_type.partition("/")
-        message.add_attachment(enclosure.content, maintype=kind, subtype=subtype, filename=enclosure.name)
+    for attachment in notification.attachments:
+        kind, _, subtype = attachment.media_type.partition("/")
+        message.add_attachment(attachment.content, maintype=kind, subtype=subtype, filename=attachment.name)
     return message
 
 
@@ -141,18 +140,18 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _map_smtp_response(code: int, text: bytes | str) -> NotDelivered:
-    said = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-    message = f"The mail server answered {code}: {flatten_text(said)}."
-    return NotDelivered(message, may_retry=code < _MIN_PERMANENT_CODE)
+    reason = flatten_text(text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text))
+    return NotDelivered("notify.mail_error", may_retry=code < _MIN_PERMANENT_CODE, status=code, reason=reason)
 
 
 def _build_refusal(refused: Mapping[str, tuple[int, bytes]], recipients: Sequence[str]) -> NotDelivered:
-    words = "; ".join(
-        f"{address} ({code} {flatten_text(said.decode('utf-8', 'replace'))})"
-        for address, (code, said) in refused.items()
-    )
+    recipients_with_reasons = [
+        f"{address} ({code} {flatten_text(reason.decode('utf-8', 'replace'))})"
+        for address, (code, reason) in refused.items()
+    ]
     return NotDelivered(
-        f"The mail server refused {words}.",
+        "notify.mail_recipients_refused",
+        recipients=recipients_with_reasons,
         may_retry=any(code < _MIN_PERMANENT_CODE for code, _ in refused.values()),
         accepted=[address for address in recipients if address not in refused],
     )

@@ -1,4 +1,4 @@
-"""What a receiver's answer means: taken, to be tried again, or refused for good."""
+"""Notifications and the interface of channels; what a receiver's answer means: delivered, retry or refused."""
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
@@ -6,9 +6,14 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
+from monitor.clock import Clock
+from monitor.config.model import NetworkSettings
+from monitor.config.targets import TargetSettings
 from monitor.db.tables.delivery import DeliveryKind
 from monitor.errors import NotDelivered
+from monitor.fetch.guard import Guard
 from monitor.fetch.result import FetchError
+from monitor.i18n.message import Message
 from monitor.page import PageErrorCode
 
 _RETRYABLE_STATUSES = (408, 425, 429)
@@ -17,21 +22,26 @@ _MAX_REASON_CHARS = 300
 
 
 def check_status(status: int, reason: str, *, retry_after: str = "", now: dt.datetime | None = None) -> None:
-    """Nothing where an HTTP status says that it was taken; else `NotDelivered`, with what the receiver wants."""
+    """Raise `NotDelivered` for an HTTP status that is no success, with the receiver's reason and Retry-After."""
     if 200 <= status < 300:
         return
     may_retry = status >= 500 or status in _RETRYABLE_STATUSES
-    message = f"The receiver answered {status}{': ' if reason else ''}{flatten_text(reason)}."
-    raise NotDelivered(message, may_retry=may_retry, retry_after_s=parse_retry_after(retry_after, now))
+    raise NotDelivered(
+        "notify.refused_with_reason" if reason else "notify.refused",
+        may_retry=may_retry,
+        retry_after_s=parse_retry_after(retry_after, now),
+        status=status,
+        reason=flatten_text(reason),
+    )
 
 
 def map_fetch_error(failure: FetchError) -> NotDelivered:
-    """No answer came: that may pass, unless it was we who refused to ask."""
-    return NotDelivered(str(failure), may_retry=failure.error.code not in _PERMANENT_CODES)
+    """Return the failure of a request without an answer; retry, unless the guard refused it."""
+    return NotDelivered(Message.other(str(failure)), may_retry=failure.error.code not in _PERMANENT_CODES)
 
 
 def parse_retry_after(retry_after: str, now: dt.datetime | None) -> float | None:
-    """A Retry-After header in seconds, in either of its forms; None where it says nothing."""
+    """Return the seconds of a Retry-After header in either of its forms; None for any other text."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return float(text)
@@ -44,15 +54,22 @@ def parse_retry_after(retry_after: str, now: dt.datetime | None) -> float | None
 
 
 def redact_secrets(error: NotDelivered, secrets: Sequence[str]) -> NotDelivered:
-    """The error in words that may be shown to anyone."""
-    message = str(error)
-    for secret in secrets:
-        message = message.replace(secret, "…")
+    """Return the error without the secrets, so that it may be shown to anyone."""
+
+    def redact(value: Any) -> Any:
+        if isinstance(value, list):
+            return [redact(entry) for entry in value]
+        if isinstance(value, str):
+            for secret in secrets:
+                value = value.replace(secret, "…")
+        return value
+
+    message = Message(error.message.code, {name: redact(value) for name, value in error.message.args.items()})
     return NotDelivered(message, may_retry=error.may_retry, retry_after_s=error.retry_after_s, accepted=error.accepted)
 
 
 def flatten_text(text: str) -> str:
-    """A receiver's own words, at a length and in a form that a log bears."""
+    """Return a receiver's own words as one short line of printable characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:_MAX_REASON_CHARS].rstrip(
         "."
     )
@@ -67,9 +84,9 @@ class NotificationAttachment:
 
 @dataclass(frozen=True)
 class Digest:
-    """A letter's short form: as many points as there is room for stand between `head` and `tail`.
+    """The short form of a notification: `head`, as many points as there is room for, and `tail`.
 
-    `more` says, with the number put in, how many points there was no room for.
+    `more` is the line about the points that were left out, with `{}` for their number.
     """
 
     head: str
@@ -80,9 +97,9 @@ class Digest:
 
 @dataclass(frozen=True, kw_only=True)
 class Notification:
-    """What is sent, in the forms that channels carry: mail the texts, a webhook the payload, a chat the digest.
+    """What is sent: mail carries the texts, a webhook the payload, a chat the digest.
 
-    `id`, `key` and `message_id` are the delivery's, the same at every try.
+    `id`, `key` and `message_id` are those of the delivery, the same at every try.
     """
 
     id: str
@@ -99,7 +116,17 @@ class Notification:
     attachments: Sequence[NotificationAttachment] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class ChannelContext:
+    """What a channel is built from."""
+
+    target: TargetSettings
+    network: NetworkSettings
+    guard: Guard
+    clock: Clock
+
+
 class Channel(Protocol):
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
-        """Hand a letter over, once; `NotDelivered` where it did not arrive. `accepted` are addresses that have it."""
+        """Try once to deliver; raise `NotDelivered` on failure. Addresses in `accepted` have it already."""
         ...

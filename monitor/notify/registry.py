@@ -1,20 +1,24 @@
-"""The channel of a target."""
+"""The channel for each kind of target; `SCHEMES` of the settings has the url schemes of each kind."""
+
+from collections.abc import Callable, Mapping
 
 from monitor.clock import Clock
 from monitor.config.model import NetworkSettings
-from monitor.config.targets import MAIL_SCHEMES, WEBHOOK_SCHEMES, TargetSettings
+from monitor.config.targets import ChannelKind, TargetSettings
 from monitor.fetch.guard import Guard
 from monitor.notify.chat import ChatChannel
 from monitor.notify.mail import MailChannel
-from monitor.notify.notification import Channel
+from monitor.notify.notification import Channel, ChannelContext
 from monitor.notify.webhook import WebhookChannel
+
+CHANNELS: Mapping[ChannelKind, Callable[[ChannelContext], Channel]] = {
+    "mail": MailChannel,
+    "webhook": WebhookChannel,
+    "chat": ChatChannel,
+}
 
 
 def build_channel(target: TargetSettings, network: NetworkSettings, clock: Clock) -> Channel:
-    """The channel that carries to a target. What it asks is under the guard, as everything that goes out."""
+    """Return the channel of a target, its connections under the guard."""
     guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
-    if target.scheme in MAIL_SCHEMES:
-        return MailChannel(target, network, guard)
-    if target.scheme in WEBHOOK_SCHEMES:
-        return WebhookChannel(target, network, guard, clock)
-    return ChatChannel(target, network, guard)
+    return CHANNELS[target.kind](ChannelContext(target=target, network=network, guard=guard, clock=clock))

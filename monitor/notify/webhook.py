@@ -1,4 +1,4 @@
-"""Letters to programs: a signed JSON document over HTTP."""
+"""The channel to programs: a signed JSON document over HTTP."""
 
 import base64
 import hashlib
@@ -6,31 +6,26 @@ import hmac
 import json
 from collections.abc import Collection
 
-from monitor.clock import Clock
-from monitor.config.model import NetworkSettings
-from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
 from monitor.fetch.client import HttpClient
-from monitor.fetch.guard import Guard
 from monitor.fetch.result import FetchError
-from monitor.notify.notification import Notification, check_status, map_fetch_error, redact_secrets
+from monitor.notify.notification import ChannelContext, Notification, check_status, map_fetch_error, redact_secrets
 
 
 class WebhookChannel:
-    """Posts a letter's payload (`ports.Channel`).
+    """Posts the payload of a notification.
 
     `Idempotency-Key` is the same at every try. Where the target has a secret, `X-Monitor-Signature` is the HMAC-SHA256
     of the time in `X-Monitor-Timestamp`, a full stop, and the body as it was sent.
     """
 
-    def __init__(self, target: TargetSettings, network: NetworkSettings, guard: Guard, clock: Clock) -> None:
-        self._target = target
-        self._network = network
-        self._guard = guard
-        self._clock = clock
+    def __init__(self, context: ChannelContext) -> None:
+        self._target = context.target
+        self._network = context.network
+        self._guard = context.guard
+        self._clock = context.clock
 
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
-        """Post it once; `NotDelivered` for anything but an answer from 200 to 299."""
         del accepted
         url, now = self._target.expand_url(), self._clock.now()
         body = build_body(notification)
@@ -56,7 +51,7 @@ class WebhookChannel:
 
 
 def build_body(notification: Notification) -> bytes:
-    """The document that is posted: what, for whom, when it was planned, and the documents that go along in base64."""
+    """Return the JSON that is posted, with the attachments in base64."""
     document = {
         "id": notification.id,
         "key": notification.key,
@@ -67,11 +62,11 @@ def build_body(notification: Notification) -> bytes:
         **notification.payload,
         "documents": [
             {
-                "name": enclosure.name,
-                "media_type": enclosure.media_type,
-                "base64": base64.b64encode(enclosure.content).decode(),
+                "name": attachment.name,
+                "media_type": attachment.media_type,
+                "base64": base64.b64encode(attachment.content).decode(),
             }
-            for enclosure in notification.attachments
+            for attachment in notification.attachments
         ],
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
 from monitor.ranking.rule import Rankable
 
@@ -73,7 +73,7 @@ def build_ranking_messages(
     *,
     snippet_chars: int = MAX_SNIPPET_CHARS,
     prompts: PromptSet = DEFAULT_PROMPTS,
-) -> list[Message]:
+) -> list[ChatMessage]:
     """Phase 3's one completion: `[i] [type] date | title — start of the summary`, one line an item.
 
     Titles and summaries are other people's words: control characters, line breaks and our own markers are taken out,
@@ -85,7 +85,7 @@ def build_ranking_messages(
         _USER[wording], count=len(lines), last=len(lines) - 1, lines=f"{LINES_BEGIN}\n{listed}\n{LINES_END}"
     )
     system = prompts.render(_SYSTEM[wording]).rstrip() + _MATERIAL[wording]
-    return [Message(role="system", content=system), Message(role="user", content=user)]
+    return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
 
 def repair_order(answer: Any, count: int, *, fallback_order: Sequence[int] | None = None) -> list[int] | None:

@@ -206,11 +206,10 @@ class Appendix:
         return is_written
 
     async def _write_scenario(self, scenario: Scenario) -> None:
-        """What a scenario supposes, of which what says a figure cites a note that has it, or goes."""
         name = await self._format_supposition(scenario.name)
         told = [await self._format_suppositions(texts) for texts in (scenario.assumptions, scenario.outcomes)]
         if name and any(told):
-            assumptions, outcomes = (one or self._words["none"] for one in told)
+            assumptions, outcomes = (text or self._words["none"] for text in told)
             text = self._words["scenario"].format(name=name, assumptions=assumptions, outcomes=outcomes)
             await self._writer.write_blockquote(text)
 
@@ -243,8 +242,8 @@ class Appendix:
         """Of notes that say the same, two of different pages, those that the report cites already first."""
         cited = self._writer.cited_notes
         in_order = sorted(numbers, key=lambda one: cited.index(one) if one in cited else len(cited) + one)
-        by_page = {self._judge.notes[one - 1].source_url: one for one in reversed(in_order)}
-        return tuple(one for one in in_order if one in by_page.values())[:_MAX_CITATIONS_PER_CLAIM]
+        by_page = {self._judge.notes[number - 1].source_url: number for number in reversed(in_order)}
+        return tuple(number for number in in_order if number in by_page.values())[:_MAX_CITATIONS_PER_CLAIM]
 
 
 def _format_number(number: float) -> str:
@@ -253,5 +252,4 @@ def _format_number(number: float) -> str:
 
 
 def _escape_parentheses(url: str) -> str:
-    """An address that no bracket in it can end."""
     return url.replace("(", "%28").replace(")", "%29")

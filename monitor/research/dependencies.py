@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 from monitor.clock import Clock
 from monitor.config.model import ResearchSettings
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
-from monitor.research.shapes import OnToken, ResearchOptions, SearchConfig, StepEvent, StepType
+from monitor.research.shapes import ResearchOptions, SearchConfig, StepEvent, StepType
 from monitor.research.state import ParagraphState, State
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
@@ -96,18 +97,8 @@ class ResearchDependencies:
     config: SearchConfig = field(default_factory=SearchConfig)
     options: ResearchOptions = field(default_factory=ResearchOptions)
     prompts: PromptSet = DEFAULT_PROMPTS
-    search_warnings: tuple[str, ...] = ()
+    search_warnings: tuple[Message, ...] = ()
     cancel_event: asyncio.Event = field(default_factory=asyncio.Event)
     count_tokens: Callable[[], int] = lambda: 0
     kept_text: Callable[[str], Awaitable[str | None]]
     is_plan_approved: bool = False
-
-
-class ResearchAgent(Protocol):
-    """A step of a research. `context` is what the steps before it gave, by the step's type."""
-
-    async def run(
-        self, query: str, context: dict[StepType, Any], options: ResearchOptions, on_token: OnToken | None = None
-    ) -> Any:
-        """Its `AgentOutput`. It always gives one: what cannot be had of the model is made by rule, and says so."""
-        ...

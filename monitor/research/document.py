@@ -167,7 +167,6 @@ def _list_score_facts(score: ReportScore | None, words: dict[str, str]) -> list[
 
 
 def _insert_figure(blocks: Sequence[Block], blueprint: ModelBlueprint | None, language: str) -> Iterator[Block]:
-    """The blocks, with the picture of the model under the heading that the report has for it."""
     words = _WORDS[language]
     for block in blocks:
         yield block

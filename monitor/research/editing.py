@@ -94,9 +94,9 @@ class SentenceJudge:
         for number in verdict.numbers:
             url = self.notes[number - 1].source_url
             alike = [
-                one
-                for one in cited
-                if self.notes[one - 1].source_url == url and self._select_supporting_notes(verdict.text, [one])
+                number
+                for number in cited
+                if self.notes[number - 1].source_url == url and self._select_supporting_notes(verdict.text, [number])
             ]
             numbers.append(number if number in cited or not alike else alike[0])
         return tuple(dict.fromkeys(numbers))
@@ -109,11 +109,11 @@ class SentenceJudge:
                 number for number, own in quotes.items() if is_supported_by_quotes(own, text)
             )
         missing = {number: find_missing_particulars(text, own) for number, own in quotes.items()}
-        if alone := self._select_first_per_page(number for number, one in missing.items() if not one):
+        if alone := self._select_first_per_page(number for number, particulars in missing.items() if not particulars):
             return alone
         whole = find_missing_particulars(text, [""])
-        together = tuple(number for number, one in missing.items() if one < whole)
-        return together if together and not set.intersection(*(missing[one] for one in together)) else ()
+        together = tuple(number for number, particulars in missing.items() if particulars < whole)
+        return together if together and not set.intersection(*(missing[entry] for entry in together)) else ()
 
     def _select_first_per_page(self, numbers: Iterable[int]) -> tuple[int, ...]:
         """The first of the notes of each page."""
@@ -232,7 +232,6 @@ class DraftParser:
         yield from self._parse_sentences(is_whole=False)
 
     def _parse_line(self) -> Iterator[DraftPiece]:
-        """What a line holds that is whole."""
         text = self._line.text
         if self._is_json_line(text):
             self._wrapped_json += f"{text}\n"
@@ -251,7 +250,6 @@ class DraftParser:
             yield from self._parse_sentences(is_whole=True)
 
     def _parse_sentences(self, *, is_whole: bool) -> Iterator[DraftPiece]:
-        """The sentences of the line that are certain to have ended, those that were given before left out."""
         text = _QUOTE_MARK.sub("", self._line.text)
         stops = len(_SENTENCE_END.findall(text))
         if not text.strip() or (
@@ -282,13 +280,12 @@ class DraftParser:
             yield from self._end_block()
         self._kind = "table"
         cells = tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", text.strip().strip("|")))
-        numbers = (int(one) for found in CITATION.findall(text) for one in re.findall(r"\d+", found))
+        numbers = (int(entry) for found in CITATION.findall(text) for entry in re.findall(r"\d+", found))
         cited = tuple(dict.fromkeys(number for number in numbers if 1 <= number <= self._note_count))
         bare = tuple(_strip_marks(cell) for cell in cells)
         yield DraftRow(bare, CitedSentence(" ".join(filter(None, bare)), cited), is_head)
 
     def _is_json_line(self, text: str) -> bool:
-        """Whether a line belongs to an object that the answer begins with."""
         return bool(self._wrapped_json) or (self._is_at_start and text.lstrip().startswith("{"))
 
     def _end_block(self) -> Iterator[DraftPiece]:
@@ -431,7 +428,7 @@ class DraftEditor:
     async def _release_held(self) -> None:
         """The sentences that wait, in their order, those that may not stand as they were mended."""
         held, self._held = self._held, []
-        faulty = [place for place, one in enumerate(held) if _is_worth_rewriting(*one)][:MAX_SENTENCES_PER_REWRITE]
+        faulty = [place for place, entry in enumerate(held) if _is_worth_rewriting(*entry)][:MAX_SENTENCES_PER_REWRITE]
         if faulty and self._rewrite is not None and self._rewrites < MAX_REWRITES:
             self._rewrites += 1
             notes = sorted({number for piece, _ in held for number in piece.cited.numbers})

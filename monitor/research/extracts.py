@@ -64,18 +64,19 @@ def build_extractive_summary(
         _score_sentences(paragraph, entries, query, others), key=lambda one: (-one.score, one.number, one.place)
     )
     ranked = _drop_similar(found)
-    general = [one for one in ranked if one.is_general]
+    general = [extract for extract in ranked if extract.is_general]
     first = _MAX_GENERAL_SENTENCES * paragraph.order
     mine = general[first : first + _MAX_GENERAL_SENTENCES] or general[:_MAX_GENERAL_SENTENCES]
     told: list[_Extract] = []
     for extract in ranked:
         is_full = (
-            len(told) == MAX_SENTENCES or sum(one.number == extract.number for one in told) == MAX_SENTENCES_PER_PAGE
+            len(told) == MAX_SENTENCES
+            or sum(chosen.number == extract.number for chosen in told) == MAX_SENTENCES_PER_PAGE
         )
         if not is_full and (extract.is_own or extract in mine):
             told.append(extract)
     told = sorted(told or ranked[:_MAX_GENERAL_SENTENCES], key=lambda one: (one.number, one.place))
-    return join_sentences([append_citations(one.text, [one.number]) for one in told])
+    return join_sentences([append_citations(extract.text, [extract.number]) for extract in told])
 
 
 def _drop_similar(ranked: Sequence[_Extract]) -> list[_Extract]:
@@ -83,7 +84,7 @@ def _drop_similar(ranked: Sequence[_Extract]) -> list[_Extract]:
     told: list[_Extract] = []
     for extract in ranked:
         words = extract_words(extract.text)
-        if all(compute_dice_similarity(words, extract_words(one.text)) < _MIN_DUPLICATE_LIKENESS for one in told):
+        if all(compute_dice_similarity(words, extract_words(chosen.text)) < _MIN_DUPLICATE_LIKENESS for chosen in told):
             told.append(extract)
     return told
 
@@ -146,10 +147,10 @@ def _list_sentences(entry: SearchEntry) -> list[str]:
         for sentence in iter_whole_sentences(get_quotable_text(entry).text, _MAX_SENTENCE_WEIGHT)
     )
     return [
-        one
-        for one in told
-        if is_excerpt(one)
-        and not CITATION.search(one)
-        and not _QUESTION.search(one)
-        and MIN_SENTENCE_CHARS <= len(one) <= MAX_SENTENCE_CHARS
+        text
+        for text in told
+        if is_excerpt(text)
+        and not CITATION.search(text)
+        and not _QUESTION.search(text)
+        and MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS
     ]

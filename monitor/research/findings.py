@@ -98,7 +98,7 @@ def _group_publishers(entries: Sequence[SearchEntry]) -> dict[str, str]:
 
 
 def _merge_publishers(publisher_by_url: dict[str, str], publisher: str, other: str) -> dict[str, str]:
-    return {url: publisher if one == other else one for url, one in publisher_by_url.items()}
+    return {url: publisher if entry == other else entry for url, entry in publisher_by_url.items()}
 
 
 RecordTextLoader = Callable[[str], Awaitable[str | None]]
@@ -165,7 +165,7 @@ def build_notes(paragraphs: Sequence[ParagraphState]) -> ResearchFindings:
     its quotes. Of a sentence that takes its particulars from several pages, each of their notes says its own quotes.
     """
     refused: Counter[str] = Counter()
-    voices = ConfidenceScorer([entry for one in paragraphs for entry in one.research.search_history])
+    voices = ConfidenceScorer([entry for paragraph in paragraphs for entry in paragraph.research.search_history])
     notes: list[ResearchNote] = []
     bases: list[NoteBasis] = []
     for paragraph in paragraphs:
@@ -207,7 +207,7 @@ def renumber_citations(paragraph: ParagraphState, findings: ResearchFindings) ->
 
 
 def list_quotes(note: ResearchNote) -> list[str]:
-    return [one.quote for one in note.evidence]
+    return [evidence_item.quote for evidence_item in note.evidence]
 
 
 async def drop_unverified_quotes(findings: ResearchFindings, load_record_text: RecordTextLoader) -> ResearchFindings:
@@ -218,7 +218,7 @@ async def drop_unverified_quotes(findings: ResearchFindings, load_record_text: R
     texts = await load_record_texts(findings.bases, load_record_text)
     for note, basis in zip(findings.notes, findings.bases, strict=True):
         text = texts.get(basis.record or "", "")
-        standing = [one for one in note.evidence if is_verbatim_in(one.quote, text)]
+        standing = [evidence_item for evidence_item in note.evidence if is_verbatim_in(evidence_item.quote, text)]
         refused["quotes"] += len(note.evidence) - len(standing)
         mended = _restrict_note(note, standing)
         if mended is not None:
@@ -294,19 +294,21 @@ def _find_supporting_results(cited: CitedSentence, entries: Sequence[SearchEntry
         return (), "uncited"
     orders = frozenset[str]().union(*(get_quotable_text(entry).instruction_words for entry in entries))
     told = {number: get_quotable_text(entries[number - 1]) for number in cited.numbers}
-    borne = {number: found for number, one in told.items() if (found := find_support(text, one)) is not None}
+    borne = {number: found for number, entry in told.items() if (found := find_support(text, entry)) is not None}
     alone = [
-        number for number, one in borne.items() if not one.missing and is_on_same_topic(text, [told[number]], orders)
+        number
+        for number, support in borne.items()
+        if not support.missing and is_on_same_topic(text, [told[number]], orders)
     ]
     if alone:
         return tuple(alone), ""
-    together = _find_joint_support({number: one.missing for number, one in borne.items()})
+    together = _find_joint_support({number: support.missing for number, support in borne.items()})
     if together and is_on_same_topic(text, [told[number] for number in together], orders):
         return together, ""
     has_fault = (
         bool(told)
         and has_particulars(text)
-        and bool(find_missing_particulars(text, [one.text for one in told.values()]))
+        and bool(find_missing_particulars(text, [quotable.text for quotable in told.values()]))
     )
     return (), "figures" if has_fault else "uncited"
 
@@ -315,10 +317,10 @@ def _find_joint_support(missing: dict[int, frozenset[str]]) -> tuple[int, ...]:
     """Those of whom each has something that is missing in all before it, and that have all together; else none."""
     taken: list[int] = []
     left: frozenset[str] | None = None
-    for number, one in missing.items():
-        if left is None or left & one < left:
+    for number, particulars in missing.items():
+        if left is None or left & particulars < left:
             taken.append(number)
-            left = one if left is None else left & one
+            left = particulars if left is None else left & particulars
     return () if left is None or left else tuple(taken)
 
 
@@ -326,7 +328,7 @@ def _restrict_note(note: ResearchNote, evidence: Sequence[NoteEvidence]) -> Rese
     """The note with the quotes that stand, and what these bear of its summary; None where no quote stands."""
     if not evidence or len(evidence) == len(note.evidence):
         return note if evidence else None
-    quotes = [one.quote for one in evidence]
+    quotes = [evidence_item.quote for evidence_item in evidence]
     kept = [
         sentence.text
         for sentence in parse_cited_sentences(note.summary, 0)

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
+from monitor.llm.chat import OnToken
 from monitor.research.appendix import Appendix
 from monitor.research.dependencies import ProgressMessage, ResearchDependencies, ignore_progress
 from monitor.research.editing import DraftEditor, DraftParser, DraftSentence, RewriteSentences, SentenceJudge
 from monitor.research.findings import NoteBasis, join_sentences
 from monitor.research.node import NO_MODEL_FAILURE, UNUSABLE_ANSWER_FAILURE, Node, NodeAnswer
 from monitor.research.prompts import ReportPromptBuilder
-from monitor.research.shapes import ModelBlueprint, OnToken, OutlineEntry, ReportSource, ResearchNote
+from monitor.research.shapes import ModelBlueprint, OutlineEntry, ReportSource, ResearchNote
 from monitor.research.sheet import OnSource, ReportWriter, escape_markdown, normalize_letters
 from monitor.verify.citations import append_citations
 from monitor.vocabulary import Phase
@@ -65,7 +67,7 @@ class FormattedReport:
     sources: list[ReportSource] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
     by_rule: list[str] = field(default_factory=list)
-    fallback: str = ""
+    fallback: Message | None = None
     tokens: int = 0
 
 
@@ -105,9 +107,9 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
     def validate_input(self, given: ReportNodeInput) -> None:
         """There have to be paragraphs, each with a title, and a basis for each note."""
         if not given.sections or not all(title.strip() for title, _ in given.sections):
-            raise UsageError("There is nothing to report: each paragraph has a title and what was found for it.")
+            raise UsageError("research.sections_missing")
         if len(given.notes) != len(given.bases):
-            raise UsageError("Each note of a report has the basis of its page beside it.")
+            raise UsageError("research.bases_missing")
 
     def process_output(self, answer: str, given: ReportNodeInput) -> FormattedReport | None:
         """What of an answer may stand as it is, under no heading; None where nothing may."""
@@ -127,7 +129,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         left = [
             title
             for title, found in verdicts.items()
-            if any(not one.fault and not writer.has_sentence(one.text) for one in found)
+            if any(not verdict.fault and not writer.has_sentence(verdict.text) for verdict in found)
             and not _is_covered(title, given, writer, is_cut=answer.is_cut)
         ]
         if not given.notes:
@@ -139,12 +141,13 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             )
         elif left:
             report.by_rule = left
-            report.fallback = f"sections by rule: {len(left)}{'; the answer broke off' if answer.is_cut else ''}"
+            code = "research.sections_by_rule_cut" if answer.is_cut else "research.sections_by_rule"
+            report.fallback = Message.of(code, number=len(left))
         last = writer.sections[-1].heading if answer.is_cut and writer.sections else ""
         for title in sorted(left, key=lambda one: not is_same_heading(last, one)):
             heading = "" if is_same_heading(last, title) else title
             await editor.add_section(heading, verdicts[title], fallback_heading=self._words["finding"])
-        empty = [title for title, found in verdicts.items() if all(one.fault for one in found)]
+        empty = [title for title, found in verdicts.items() if all(verdict.fault for verdict in found)]
         named = [escape_markdown(title) for title in empty if not editor.judge.find_heading_fault(title)]
         if named and given.notes:
             await writer.write_blockquote(self._words["missing"].format(titles=self._words["and"].join(named)))
@@ -191,7 +194,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             messages = self._prompt_builder.build_rewrite_messages(self.deps.query, sentences, notes)
             answer = await self.ask_model(messages, phase=Phase.REPORT, place="rewrite")
             report.tokens += answer.tokens
-            return [one if isinstance(one, str) else "" for one in parse_array(answer.text, str) or []]
+            return [entry if isinstance(entry, str) else "" for entry in parse_array(answer.text, str) or []]
 
         return rewrite
 
@@ -215,12 +218,14 @@ def _is_covered(title: str, given: ReportNodeInput, writer: ReportWriter, *, is_
     The section in which an answer broke off does not count, nor does a summary of the whole.
     """
     whole = writer.sections[:-1] if is_cut else writer.sections
-    if any(one.note_numbers and is_same_heading(one.heading, title) for one in whole):
+    if any(section.note_numbers and is_same_heading(section.heading, title) for section in whole):
         return True
     own = {number for number, note in enumerate(given.notes, start=1) if note.topic == title}
     others = [other for other, _ in given.sections if other != title]
-    free = [one for one in whole if not any(is_same_heading(one.heading, other) for other in others)]
-    cited = own & {number for one in free if not _SUMMARY_HEADING.search(one.heading) for number in one.note_numbers}
+    free = [section for section in whole if not any(is_same_heading(section.heading, other) for other in others)]
+    cited = own & {
+        number for section in free if not _SUMMARY_HEADING.search(section.heading) for number in section.note_numbers
+    }
     return bool(own) and 2 * len(cited) >= len(own)
 
 

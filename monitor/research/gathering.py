@@ -6,12 +6,13 @@ its bundle is there. The results are kept with their paragraph first and marked 
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
+from monitor.i18n.message import Message
 from monitor.page import Page
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.state import ParagraphState, ResultOrigin, SearchEntry, SearchRound
@@ -46,7 +47,7 @@ class GatherOutcome(BaseModel):
     """What came of reading: how many results are new to the paragraph, and what went wrong."""
 
     results: int = 0
-    warnings: list[str] = Field(default_factory=list)
+    warnings: list[Message] = Field(default_factory=list)
 
 
 class ResultGatherer:
@@ -57,7 +58,7 @@ class ResultGatherer:
         self._tools = tools
         self._report_node = report_node
 
-    async def search(self, paragraph: ParagraphState, search_round: SearchRound) -> list[str]:
+    async def search(self, paragraph: ParagraphState, search_round: SearchRound) -> list[Message]:
         """Make a round's search and keep its bundle, if it is not there yet; gives what went wrong.
 
         The paragraph is kept before the bundle, for it says where the results come from. A result that the paragraph
@@ -77,7 +78,7 @@ class ResultGatherer:
         pages = await self._load_pages(paragraph, answer)
         search_round.origins = _build_origins(answer, pages)
         troubles = _list_warnings(answer, pages)
-        search_round.fallbacks = list(dict.fromkeys([*search_round.fallbacks, *troubles]))
+        search_round.fallbacks = merge_messages([*search_round.fallbacks, *troubles])
         bundle = build_bundle(
             answer,
             task_id=task_id,
@@ -100,7 +101,7 @@ class ResultGatherer:
         A source that the paragraph has already, or asked for in vain, is marked as read and not taken up. The latest
         round counts as searched from now on. A kill before the results are marked has them read once more.
         """
-        rounds = {one.query_id: one for one in paragraph.research.rounds}
+        rounds = {search_round.query_id: search_round for search_round in paragraph.research.rounds}
         now = paragraph.research.rounds[-1]
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
         left, troubles = await asyncio.to_thread(self._list_unread, paragraph, rounds)
@@ -109,7 +110,7 @@ class ResultGatherer:
             self._build_entry(paragraph, rounds[reading.query_id], reading.item, now.query_id) for reading in new
         ]
         if new or troubles or not now.is_searched:
-            now.fallbacks = list(dict.fromkeys([*now.fallbacks, *troubles]))
+            now.fallbacks = merge_messages([*now.fallbacks, *troubles])
             now.is_searched = True
             await self._deps.notebook.save_paragraph(paragraph)
         if left:
@@ -118,11 +119,12 @@ class ResultGatherer:
 
     def _list_unread(
         self, paragraph: ParagraphState, query_ids: Collection[str]
-    ) -> tuple[list[BundleResult], list[str]]:
+    ) -> tuple[list[BundleResult], list[Message]]:
         """What the bundles hold that is not marked as read, and what is wrong with them."""
         with closing(self._open_reader(paragraph, query_ids)) as reader:
             return reader.list_remaining(), [
-                f"bundles: {trouble.kind}: {trouble.reason}" for trouble in reader.warnings
+                Message.of("research.bundle_problem", kind=trouble.kind, reason=trouble.reason)
+                for trouble in reader.warnings
             ]
 
     def _mark_read(self, paragraph: ParagraphState, results: Sequence[BundleResult]) -> None:
@@ -134,7 +136,6 @@ class ResultGatherer:
         return BundleReader(self._deps.bundles, task_id=self._deps.task_id, cursor=cursor, query_ids=query_ids)
 
     async def _load_pages(self, paragraph: ParagraphState, answer: ToolResult) -> dict[str, Page]:
-        """The pages of the best placed results that are new to the paragraph, by the results' urls."""
         entries = paragraph.research.search_history
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in entries if entry.content}
         new = [item for item in answer.items if compute_source_id(item.source or item.url) not in known]
@@ -152,7 +153,6 @@ class ResultGatherer:
     def _fill_missing_texts(
         self, paragraph: ParagraphState, search_round: SearchRound, bundle: SearchResultBundle
     ) -> None:
-        """Give entries that have no text the one that was found now, as results of this round."""
         found = {item.source_id: item for item in bundle.results if item.content_text}
         history = paragraph.research.search_history
         for place, entry in enumerate(history):
@@ -186,14 +186,17 @@ class ResultGatherer:
         )
 
 
+def merge_messages(messages: Iterable[Message]) -> list[Message]:
+    """Return each message once, in order."""
+    return list({str(message): message for message in messages}.values())
+
+
 def _list_lost_sources(paragraph: ParagraphState) -> set[str]:
-    """The sources whose pages were asked for in vain."""
-    origins = (pair for one in paragraph.research.rounds for pair in one.origins.items())
+    origins = (pair for search_round in paragraph.research.rounds for pair in search_round.origins.items())
     return {source_id for source_id, origin in origins if origin.is_lost}
 
 
 def _build_origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, ResultOrigin]:
-    """Where the results come from, by their source ids as the bundle will have them."""
     origins: dict[str, ResultOrigin] = {}
     for item in answer.items:
         page = pages.get(item.url)
@@ -204,8 +207,11 @@ def _build_origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, R
     return origins
 
 
-def _list_warnings(answer: ToolResult, pages: Mapping[str, Page]) -> list[str]:
+def _list_warnings(answer: ToolResult, pages: Mapping[str, Page]) -> list[Message]:
     """What went wrong: errors of backends, and how many pages were lost to what."""
     lost = Counter(str(page.error.code) for page in pages.values() if page.error is not None)
-    errors = [f"search: {error.type}: {error.message}" for error in answer.errors]
-    return errors + [f"pages: {count} could not be read: {code}" for code, count in lost.items()]
+    errors = [Message.of("research.search_failed", type=error.type, reason=error.message) for error in answer.errors]
+    return errors + [
+        Message.of("research.pages_unreadable", count=count, reason=Message.of(f"word.page_error.{code}"))
+        for code, count in lost.items()
+    ]

@@ -12,7 +12,7 @@ from monitor.errors import UsageError
 from monitor.exports.document import measure_text_width
 from monitor.extract.sentences import is_prose
 from monitor.llm.answers import parse_object
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import flatten_untrusted_text
 from monitor.research.findings import join_sentences, list_quotes
 from monitor.research.node import UNUSABLE_ANSWER_FAILURE, Node, NodeResult
@@ -66,9 +66,9 @@ class BlueprintParser:
 
     def _parse_drivers(self, entries: Sequence[Mapping[str, JsonValue]]) -> Iterator[Driver]:
         names: set[str] = set()
-        for one in entries:
-            refs = self._parse_refs(one.get("evidenceRefs"))
-            name = _clean_text(one.get("name"), _MAX_NAME_CHARS)
+        for entry in entries:
+            refs = self._parse_refs(entry.get("evidenceRefs"))
+            name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
             quotes = [quote for ref in refs for quote in list_quotes(self.notes[ref])]
             if not name or name.casefold() in names or not refs:
                 continue
@@ -76,7 +76,7 @@ class BlueprintParser:
                 self.refused["figures"] += 1
                 continue
             names.add(name.casefold())
-            description = self._parse_description(one.get("description"), quotes) or extract_first_sentence(
+            description = self._parse_description(entry.get("description"), quotes) or extract_first_sentence(
                 self.notes[refs[0]]
             )
             yield Driver(name=name, description=description, evidence_refs=refs)
@@ -86,24 +86,22 @@ class BlueprintParser:
         listed = value if isinstance(value, list) else [] if value is None else [value]
         refs = list(
             dict.fromkeys(
-                ref for one in listed if (ref := _parse_index(one)) is not None and 0 <= ref < len(self.notes)
+                ref for entry in listed if (ref := _parse_index(entry)) is not None and 0 <= ref < len(self.notes)
             )
         )
         self.refused["refs"] += sum(
-            (ref := _parse_index(one)) is None or not 0 <= ref < len(self.notes) for one in listed
+            (ref := _parse_index(entry)) is None or not 0 <= ref < len(self.notes) for entry in listed
         )
         self.refused["refs"] += not listed
         return refs
 
     def _parse_description(self, value: JsonValue, quotes: Sequence[str]) -> str:
-        """The sentences of a description that may stand."""
         sentences = [sentence.text for sentence in parse_cited_sentences(_clean_text(value, _MAX_TEXT_CHARS), 0)]
-        kept = [one for one in sentences if self._is_grounded(one, quotes)]
+        kept = [sentence for sentence in sentences if self._is_grounded(sentence, quotes)]
         self.refused["figures"] += len(sentences) - len(kept)
         return join_sentences(kept)
 
     def _is_grounded(self, text: str, quotes: Sequence[str]) -> bool:
-        """Whether the quotes, or the question, have every particular of a text that is no order and no address."""
         is_sound = is_prose(text) and not is_prompt_injection(text)
         return is_sound and not find_missing_particulars(text, [*quotes, self.query])
 
@@ -112,13 +110,15 @@ class BlueprintParser:
     ) -> Iterator[Relationship]:
         by_name = {driver.name.casefold(): driver for driver in drivers}
         pairs: set[tuple[str, str]] = set()
-        for one in entries:
-            start, end = (by_name.get(_clean_text(one.get(key), _MAX_NAME_CHARS).casefold()) for key in ("from", "to"))
+        for entry in entries:
+            start, end = (
+                by_name.get(_clean_text(entry.get(key), _MAX_NAME_CHARS).casefold()) for key in ("from", "to")
+            )
             if start is None or end is None or start is end or (start.name, end.name) in pairs:
                 self.refused["relationships"] += 1
                 continue
             pairs.add((start.name, end.name))
-            yield build_relationship(start, end, self.notes, _parse_type(one.get("type")))
+            yield build_relationship(start, end, self.notes, _parse_type(entry.get("type")))
 
     def _parse_scenarios(
         self, entries: Sequence[Mapping[str, JsonValue]], drivers: Sequence[Driver]
@@ -126,9 +126,9 @@ class BlueprintParser:
         quotes = [quote for note in self.notes for quote in list_quotes(note)]
         refs = [ref for driver in drivers for ref in driver.evidence_refs]
         confidence = round(_SCENARIO_CONFIDENCE_FACTOR * compute_mean_confidence(refs, self.notes), 2)
-        for one in entries:
-            name = _clean_text(one.get("name"), _MAX_NAME_CHARS)
-            assumptions, outcomes = (self._parse_points(one.get(key), quotes) for key in ("assumptions", "outcomes"))
+        for entry in entries:
+            name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
+            assumptions, outcomes = (self._parse_points(entry.get(key), quotes) for key in ("assumptions", "outcomes"))
             if name and self._is_grounded(name, quotes) and (assumptions or outcomes):
                 yield Scenario(name=name, assumptions=assumptions, outcomes=outcomes, confidence=confidence)
             else:
@@ -137,8 +137,8 @@ class BlueprintParser:
     def _parse_points(self, value: JsonValue, quotes: Sequence[str]) -> list[str]:
         points = [
             text
-            for one in (value if isinstance(value, list) else [value])
-            if (text := _clean_text(one, _MAX_TEXT_CHARS))
+            for entry in (value if isinstance(value, list) else [value])
+            if (text := _clean_text(entry, _MAX_TEXT_CHARS))
         ]
         kept = [point for point in points if self._is_grounded(point, quotes)]
         self.refused["scenarios"] += len(points) - len(kept)
@@ -146,10 +146,10 @@ class BlueprintParser:
 
     def _parse_metrics(self, entries: Sequence[Mapping[str, JsonValue]]) -> Iterator[Metric]:
         seen: set[tuple[float, str]] = set()
-        for one in entries:
-            name = _clean_text(one.get("name"), _MAX_NAME_CHARS)
+        for entry in entries:
+            name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
             found = next(
-                (metric for figure in _parse_figures(one) if (metric := self._find_metric(name, *figure))), None
+                (metric for figure in _parse_figures(entry) if (metric := self._find_metric(name, *figure))), None
             )
             if found is None:
                 self.refused["metrics"] += 1
@@ -160,7 +160,7 @@ class BlueprintParser:
     def _find_metric(self, name: str, number: Decimal, unit: str) -> Metric | None:
         """The metric, where a quote has the figure and is about what the name says; else None."""
         written = f"{number:f}{unit}"
-        for evidence in (one for note in self.notes for one in note.evidence):
+        for evidence in (evidence_item for note in self.notes for evidence_item in note.evidence):
             if not find_missing_particulars(written, [evidence.quote]) and self._is_named_by_evidence(name, evidence):
                 return Metric(name=name, estimate=float(number), unit=unit, confidence=evidence.confidence)
         return None
@@ -186,12 +186,15 @@ def extract_first_sentence(note: ResearchNote) -> str:
 
 def compute_mean_confidence(refs: Sequence[int], notes: Sequence[ResearchNote]) -> float:
     """The mean confidence of some notes, each the mean of its quotes'; two decimals."""
-    means = [sum(one.confidence for one in notes[ref].evidence) / (len(notes[ref].evidence) or 1) for ref in refs]
+    means = [
+        sum(evidence_item.confidence for evidence_item in notes[ref].evidence) / (len(notes[ref].evidence) or 1)
+        for ref in refs
+    ]
     return round(sum(means) / (len(means) or 1), 2)
 
 
 def _list_objects(value: JsonValue) -> list[dict[str, JsonValue]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _clean_text(value: JsonValue, max_chars: int) -> str:
@@ -279,7 +282,9 @@ def build_blueprint_by_rule(
     surest = sorted(by_url, key=lambda url: -compute_mean_confidence(by_url[url], notes))[:_MAX_DRIVERS]
     drivers: dict[str, Driver] = {}
     for url in surest:
-        driver = _build_driver(by_url[url][:_MAX_REFS], notes, pages.get(url), {one.name for one in drivers.values()})
+        driver = _build_driver(
+            by_url[url][:_MAX_REFS], notes, pages.get(url), {driver.name for driver in drivers.values()}
+        )
         drivers[url] = driver
     return ModelBlueprint(
         model_type=MODEL_TYPES[0],
@@ -312,8 +317,13 @@ def _build_driver_name(title: str, quotes: Sequence[str]) -> str:
     """
     titled = _TITLE_MARKS.search(title)
     own = _SITE_SUFFIX.sub("", title)
-    for one in (titled[1] if titled else "", own, _PARENTHESIS.sub("", own), _YEARS.sub("", _PARENTHESIS.sub("", own))):
-        name = _shorten_name(re.sub(r"[《》“”]", "", flatten_untrusted_text(one)))
+    for entry in (
+        titled[1] if titled else "",
+        own,
+        _PARENTHESIS.sub("", own),
+        _YEARS.sub("", _PARENTHESIS.sub("", own)),
+    ):
+        name = _shorten_name(re.sub(r"[《》“”]", "", flatten_untrusted_text(entry)))
         if not name or not is_prose(name) or is_prompt_injection(name):
             continue
         if not find_missing_particulars(name, quotes or [""]):
@@ -421,7 +431,7 @@ class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
         self.validate_input(given)
         parts = self.deps
         messages = build_blueprint_messages(given.question, given.notes, parts.language, prompts=parts.prompts)
-        tokens, failure = 0, ""
+        tokens, failure = 0, None
         refused: Counter[str] = Counter()
         for _ in range(_MAX_ATTEMPTS):
             answer = await self.ask_model(messages, phase=Phase.MODELING, place="blueprint")
@@ -436,7 +446,7 @@ class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
             failure = UNUSABLE_ANSWER_FAILURE
             messages = [
                 *messages,
-                Message(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS]),
+                ChatMessage(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS]),
                 build_retry_message(parts.language),
             ]
         blueprint = build_blueprint_by_rule(given.notes, given.question, given.pages)
@@ -445,7 +455,7 @@ class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
     def validate_input(self, given: ModelingNodeInput) -> None:
         """There is a note at least."""
         if not given.notes:
-            raise UsageError("There are no notes to make a model of.")
+            raise UsageError("research.no_notes")
 
     def process_output(self, answer: str, given: ModelingNodeInput) -> ModelingResult | None:
         """What of an answer rests on the notes: without drivers where none does; None where it is no object."""

@@ -6,27 +6,29 @@ its calls took and, where a rule did the model's work, why.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
 from monitor.errors import ModelFailed
-from monitor.llm.chat import Message, OnToken
+from monitor.i18n.message import Message
+from monitor.llm.chat import ChatMessage, OnToken
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.state import State
 from monitor.vocabulary import Phase
 
 InputT = TypeVar("InputT")
 OutputT = TypeVar("OutputT")
-NO_MODEL_FAILURE = "no model is set"
-UNUSABLE_ANSWER_FAILURE = "the answer cannot be used"
+NO_MODEL_FAILURE = Message.of("research.no_model")
+UNUSABLE_ANSWER_FAILURE = Message.of("research.answer_unusable")
+EMPTY_ANSWER_FAILURE = Message.of("research.answer_empty")
 
 
 class NodeResult(BaseModel):
     """What a node gives beside its own: the tokens of its calls, and why a rule did the model's work, if it did."""
 
     tokens: int = 0
-    fallback: str = ""
+    fallback: Message | None = None
 
 
 class NodeAnswer(BaseModel):
@@ -34,7 +36,7 @@ class NodeAnswer(BaseModel):
 
     text: str = ""
     tokens: int = 0
-    failure: str = ""
+    failure: Message | None = None
     is_cut: bool = False
 
 
@@ -61,7 +63,7 @@ class Node(ABC, Generic[InputT, OutputT]):
         """The result that an answer means."""
 
     async def ask_model(
-        self, messages: Sequence[Message], *, phase: Phase, place: str, on_token: OnToken | None = None
+        self, messages: Sequence[ChatMessage], *, phase: Phase, place: str, on_token: OnToken | None = None
     ) -> NodeAnswer:
         """The model's answer to a conversation of its own; without a model, or where none came, the reason."""
         if self.deps.model is None:
@@ -69,10 +71,14 @@ class Node(ABC, Generic[InputT, OutputT]):
         try:
             completion = await self.deps.model.complete(messages, phase=phase, place=place, on_token=on_token)
         except ModelFailed as error:
-            return NodeAnswer(failure=f"{error.outcome}: {error}")
+            return NodeAnswer(failure=Message.of("research.model_failed", outcome=error.outcome, reason=error.message))
         tokens = completion.prompt_tokens + completion.completion_tokens
-        failure = "" if completion.text.strip() else "empty"
+        failure = None if completion.text.strip() else EMPTY_ANSWER_FAILURE
         return NodeAnswer(text=completion.text, tokens=tokens, failure=failure, is_cut=completion.is_cut)
+
+
+def describe_node_fallback(node: str, reason: Message) -> Message:
+    return Message.of("research.fallback", node=Message.of(f"research.node_{node}"), reason=reason)
 
 
 class StateMutationNode(Node[InputT, OutputT]):
@@ -81,6 +87,3 @@ class StateMutationNode(Node[InputT, OutputT]):
     @abstractmethod
     def mutate_state(self, out: OutputT, state: State, order: int) -> State:
         """The state with the result in it; `order` is the paragraph's, where it is about one."""
-
-
-NodeType = type[Node[Any, Any]]

@@ -4,7 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
 from monitor.research.shapes import ModelBlueprint, ResearchNote
 
@@ -252,7 +252,7 @@ class DeepSearchPromptBuilder:
         self._prompts = prompts
         self._today = today.isoformat()
 
-    def build_structure_messages(self, question: str, *, max_paragraphs: int) -> list[Message]:
+    def build_structure_messages(self, question: str, *, max_paragraphs: int) -> list[ChatMessage]:
         """Asks for the structure of a report."""
         user = self._prompts.render(
             _STRUCTURE_USER[self._language],
@@ -271,7 +271,7 @@ class DeepSearchPromptBuilder:
         *,
         state: str | None = None,
         previous_queries: Sequence[str] = (),
-    ) -> list[Message]:
+    ) -> list[ChatMessage]:
         """Asks for the first search of a paragraph; with its text so far (`state`), for one that fills a gap.
 
         `made` are the queries that were searched for already.
@@ -290,7 +290,7 @@ class DeepSearchPromptBuilder:
 
     def build_summary_messages(
         self, question: str, title: str, content: str, results: Sequence[str], *, state: str, remark: str
-    ) -> list[Message]:
+    ) -> list[ChatMessage]:
         """Asks for a paragraph's text; where there is one (`state`), for its revision."""
         blocks = [fence_lines("QUESTION", [question]), fence_lines("PARAGRAPH", [title, content])]
         if state:
@@ -302,16 +302,16 @@ class DeepSearchPromptBuilder:
         user = self._prompts.render(wording, material="\n".join(blocks))
         return self._build_messages(_SUMMARY_SYSTEM, user)
 
-    def build_correction_message(self, refused: Mapping[str, int]) -> Message:
+    def build_correction_message(self, refused: Mapping[str, int]) -> ChatMessage:
         """Asks for a paragraph's text once more, saying what was wrong with its sentences."""
         words = _FAULT_TEXTS[self._language]
         faults = [words[kind] for kind in refused if kind in words] or [words[""]]
         told = ("；" if self._language == "zh" else "; ").join(faults)
-        return Message(role="user", content=_CORRECTION[self._language].format(fault=told))
+        return ChatMessage(role="user", content=_CORRECTION[self._language].format(fault=told))
 
-    def _build_messages(self, system: Mapping[str, Prompt], user: str) -> list[Message]:
+    def _build_messages(self, system: Mapping[str, Prompt], user: str) -> list[ChatMessage]:
         said = self._prompts.render(system[self._language]).rstrip() + MATERIAL_NOTICE[self._language]
-        return [Message(role="system", content=said), Message(role="user", content=user)]
+        return [ChatMessage(role="system", content=said), ChatMessage(role="user", content=user)]
 
 
 MAX_NOTES_CHARS = 24_000
@@ -375,19 +375,19 @@ MODELING_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
 
 def build_blueprint_messages(
     query: str, notes: Sequence[ResearchNote], language: str, *, prompts: PromptSet = DEFAULT_PROMPTS
-) -> list[Message]:
+) -> list[ChatMessage]:
     """Asks for the blueprint: the question, and a line `[0] topic | summary | “quote” …` for each note, from 0."""
     room = MAX_NOTES_CHARS // max(len(notes), 1)
     lines = [f"[{place}] {_format_note(note, room)}" for place, note in enumerate(notes)]
     material = "\n".join([fence_lines("QUESTION", [query]), fence_lines("NOTES", lines)])
     user = prompts.render(_USER[language], material=material)
     system = prompts.render(_SYSTEM[language]).rstrip() + MATERIAL_NOTICE[language]
-    return [Message(role="system", content=system), Message(role="user", content=user)]
+    return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
 
-def build_retry_message(language: str) -> Message:
+def build_retry_message(language: str) -> ChatMessage:
     """Asks once more, saying what was wrong."""
-    return Message(role="user", content=_RETRY[language])
+    return ChatMessage(role="user", content=_RETRY[language])
 
 
 def _format_note(note: ResearchNote, max_chars: int) -> str:
@@ -395,10 +395,10 @@ def _format_note(note: ResearchNote, max_chars: int) -> str:
     topic, summary = note.topic[:_MAX_TOPIC_CHARS], note.summary[: int(_SUMMARY_SHARE * max_chars)]
     left = max_chars - len(topic) - len(summary)
     quotes: list[str] = []
-    for one in note.evidence:
-        left -= len(one.quote) + 3
+    for evidence in note.evidence:
+        left -= len(evidence.quote) + 3
         if left >= 0:
-            quotes.append(f"“{one.quote}”")
+            quotes.append(f"“{evidence.quote}”")
     return f"{topic} | {summary} | {' '.join(quotes)}"
 
 
@@ -486,7 +486,7 @@ class ReportPromptBuilder:
         *,
         model: ModelBlueprint,
         remark: str,
-    ) -> list[Message]:
+    ) -> list[ChatMessage]:
         """Asks for the report; `sections` are the paragraphs' titles and their summaries, which cite notes from 1."""
         outline = [line for title, text in sections for line in (f"## {title}", *text.splitlines())]
         blocks = [
@@ -502,17 +502,17 @@ class ReportPromptBuilder:
 
     def build_rewrite_messages(
         self, question: str, sentences: Sequence[str], notes: Mapping[int, ResearchNote]
-    ) -> list[Message]:
+    ) -> list[ChatMessage]:
         """Asks for sentences again, each from these notes by their numbers."""
         numbered = [f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1)]
         lines = [_format_cited_note(number, note) for number, note in notes.items()]
         blocks = [fence_lines("QUESTION", [question]), fence_lines("SENTENCES", numbered), fence_lines("NOTES", lines)]
         return self._build_messages(_REWRITE_USER, blocks)
 
-    def _build_messages(self, wording: Mapping[str, Prompt], blocks: Sequence[str]) -> list[Message]:
+    def _build_messages(self, wording: Mapping[str, Prompt], blocks: Sequence[str]) -> list[ChatMessage]:
         system = self._prompts.render(_REPORT_SYSTEM[self._language]).rstrip() + MATERIAL_NOTICE[self._language]
         user = self._prompts.render(wording[self._language], material="\n".join(blocks))
-        return [Message(role="system", content=system), Message(role="user", content=user)]
+        return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
 
 def _format_notes(notes: Sequence[ResearchNote]) -> list[str]:
@@ -520,7 +520,7 @@ def _format_notes(notes: Sequence[ResearchNote]) -> list[str]:
 
 
 def _format_cited_note(number: int, note: ResearchNote) -> str:
-    quotes = " ".join(f"“{one.quote[:_MAX_QUOTE_CHARS]}”" for one in note.evidence[:_MAX_QUOTES])
+    quotes = " ".join(f"“{evidence.quote[:_MAX_QUOTE_CHARS]}”" for evidence in note.evidence[:_MAX_QUOTES])
     return f"[{number}] {note.topic} | {note.summary[:_MAX_SUMMARY_CHARS]} | {quotes}"
 
 

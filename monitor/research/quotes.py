@@ -130,8 +130,8 @@ def verify_proposed_quotes(proposed: JsonValue, entries: Sequence[SearchEntry]) 
     """Of `[{"result": 1, "quote": "…"}]` what stands in that result's text, white space aside, cut from the text."""
     quotes: dict[int, list[str]] = {}
     refused = 0
-    for one in proposed if isinstance(proposed, list) else []:
-        number, quote = (one.get("result"), one.get("quote")) if isinstance(one, dict) else (None, None)
+    for entry in proposed if isinstance(proposed, list) else []:
+        number, quote = (entry.get("result"), entry.get("quote")) if isinstance(entry, dict) else (None, None)
         cut = None
         if isinstance(number, int) and isinstance(quote, str) and 1 <= number <= len(entries):
             cut = cut_quote(quote, entries[number - 1].content)
@@ -192,10 +192,10 @@ def is_on_same_topic(sentence: str, texts: Sequence[QuotableText], instruction_w
     Across languages no words can be compared: there the particulars alone tell.
     """
     words = extract_words(sentence)
-    nearness = compute_overlap(words, frozenset[str]().union(*(one.as_excerpt.words for one in texts)))
+    nearness = compute_overlap(words, frozenset[str]().union(*(text.as_excerpt.words for text in texts)))
     if compute_overlap(words, instruction_words) > max(nearness, MIN_WORD_OVERLAP):
         return False
-    return nearness >= MIN_WORD_OVERLAP or any(is_chinese(sentence) != is_chinese(one.text) for one in texts)
+    return nearness >= MIN_WORD_OVERLAP or any(is_chinese(sentence) != is_chinese(text.text) for text in texts)
 
 
 def is_supported_by_quotes(quotes: Sequence[str], sentence: str) -> bool:

@@ -54,7 +54,7 @@ async def score_report(
         figures += len(said)
         cited = [quote for number in sentence.numbers for quote in list_quotes(notes[places[number - 1]])]
         borne += len(said) - len(said & find_missing_particulars(sentence.text, cited or [""]))
-    citations = [places[number - 1] for one in sentences for number in one.numbers]
+    citations = [places[number - 1] for sentence in sentences for number in sentence.numbers]
     official = sum(bases[place].authority >= OFFICIAL_AUTHORITY for place in citations)
     return ReportScore(
         quotes=quotes,
@@ -62,7 +62,7 @@ async def score_report(
         figures=figures,
         figure_fidelity=_compute_share(borne, figures),
         sentences=len(sentences),
-        citation_coverage=_compute_share(sum(bool(one.numbers) for one in sentences), len(sentences)),
+        citation_coverage=_compute_share(sum(bool(sentence.numbers) for sentence in sentences), len(sentences)),
         independent_hosts=len({get_registrable_domain(bases[place].url) for place in citations}),
         official_share=_compute_share(official, len(citations)),
         refused=dict(sum(map(Counter, refused), Counter())),
@@ -90,7 +90,6 @@ def iter_sentences(markdown: str, count: int) -> Iterator[CitedSentence]:
 async def _count_quotes(
     notes: Sequence[ResearchNote], bases: Sequence[NoteBasis], load_record_text: RecordTextLoader
 ) -> tuple[int, int]:
-    """How many quotes there are, and how many of them stand in the page that was kept."""
     count = standing = 0
     texts = await load_record_texts(bases, load_record_text)
     for note, basis in zip(notes, bases, strict=True):

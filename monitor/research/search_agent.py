@@ -10,14 +10,16 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from monitor.errors import RunCancelled
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
+from monitor.llm.chat import OnToken
 from monitor.research.dependencies import ProgressMessage, ResearchDependencies
 from monitor.research.findings import NoteBasis, ResearchFindings, build_notes, drop_unverified_quotes
-from monitor.research.gathering import ResultGatherer
+from monitor.research.gathering import ResultGatherer, merge_messages
 from monitor.research.node import StateMutationNode
 from monitor.research.searching import FirstSearchNode, ReflectionNode, SearchNodeInput
 from monitor.research.shapes import (
     AgentOutput,
-    OnToken,
     Plan,
     RawResult,
     ResearchOptions,
@@ -25,6 +27,7 @@ from monitor.research.shapes import (
     SearchStrategy,
     StepMetadata,
     StepType,
+    describe_fallback,
 )
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.research.summarising import FirstSummaryNode, ReflectionSummaryNode, SummaryNodeInput
@@ -94,7 +97,7 @@ class ParagraphResearcher:
             order=self._order,
             latest_summary=research.latest_summary if number else None,
             rounds=research.rounds,
-            found=[f"{one.title}\n{one.content[:_MAX_COVERED_CHARS]}" for one in research.search_history],
+            found=[f"{entry.title}\n{entry.content[:_MAX_COVERED_CHARS]}" for entry in research.search_history],
         )
         choice = await node.run(gap)
         node.mutate_state(choice, self._state, self._order)
@@ -112,7 +115,6 @@ class ParagraphResearcher:
         await self._report_node_end("reading", search_round, [*troubles, *gathered.warnings], results=gathered.results)
 
     async def _summarise(self, search_round: SearchRound) -> None:
-        """The paragraph's text with what a round found."""
         if search_round.is_summarised:
             return
         self._raise_if_cancelled()
@@ -146,12 +148,10 @@ class ParagraphResearcher:
             await self._summarise(last)
 
     def _list_readable_places(self, search_round: SearchRound) -> list[int]:
-        """The places of the results with a text that a round brought."""
         history = enumerate(self._research.search_history)
         return [place for place, entry in history if entry.query_id == search_round.query_id and entry.content]
 
     def _list_cited_places(self) -> list[int]:
-        """The places of the results that the paragraph's text cites."""
         history = self._research.search_history
         sentences = parse_cited_sentences(self._research.latest_summary, len(history))
         cited = {number - 1 for sentence in sentences for number in sentence.numbers}
@@ -161,13 +161,13 @@ class ParagraphResearcher:
         await self._deps.notebook.save_paragraph(self.paragraph)
 
     async def _report_node_end(
-        self, node: str, search_round: SearchRound, warnings: Sequence[str], **facts: Any
+        self, node: str, search_round: SearchRound, warnings: Sequence[Message], **facts: Any
     ) -> None:
         """Tell that a node is done, and what did not go as it should."""
         self._finished_nodes += 1
         await self._report_node(node, query=search_round.search_query, tool=search_round.search_tool, **facts)
         for trouble in warnings:
-            await self._report_node("fallback", reason=trouble)
+            await self._report_node(**describe_fallback(trouble))
 
     async def _report_node(self, node: str, **facts: Any) -> None:
         share = self._finished_nodes / (_NODES_PER_ROUND * (1 + self._deps.limits.max_reflections) + 1)
@@ -178,17 +178,12 @@ class ParagraphResearcher:
 
     def _raise_if_cancelled(self) -> None:
         if self._deps.cancel_event.is_set():
-            raise RunCancelled("The research was cancelled.")
+            raise RunCancelled("research.cancelled")
 
 
 ExtraNode = type[StateMutationNode[ParagraphState, Any]]
 EXTRA_NODES: tuple[ExtraNode, ...] = ()
 """Nodes that run on each paragraph when its rounds are done, in this order, each given the paragraph as it stands."""
-
-_FALLBACK_PREFIXES = tuple(
-    f"{node.name}: " for node in (FirstSearchNode, ReflectionNode, FirstSummaryNode, ReflectionSummaryNode)
-)
-
 
 RunOnce = Callable[[str, Callable[[], Awaitable[bool]]], Awaitable[bool]]
 """Does a piece of work under a name, once, also where a crash came after it."""
@@ -263,7 +258,7 @@ class SearchAgent:
 
             async with slots:
                 if self._deps.cancel_event.is_set():
-                    raise RunCancelled("The research was cancelled.")
+                    raise RunCancelled("research.cancelled")
                 await self._run_once(build_paragraph_step_name(order), search)
 
         await _run_all_or_cancel([one(order) for order in range(len(state.paragraphs))])
@@ -283,29 +278,45 @@ class SearchAgent:
 
     def build_result(self, paragraphs: Sequence[ParagraphState], findings: ResearchFindings) -> SearchAgentResult:
         """The document of the step, made of the finished paragraphs and the notes that were made of them."""
-        rounds = [(paragraph, round_) for paragraph in paragraphs for round_ in paragraph.research.rounds]
-        entries = [entry for one in paragraphs for entry in one.research.search_history]
-        told = [f"{one.title}: {trouble}" for one, round_ in rounds for trouble in round_.fallbacks]
-        fallbacks = [
-            trouble for _, round_ in rounds for trouble in round_.fallbacks if trouble.startswith(_FALLBACK_PREFIXES)
+        rounds = [(paragraph, search_round) for paragraph in paragraphs for search_round in paragraph.research.rounds]
+        entries = [entry for paragraph in paragraphs for entry in paragraph.research.search_history]
+        problems = [
+            Message.of("research.paragraph_problem", title=paragraph.title, problem=problem)
+            for paragraph, search_round in rounds
+            for problem in search_round.fallbacks
         ]
-        told += [f"{one.title}: nothing was found" for one in paragraphs if not one.research.latest_summary]
-        refused = sum((Counter(one.research.refused) for one in paragraphs), Counter(findings.refused))
+        problems += [
+            Message.of("research.nothing_found", title=paragraph.title)
+            for paragraph in paragraphs
+            if not paragraph.research.latest_summary
+        ]
+        fallbacks = merge_messages(
+            problem
+            for _, search_round in rounds
+            for problem in search_round.fallbacks
+            if problem.code == "research.fallback"
+        )
+        refused = sum((Counter(paragraph.research.refused) for paragraph in paragraphs), Counter(findings.refused))
         strategy = SearchStrategy(
             primary_query=rounds[0][1].search_query if rounds else self._deps.query,
-            queries=list(dict.fromkeys(round_.search_query for _, round_ in rounds)),
+            queries=list(dict.fromkeys(search_round.search_query for _, search_round in rounds)),
             engines=list(dict.fromkeys(entry.engine for entry in entries if entry.engine)),
-            notes="\n".join([*(_format_strategy(one, round_) for one, round_ in rounds), *self._deps.search_warnings]),
+            notes="\n".join(
+                [
+                    *(_format_strategy(*planned) for planned in rounds),
+                    *(render(warning, "en") for warning in self._deps.search_warnings),
+                ]
+            ),
         )
         raw = {
             entry.url: RawResult(title=entry.title, url=entry.url, snippet=entry.snippet, engine=entry.engine)
             for entry in entries
         }
         metadata = StepMetadata(
-            tokens=sum(one.research.tokens for one in paragraphs),
+            tokens=sum(paragraph.research.tokens for paragraph in paragraphs),
             is_fallback=bool(fallbacks),
-            reason="; ".join(dict.fromkeys(fallbacks)),
-            warnings=[*self._deps.search_warnings, *dict.fromkeys(told)],
+            reason=Message.of("research.reasons", reasons=fallbacks) if fallbacks else None,
+            warnings=merge_messages([*self._deps.search_warnings, *problems]),
             refused=dict(refused),
         )
         return SearchAgentResult(
@@ -331,7 +342,7 @@ def _format_strategy(paragraph: ParagraphState, search_round: SearchRound) -> st
 
 async def _run_all_or_cancel(work: Sequence[Coroutine[Any, Any, None]]) -> None:
     """Do all of it at once; the first that fails stops the others, and is what is raised."""
-    tasks = [asyncio.create_task(one) for one in work]
+    tasks = [asyncio.create_task(job) for job in work]
     try:
         await asyncio.gather(*tasks)
     finally:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import BaseModel, Field, JsonValue
 
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
 from monitor.llm.answers import parse_object
 from monitor.llm.prompts import flatten_untrusted_text
 from monitor.research.dependencies import ResearchDependencies
-from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode
+from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode, describe_node_fallback
 from monitor.research.prompts import DeepSearchPromptBuilder
 from monitor.research.state import SearchRound, State
 from monitor.research.structure import extract_topic, is_planned_by_rule, truncate_at_word
@@ -66,11 +67,11 @@ def extract_subjects(question: str) -> list[str]:
     rest = _QUOTED_NAME.sub(" ", flat)
     found = [*named, *(_extract_chinese(rest) if _HAN.search(rest) else _extract_english(rest))]
     unlike: list[str] = []
-    for one in found:
-        if _MIN_SUBJECT_CHARS <= len(one) <= _MAX_SUBJECT_CHARS and not any(
-            one in other or other in one for other in unlike
+    for subject in found:
+        if _MIN_SUBJECT_CHARS <= len(subject) <= _MAX_SUBJECT_CHARS and not any(
+            subject in other or other in subject for other in unlike
         ):
-            unlike.append(one)
+            unlike.append(subject)
     return unlike[:MAX_SUBJECTS] or [flat.strip(" ？?。.！!")]
 
 
@@ -81,7 +82,7 @@ def build_subject_queries(question: str, order: int, aspect: str) -> list[str]:
     """
     subjects = extract_subjects(question)
     turned = [*subjects[order % len(subjects) :], *subjects[: order % len(subjects)]]
-    queries = [" ".join(subjects), *turned, *(f"{one} {aspect}" for one in turned)]
+    queries = [" ".join(subjects), *turned, *(f"{entry} {aspect}" for entry in turned)]
     return list(dict.fromkeys(queries))
 
 
@@ -91,7 +92,6 @@ def _extract_chinese(text: str) -> list[str]:
 
 
 def _extract_english(text: str) -> list[str]:
-    """The longest stretches of words that say something."""
     stretches: list[list[str]] = [[]]
     for word in _WORD.findall(text):
         if _STOP_WORDS.fullmatch(word) or not word[0].isalnum() or word.isdigit():
@@ -148,14 +148,14 @@ class SearchNodeInput(BaseModel):
 
 
 class SearchChoice(NodeResult):
-    """A search that was chosen. `slips` are what was not as it should be in the answer, and was put right."""
+    """A search that was chosen. `corrections` are the errors of the answer that were corrected."""
 
     search_query: str
     search_tool: str = BASIC
     reasoning: str = ""
     start_date: str | None = None
     end_date: str | None = None
-    corrections: list[str] = Field(default_factory=list)
+    corrections: list[Message] = Field(default_factory=list)
 
 
 class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
@@ -176,7 +176,7 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
             given.content,
             told,
             state=given.latest_summary,
-            previous_queries=[one.search_query for one in given.rounds],
+            previous_queries=[search_round.search_query for search_round in given.rounds],
         )
         answer = await self.ask_model(messages, phase=Phase.SEARCH, place=f"{given.title}: {self.name}")
         choice = self.process_output(answer.text, given) if not answer.failure else None
@@ -190,20 +190,20 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
     def validate_input(self, given: SearchNodeInput) -> None:
         """A paragraph has a title, and says what it is to find out."""
         if not given.title.strip() or not given.content.strip():
-            raise UsageError("A paragraph needs a title and a content to be searched for.")
+            raise UsageError("research.paragraph_incomplete")
 
     def process_output(self, answer: str, given: SearchNodeInput) -> SearchChoice | None:
         """The search that an answer means, with what is wrong in it put right."""
         document = parse_object(answer)
         if document is None or not {"search_query", "search_tool"} & document.keys():
             return None
-        slips: list[str] = []
-        tool, start, end = self._parse_tool(document, slips)
+        corrections: list[Message] = []
+        tool, start, end = self._parse_tool(document, corrections)
         query = clean_query(_convert_to_text(document.get("search_query")))
         if not query:
-            slips.append("no query that can be searched for")
-        elif any(_build_search_key(one) == (query, tool, start, end) for one in given.rounds):
-            slips.append("the same search was made before")
+            corrections.append(Message.of("research.query_missing"))
+        elif any(_build_search_key(made) == (query, tool, start, end) for made in given.rounds):
+            corrections.append(Message.of("research.query_repeated"))
             query = ""
         reasoning = " ".join(_URL.sub("", flatten_untrusted_text(_convert_to_text(document.get("reasoning")))).split())
         return SearchChoice(
@@ -212,15 +212,16 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
             start_date=start,
             end_date=end,
             reasoning=reasoning[:_MAX_REASONING_CHARS],
-            corrections=slips,
+            corrections=corrections,
         )
 
     def mutate_state(self, out: SearchChoice, state: State, order: int) -> State:
         """The state with the search as a further round of its paragraph."""
         research = state.paragraphs[order].research
         number = len(research.rounds)
-        told = [f"{self.name}: {out.fallback}"] if out.fallback else []
-        told += [f"{self.name}, put right: {slip}" for slip in out.corrections]
+        fallbacks = [describe_node_fallback(self.name, out.fallback)] if out.fallback else []
+        node = Message.of(f"research.node_{self.name}")
+        fallbacks += [Message.of("research.correction", node=node, problem=problem) for problem in out.corrections]
         research.rounds.append(
             SearchRound(
                 number=number,
@@ -230,7 +231,7 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
                 reasoning=out.reasoning,
                 start_date=out.start_date,
                 end_date=out.end_date,
-                fallbacks=told,
+                fallbacks=fallbacks,
             )
         )
         research.tokens += out.tokens
@@ -239,17 +240,17 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
 
     def build_query_by_rule(self, given: SearchNodeInput) -> str:
         """The first query by rule that was not asked yet: paragraph and question, then what no result covers yet."""
-        asked = {one.search_query for one in given.rounds}
+        asked = {search_round.search_query for search_round in given.rounds}
         queries = list(_build_queries_by_rule(given, self.deps.language))
         return next((query for query in queries if query not in asked), queries[0])
 
     def _parse_tool(
-        self, document: Mapping[str, JsonValue], corrections: list[str]
+        self, document: Mapping[str, JsonValue], corrections: list[Message]
     ) -> tuple[str, str | None, str | None]:
         """Tool and dates; the basic tool where the one that is named is not there or lacks its dates."""
         name = _convert_to_text(document.get("search_tool")).strip()
         if name not in self._tools:
-            corrections.append("there is no such tool")
+            corrections.append(Message.of("research.tool_unknown"))
             return BASIC, None, None
         if not self._tools[name].wants_dates:
             return name, None, None
@@ -258,10 +259,10 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
                 dt.date.fromisoformat(_convert_to_text(document.get(key)).strip()) for key in ("start_date", "end_date")
             )
         except ValueError:
-            corrections.append(f"{name} without two dates")
+            corrections.append(Message.of("research.dates_missing", tool=name))
             return BASIC, None, None
         if start > end or start > self.deps.clock.now().date():
-            corrections.append(f"{name} with dates in no order")
+            corrections.append(Message.of("research.dates_reversed", tool=name))
             return BASIC, None, None
         return name, start.isoformat(), end.isoformat()
 
@@ -281,17 +282,17 @@ class ReflectionNode(_SearchNode):
         """The text so far has to be given too, be it empty."""
         super().validate_input(given)
         if given.latest_summary is None:
-            raise UsageError("A reflection needs the latest summary of its paragraph.")
+            raise UsageError("research.summary_missing")
 
     def build_query_by_rule(self, given: SearchNodeInput) -> str:
         """A query that was not asked yet, of what the results do not cover first."""
         if is_planned_by_rule(given.title):
             return super().build_query_by_rule(given)
-        asked = {one.search_query for one in given.rounds}
+        asked = {search_round.search_query for search_round in given.rounds}
         topic, found = extract_topic(given.question), "\n".join(given.found)
         lacking = [phrase for phrase in _list_phrases(given) if (compute_overlap(phrase, found) or 0.0) < _MIN_COVERAGE]
         together = truncate_at_word(" ".join([topic, *lacking[:_MAX_PHRASES]]), _MAX_RULE_QUERY_CHARS)
-        single = [truncate_at_word(f"{topic} {one}", _MAX_RULE_QUERY_CHARS) for one in lacking]
+        single = [truncate_at_word(f"{topic} {entry}", _MAX_RULE_QUERY_CHARS) for entry in lacking]
         queries = ([together] if lacking else []) + single
         return next((query for query in queries if query not in asked), super().build_query_by_rule(given))
 
@@ -317,7 +318,7 @@ def _build_queries_by_rule(given: SearchNodeInput, language: str) -> Iterator[st
 def _list_phrases(given: SearchNodeInput) -> Sequence[str]:
     """What the plan of a paragraph names, phrase by phrase; not what it asks for, nor what the question names."""
     named = (_TASK_WORDS.sub("", part).strip() for part in _PHRASE_SEPARATOR.split(f"{given.title} {given.content}"))
-    phrases = dict.fromkeys(one for one in named if len(one) > 1)
+    phrases = dict.fromkeys(entry for entry in named if len(entry) > 1)
     return [phrase for phrase in phrases if (compute_overlap(phrase, given.question) or 0.0) < _MIN_COVERAGE]
 
 

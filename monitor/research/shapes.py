@@ -3,16 +3,28 @@
 What a step's `metadata` holds beside the seed's keys is ours: whether it fell back and why, and what was refused.
 """
 
-from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
+from monitor.i18n.model import LANGUAGE, reader_language
+
 ContentT = TypeVar("ContentT")
-OnToken = Callable[[str], Awaitable[None]]
-"""What is told each piece of an answer as it is written."""
 
 
 class CamelCaseSchema(BaseModel):
@@ -22,18 +34,75 @@ class CamelCaseSchema(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
 
-class StepMetadata(CamelCaseSchema):
-    """How a step went: its time in ms, what its model calls took, whether a rule did the model's work, and why.
+def _parse_message(value: Any) -> Any:
+    """Read a message in any form that was ever stored: an object, or the sentence of an earlier version."""
+    if isinstance(value, str):
+        return Message.other(value)
+    return Message.from_json(value) if isinstance(value, dict) else value
 
-    `refused` counts what was not let through, by its kind: quotes, figures, sentences, urls and the like.
+
+StoredMessage = Annotated[
+    Message, BeforeValidator(_parse_message), PlainSerializer(lambda message: message.to_json(), return_type=dict)
+]
+"""A message that is kept as its code and arguments."""
+
+
+class StepMetadata(CamelCaseSchema):
+    """How a step went: its time, the tokens of its model calls, whether a rule did the model's work, and why.
+
+    `refused` counts what was rejected, by kind: quotes, figures, sentences, urls and so on. In JSON, `reason` and
+    `warnings` are sentences in the reader's language; `reasonMessage` and `warningMessages` have their codes.
     """
 
     duration_ms: int = 0
     tokens: int = 0
     is_fallback: bool = False
-    reason: str = ""
-    warnings: list[str] = Field(default_factory=list)
+    reason: Annotated[Message | None, WithJsonSchema({"type": "string"})] = None
+    warnings: Annotated[list[Message], WithJsonSchema({"type": "array", "items": {"type": "string"}})] = Field(
+        default_factory=list
+    )
     refused: dict[str, int] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _write_messages(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo):  # type: ignore[no-untyped-def]
+        data = handler(self)
+        data |= {
+            "reason": None,
+            "warnings": [],
+            "reasonMessage": None if self.reason is None else self.reason.to_json(),
+            "warningMessages": [warning.to_json() for warning in self.warnings],
+        }
+        return render_messages(data, (info.context or {}).get(LANGUAGE) or reader_language.get())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_messages(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        read = dict(data)
+        reason = read.pop("reasonMessage", None) or read.get("reason") or None
+        warnings = read.pop("warningMessages", None) or read.get("warnings") or []
+        return read | {"reason": _parse_message(reason), "warnings": [_parse_message(warning) for warning in warnings]}
+
+
+def render_messages(data: Any, language: str) -> Any:
+    """Return JSON with the sentences `reason` and `warnings` in a language, wherever their codes stand beside them."""
+    if isinstance(data, list):
+        return [render_messages(entry, language) for entry in data]
+    if not isinstance(data, dict):
+        return data
+    rendered = {name: render_messages(value, language) for name, value in data.items()}
+    if "reasonMessage" in data:
+        reason = data["reasonMessage"]
+        rendered["reason"] = render(Message.from_json(reason), language) if reason else ""
+    if "warningMessages" in data:
+        rendered["warnings"] = [render(Message.from_json(warning), language) for warning in data["warningMessages"]]
+    return rendered
+
+
+def describe_fallback(reason: Message) -> dict[str, Any]:
+    """Return what a progress event says of a fallback; `render_messages` puts it into another language."""
+    return {"node": "fallback", "reason": render(reason, "en"), "reasonMessage": reason.to_json()}
 
 
 class PlanParagraph(CamelCaseSchema):
@@ -63,12 +132,6 @@ class SearchConfig(CamelCaseSchema):
     engines: list[str] = Field(default_factory=list, max_length=20)
     max_results: int | None = Field(default=None, ge=1, le=100)
     timeout_ms: int | None = Field(default=None, ge=100, le=600_000)
-
-
-class SearchAgentPayload(CamelCaseSchema):
-    query: str
-    config: SearchConfig = Field(default_factory=SearchConfig)
-    previous: dict[str, Any] = Field(default_factory=dict)
 
 
 class SearchStrategy(CamelCaseSchema):
@@ -280,5 +343,5 @@ class StepEvent(BaseModel):
 
 def compute_progress(step: StepType, share: float) -> float:
     """How much of the whole is done when so much of a step is, 0 to 1; three decimals."""
-    before = sum(STEP_WEIGHTS[one] for one in list(StepType)[: list(StepType).index(step)])
+    before = sum(STEP_WEIGHTS[entry] for entry in list(StepType)[: list(StepType).index(step)])
     return round(min(before + STEP_WEIGHTS[step] * min(max(share, 0.0), 1.0), 1.0), 3)

@@ -4,7 +4,8 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from monitor.research.shapes import OnToken, OutlineEntry
+from monitor.llm.chat import OnToken
+from monitor.research.shapes import OutlineEntry
 from monitor.verify.citations import append_citations
 
 _STREAM_CHUNK = re.compile(r"\s*\S{1,8}|\s+")
@@ -73,7 +74,11 @@ class ReportWriter:
 
     def queue_heading(self, level: int, text: str) -> None:
         """A heading for what comes next; one of the same level for which nothing came is forgotten."""
-        self._pending_headings = {one: words for one, words in self._pending_headings.items() if one < level}
+        self._pending_headings = {
+            pending_heading: words
+            for pending_heading, words in self._pending_headings.items()
+            if pending_heading < level
+        }
         self._pending_headings[level] = text
 
     def discard_headings(self) -> None:
@@ -126,7 +131,6 @@ class ReportWriter:
         await self._emit(text)
 
     async def _start_block(self, block_kind: str) -> None:
-        """Part what comes from what stands, and write the headings that waited for it."""
         for level, text in sorted(self._pending_headings.items()):
             await self._emit(f"\n\n{'#' * level} {escape_markdown(text)}")
             if level == 2:
@@ -167,7 +171,6 @@ def normalize_letters(text: str) -> str:
 
 
 def _escape_block_marker(match: re.Match[str]) -> str:
-    """What would make a list, a quote or a heading of a sentence, in its full width."""
     return match[1] + match[2].translate(_FULL_WIDTH) if match[1] else match[0].translate(_FULL_WIDTH)
 
 

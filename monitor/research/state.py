@@ -9,7 +9,7 @@ from typing import Self
 from pydantic import BaseModel, Field, ValidationError
 
 from monitor.errors import UsageError
-from monitor.research.shapes import PlanParagraph
+from monitor.research.shapes import PlanParagraph, StoredMessage
 
 
 class SearchEntry(BaseModel):
@@ -66,7 +66,7 @@ class SearchRound(BaseModel):
     origins: dict[str, ResultOrigin] = Field(default_factory=dict)
     is_searched: bool = False
     is_summarised: bool = False
-    fallbacks: list[str] = Field(default_factory=list)
+    fallbacks: list[StoredMessage] = Field(default_factory=list)
 
 
 class ParagraphResearch(BaseModel):
@@ -102,7 +102,6 @@ class State(BaseModel):
     query: str
     report_title: str = ""
     paragraphs: list[ParagraphState] = Field(default_factory=list)
-    final_report: str = ""
     created_at: dt.datetime
     updated_at: dt.datetime
 
@@ -126,11 +125,6 @@ class State(BaseModel):
             return 0.0
         return sum(paragraph.is_complete for paragraph in self.paragraphs) / len(self.paragraphs)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all paragraphs are complete and there is a report."""
-        return bool(self.paragraphs) and self.progress == 1.0 and bool(self.final_report.strip())
-
     def save(self, path: Path) -> None:
         """Write it to a file, whole or not at all."""
         part = path.with_name(f".{path.name}.part")
@@ -143,6 +137,8 @@ class State(BaseModel):
         try:
             return cls.model_validate(json.loads(path.read_text(encoding="utf-8")))
         except OSError as error:
-            raise UsageError(f"The state {path} cannot be read: {error.strerror or error}.") from error
+            raise UsageError(
+                "research.state_unreadable", path=str(path), reason=error.strerror or str(error)
+            ) from error
         except (ValueError, ValidationError) as error:
-            raise UsageError(f"The file {path} holds no state of a research.") from error
+            raise UsageError("research.state_invalid", path=str(path)) from error

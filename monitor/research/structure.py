@@ -75,7 +75,7 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
     def validate_input(self, given: str) -> None:
         """A question has to be there."""
         if not given.strip():
-            raise UsageError("There is no question: say what is to be found out.")
+            raise UsageError("research.question_missing")
 
     def process_output(self, answer: str, given: str) -> ReportStructure | None:
         """The paragraphs of an answer that are any: a title of their own, and nothing that nobody asked about.
@@ -130,7 +130,7 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
 
 def is_planned_by_rule(title: str) -> bool:
     """Whether a paragraph's title is one of those of a plan by rule."""
-    return any(title == one for planned in _DEFAULT_PARAGRAPHS.values() for one, _ in planned)
+    return any(title == entry for planned in _DEFAULT_PARAGRAPHS.values() for entry, _ in planned)
 
 
 def extract_topic(question: str) -> str:

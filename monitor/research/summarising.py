@@ -13,11 +13,12 @@ from pydantic import BaseModel, Field
 from monitor.db.terms import fold_text
 from monitor.errors import UsageError
 from monitor.extract.sentences import split_sentences
+from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text, parse_object
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.research.extracts import build_extractive_summary
 from monitor.research.findings import check_summary, join_sentences
-from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode
+from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode, describe_node_fallback
 from monitor.research.prompts import DeepSearchPromptBuilder, escape_page_lines
 from monitor.research.quotes import verify_proposed_quotes
 from monitor.research.state import ParagraphState, SearchEntry, State
@@ -47,7 +48,7 @@ def select_passages(text: str, wanted: str, max_chars: int) -> str:
     ]
     scores = [
         sum(key in plain for key in keys) + _LEAD_BONUS * (place < _LEAD_SENTENCES)
-        for place, plain in enumerate(fold_text(one) for _, one in sentences)
+        for place, plain in enumerate(fold_text(sentence) for _, sentence in sentences)
     ]
     chosen: set[int] = set()
     room = max_chars
@@ -93,7 +94,7 @@ _TEXT_KEYS = ("updated_paragraph_latest_state", "paragraph_latest_state")
 _MAX_ECHOED_CHARS = 2_000
 _MAX_ATTEMPTS = 2
 _MIN_REPEATED_SHARE = 0.5
-_UNSUPPORTED_FAILURE = "no sentence of the answer rests on the results"
+_UNSUPPORTED_FAILURE = Message.of("research.answer_unsupported")
 
 
 class SummaryNodeInput(BaseModel):
@@ -131,7 +132,7 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
         self.validate_input(given)
         messages = self._build_messages(given)
         refused: Counter[str] = Counter()
-        tokens, failure = 0, ""
+        tokens, failure = 0, None
         for _ in range(_MAX_ATTEMPTS):
             answer = await self.ask_model(messages, phase=Phase.SEARCH, place=f"{given.paragraph.title}: {self.name}")
             tokens += answer.tokens
@@ -151,9 +152,9 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
     def validate_input(self, given: SummaryNodeInput) -> None:
         """There is a paragraph, and at least one result of it with a text."""
         if not given.paragraph.title.strip():
-            raise UsageError("A paragraph needs a title to be written.")
+            raise UsageError("research.title_missing")
         if not given.shown or not all(given.entries[place].content for place in given.shown):
-            raise UsageError("A paragraph is written from results with a text.")
+            raise UsageError("research.results_missing")
 
     def process_output(self, answer: str, given: SummaryNodeInput) -> ParagraphSummary | None:
         """The sentences of an answer that stand; a text that is empty where none does."""
@@ -180,7 +181,7 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
             entry.quotes = list(dict.fromkeys([*entry.quotes, *quotes]))
         last = research.rounds[-1]
         last.is_summarised = True
-        last.fallbacks += [f"{self.name}: {out.fallback}"] if out.fallback else []
+        last.fallbacks += [describe_node_fallback(self.name, out.fallback)] if out.fallback else []
         research.reflection_iteration = last.number
         state.updated_at = self.deps.clock.now()
         return state
@@ -189,7 +190,7 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
     def _revise(self, text: str, given: SummaryNodeInput) -> str:
         """The text in place of the one that there was."""
 
-    def _build_messages(self, given: SummaryNodeInput) -> list[Message]:
+    def _build_messages(self, given: SummaryNodeInput) -> list[ChatMessage]:
         parts, paragraph = self.deps, given.paragraph
         wording = DeepSearchPromptBuilder(parts.language, parts.prompts, parts.clock.now().date())
         return wording.build_summary_messages(
@@ -201,9 +202,9 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
             remark=given.remark,
         )
 
-    def _build_correction(self, answer: str, summary: ParagraphSummary | None) -> Sequence[Message]:
+    def _build_correction(self, answer: str, summary: ParagraphSummary | None) -> Sequence[ChatMessage]:
         wording = DeepSearchPromptBuilder(self.deps.language, self.deps.prompts, self.deps.clock.now().date())
-        echo = Message(role="assistant", content=answer[:_MAX_ECHOED_CHARS])
+        echo = ChatMessage(role="assistant", content=answer[:_MAX_ECHOED_CHARS])
         return echo, wording.build_correction_message(summary.refused if summary else {})
 
 
@@ -229,7 +230,7 @@ class ReflectionSummaryNode(_SummaryNode):
         """There has to be a text that can be revised."""
         super().validate_input(given)
         if not given.paragraph.research.latest_summary.strip():
-            raise UsageError("A revision needs the latest summary of its paragraph.")
+            raise UsageError("research.summary_missing")
 
     def _revise(self, text: str, given: SummaryNodeInput) -> str:
         before = given.paragraph.research.latest_summary
@@ -238,7 +239,9 @@ class ReflectionSummaryNode(_SummaryNode):
         count = len(given.entries)
         sentences = parse_cited_sentences(text, count)
         lost = [sentence for sentence in parse_cited_sentences(before, count) if not _is_repeated(sentence, sentences)]
-        return join_sentences([append_citations(one.text, one.numbers) for one in (*lost, *sentences)])
+        return join_sentences(
+            [append_citations(lost_sentence.text, lost_sentence.numbers) for lost_sentence in (*lost, *sentences)]
+        )
 
 
 def _is_repeated(sentence: CitedSentence, sentences: Sequence[CitedSentence]) -> bool:

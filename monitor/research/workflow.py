@@ -12,6 +12,9 @@ from typing import Any
 
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError, RunCancelled
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
+from monitor.llm.chat import OnToken
 from monitor.research.dependencies import EventSink, ProgressMessage, ResearchDependencies
 from monitor.research.findings import NoteBasis, ResearchFindings, renumber_citations
 from monitor.research.formatting import FormattedReport, ReportFormattingNode, ReportNodeInput
@@ -24,7 +27,6 @@ from monitor.research.shapes import (
     AgentOutput,
     CamelCaseSchema,
     ModelBlueprint,
-    OnToken,
     Plan,
     PlanMetadata,
     ReportMetadata,
@@ -36,6 +38,7 @@ from monitor.research.shapes import (
     StepStatus,
     StepType,
     compute_progress,
+    describe_fallback,
 )
 from monitor.research.state import State
 from monitor.research.structure import StructureNode
@@ -57,7 +60,7 @@ class PlanAgent:
         began = loop.time()
         structure = await StructureNode(self._deps).run(query)
         if structure.fallback:
-            await self._report_progress(0.9, metadata={"node": "fallback", "reason": structure.fallback})
+            await self._report_progress(0.9, metadata=describe_fallback(structure.fallback))
         lines = [
             f"{number}. {paragraph.title}: {paragraph.content}"
             for number, paragraph in enumerate(structure.paragraphs, start=1)
@@ -78,7 +81,7 @@ class PlanAgent:
         return AgentOutput(content=plan, metadata=metadata)
 
 
-NO_NOTES_WARNING = "there are no notes to make a model of"
+NO_NOTES_WARNING = Message.of("research.no_notes")
 
 
 class ModelingAgent:
@@ -94,7 +97,7 @@ class ModelingAgent:
         """The blueprint; an empty one where nothing was found. What it is made of is not told token by token."""
         del options, on_token
         if self._deps.cancel_event.is_set():
-            raise RunCancelled("The research was cancelled.")
+            raise RunCancelled("research.cancelled")
         loop = asyncio.get_running_loop()
         began = loop.time()
         found: SearchAgentResult = context[StepType.DEEP_SEARCH]
@@ -112,7 +115,7 @@ class ModelingAgent:
         else:
             modelled = ModelingResult(blueprint=ModelBlueprint())
         if modelled.fallback:
-            await self._report_progress(0.9, metadata={"node": "fallback", "reason": modelled.fallback})
+            await self._report_progress(0.9, metadata=describe_fallback(modelled.fallback))
         metadata = StepMetadata(
             duration_ms=round((loop.time() - began) * 1000),
             tokens=modelled.tokens,
@@ -176,7 +179,7 @@ def _build_metadata(report: FormattedReport, duration_ms: int, *, is_streamed: b
         tokens=report.tokens,
         is_fallback=bool(report.fallback),
         reason=report.fallback,
-        warnings=[f"by rule: {title}" for title in report.by_rule],
+        warnings=[Message.of("research.section_by_rule", title=title) for title in report.by_rule],
         refused=report.refused,
         streamed=is_streamed,
     )
@@ -184,10 +187,10 @@ def _build_metadata(report: FormattedReport, duration_ms: int, *, is_streamed: b
 
 @dataclass(frozen=True)
 class ResearchOutcome:
-    """How a research ended, or that it waits for its plan to be looked at; `error` is a sentence."""
+    """How a research ended, or that its plan awaits approval."""
 
     status: ResearchStatus
-    error: str | None = None
+    error: Message | None = None
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,8 @@ class StepOutput:
             "durationMs": metadata.duration_ms,
             "isFallback": metadata.is_fallback,
         }
-        told |= {"reason": metadata.reason} if metadata.reason else {}
+        if metadata.reason is not None:
+            told |= {"reason": render(metadata.reason, "en"), "reasonMessage": metadata.reason.to_json()}
         told |= {"refused": metadata.refused} if metadata.refused else {}
         return {"result": self.result.to_json(), "told": told | self.event_metadata, **self.extra}
 
@@ -230,20 +234,21 @@ class ResearchTaskProcessor:
             blueprint = await self._run_modeling(plan, found)
             report = await self._run_reporting(plan, found, bases, blueprint)
         except RunCancelled as stop:
-            return await self.abort("cancelled", str(stop) or "The research was cancelled.")
+            return await self.abort("cancelled", stop.message)
         except MonitorError as error:
-            return await self.abort("failed", str(error))
+            return await self.abort("failed", error.message)
         steps = (plan.metadata, found.metadata, blueprint.metadata, report.metadata)
         is_degraded = self._deps.model is not None and any(step.is_fallback for step in steps)
         return ResearchOutcome(ResearchStatus.DEGRADED if is_degraded or not found.notes else ResearchStatus.SUCCEEDED)
 
-    async def abort(self, code: str, message: str) -> ResearchOutcome:
+    async def abort(self, code: str, reason: Message) -> ResearchOutcome:
         """Tell that the research ends here, in the step where it is, without a result."""
-        await self._publish("error", self._progress, error={"code": code, "message": message}, result=None)
+        error = {"code": code, "message": render(reason, "en")}
+        await self._publish("error", self._progress, error=error, result=None)
         await self._event_sink.flush()
         if code == "cancelled":
             return ResearchOutcome(ResearchStatus.CANCELLED)
-        return ResearchOutcome(ResearchStatus.FAILED, message)
+        return ResearchOutcome(ResearchStatus.FAILED, reason)
 
     async def _run_plan(self) -> Plan:
         parts = self._deps
@@ -280,7 +285,7 @@ class ResearchTaskProcessor:
             for paragraph in state.paragraphs:  # a flow that is gone through again has to meet the same steps
                 await keep(build_paragraph_step_name(paragraph.order), _skip_finished)
         kept = await self._run_step_once(StepType.DEEP_SEARCH, make, is_step=False)
-        bases = [NoteBasis.model_validate(one) for one in kept["bases"]]
+        bases = [NoteBasis.model_validate(kept_item) for kept_item in kept["bases"]]
         return SearchAgentResult.model_validate(kept["result"]), bases
 
     async def _run_modeling(self, plan: Plan, found: SearchAgentResult) -> ModelBlueprint:
@@ -294,7 +299,6 @@ class ResearchTaskProcessor:
     async def _run_reporting(
         self, plan: Plan, found: SearchAgentResult, bases: Sequence[NoteBasis], blueprint: ModelBlueprint
     ) -> ResearchReport:
-        """The report, told piece by piece as it is written, and how it scores."""
         parts = self._deps
         context = {StepType.PLAN: plan, StepType.DEEP_SEARCH: found, StepType.MODELING: blueprint}
 
@@ -304,7 +308,7 @@ class ResearchTaskProcessor:
         async def make(told: ProgressMessage) -> StepOutput:
             agent = ReportAgent(parts, told, bases)
             report = (await agent.run(parts.query, context, parts.options, on_token)).content
-            refused = [one.metadata.refused for one in (found, blueprint, report)]
+            refused = [found_item.metadata.refused for found_item in (found, blueprint, report)]
             score = await score_report(report, found.notes, bases, parts.kept_text, query=parts.query, refused=refused)
             return StepOutput(report, event_metadata={"score": score.to_json()}, extra={"score": score.to_json()})
 
@@ -318,7 +322,7 @@ class ResearchTaskProcessor:
         It is kept before its end is told; where a crash came between the two, the end is told now.
         """
         if self._deps.cancel_event.is_set():
-            raise RunCancelled("The research was cancelled.")
+            raise RunCancelled("research.cancelled")
         notebook = self._deps.notebook
 
         async def body() -> bool:

@@ -12,15 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from monitor.briefing.compose import Briefing
 from monitor.briefing.deliver import create_delivery, format_planned_time
 from monitor.clock import Clock
-from monitor.config.group import format_error_detail
+from monitor.config.group import describe_error_detail
 from monitor.config.model import Settings
 from monitor.config.stored import SECRET_PREFIX
-from monitor.config.targets import CHAT_SCHEMES, MAIL_SCHEMES, WEBHOOK_SCHEMES, TargetSettings
+from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings
 from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
 from monitor.exports.registry import BRIEFING_FORMATS, get_format
+from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.services.dispatch import DeliveryDispatcher, parse_briefing_record
@@ -279,18 +280,12 @@ class TargetService:
         fields = target.model_dump(include=set(TargetSchema.model_fields) - {"timezone"})
         return TargetSchema(
             **fields,
-            channel=_get_channel_kind(target),
+            channel=target.kind,
             address=target.shown,
             timezone=zone,
             next_at=next_at,
             last=next(iter(last), None),
         )
-
-
-def _get_channel_kind(target: TargetSettings) -> str:
-    if target.scheme in MAIL_SCHEMES:
-        return "mail"
-    return "chat" if target.scheme in CHAT_SCHEMES else "webhook"
 
 
 _SETTING_PATH = "deliver.targets"
@@ -396,7 +391,7 @@ class TargetEditingService:
             complaints = {str(one["loc"][0]) if one["loc"] else "": one for one in reversed(error.errors())}
             raise InvalidSettings(
                 {
-                    field: format_error_detail(complaint, shows_value=field != "url", shows_location=False)
+                    field: render(describe_error_detail(complaint, shows_value=field != "url", shows_place=False), "en")
                     for field, complaint in complaints.items()
                 }
             ) from None

@@ -30,6 +30,8 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import StoredPrompt, StoredSetting
 from monitor.errors import NotFound, UsageError
+from monitor.fetch.client import build_tls_context
+from monitor.i18n.catalogue import render
 from monitor.llm.prompts import Prompt, PromptSet
 from monitor.logs import get_logger
 from monitor.services.secrets import SecretBox
@@ -66,7 +68,6 @@ def _check_hosts(settings: Settings) -> None:
 
 
 def _check_certificates(settings: Settings) -> None:
-    from monitor.fetch.client import build_tls_context
 
     build_tls_context(ca_bundle=settings.network.ca_bundle, allow_legacy_tls=False)
 
@@ -91,7 +92,7 @@ def _check_model(settings: Settings) -> None:
 
 
 def _check_endpoint(settings: Settings) -> None:
-    from monitor.llm.client import check_endpoint
+    from monitor.llm.clients import check_endpoint
 
     check_endpoint(settings.llm)
 
@@ -213,7 +214,7 @@ class SettingsService:
             path: value for path, value in stored.values.items() if not _needs_restart(path)
         } | self._startup_values
         overlay = self._build_overlay(running, stored.secrets)
-        stored.complaints |= overlay.errors
+        stored.complaints |= {path: render(error, "en") for path, error in overlay.errors.items()}
         for path, sentence in stored.complaints.items():
             _log.warning("stored setting not used", setting=path, reason=sentence)
         self.current.update_from(overlay.settings)
@@ -291,7 +292,7 @@ class SettingsService:
 
     def _validate(self, wanted: Mapping[str, Any]) -> None:
         """`InvalidSettings` for what cannot be stored: by itself, by its type and limits, or with all the rest."""
-        for complain, is_about_secrets in ((_find_secret_problem, True), (find_storage_error, False)):
+        for complain, is_about_secrets in ((_find_secret_problem, True), (_find_storage_problem, False)):
             mine = {path: value for path, value in wanted.items() if path.startswith(SECRET_PREFIX) is is_about_secrets}
             if complaints := {path: said for path, value in mine.items() if (said := complain(path, value))}:
                 raise InvalidSettings(complaints)
@@ -305,7 +306,7 @@ class SettingsService:
             path.removeprefix(SECRET_PREFIX): value for path, value in wanted.items() if path.startswith(SECRET_PREFIX)
         }
         overlay = self._build_overlay(self._stored.values | values, self._stored.secrets | secrets)
-        if spoiled := {path: said for path, said in overlay.errors.items() if path in values}:
+        if spoiled := {path: render(error, "en") for path, error in overlay.errors.items() if path in values}:
             raise InvalidSettings(spoiled)
 
     def _build_overlay(self, values: Mapping[str, Any], secrets: Mapping[str, str]) -> Overlay:
@@ -318,7 +319,7 @@ class SettingsService:
                 check(overlay.settings)
             except UsageError as error:
                 values = {one: value for one, value in values.items() if one != path}
-                complaints = overlay.errors | {path: str(error)}
+                complaints = overlay.errors | {path: error.message}
                 overlay = apply_stored_settings(self._base, values, secrets)
                 overlay.errors.update(complaints)
         return overlay
@@ -396,6 +397,11 @@ def _decode_rows(rows: Sequence[StoredSetting], secret_box: SecretBox) -> _Store
         else:
             stored.values[row.path] = json.loads(text) if row.is_secret else row.value
     return stored
+
+
+def _find_storage_problem(path: str, value: Any) -> str | None:
+    problem = find_storage_error(path, value)
+    return None if problem is None else render(problem, "en")
 
 
 def _find_secret_problem(path: str, value: Any) -> str | None:

@@ -13,8 +13,7 @@ from monitor.db.tables.collection import Item, Source
 from monitor.errors import RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_tool_arguments
-from monitor.llm.chat import ChatModel, Completion, Tool, ToolCall
-from monitor.llm.chat import Message as ChatMessage
+from monitor.llm.chat import ChatMessage, ChatModel, Completion, Tool, ToolCall
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.sweep.prompts import build_general_prompt

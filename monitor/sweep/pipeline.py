@@ -22,8 +22,7 @@ from monitor.db.tables.people import RankFeedbackEntry
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.extract.documents import DocumentReader
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatModel, Completion, OnToken, Tool
-from monitor.llm.chat import Message as ChatMessage
+from monitor.llm.chat import ChatMessage, ChatModel, Completion, OnToken, Tool
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
 from monitor.steps import StepRunner

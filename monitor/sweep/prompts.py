@@ -8,7 +8,7 @@ instruction: code adds both, so that no wording can leave them out.
 import datetime as dt
 from collections.abc import Iterable, Sequence
 
-from monitor.llm.chat import Message as ChatMessage
+from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt
 from monitor.vocabulary import ItemType
 

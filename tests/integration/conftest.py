@@ -36,8 +36,8 @@ class LoopbackSite:
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.at: list[float] = []
-        self.under_way = 0
-        self.most_under_way = 0
+        self.in_progress = 0
+        self.max_in_progress = 0
         self.port = 0
         self._replies: dict[str, Reply | Handler] = {}
 
@@ -57,7 +57,7 @@ class LoopbackSite:
         self._replies.clear()
         self.asked.clear()
         self.at.clear()
-        self.most_under_way = 0
+        self.max_in_progress = 0
 
     def paths(self) -> list[str]:
         return [asked.path for asked in self.asked if asked.path != "/favicon.ico"]
@@ -74,12 +74,12 @@ class LoopbackSite:
             asked = Asked(method, path, headers, body)
             self.asked.append(asked)
             self.at.append(asyncio.get_running_loop().time())
-            self.under_way += 1
-            self.most_under_way = max(self.most_under_way, self.under_way)
+            self.in_progress += 1
+            self.max_in_progress = max(self.max_in_progress, self.in_progress)
             try:
                 await self._answer(asked, writer)
             finally:
-                self.under_way -= 1
+                self.in_progress -= 1
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:

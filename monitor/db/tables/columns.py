@@ -9,6 +9,7 @@ from sqlalchemy import JSON, Column, DateTime, Dialect, String, Text
 from sqlalchemy.types import TypeDecorator, TypeEngine
 from sqlmodel import Field
 
+from monitor.db.sessions import sanitize_value
 from monitor.i18n.message import Message
 
 
@@ -65,8 +66,8 @@ class MessageColumn(TypeDecorator[Message]):
         del dialect
         if value is None:
             return None if self.is_nullable else ""
-        # Escapes and sorted keys: no character that a database refuses, and equal messages are equal texts.
-        return json.dumps(value.to_json(), sort_keys=True)
+        # Sorted keys: equal messages are equal texts.
+        return json.dumps(sanitize_value(value.to_json()), sort_keys=True)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Message | None:
         del dialect

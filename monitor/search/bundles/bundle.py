@@ -40,7 +40,6 @@ _FAILED_ITEM_RULE: JsonDict = {
 
 
 def _replace_surrogates(text: str) -> str:
-    """Replace half surrogates, which pages do contain and UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

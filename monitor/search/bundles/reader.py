@@ -19,6 +19,7 @@ from pathlib import Path
 from pydantic import BaseModel, Field, ValidationError
 
 from monitor.errors import WorkFailed
+from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.search.bundles.bundle import (
     BUNDLE_SCHEMA,
@@ -181,7 +182,7 @@ class ReaderWarning:
 
     kind: ReaderWarningKind
     query_id: str
-    reason: str
+    reason: Message
 
 
 class BundleReader:
@@ -282,7 +283,7 @@ class BundleReader:
             self._pending.extend(left)
             if left:
                 if query_id in passed:
-                    self._add_warning(ReaderWarningKind.LATE, query_id, "the bundle arrived after its place was passed")
+                    self._add_warning(ReaderWarningKind.LATE, query_id, Message.of("search.bundle_late"))
                 return True
         return False
 
@@ -291,7 +292,7 @@ class BundleReader:
         try:
             bundle = self._folder.read(self._task_id, query_id)
         except BundleDamaged as damage:
-            self._add_warning(ReaderWarningKind.DAMAGED, query_id, str(damage))
+            self._add_warning(ReaderWarningKind.DAMAGED, query_id, damage.message)
             return []
         self._read_query_ids.add(query_id)
         for item in bundle.results:
@@ -307,7 +308,7 @@ class BundleReader:
         try:
             cursor = read_cursor(self._cursor_path)
         except WorkFailed as damage:
-            self._add_warning(ReaderWarningKind.CURSOR, "", str(damage))
+            self._add_warning(ReaderWarningKind.CURSOR, "", damage.message)
             cursor = None
         if cursor and cursor.last_source_id not in self._journal:
             if cursor.consumed_count == len(self._journal) + 1:
@@ -320,9 +321,7 @@ class BundleReader:
 
     def _rebuild_journal(self, cursor: SearchReadCursor) -> None:
         """A cursor without its journal: all that stands before its place, and the place itself, was consumed."""
-        self._add_warning(
-            ReaderWarningKind.CURSOR, "", "the journal is lost: what stands before the cursor's place is passed over"
-        )
+        self._add_warning(ReaderWarningKind.CURSOR, "", Message.of("search.journal_lost"))
         place = build_natural_key(cursor.last_query_id)
         for query_id in [query_id for query_id in self._list_own_bundles() if build_natural_key(query_id) <= place]:
             readings = self._load_unread(query_id)
@@ -333,7 +332,6 @@ class BundleReader:
             self._journal.add(*((query_id, reading.item.source_id) for reading in readings))
 
     def _list_own_bundles(self) -> dict[str, FileSignature]:
-        """The queries of this reader whose bundles are there, in natural order."""
         present = self._folder.list_bundles(self._task_id)
         mine = present.keys() if self._query_ids is None else self._query_ids
         return {query_id: signature for query_id, signature in present.items() if query_id in mine}
@@ -344,13 +342,12 @@ class BundleReader:
         )
         write_cursor(self._cursor_path, cursor)
 
-    def _add_warning(self, kind: ReaderWarningKind, query_id: str, reason: str) -> None:
+    def _add_warning(self, kind: ReaderWarningKind, query_id: str, reason: Message) -> None:
         self.warnings.append(ReaderWarning(kind, query_id, reason))
-        _log.warning("bundles not as they should be", task=self._task_id, kind=kind, query=query_id, reason=reason)
+        _log.warning("bundle problem", task=self._task_id, kind=kind, query=query_id, reason=str(reason))
 
 
 def _list_results(bundle: SearchResultBundle) -> list[BundleResult]:
-    """The results of a bundle that are handed on, in their order."""
     return [BundleResult(bundle.query_id, item) for item in bundle.list_by_score() if item.status is ItemStatus.OK]
 
 

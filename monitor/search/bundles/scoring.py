@@ -40,7 +40,6 @@ def compute_overlap(query: str, text: str) -> float | None:
 
 
 def _count_covered(run: str, text: str) -> int:
-    """How many characters of a run stand in the text beside a neighbour of theirs."""
     if len(run) == 1:
         return int(run in text)
     covered = [False] * len(run)

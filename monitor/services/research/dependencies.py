@@ -15,7 +15,6 @@ from monitor.db.tables.research import Research
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive
 from monitor.extract.documents import DocumentReader
-from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.page import Page, PageErrorCode
@@ -198,7 +197,7 @@ class ResearchDependencyFactory:
             model=asked.model if asked else None,
             count_tokens=asked.tokens if asked else _count_no_tokens,
             search=gathering.search,
-            search_warnings=tuple(render(warning, "en") for warning in gathering.warnings),
+            search_warnings=tuple(gathering.warnings),
             pages=ResearchPageLoader(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
             notebook=StoreNotebook(self.store, research.id),
             bundles=self.bundles,

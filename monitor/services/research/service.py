@@ -273,10 +273,10 @@ class ResearchService(ResearchReader):
         """Whether a service is there that takes researches out of the queue."""
         return WORKER_KIND in (await self._presence.list_alive()).values()
 
-    def list_search_warnings(self, config: SearchConfig) -> Sequence[str]:
+    def list_search_warnings(self, config: SearchConfig) -> Sequence[Message]:
         """What is to be said of the backends that would be asked."""
         gathering = self._dependency_factory.search_service.build_research_search(config.engines)
-        return [render(warning, "en") for warning in gathering.warnings]
+        return gathering.warnings
 
     async def enqueue(self, query: str, *, config: SearchConfig, options: ResearchOptions, by: str) -> str:
         """Put a research into the queue; answers its id. `UsageError` where no worker is at work."""
@@ -456,7 +456,7 @@ class ResearchService(ResearchReader):
         try:
             outcome = await self._cancellation.run_until_cancelled(processor.run(), event, run_id=research.id)
             if outcome is None:
-                outcome = await processor.abort("cancelled", render(_CANCELLED, "en"))
+                outcome = await processor.abort("cancelled", Message.of("research.cancelled"))
         except RunCancelled as moved:
             # Another process has it by now: its row is that one's.
             _log.warning("research moved on", task=research.id, reason=str(moved))
@@ -466,11 +466,7 @@ class ResearchService(ResearchReader):
         else:
             now = self._clock.now()
             await self._store.research.end(
-                research.id,
-                executor=executor,
-                status=outcome.status,
-                at=now,
-                error=Message.other(outcome.error) if outcome.error else None,
+                research.id, executor=executor, status=outcome.status, at=now, error=outcome.error
             )
         return outcome.status
 

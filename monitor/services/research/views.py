@@ -18,6 +18,7 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.research.document import build_report_document
 from monitor.research.findings import NoteBasis
+from monitor.research.gathering import merge_messages
 from monitor.research.shapes import (
     CamelCaseSchema,
     ModelBlueprint,
@@ -32,6 +33,7 @@ from monitor.research.shapes import (
     StepType,
 )
 from monitor.research.state import SearchEntry, State
+from monitor.search.contract import MessageText
 from monitor.services.evidence import SnapshotReader, SnapshotView
 from monitor.services.research.dependencies import StoreNotebook
 from monitor.vocabulary import FetchMode
@@ -91,7 +93,7 @@ class ResearchView(CamelCaseSchema, MessageModel):
     score: ReportScore | None
     usage: ResearchUsage
     error: Message | None
-    warnings: list[str]
+    warnings: list[MessageText]
 
 
 def build_summary(row: ResearchRow) -> ResearchSummary:
@@ -136,12 +138,12 @@ def _parse_result(kind: Any, outputs: Mapping[str, Any], step: StepType) -> Any:
     return None if kept is None else kind.model_validate(kept["result"])
 
 
-def _collect_warnings(documents: Any) -> list[str]:
-    said: list[str] = []
+def _collect_warnings(documents: Any) -> list[Message]:
+    said: list[Message] = []
     for metadata in documents:
         assert isinstance(metadata, StepMetadata)  # noqa: S101 -- for the type checker
         said += metadata.warnings
-    return list(dict.fromkeys(said))
+    return merge_messages(said)
 
 
 def _build_usage(usage: RunUsage) -> ResearchUsage:

@@ -17,13 +17,14 @@ from monitor.bootstrap import App
 from monitor.briefing.compose import Briefing, BriefingItem
 from monitor.briefing.layout import build_document, group_items_by_heading
 from monitor.briefing.words import get_briefing_messages
-from monitor.config.group import format_error_detail
+from monitor.config.group import describe_error_detail
 from monitor.config.targets import TargetSettings
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.errors import Conflict
 from monitor.exports.document import Document, find_numeric_columns
 from monitor.exports.registry import BRIEFING_FORMATS
+from monitor.i18n.catalogue import render
 from monitor.i18n.message import OTHER, Message
 from monitor.services.deliveries import DeliverySchema, TargetForm
 from monitor.services.settings import InvalidSettings
@@ -290,7 +291,7 @@ def _build_form(values: Mapping[str, Any]) -> TargetForm:
         )
     except ValidationError as error:
         raise InvalidSettings(
-            {str(one["loc"][0]): format_error_detail(one, shows_location=False) for one in error.errors()}
+            {str(one["loc"][0]): render(describe_error_detail(one, shows_place=False), "en") for one in error.errors()}
         ) from None
 
 

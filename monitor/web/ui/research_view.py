@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -11,9 +11,9 @@ from markupsafe import Markup
 from starlette.datastructures import FormData
 
 from monitor.bootstrap import App
-from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.exports.document import Block
+from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.document import parse_report_blocks
@@ -23,7 +23,7 @@ from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote,
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.services.research.views import ResearchView
 from monitor.services.run_report import PhaseState
-from monitor.web.ui.language import get_label, get_labels, translate
+from monitor.web.ui.language import get_labels, translate
 
 
 def _(english: str) -> str:
@@ -31,44 +31,18 @@ def _(english: str) -> str:
     return english
 
 
-_NODE = re.compile(r"(?:structure|first_search|reflection|first_summary|reflection_summary)(?:, put right)?: ")
-
-_REASONS: tuple[tuple[str, str], ...] = (
-    (r"the answer cannot be used", _("the model's answer cannot be used")),
-    (r"no sentence of the answer rests on the results", _("no sentence of the model's answer rests on the results")),
-    (r"no query that can be searched for", _("the model named no words to search for")),
-    (r"the same search was made before", _("the model wanted a search that was made already")),
-    (r"there is no such tool|no tool that there is", _("the model chose a tool that there is not")),
-    (r"\w+ without two dates", _("the model chose a search by date without two dates")),
-    (r"\w+ with dates (?:in no|out of) order", _("the model gave dates out of order")),
-    (r"bundles: late: .*", _("some results came late and were read last")),
-    (r"by rule: (.*)", _("Written by rule, of sentences taken from the sources: {}.")),
-    (r"(.*): nothing was found", _("Nothing was found for “{}”.")),
-)
-
-_LOST = re.compile(r"pages: (\d+) could not be read: (\w+)")
-
-_SEARCH = re.compile(r"search: (\w+): (.*)", re.DOTALL)
+def format_reasons(reasons: Iterable[Message], language: str) -> list[str]:
+    """Return each reason once, in order; without those that the page explains itself: that no model is set."""
+    plain = (_unwrap(reason) for reason in reasons)
+    return list(dict.fromkeys(render(reason, language) for reason in plain if reason != NO_MODEL_FAILURE))
 
 
-def format_reasons(reasons: Iterable[str], language: str) -> list[str]:
-    """Each reason once, in its order; that there is no model is none: the page says so above."""
-    said = (
-        _format_reason(_NODE.sub("", reason), language) for reason in reasons if not reason.endswith(NO_MODEL_FAILURE)
+def _unwrap(reason: Message) -> Message:
+    """Return the reason itself, without the node that it is about."""
+    inner = reason.args.get("reason" if reason.code == "research.fallback" else "problem")
+    return (
+        inner if reason.code in ("research.fallback", "research.correction") and isinstance(inner, Message) else reason
     )
-    return list(dict.fromkeys(said))
-
-
-def _format_reason(reason: str, language: str) -> str:
-    if lost := _LOST.fullmatch(reason):
-        pages = translate(language, _("pages that could not be read: {} ({})"))
-        return pages.format(lost[1], get_label(language, "page_error", lost[2]))
-    if failed := _SEARCH.fullmatch(reason):
-        return translate(language, _("the search service failed: {} ({})")).format(failed[2], failed[1])
-    for pattern, sentence in _REASONS:
-        if found := re.fullmatch(pattern, reason, re.DOTALL):
-            return translate(language, sentence).format(*found.groups())
-    return get_briefing_messages(language).translate(Message.other(reason))
 
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
@@ -117,8 +91,6 @@ def _list_texts(form: FormData, name: str) -> list[str]:
 SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
 """The headings of a report's sources: on the page they stand beside it."""
 
-_BY_RULE = "by rule: "
-
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
 """The words that the script needs for what a research tells."""
 
@@ -133,7 +105,7 @@ class StepView:
     total: int | None = None
     seconds: float | None = None
     is_by_rule: bool = False
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -190,10 +162,18 @@ def build_step_views(row: Research, state: State | None) -> list[StepView]:
                 total,
                 seconds=told.get("durationMs", 0) / 1000 or None,
                 is_by_rule=bool(told.get("isFallback")),
-                reasons=tuple(str(told.get("reason", "")).split("; ")),
+                reasons=_list_reasons(told),
             )
         )
     return views
+
+
+def _list_reasons(metadata: Mapping[str, Any]) -> tuple[Message, ...]:
+    """Return the reasons of a step's fallback; those of an earlier version are one sentence."""
+    if stored := metadata.get("reasonMessage"):
+        reason = Message.from_json(stored)
+        return tuple(reason.args["reasons"]) if reason.code == "research.reasons" else (reason,)
+    return (Message.other(metadata["reason"]),) if metadata.get("reason") else ()
 
 
 def _get_step_state(status: ResearchStatus, place: int, at: int) -> PhaseState:
@@ -255,19 +235,13 @@ async def load_research_context(app: App, task_id: str, language: str, *, notes_
     }
 
 
-def list_warnings(view: ResearchView) -> list[str]:
-    """What is to be said of the whole: what went wrong within a paragraph stands beside its searches."""
-    topics = [paragraph.title for paragraph in view.plan.metadata.paragraphs] if view.plan else []
-    within = tuple(f"{title}: " for title in topics)
-    told = [
-        warning
-        for warning in view.warnings
-        if not warning.startswith(within) or warning.endswith(": nothing was found")
-    ]
-    by_rule = [one.removeprefix(_BY_RULE) for one in told if one.startswith(_BY_RULE)]
-    whole = [one for one in told if not one.startswith(_BY_RULE)]
-    # Where all of it was written so, the report says it itself.
-    return [*whole, _BY_RULE + ", ".join(by_rule)] if 0 < len(by_rule) < len(topics) else whole
+def list_warnings(view: ResearchView) -> list[Message]:
+    """Return the warnings about the whole; those about a paragraph's searches stand beside these."""
+    count = len(view.plan.metadata.paragraphs) if view.plan else 0
+    whole = [warning for warning in view.warnings if warning.code != "research.paragraph_problem"]
+    by_rule = [warning for warning in whole if warning.code == "research.section_by_rule"]
+    # Where all sections were written by rule, the report says so itself.
+    return whole if len(by_rule) < count else [warning for warning in whole if warning not in by_rule]
 
 
 def build_plan_form(state: State | None) -> PlanForm:

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
+from monitor.i18n.message import Message
 
 AT = datetime(2026, 2, 3, 8, tzinfo=UTC)
-GONE = AlarmFinding(kind=AlarmKind.STRUCTURE, message="no list", section="news", section_key="a")
+GONE = AlarmFinding(kind=AlarmKind.STRUCTURE, message=Message("cause.no_list"), section="news", section_key="a")
 ALL = frozenset(AlarmKind)
 
 

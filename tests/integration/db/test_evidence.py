@@ -16,6 +16,7 @@ from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate, ModelAnswe
 from monitor.errors import RecordLost, WorkFailed
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.fetch.result import FetchResult
+from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import FetchMode, Phase, RunStatus
 
@@ -63,9 +64,11 @@ async def test_what_was_seen_is_read_again_as_it_was(store: Store, run: Run, rec
     recorder = records.create_recorder(run.id, attempt=1)
     seen = [
         sighting(
-            hops=("http://a.example/0",), final_url="http://a.example/2", notes={"http://a.example/robots.txt": "x"}
+            hops=("http://a.example/0",),
+            final_url="http://a.example/2",
+            notes={"http://a.example/robots.txt": Message.other("x")},
         ),
-        sighting(way=FetchMode.RENDERED, body=b"\xef\xbb\xbf" + BODY, is_cut_short=True),
+        sighting(mode=FetchMode.RENDERED, body=b"\xef\xbb\xbf" + BODY, is_cut_short=True),
         sighting(status=503, error=PageError(code=PageErrorCode.BAD_GATEWAY, message="down"), body=b""),
         sighting(body=None, status=None, headers={}, error=PageError(code=PageErrorCode.TIMEOUT, message="late")),
     ]

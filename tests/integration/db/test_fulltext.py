@@ -102,7 +102,7 @@ async def test_the_index_follows_whatever_changes_an_item(store: Store, source: 
         ["新题"],
     )
     sight = ItemSnapshot(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.CHANGED)
-    change = {"kind": ChangeKind.CHANGED, "edits": [], "more_edits": 0, "reason": "", "before_text": ""}
+    change = {"kind": ChangeKind.CHANGED, "edits": [], "more_edits": 0, "reason": None, "before_text": ""}
     revision = Revision(item_id=number, run_id="run-1", seen_at=NOON, **change)
     await store.revisions.save(sight, revision=revision, text="修订", changes={"title": "改题"})
     assert (await titles(store, "旧文"), await titles(store, "修订"), await titles(store, "改题")) == (
@@ -226,17 +226,17 @@ async def test_a_copy_a_backup_and_a_restored_one_find_the_same(
 
 KILLED = """
 import asyncio, datetime as dt, os, sys
-from monitor.domain.tables import Item
-from monitor.store.database import Store
-from monitor.store import items
+from monitor.db.tables.collection import Item
+from monitor.db.database import Store
+from monitor.db.queries import items
 
 async def killed():
     async with Store.open(sys.argv[1]) as store:
-        indexed = items.index
+        indexed = items.index_item
         async def index(*args, **kwargs):
             await indexed(*args, **kwargs)
             os.kill(os.getpid(), 9)
-        items.index = index
+        items.index_item = index
         await store.items.save(Item(source_id=1, source="s", run_id="r", section="s", url="https://a.gov/1", url_key="",
             title="光伏", first_seen=dt.datetime.now(dt.UTC)))
 asyncio.run(killed())

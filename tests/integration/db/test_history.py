@@ -8,6 +8,9 @@ from monitor.db.database import Store
 from monitor.db.queries.history import CandidateFilter, RunFilter
 from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.db.tables.collection import ModelCall, Run, Source
+from monitor.errors import ModelFailed
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.page import Candidate
 from monitor.vocabulary import DateSource, Disposition, Phase, RunStatus, SectionEnd
 
@@ -41,10 +44,14 @@ async def read_run(store: Store, source: Source) -> Run:
             entry(n + 100 * ordinal, Disposition.LEFT if n % 3 else Disposition.KNOWN, title="100%_a" if n == 7 else "")
             for n in range(15)
         ]
-        unseen = [UnseenPlace(section=plan.name, url=plan.url + "2", reason="max_pages")] if ordinal else []
+        unseen = (
+            [UnseenPlace(section=plan.name, url=plan.url + "2", reason=Message("cause.ended_max_pages"))]
+            if ordinal
+            else []
+        )
         reading = SectionReading(plan=plan, ended=SectionEnd.END, pages=1, entries=entries, unseen=unseen)
         await store.runs.save_reading(run.id, source.id or 0, reading, on=date(2026, 2, 3), at=NOON)
-    await store.runs.add_fallback(run.id, Phase.RANK, "部门", "network: gone", NOON)
+    await store.runs.add_fallback(run.id, Phase.RANK, "部门", ModelFailed("gone", outcome="network").reason, NOON)
     for number, phase in enumerate((Phase.SUMMARISE, Phase.NAVIGATE, Phase.SUMMARISE)):
         call = ModelCall(
             run_id=run.id, phase=phase, model="m", prompt_tokens=100, completion_tokens=number, context_chars=9, at=NOON
@@ -97,7 +104,7 @@ async def test_the_details_are_those_that_each_run_has_by_itself(store: Store, s
     assert details["read"].coverage == await store.runs.load_coverage("read")
     assert details["read"].usage == await store.usage.load_run_usage("read")
     assert list(details["read"].usage.by_phase) == ["navigate", "summarise"]
-    assert [fallback.reason for fallback in details["read"].fallbacks] == ["network: gone"]
+    assert [render(fallback.reason, "en") for fallback in details["read"].fallbacks] == ["network: gone"]
     assert details["empty"].coverage == await store.runs.load_coverage("empty")
     assert not details["empty"].fallbacks
 

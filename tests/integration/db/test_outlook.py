@@ -9,10 +9,13 @@ from monitor.db.queries.usage import Day
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
 from monitor.db.tables.people import HiddenItem, Person
+from monitor.i18n.message import Message
 from monitor.vocabulary import Phase, RunStatus
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+
+REFUSED = Message.of("cause.page_blocked", detail="http_403", error=Message.of("page.refused", status=403))
 
 
 def an_item(source: Source, number: int, **facts: Any) -> Item:
@@ -63,7 +66,10 @@ async def test_the_last_run_of_a_source_that_ended_speaks_for_it(store: Store, s
     await a_run(store, source, "waits", NOON + 4 * HOUR, RunStatus.QUEUED)
     await a_run(store, other, "of the other", NOON, RunStatus.SUCCEEDED)
     for run_id in ("early", last):
-        places = [UnseenPlace(section=run_id, url=f"https://example.gov/{n}", reason="Timeout: late") for n in (1, 2)]
+        places = [
+            UnseenPlace(section=run_id, url=f"https://example.gov/{n}", reason=Message.other("Timeout: late"))
+            for n in (1, 2)
+        ]
         await store.runs.add_unseen(run_id, places)
     told = {run.source: (run.run_id, run.status) for run in await store.dashboard.list_last_runs(NOON)}
     assert told == {source.name: (last, RunStatus.DEGRADED), "other": ("of the other", RunStatus.SUCCEEDED)}
@@ -110,13 +116,20 @@ async def test_a_block_is_found_in_what_fell_back_and_in_what_was_not_seen_once_
     url = "https://example.gov/list"
     for name, at in (("old", NOON - 48 * HOUR), ("new", NOON)):
         await a_run(store, source, name, at, RunStatus.DEGRADED)
-        await store.runs.add_fallback(name, Phase.CRAWL, url, "WebBlocked/http_403: refused", NOON)
-        await store.runs.add_unseen(name, [UnseenPlace(section="s", url=url, reason="WebBlocked/http_403: refused")])
-    reason = "no date from the article: WebBlocked/captcha_required: a captcha"
+        await store.runs.add_fallback(name, Phase.CRAWL, url, REFUSED, NOON)
+        await store.runs.add_unseen(name, [UnseenPlace(section="s", url=url, reason=REFUSED)])
+    captcha = Message.of("cause.page_blocked", detail="captcha_required", error=Message("page.captcha"))
+    reason = Message.of("cause.no_article_date", reason=captcha)
     await store.runs.add_fallback("new", Phase.CRAWL, "https://cdn.example/7", reason, NOON)
-    await store.runs.add_fallback("new", Phase.CRAWL, "https://example.gov/8", "Timeout: it said WebBlocked", NOON)
+    await store.runs.add_fallback(
+        "new",
+        Phase.CRAWL,
+        "https://example.gov/8",
+        Message.other('Timeout: it said WebBlocked/http_403: "cause.page_blocked"'),
+        NOON,
+    )
     told = [(block.source, block.place, block.reason) for block in await store.dashboard.list_blocks(NOON - HOUR)]
-    assert told == [(source.name, "https://cdn.example/7", reason), (source.name, url, "WebBlocked/http_403: refused")]
+    assert told == [(source.name, "https://cdn.example/7", reason), (source.name, url, REFUSED)]
     assert len(await store.dashboard.list_blocks(NOON - 72 * HOUR, source_id=source.id)) == 3
     assert await store.dashboard.list_blocks(NOON - 72 * HOUR, source_id=999) == []
 

@@ -11,6 +11,7 @@ import pytest
 from monitor.db.database import Store
 from monitor.db.tables.collection import Run, Source
 from monitor.errors import DatabaseError, DatabaseGone
+from monitor.i18n.message import Message
 from monitor.vocabulary import Phase
 
 AT = datetime(2026, 2, 3, 8, tzinfo=UTC)
@@ -53,7 +54,7 @@ async def test_what_is_asked_while_the_server_is_down_is_done_when_it_is_back(
     await asyncio.to_thread(stopped.off)
     asked = [
         asyncio.create_task(store.runs.create(a_run(source, 1))),
-        asyncio.create_task(store.runs.add_fallback("r0", Phase.CRAWL, "here", "why", AT)),
+        asyncio.create_task(store.runs.add_fallback("r0", Phase.CRAWL, "here", Message.other("why"), AT)),
         asyncio.create_task(store.sources.get_by_id(source.id or 0)),
     ]
     done, _ = await asyncio.wait(asked, timeout=0.5)

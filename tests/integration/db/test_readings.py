@@ -5,9 +5,12 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from monitor.db.database import Store
+from monitor.db.queries.ledger import SECTION_ERROR
 from monitor.db.reading import KnownCandidate, LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.errors import WorkFailed
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.page import Candidate
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource, Disposition, SavedBy, SectionEnd
@@ -102,9 +105,9 @@ async def test_a_reading_is_kept_with_every_candidate_and_its_counts_add_up(keep
     entries = [
         an_entry("b", KNOWN, 1),
         an_entry("a", SAVED, 0, item_id=item_id),
-        an_entry("c", Disposition.REFUSED, 2, reason="wrong scheme"),
+        an_entry("c", Disposition.REFUSED, 2, reason=Message.other("wrong scheme")),
     ]
-    unseen = [UnseenPlace(section=NOTICES.name, url=f"{NOTICES.url}2", reason="max_pages")]
+    unseen = [UnseenPlace(section=NOTICES.name, url=f"{NOTICES.url}2", reason=Message("cause.ended_max_pages"))]
     reading = a_reading(
         *entries, ended=SectionEnd.MAX_PAGES, pages=5, unseen=unseen, refused_saves=2, corrected_dates=1
     )
@@ -117,9 +120,9 @@ async def test_a_reading_is_kept_with_every_candidate_and_its_counts_add_up(keep
     assert unread.ended is None
     rows = await store.runs.load_ledger(keeping.run_id)
     assert [(row.url, row.disposition, row.reason, row.item_id) for row in rows] == [
-        (url_of("a"), SAVED, "", item_id),
-        (url_of("b"), KNOWN, "", None),
-        (url_of("c"), Disposition.REFUSED, "wrong scheme", None),
+        (url_of("a"), SAVED, None, item_id),
+        (url_of("b"), KNOWN, None, None),
+        (url_of("c"), Disposition.REFUSED, Message.other("wrong scheme"), None),
     ]
     assert (rows[0].title, rows[0].date, rows[0].date_source) == ("title a", TODAY, DateSource.LISTED)
     coverage = await store.runs.load_coverage(keeping.run_id)
@@ -131,19 +134,19 @@ async def test_reading_a_section_again_replaces_what_was_kept_of_it_and_of_no_ot
     keeping: Keeping, store: Store
 ) -> None:
     def unseen(plan: SectionPlan, reason: str) -> list[UnseenPlace]:
-        return [UnseenPlace(section=plan.name, url=plan.url, reason=reason)]
+        return [UnseenPlace(section=plan.name, url=plan.url, reason=Message.other(reason))]
 
     await keeping.keep(a_reading(an_entry("a", LIMIT), an_entry("b", LIMIT), unseen=unseen(NOTICES, "first")))
     await keeping.keep(a_reading(an_entry("c", LIMIT), plan=POLICIES, unseen=unseen(POLICIES, "other")))
     await keeping.keep(a_reading(an_entry("a", KNOWN), unseen=unseen(NOTICES, "second")))
     assert [row.url for row in await store.runs.load_ledger(keeping.run_id)] == [url_of("a"), url_of("c")]
-    assert [place.reason for place in await store.runs.list_unseen(keeping.run_id)] == ["other", "second"]
+    assert [render(place.reason, "en") for place in await store.runs.list_unseen(keeping.run_id)] == ["other", "second"]
 
 
 async def test_sections_that_share_a_name_do_not_take_each_others_places(keeping: Keeping, store: Store) -> None:
     namesake = POLICIES.model_copy(update={"name": NOTICES.name})
     for plan in (NOTICES, namesake, NOTICES):
-        places = [UnseenPlace(section=plan.name, url=plan.url, reason="HTTP 412")]
+        places = [UnseenPlace(section=plan.name, url=plan.url, reason=Message.other("HTTP 412"))]
         await keeping.keep(a_reading(plan=plan, unseen=places, ended=SectionEnd.ERROR))
     assert {place.url for place in await store.runs.list_unseen(keeping.run_id)} == {NOTICES.url, namesake.url}
 
@@ -152,8 +155,8 @@ async def test_every_candidate_is_known_from_then_on_but_those_of_a_section_that
     await keeping.keep(
         a_reading(
             an_entry("a", KNOWN),
-            an_entry("b", LEFT, reason="section_error"),
-            an_entry("c", LEFT, reason="not of interest"),
+            an_entry("b", LEFT, reason=SECTION_ERROR),
+            an_entry("c", LEFT, reason=Message.other("not of interest")),
             an_entry("a", KNOWN, 3),
             ended=SectionEnd.ERROR,
         )
@@ -188,13 +191,15 @@ async def test_what_there_was_no_room_for_is_carried_in_the_order_of_the_page(ke
 async def test_what_was_carried_goes_once_it_is_settled_and_stays_until_then(keeping: Keeping) -> None:
     await keeping.keep(a_reading(*(an_entry(name, LIMIT, n) for n, name in enumerate("abcd"))))
     await keeping.save("a")
-    await keeping.keep(a_reading(an_entry("b", LEFT, reason="not of interest"), an_entry("c", LIMIT, 7)), days=1)
+    await keeping.keep(
+        a_reading(an_entry("b", LEFT, reason=Message.other("not of interest")), an_entry("c", LIMIT, 7)), days=1
+    )
     assert await keeping.carried() == [url_of("d"), url_of("c")]
 
 
 async def test_a_section_that_breaks_off_loses_nothing_that_was_carried(keeping: Keeping) -> None:
     await keeping.keep(a_reading(an_entry("a", LIMIT)))
-    await keeping.keep(a_reading(an_entry("a", LEFT, reason="section_error"), ended=SectionEnd.ERROR), days=1)
+    await keeping.keep(a_reading(an_entry("a", LEFT, reason=SECTION_ERROR), ended=SectionEnd.ERROR), days=1)
     assert await keeping.carried() == [url_of("a")]
 
 
@@ -237,7 +242,9 @@ async def test_a_reading_is_kept_whole_or_not_at_all(keeping: Keeping, store: St
 
 
 async def test_characters_that_a_database_refuses_do_not_stop_a_run(keeping: Keeping, store: Store) -> None:
-    entry = an_entry("a", LEFT, reason="odd\x00\ud83d")
+    entry = an_entry("a", LEFT, reason=Message.other("odd\x00\ud83d"))
     entry.candidate.title = "标\x00题\ud83d"
     await keeping.keep(a_reading(entry))
-    assert [(row.title, row.reason) for row in await store.runs.load_ledger(keeping.run_id)] == [("标题?", "odd?")]
+    assert [(row.title, row.reason) for row in await store.runs.load_ledger(keeping.run_id)] == [
+        ("标题?", Message.other("odd?"))
+    ]

@@ -10,6 +10,7 @@ from monitor.db.database import Store
 from monitor.db.maintenance import INTERRUPTED_RESEARCH_ERROR, transfer_database
 from monitor.db.tables.evidence import EvidenceRecord
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
+from monitor.i18n.message import Message
 from monitor.vocabulary import FetchMode
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
@@ -112,7 +113,9 @@ async def test_cancelling_stops_a_running_one_later_and_a_waiting_one_at_once(st
 
 async def test_one_that_failed_goes_on_and_one_that_succeeded_does_not(store: Store, running: Research) -> None:
     assert not await store.research.resume(running.id, executor="b")
-    await store.research.end(running.id, executor="a", status=ResearchStatus.FAILED, at=NOON, error="gone")
+    await store.research.end(
+        running.id, executor="a", status=ResearchStatus.FAILED, at=NOON, error=Message.other("gone")
+    )
     assert await store.research.resume(running.id, executor=None)
     assert [one.workflow_id for one in await store.research.list_unqueued()] == ["r-1:2"]
     resumed = await store.research.get(running.id)
@@ -125,12 +128,12 @@ async def test_one_that_failed_goes_on_and_one_that_succeeded_does_not(store: St
 
 
 async def test_one_is_given_up_only_while_nobody_else_has_it(store: Store, running: Research) -> None:
-    now = {"reason": "lost", "at": NOON, "told": message(status="error")}
+    now = {"reason": Message.other("lost"), "at": NOON, "event": message(status="error")}
     assert not await store.research.abandon(running.id, executor="b", **now)
     assert await store.research.abandon(running.id, executor="a", **now)
     assert not await store.research.abandon(running.id, executor="a", **now)
     row = (await store.research.list_rows())[0]
-    assert (row.status, row.error, row.ended_at) == (ResearchStatus.FAILED, "lost", NOON)
+    assert (row.status, row.error, row.ended_at) == (ResearchStatus.FAILED, Message.other("lost"), NOON)
 
 
 async def test_messages_come_in_their_order_and_from_the_one_that_has_it(store: Store, running: Research) -> None:

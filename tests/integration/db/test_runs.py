@@ -9,6 +9,8 @@ from monitor.db.database import Store
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Run, Source
 from monitor.errors import UsageError, WorkFailed
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.vocabulary import Phase, RunStatus
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
@@ -82,23 +84,26 @@ async def test_a_run_that_ended_or_never_was_cannot_be_cancelled(store: Store, r
 
 
 async def test_the_same_fallback_counts_once_also_when_it_comes_many_times_at_once(store: Store, run: Run) -> None:
-    await store.runs.add_fallback(run.id, Phase.NAVIGATE, "home", "no usable answer", NOON)
+    await store.runs.add_fallback(run.id, Phase.NAVIGATE, "home", Message.other("no usable answer"), NOON)
     await asyncio.gather(
-        *(store.runs.add_fallback(run.id, Phase.SUMMARISE, "url", "circuit\x00 open", NOON) for _ in range(5))
+        *(
+            store.runs.add_fallback(run.id, Phase.SUMMARISE, "url", Message.other("circuit\x00 open"), NOON)
+            for _ in range(5)
+        )
     )
-    await store.runs.add_fallback(run.id, Phase.SUMMARISE, "url", "empty answer", NOON)
+    await store.runs.add_fallback(run.id, Phase.SUMMARISE, "url", Message.other("empty answer"), NOON)
     fallbacks = await store.runs.list_fallbacks(run.id)
-    assert [(fallback.phase, fallback.where, fallback.reason) for fallback in fallbacks] == [
+    assert [(fallback.phase, fallback.where, render(fallback.reason, "en")) for fallback in fallbacks] == [
         (Phase.NAVIGATE, "home", "no usable answer"),
         (Phase.SUMMARISE, "url", "circuit open"),
         (Phase.SUMMARISE, "url", "empty answer"),
     ]
     with pytest.raises(WorkFailed, match="removed while"):
-        await store.runs.add_fallback("nobody", Phase.RANK, "", "", NOON)
+        await store.runs.add_fallback("nobody", Phase.RANK, "", Message("cause.empty"), NOON)
 
 
 async def test_places_that_were_not_read_are_kept_once(store: Store, run: Run) -> None:
-    place = UnseenPlace(section="通知", url="https://example.gov/tz/", reason="cancelled")
+    place = UnseenPlace(section="通知", url="https://example.gov/tz/", reason=Message.other("cancelled"))
     await store.runs.add_unseen(run.id, [place, place])
     await store.runs.add_unseen(run.id, [place])
     assert await store.runs.list_unseen(run.id) == [place]

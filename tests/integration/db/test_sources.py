@@ -8,6 +8,7 @@ from monitor.db.database import Store
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
 from monitor.vocabulary import Render, RunStatus, SourceKind
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
@@ -109,9 +110,13 @@ async def test_runs_are_written_into_the_health_of_their_source(store: Store, so
         assert found.last_run_at == at
         return found
 
-    await after(RunStatus.FAILED, 1, error="HTTP 412")
-    failed = await after(RunStatus.FAILED, 2, error="HTTP 412")
-    assert (failed.consecutive_failures, failed.last_error, failed.last_success_at) == (2, "HTTP 412", None)
+    await after(RunStatus.FAILED, 1, error=Message.other("HTTP 412"))
+    failed = await after(RunStatus.FAILED, 2, error=Message.other("HTTP 412"))
+    assert (failed.consecutive_failures, failed.last_error, failed.last_success_at) == (
+        2,
+        Message.other("HTTP 412"),
+        None,
+    )
     cancelled = await after(RunStatus.CANCELLED, 3, has_new=True)
     assert (cancelled.consecutive_failures, cancelled.last_new_item_at) == (2, None)
     degraded = await after(RunStatus.DEGRADED, 4, has_new=True)

@@ -182,7 +182,11 @@ async def test_everything_moves_to_the_other_kind_of_database(
         async with Store.open(other) as there:
             after = await image(there)
             moved, *rest = sorted(after.pop("runs"), key=lambda run: str(run["status"]))
-            assert (moved["id"], moved["status"], "moved" in moved["error"]) == ("run-2", RunStatus.FAILED, True)
+            assert (moved["id"], moved["status"], moved["error"]) == (
+                "run-2",
+                RunStatus.FAILED,
+                backup.INTERRUPTED_RUN_ERROR,
+            )
             assert rest == [run for run in before.pop("runs") if run["id"] == "run-1"]
             assert after == before
             assert await there.executors.list_all() == []

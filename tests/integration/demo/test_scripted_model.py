@@ -13,7 +13,7 @@ import pytest
 from monitor.demo.model.answers import ScriptedMode
 from monitor.demo.model.server import ScriptedModel
 from monitor.llm.answers import extract_plain_text, parse_array, parse_tool_arguments
-from monitor.llm.chat import Message
+from monitor.llm.chat import ChatMessage
 from monitor.llm.wire import build_messages, build_tools
 from monitor.page import Candidate, Link, Page
 from monitor.pages.text import render_page_text
@@ -74,7 +74,7 @@ def list_page(number: int, count: int, *, date: dt.date = UNTIL, known: int = 0,
     return render_page_text(page, known=[candidate.url for candidate in candidates[:known]])
 
 
-def navigation() -> list[Message]:
+def navigation() -> list[ChatMessage]:
     return build_navigate_messages(
         name="国家绿色能源总署",
         url=f"{SITE}/",
@@ -121,7 +121,7 @@ async def ask(url: str, messages: list[Any], *, tools: Any = (), max_retries: in
         )
 
 
-async def text_of(mode: str, messages: list[Message]) -> str:
+async def text_of(mode: str, messages: list[ChatMessage]) -> str:
     async with ScriptedModel(mode).serve() as url:
         answer = await ask(url, build_messages(messages))
     return answer.choices[0].message.content or ""

@@ -44,7 +44,7 @@ NO_URL = {Code.INVALID_URL, Code.FORBIDDEN, Code.NETWORK}
 
 async def page_in(response: Response) -> Page:
     """The page that a run reads in an answer."""
-    sighting = FetchResult(
+    result = FetchResult(
         url=response.final_url,
         mode=FetchMode.HTTP,
         at=NOON,
@@ -53,7 +53,7 @@ async def page_in(response: Response) -> Page:
         headers=response.headers,
         body=response.body,
     )
-    return (await parse_result(sighting)).page
+    return (await parse_result(result)).page
 
 
 # "{port}" is the port of the server that must not be reached.
@@ -139,8 +139,8 @@ MAY_BE_NO_URL = {
     *("percent-encoded", "backslash before at", "backslash after host", "tab in host", "line end in host"),
     *("tab in scheme", "port 0", "port 99999", "no host", "hash before at"),
 }
-WAYS = ("http, asked", "http, redirected", "browser, asked", "browser, redirected")
-# Addresses in plain writing that only their range sets apart: the guard tells them so on every way, and one such
+ROUTES = ("http, asked", "http, redirected", "browser, asked", "browser, redirected")
+# Addresses in plain writing that only their range sets apart: the guard tells them so on every route, and one such
 # redirect stands for all where each costs the browser a process.
 PLAIN_RANGES = {
     *("IPv6 link-local", "IPv6 site-local", "IPv6 unique local", "IPv6 multicast", "private 172", "private 192"),
@@ -152,10 +152,10 @@ NOT_HOSTILE = {
     ("a name that changes its address", "browser, redirected"),  # is looked up but once, and connected to as checked
 }
 CASES = [
-    (name, way)
+    (name, route)
     for name in ADDRESSES
-    for way in WAYS
-    if (name, way) not in NOT_HOSTILE and not (name in PLAIN_RANGES and way == "browser, redirected")
+    for route in ROUTES
+    if (name, route) not in NOT_HOSTILE and not (name in PLAIN_RANGES and route == "browser, redirected")
 ]
 NAMES = {
     "intranet.example": ["10.1.2.3"],
@@ -245,21 +245,21 @@ class World:
     asked_names: list[str]
     is_hasty: bool = False
 
-    async def ask(self, way: str, url: str) -> Response:
-        if way == "http":
+    async def ask(self, route: str, url: str) -> Response:
+        if route == "http":
             return await self.client.fetch(url, timeout_s=HASTY_S if self.is_hasty else TIMEOUT_S)
         skip_without_browser()
         return await (self.hasty_renderer if self.is_hasty else self.renderer).render(url)
 
-    async def text_or_code(self, way: str, url: str) -> str:
+    async def text_or_code(self, route: str, url: str) -> str:
         try:
-            return "text" if b"text" in (await self.ask(way, url)).body else "nothing"
+            return "text" if b"text" in (await self.ask(route, url)).body else "nothing"
         except FetchError as failure:
             return failure.error.code
 
-    async def failure(self, way: str, url: str) -> FetchError:
+    async def failure(self, route: str, url: str) -> FetchError:
         with pytest.raises(FetchError) as caught:
-            await self.ask(way, url)
+            await self.ask(route, url)
         return caught.value
 
 
@@ -323,12 +323,12 @@ def site(world: World):
     return world.site
 
 
-@pytest.mark.parametrize(("name", "way"), CASES)
+@pytest.mark.parametrize(("name", "route"), CASES)
 async def test_a_hostile_address_is_refused_and_nobody_there_hears_of_it(
-    world, site, reply, name: str, way: str
+    world, site, reply, name: str, route: str
 ) -> None:
     address = ADDRESSES[name].replace("{port}", str(world.neighbour.port))
-    client, _, how = way.partition(", ")
+    client, _, how = route.partition(", ")
     url = address
     if how == "redirected":
         url = site.on("/start", reply(status=302, headers={"location": address.replace("\n", "\t")}))
@@ -432,40 +432,40 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("route", ["http", "browser"])
 @pytest.mark.parametrize("coding", BOMBS)
-async def test_a_bomb_is_too_large(world, site, reply, coding: str, way: str) -> None:
+async def test_a_bomb_is_too_large(world, site, reply, coding: str, route: str) -> None:
     headers = {"content-encoding": coding, "content-type": "text/html"}
     url = site.on("/bomb", reply(BOMBS[coding], headers=headers))
-    assert (await world.failure(way, url)).error.code is Code.TOO_LARGE
+    assert (await world.failure(route, url)).error.code is Code.TOO_LARGE
 
 
-@pytest.mark.parametrize("way", ["http", "browser"])
-async def test_an_endless_body_is_too_large(world, site, way: str) -> None:
-    assert (await world.failure(way, site.on("/endless", lambda _: endless))).error.code is Code.TOO_LARGE
+@pytest.mark.parametrize("route", ["http", "browser"])
+async def test_an_endless_body_is_too_large(world, site, route: str) -> None:
+    assert (await world.failure(route, site.on("/endless", lambda _: endless))).error.code is Code.TOO_LARGE
 
 
-@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("route", ["http", "browser"])
 @pytest.mark.parametrize("kind", SLOW_OR_SILENT)
-async def test_who_keeps_us_waiting_is_left(world, site, kind: str, way: str) -> None:
+async def test_who_keeps_us_waiting_is_left(world, site, kind: str, route: str) -> None:
     world.is_hasty = True
     url = site.on(f"/{kind.replace(' ', '-')}", lambda _: SLOW_OR_SILENT[kind])
-    assert (await world.failure(way, url)).error.code is Code.TIMEOUT
+    assert (await world.failure(route, url)).error.code is Code.TIMEOUT
 
 
-@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("route", ["http", "browser"])
 @pytest.mark.parametrize("kind", BROKEN)
-async def test_an_answer_that_is_none_is_an_error_of_the_network(world, site, kind: str, way: str) -> None:
+async def test_an_answer_that_is_none_is_an_error_of_the_network(world, site, kind: str, route: str) -> None:
     url = site.on(f"/{kind.replace(' ', '-')}", lambda _: BROKEN[kind])
-    assert (await world.failure(way, url)).error.code is Code.NETWORK
+    assert (await world.failure(route, url)).error.code is Code.NETWORK
 
 
-@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("route", ["http", "browser"])
 @pytest.mark.parametrize("locations", [["/0"], ["/1", "/0"], [f"/{i + 1}" for i in range(30)]])
-async def test_redirects_without_end_are_an_error(world, site, reply, locations: list[str], way: str) -> None:
+async def test_redirects_without_end_are_an_error(world, site, reply, locations: list[str], route: str) -> None:
     for i, location in enumerate(locations):
         site.on(f"/{i}", reply(status=302, headers={"location": location}))
-    assert (await world.failure(way, site.url("/0"))).error.code is Code.NETWORK
+    assert (await world.failure(route, site.url("/0"))).error.code is Code.NETWORK
 
 
 HEAVY = {
@@ -519,13 +519,13 @@ async def test_a_page_cannot_leave_a_service_worker_behind(world, site, reply) -
     assert site.paths() == ["/", "/next"]
 
 
-@pytest.mark.parametrize("way", ["http", "browser"])
-async def test_a_title_is_text_whatever_it_holds(world, site, way: str) -> None:
+@pytest.mark.parametrize("route", ["http", "browser"])
+async def test_a_title_is_text_whatever_it_holds(world, site, route: str) -> None:
     head = "<title>Notice <script>alert(1)</script>&lt;b&gt; \x1b[2J\x07&#27;]0;x&#x7;\u202e No&#8238;. 3</title>"
     rows = "".join(
         f"<li><a href='/{n}'>\x1b[31mCall number {n} for tenders\u202e&#7;</a> 2026-11-0{n}</li>" for n in range(1, 9)
     )
-    response = await world.ask(way, site.on("/", f"<html><head>{head}</head><body><ul>{rows}</ul></body></html>"))
+    response = await world.ask(route, site.on("/", f"<html><head>{head}</head><body><ul>{rows}</ul></body></html>"))
     page = await page_in(response)
     assert page.title == "Notice <script>alert(1)</script><b> [2J]0;x No. 3"
     assert [candidate.title for candidate in page.candidates] == [
@@ -533,11 +533,11 @@ async def test_a_title_is_text_whatever_it_holds(world, site, way: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("way", ["http", "browser"])
+@pytest.mark.parametrize("route", ["http", "browser"])
 @pytest.mark.parametrize("tag", ["div", "b", "table"])
-async def test_ten_thousand_nested_tags_are_a_page(world, site, tag: str, way: str) -> None:
+async def test_ten_thousand_nested_tags_are_a_page(world, site, tag: str, route: str) -> None:
     body = f"{TEXT}{f'<{tag}>' * 10_000}<a href='/deep'>deep</a>"
-    response = await world.ask(way, site.on("/", f"<html><body>{body}"))
+    response = await world.ask(route, site.on("/", f"<html><body>{body}"))
     page = await page_in(response)
     assert page.error is None
     assert "text text" in page.text

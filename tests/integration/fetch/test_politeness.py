@@ -51,7 +51,7 @@ async def test_a_host_is_asked_one_at_a_time_and_with_a_pause(client, site, time
     url = site.on("/a", "x")
     politeness = polite(client, time, delay_s=2, respect_robots=False)
     await asyncio.gather(*(ask(politeness, client, url) for _ in range(4)))
-    assert site.most_under_way == 1
+    assert site.max_in_progress == 1
     assert time.slept == [2, 2, 2]
 
 

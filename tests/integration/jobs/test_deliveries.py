@@ -14,6 +14,7 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView, Delivery, DeliveryStatus
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
 from monitor.jobs.background import AlarmNotifier
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.jobs.scheduler import DeliveryPlanner, Scheduler
@@ -266,7 +267,7 @@ async def test_what_is_refused_for_good_fails_at_once_and_the_next_briefing_has_
     await desk.work()
     (failed,) = await desk.log()
     assert (failed.status, failed.attempts) == (DeliveryStatus.FAILED, 1)
-    assert "400" in (failed.last_error or "")
+    assert "400" in (render(failed.last_error, "en") if failed.last_error else "")
     desk.site.on(HOOK, "ok")
     clock.turn(days=1)
     await desk.plan()

@@ -66,18 +66,18 @@ async def test_what_two_workers_see_due_is_tried_once_and_one_at_a_time_to_a_tar
     store: Store, settings: Settings, clock: Any, new_dispatch: Any, deliveries: list[Delivery]
 ) -> None:
     tried: Counter[str] = Counter()
-    under_way: Counter[str] = Counter()
+    in_progress: Counter[str] = Counter()
     overlaps: list[str] = []
     done = asyncio.Event()
 
     async def deliver(delivery_id: str, attempt: int) -> str:
         target = delivery_id.rsplit("-", 1)[0]
-        under_way[target] += 1
-        if under_way[target] > 1:
+        in_progress[target] += 1
+        if in_progress[target] > 1:
             overlaps.append(delivery_id)
         await asyncio.sleep(0)
         tried[delivery_id] += 1
-        under_way[target] -= 1
+        in_progress[target] -= 1
         if len(tried) == len(deliveries):
             done.set()
         return "sent"

@@ -13,6 +13,7 @@ from monitor.bootstrap import App, open_service
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
+from monitor.i18n.catalogue import render
 from monitor.jobs import queue as queue_module
 from monitor.jobs.queue import RESEARCH_QUEUE, DurableQueue
 from monitor.jobs.worker import ResearchReconciler
@@ -131,7 +132,7 @@ async def test_one_that_breaks_off_again_and_again_is_given_up(
         await rounds.repair()
     view = await research_desk.get("r-1")
     assert view.status is ResearchStatus.FAILED
-    assert "monitor research --resume r-1" in (view.error or "")
+    assert "monitor research --resume r-1" in (render(view.error, "en") if view.error else "")
     assert (await store.research_events.after("r-1", 0))[-1].data["status"] == "error"
 
 

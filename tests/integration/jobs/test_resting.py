@@ -4,6 +4,8 @@ from typing import Any
 
 from monitor.db.database import Store
 from monitor.db.tables.collection import Source
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.jobs.scheduler import Scheduler
 from monitor.vocabulary import RunStatus
@@ -17,7 +19,12 @@ async def test_planned_times_pass_over_a_source_that_rests_until_its_rest_is_ove
     await scheduler.refresh()
     for _ in range(3):  # rests for two hours from now on
         await store.runs.end(
-            "no run", source.id, at=clock.now(), status=RunStatus.FAILED, has_new=False, error="no answer"
+            "no run",
+            source.id,
+            at=clock.now(),
+            status=RunStatus.FAILED,
+            has_new=False,
+            error=Message.other("no answer"),
         )
     found = []
     for _ in range(3):
@@ -25,7 +32,7 @@ async def test_planned_times_pass_over_a_source_that_rests_until_its_rest_is_ove
         await scheduler.refresh()
         await scheduler.create_due_runs()
         newest = (await store.runs.list())[0]
-        found.append((newest.status, newest.error))
+        found.append((newest.status, newest.error and render(newest.error, "en")))
     passed_over, tried, waits = found
     assert passed_over == (
         RunStatus.CANCELLED,

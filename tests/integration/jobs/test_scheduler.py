@@ -6,6 +6,7 @@ import pytest
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Run, Source
+from monitor.i18n.catalogue import render
 from monitor.jobs.presence import LEASE_TIMEOUT_S, HeartbeatRegistry, LeaseHolder
 from monitor.jobs.scheduler import Scheduler
 from monitor.vocabulary import RunStatus
@@ -62,7 +63,7 @@ async def test_after_an_outage_the_last_time_runs_and_one_row_tells_of_the_other
     assert run.planned_at == clock.now().replace(minute=0)
     assert missed.status is RunStatus.CANCELLED
     assert missed.error is not None
-    assert "29 planned times" in missed.error
+    assert "29 planned times" in render(missed.error, "en")
 
 
 async def test_a_time_that_was_missed_by_more_than_the_grace_is_a_row_and_no_run(
@@ -75,7 +76,7 @@ async def test_a_time_that_was_missed_by_more_than_the_grace_is_a_row_and_no_run
     (row,) = await runs_of(store)
     assert (row.status, row.planned_at.hour) == (RunStatus.CANCELLED, 1)
     assert row.error is not None
-    assert row.error.startswith("Missed: no scheduler was at work")
+    assert render(row.error, "en").startswith("Missed: no scheduler was at work")
 
 
 async def test_a_run_that_still_waits_is_not_joined_by_a_second_one(
@@ -88,7 +89,8 @@ async def test_a_run_that_still_waits_is_not_joined_by_a_second_one(
         await looked(scheduler)
     first, second = await runs_of(store)
     assert (first.status, second.status) == (RunStatus.QUEUED, RunStatus.CANCELLED)
-    assert second.error == "Missed: the run planned at 2026-03-02 01:00Z still waits."
+    assert second.error is not None
+    assert render(second.error, "en") == "Missed: the run planned at 2026-03-02 01:00Z still waits."
 
 
 async def test_a_changed_or_newly_enabled_schedule_does_not_look_back(

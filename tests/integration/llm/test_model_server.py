@@ -12,14 +12,15 @@ from monitor.config.model import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
-from monitor.llm.chat import Message, Tool
+from monitor.llm.chat import ChatMessage, Tool
 from monitor.llm.client import ModelClient
+from monitor.llm.clients import build_client
 from monitor.llm.run_model import RunModel
 from monitor.vocabulary import Phase
 
 QUESTION = [
-    Message(role="system", content="你写摘要。"),
-    Message(role="user", content="正文：\n全国新增装机1200万千瓦，同比增长8.5%。"),
+    ChatMessage(role="system", content="你写摘要。"),
+    ChatMessage(role="user", content="正文：\n全国新增装机1200万千瓦，同比增长8.5%。"),
 ]
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
@@ -81,7 +82,7 @@ async def test_an_answer_comes_with_its_row_in_the_ledger() -> None:
     assert row.context_chars == sum(len(message.content) for message in QUESTION)
     assert row.prompt_tokens > 0
     assert row.latency_ms >= 0
-    assert model.tokens_used == sum(one.prompt_tokens + one.completion_tokens for one in rows)
+    assert model.tokens_used == sum(row.prompt_tokens + row.completion_tokens for row in rows)
     assert [request["model"] for request in scripted.requests] == ["m", "other"]
     assert scripted.requests[0]["temperature"] == 0.3
 
@@ -94,7 +95,8 @@ async def test_tokens_are_estimated_where_the_server_counts_none() -> None:
 
 
 async def test_tools_go_out_and_tool_calls_come_back() -> None:
-    question = [Message(role="user", content="- 列表页：http://a.gov.cn/zcfg/\n- 日期范围：2026-11-15 至 2026-11-21")]
+    content = "- 列表页：http://a.gov.cn/zcfg/\n- 日期范围：2026-11-15 至 2026-11-21"
+    question = [ChatMessage(role="user", content=content)]
     tool = Tool(name="browse_page", description="opens a page", parameters={"type": "object", "properties": {}})
     async with ScriptedModel().serve() as url, run_model(url) as (model, _):
         answer = await model.complete(question, phase=Phase.CRAWL, tools=[tool])
@@ -285,7 +287,7 @@ async def test_the_check_says_what_answered_or_what_is_wrong(monkeypatch: pytest
 
 def test_settings_that_cannot_work_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="http://"):
-        ModelClient(LlmSettings(base_url="localhost:8000/v1"))
+        build_client(LlmSettings(base_url="localhost:8000/v1"))
     monkeypatch.setenv("SCRIPTED_KEY", "密钥")
     with pytest.raises(SettingsError, match="SCRIPTED_KEY"):
-        ModelClient(LlmSettings(base_url="http://127.0.0.1:1/v1", api_key_env="SCRIPTED_KEY"))
+        build_client(LlmSettings(base_url="http://127.0.0.1:1/v1", api_key_env="SCRIPTED_KEY"))

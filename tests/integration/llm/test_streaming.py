@@ -13,12 +13,12 @@ import pytest
 from monitor.config.model import LlmSettings, Price
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed
-from monitor.llm.chat import Completion, Message
+from monitor.llm.chat import ChatMessage, Completion
 from monitor.llm.client import ModelClient
 from monitor.llm.run_model import Budget, RunModel
 from monitor.vocabulary import Phase
 
-QUESTION = [Message(role="user", content="写报告。")]
+QUESTION = [ChatMessage(role="user", content="写报告。")]
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 HANGS = b"hangs"
 DONE = b"data: [DONE]\n\n"

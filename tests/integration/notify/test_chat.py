@@ -10,15 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from monitor.clock import SystemClock
 from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
 from monitor.fetch.guard import Guard
 from monitor.notify.chat import ChatChannel
-from monitor.notify.notification import Notification
+from monitor.notify.notification import ChannelContext, Notification
 
 KEY = "0a1b2c3d-4e5f-6789-abcd-ef0123456789"
 HOST = "qyapi.weixin.qq.com"
+
+
+def open_chat(target: TargetSettings, network: NetworkSettings) -> ChatChannel:
+    return ChatChannel(ChannelContext(target=target, network=network, guard=Guard(), clock=SystemClock()))
 
 
 @dataclass
@@ -74,7 +79,7 @@ async def service(certificate: Callable[..., Path]) -> AsyncIterator[Service]:
 def channel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ChatChannel:
     monkeypatch.setenv("WECOM_KEY", KEY)
     network = NetworkSettings(proxy=f"http://127.0.0.1:{service.port}", ca_bundle=tmp_path / "made.pem")
-    return ChatChannel(TargetSettings(name="team", url="wecombot://${WECOM_KEY}"), network, Guard())
+    return open_chat(TargetSettings(name="team", url="wecombot://${WECOM_KEY}"), network)
 
 
 async def test_a_digest_arrives_by_way_of_the_proxy_and_shows_the_key(
@@ -118,12 +123,12 @@ async def test_without_the_proxy_a_private_address_is_refused_and_nothing_is_ask
 ) -> None:
     url = f"workflows://127.0.0.1:{service.secure_port}/{'a' * 32}/{'b' * 43}"
     with pytest.raises(NotDelivered, match="not reached"):
-        await ChatChannel(TargetSettings(name="team", url=url), NetworkSettings(), Guard()).send(letter)
+        await open_chat(TargetSettings(name="team", url=url), NetworkSettings()).send(letter)
     assert service.asked == []
 
 
 async def test_a_url_that_apprise_cannot_read_is_said(letter: Notification) -> None:
     target = TargetSettings(name="team", url="tgram://nonsense")
     with pytest.raises(NotDelivered, match="cannot read the url") as told:
-        await ChatChannel(target, NetworkSettings(), Guard()).send(letter)
+        await open_chat(target, NetworkSettings()).send(letter)
     assert not told.value.may_retry

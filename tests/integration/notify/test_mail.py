@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from monitor.clock import SystemClock
 from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
 from monitor.fetch.guard import Guard
 from monitor.notify.mail import MailChannel
-from monitor.notify.notification import Notification
+from monitor.notify.notification import ChannelContext, Notification
 
 OpenMailbox = Callable[..., Awaitable[Any]]
 TO = ["partner@example.org", "clerk@example.org"]
@@ -23,7 +24,8 @@ def channel(mailbox: Any, *, scheme: str = "smtp", user: str = "", ca_bundle: Pa
     target = TargetSettings(name="partners", url=url, sender="Monitor <monitor@example.org>", to=TO)
     hosts = [f"127.0.0.1:{mailbox.port}"]
     network = NetworkSettings(allowed_private_hosts=hosts, ca_bundle=ca_bundle, timeout_s=5)
-    return MailChannel(target, network, Guard(allowed_private_hosts=hosts))
+    guard = Guard(allowed_private_hosts=hosts)
+    return MailChannel(ChannelContext(target=target, network=network, guard=guard, clock=SystemClock()))
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
@@ -136,6 +138,7 @@ async def test_a_server_that_is_away_may_come_back_and_a_private_one_must_be_all
     assert told.value.may_retry
     mailbox = await open_mailbox()
     target = TargetSettings(name="p", url=f"smtp://127.0.0.1:{mailbox.port}", sender="m@example.org", to=TO)
+    context = ChannelContext(target=target, network=NetworkSettings(), guard=Guard(), clock=SystemClock())
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as told:
-        await MailChannel(target, NetworkSettings(), Guard()).send(letter)
+        await MailChannel(context).send(letter)
     assert (told.value.may_retry, mailbox.envelopes) == (False, [])

@@ -11,6 +11,7 @@ from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.browser.renderer import Renderer
 from monitor.fetch.guard import Guard
 from monitor.fetch.result import FetchError
+from monitor.i18n.catalogue import render
 from monitor.page import PageErrorCode
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -275,7 +276,7 @@ async def test_a_page_that_kills_every_browser_is_an_error_of_the_page(renderer,
 
     error = await failure(renderer, site.on("/", lambda _: kill))
     assert error.error.code is PageErrorCode.NETWORK
-    assert "stopped 2 times" in error.error.message
+    assert "stopped 2 times" in render(error.error.message, "en")
 
 
 async def test_a_browser_that_cannot_be_started_is_missing(network, tmp_path) -> None:

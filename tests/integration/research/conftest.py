@@ -73,10 +73,10 @@ class Lab:
     @property
     def searches(self) -> list[dict[str, Any]]:
         """The documents that the search was asked with."""
-        return [json.loads(one.body) for one in self.site.asked if one.path == "/search"]
+        return [json.loads(entry.body) for entry in self.site.asked if entry.path == "/search"]
 
     def pages_asked(self) -> list[str]:
-        return [one.path for one in self.site.asked if one.path not in ("/search", "/robots.txt", "/favicon.ico")]
+        return [entry.path for entry in self.site.asked if entry.path not in ("/search", "/robots.txt", "/favicon.ico")]
 
     async def parts(self, **given: Any) -> ResearchDependencies:
         """The parts of a research; each call makes them anew, over the same folder and the same site."""

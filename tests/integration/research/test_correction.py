@@ -8,6 +8,7 @@ import pytest
 from monitor.config.model import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.llm.client import ModelClient
+from monitor.research.node import UNUSABLE_ANSWER_FAILURE
 from monitor.research.state import ParagraphState, SearchEntry, SearchRound
 from monitor.research.summarising import FirstSummaryNode, ReflectionSummaryNode, SummaryNodeInput
 from monitor.research.tools import BASIC
@@ -53,11 +54,11 @@ async def asked(lab: Any, site: Any, reply: Any) -> Any:
 
 async def test_the_model_is_told_what_was_wrong_and_its_second_answer_counts(asked: Any) -> None:
     summary, requests = await asked(FirstSummaryNode, [INVENTED, SOUND])
-    assert (summary.text, summary.fallback) == ("新型储能装机达到1.2亿千瓦[1]。", "")
+    assert (summary.text, summary.fallback) == ("新型储能装机达到1.2亿千瓦[1]。", None)
     assert summary.refused == {"figures": 1, "uncited": 1}
     assert summary.tokens == 30
     first, second = requests
-    assert [one["role"] for one in second] == ["system", "user", "assistant", "user"]
+    assert [entry["role"] for entry in second] == ["system", "user", "assistant", "user"]
     assert second[:2] == first
     assert "不在所注结果的正文里" in second[3]["content"]
     assert "没有注明结果编号" in second[3]["content"]
@@ -66,7 +67,7 @@ async def test_the_model_is_told_what_was_wrong_and_its_second_answer_counts(ask
 async def test_two_answers_of_which_nothing_stands_give_way_to_extracts(asked: Any) -> None:
     summary, requests = await asked(FirstSummaryNode, [INVENTED, INVENTED])
     assert len(requests) == 2
-    assert summary.fallback == "no sentence of the answer rests on the results"
+    assert summary.fallback.code == "research.answer_unsupported"
     assert "新型储能装机达到1.2亿千瓦[1]。" in summary.text
     assert summary.refused == {"figures": 2, "uncited": 2}
 
@@ -74,12 +75,12 @@ async def test_two_answers_of_which_nothing_stands_give_way_to_extracts(asked: A
 async def test_a_revision_of_which_nothing_stands_leaves_the_text_as_it_was(asked: Any) -> None:
     summary, requests = await asked(ReflectionSummaryNode, [INVENTED, {"note": 1}], before="电池占比最高[1]。")
     assert len(requests) == 2
-    assert summary.fallback == "the answer cannot be used"
+    assert summary.fallback == UNUSABLE_ANSWER_FAILURE
     assert "电池占比最高[1]。" in summary.text
     assert "9亿" not in summary.text
 
 
 async def test_an_answer_that_is_no_json_twice_is_no_end(asked: Any) -> None:
     summary, _ = await asked(FirstSummaryNode, [{"note": 1}, {"paragraph_latest_state": None}])
-    assert summary.fallback == "the answer cannot be used"
+    assert summary.fallback == UNUSABLE_ANSWER_FAILURE
     assert summary.text

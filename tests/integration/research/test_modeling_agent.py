@@ -41,8 +41,8 @@ async def test_there_is_a_blueprint_that_rests_on_the_notes_whatever_the_model_d
     parts = await lab.parts()
     output = await ModelingAgent(parts, telling).run(parts.query, found(NOTES), parts.options)
     blueprint = output.content
-    quotes = [quote for one in NOTES for quote in list_quotes(one)]
-    names = [one.name for one in blueprint.core_drivers]
+    quotes = [quote for entry in NOTES for quote in list_quotes(entry)]
+    names = [core_driver.name for core_driver in blueprint.core_drivers]
     assert names
     assert len(names) == len(set(names))
     for driver in blueprint.core_drivers:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from monitor.demo.model.server import ScriptedModel
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.research.dependencies import ignore_progress
 from monitor.research.workflow import PlanAgent
 
@@ -27,10 +29,12 @@ async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, m
         paragraph.title in plan.content and paragraph.content in plan.content for paragraph in plan.metadata.paragraphs
     )
     assert plan.metadata.report_title == "2026年新型储能的发展如何"
-    assert "http" not in json.dumps([plan.content, *(one.to_json() for one in plan.metadata.paragraphs)])
+    assert "http" not in json.dumps([plan.content, *(paragraph.to_json() for paragraph in plan.metadata.paragraphs)])
     is_by_rule = mode in ("empty", "http_500")
     assert plan.metadata.is_fallback == is_by_rule == bool(telling.told)
-    assert plan.metadata.reason.startswith({"empty": "empty", "http_500": "http_500"}.get(mode, ""))
+    assert render(plan.metadata.reason or Message.other(""), "en").startswith(
+        {"empty": "empty", "http_500": "http_500"}.get(mode, "")
+    )
     assert (plan.metadata.tokens > 0) == (mode != "http_500")
 
 

@@ -35,7 +35,7 @@ async def reported(lab: Any, **given: Any) -> tuple[AgentOutput[ResearchReport],
         )
         research = ParagraphResearch(search_history=[entry], latest_summary=f"{text[:-1]}[1]。", is_completed=True)
         state.paragraphs.append(ParagraphState(title=title, content=title, order=order, research=research))
-    await parts.notebook.keep_plan(state)
+    await parts.notebook.save_plan(state)
     findings = build_notes(state.paragraphs)
     found = SearchAgentResult(strategy=SearchStrategy(primary_query="储能"), notes=findings.notes)
     pieces: list[str] = []
@@ -65,11 +65,11 @@ async def test_whatever_the_model_does_the_report_has_every_paragraph_and_nothin
     for text in PAGES.values():
         assert text[:-1] in report.markdown
     assert [source.url for source in report.sources] == [
-        found.notes[one.note_index].source_url for one in report.sources
+        found.notes[source.note_index].source_url for source in report.sources
     ]
-    assert sorted(one.note_index for one in report.sources) == [0, 1, 2]
+    assert sorted(source.note_index for source in report.sources) == [0, 1, 2]
     body = report.markdown.partition("## 来源")[0]
-    sentences = [one for one in re.findall(r"[^。\n]+。", body) if not one.startswith(("#", ">", "|"))]
+    sentences = [entry for entry in re.findall(r"[^。\n]+。", body) if not entry.startswith(("#", ">", "|"))]
     assert sentences
     for sentence in sentences:
         cited = [report.sources[int(number) - 1].note_index for number in re.findall(r"\[(\d+)\]", sentence)]

@@ -11,6 +11,8 @@ import pytest
 
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import RunCancelled
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.research.dependencies import ignore_progress
 from monitor.research.findings import ResearchFindings
 from monitor.research.node import StateMutationNode
@@ -35,20 +37,20 @@ async def test_a_paragraph_is_searched_for_summed_up_and_searched_for_again(
     research = paragraph.research
     assert paragraph.is_complete
     assert len(research.rounds) == 3
-    assert [one.search_tool for one in research.rounds] == ["deep_search_news"] * 3
+    assert [search_round.search_tool for search_round in research.rounds] == ["deep_search_news"] * 3
     assert len(storage.searches) == 3
     assert re.search(r"1\.2亿千瓦.*\[\d\]。", research.latest_summary)
-    assert sorted(one.title for one in research.search_history) == sorted(
+    assert sorted(entry.title for entry in research.search_history) == sorted(
         result["title"] for result in storage.results[:3]
     )
-    assert all(one.record and one.content and one.engine == "tavily" for one in research.search_history)
+    assert all(entry.record and entry.content and entry.engine == "tavily" for entry in research.search_history)
     assert storage.pages_asked().count("/gone") == 1
     shares = [share for share, _ in telling.told]
     assert shares == sorted(shares)
     assert 0 < shares[-1] <= 1
     assert {"first_search", "reading", "first_summary", "reflection", "fallback"} <= set(telling.nodes())
     assert research.tokens == sum(call.prompt_tokens + call.completion_tokens for call in storage.calls)
-    assert await parts.notebook.state() is not None
+    assert await parts.notebook.load_state() is not None
 
 
 async def test_what_the_model_sees_of_a_result(storage: Any, planned: Any) -> None:
@@ -66,9 +68,9 @@ async def test_what_the_model_sees_of_a_result(storage: Any, planned: Any) -> No
     ]
     assert "全国新型储能装机规模达到1.2亿千瓦，同比增长45%。" in summary
     assert summary.count("<<<REMARK\n多写价格机制。\nREMARK\nREMARK>>>") == 1
-    assert all("<<<QUESTION\n2026年新型储能的发展如何？\nQUESTION>>>" in one for one in prompts)
-    assert [len(one["messages"]) for one in storage.model.requests] == [2] * len(prompts)
-    reflection = next(one for one in prompts if "<<<SEARCHES" in one)
+    assert all("<<<QUESTION\n2026年新型储能的发展如何？\nQUESTION>>>" in prompt for prompt in prompts)
+    assert [len(request["messages"]) for request in storage.model.requests] == [2] * len(prompts)
+    reflection = next(prompt for prompt in prompts if "<<<SEARCHES" in prompt)
     assert "<<<RESULTS" not in reflection
     assert re.search(r"<<<STATE\n.*\[\d\]。\nSTATE>>>", reflection)
 
@@ -89,7 +91,7 @@ class DyingNotebook(FolderNotebook):
         self.after -= 1
         if self.after == 0 and self._is_before:
             raise Stopped
-        await super().keep_paragraph(paragraph)
+        await super().save_paragraph(paragraph)
         if self.after == 0:
             raise Stopped
 
@@ -124,12 +126,12 @@ async def test_a_paragraph_goes_on_where_it_was_killed(
             pass
         resumed = await SearchAgent(await storage.parts(**given), ignore_progress).run_paragraph(state, 0)
         assert resumed.research.latest_summary == whole.research.latest_summary
-        urls = [one.url for one in resumed.research.search_history]
-        assert sorted(urls) == sorted(one.url for one in whole.research.search_history)
+        urls = [entry.url for entry in resumed.research.search_history]
+        assert sorted(urls) == sorted(entry.url for entry in whole.research.search_history)
         assert len(urls) == len(set(urls))
         assert len(storage.searches) - searches in (0, 1)
         assert len(storage.pages_asked()) <= 2 * pages
-        again = [one for one in set(asked_of(storage.model)) if asked_of(storage.model).count(one) > 1]
+        again = [entry for entry in set(asked_of(storage.model)) if asked_of(storage.model).count(entry) > 1]
         assert len(again) <= (1 if is_before else 0)
         assert set(asked_of(storage.model)) <= set(once)
     assert killed > 10
@@ -149,7 +151,9 @@ async def test_a_paragraph_goes_on_where_its_bundles_are_not(storage: Any, plann
         paragraph = await SearchAgent(await storage.parts(**given), ignore_progress).run_paragraph(state, 0)
         assert paragraph.is_complete
         assert (
-            len({one.url for one in paragraph.research.search_history}) == len(paragraph.research.search_history) == 3
+            len({entry.url for entry in paragraph.research.search_history})
+            == len(paragraph.research.search_history)
+            == 3
         )
 
 
@@ -163,10 +167,10 @@ async def test_what_reads_as_an_order_reaches_neither_model_nor_result(storage: 
     storage.model = ScriptedModel("obedient")
     parts = await storage.parts(limits={"max_reflections": 1})
     paragraph = await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, TITLE), 0)
-    entry = next(one for one in paragraph.research.search_history if one.url.endswith("/order"))
+    entry = next(entry for entry in paragraph.research.search_history if entry.url.endswith("/order"))
     assert entry.title == storage.site.host
     assert entry.content == "新型储能现状：压缩空气储能项目已有14个，总规模92.5万千瓦。"
-    assert not any("evil.example" in one for one in asked_of(storage.model))
+    assert not any("evil.example" in entry for entry in asked_of(storage.model))
 
 
 async def test_a_result_that_was_not_opened_at_first_is_opened_when_it_comes_up_again(lab: Any, planned: Any) -> None:
@@ -182,7 +186,7 @@ async def test_a_result_that_was_not_opened_at_first_is_opened_when_it_comes_up_
 
     async def tell(share: float, **payload: Any) -> None:
         if payload["metadata"]["node"] == "first_summary":
-            history = (await parts.notebook.state()).paragraphs[0].research.search_history
+            history = (await parts.notebook.load_state()).paragraphs[0].research.search_history
             assert [entry.snippet[:2] for entry in history if not entry.content] == ["第8", "第9"]
 
     paragraph = await SearchAgent(parts, tell).run_paragraph(state, 0)
@@ -196,7 +200,7 @@ async def test_each_result_is_handed_on_once_under_the_paragraphs_cursor(storage
     storage.model = ScriptedModel()
     parts = await storage.parts()
     await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, "甲", TITLE), 1)
-    cursor = read_cursor(parts.bundles.cursors("t1") / build_file_name("p2"))
+    cursor = read_cursor(parts.bundles.get_cursor_folder("t1") / build_file_name("p2"))
     assert cursor is not None
     assert cursor.last_query_id.startswith("p2-q")
     assert list(parts.bundles.list_bundles("t1")) == ["p2-q1", "p2-q2", "p2-q3"]
@@ -217,7 +221,7 @@ async def test_a_bundle_that_arrives_late_is_read_in_the_final_pass(storage: Any
             number=0, query_id="p1-q1", search_query="储能", search_tool=BASIC, is_searched=True, is_summarised=True
         )
     ]
-    await late.notebook.keep_plan(state)
+    await late.notebook.save_plan(state)
     late.bundles.write(bundle.model_copy(update={"task_id": "t2"}))
     paragraph = await SearchAgent(late, ignore_progress).run_paragraph(state, 0)
     assert len(paragraph.research.search_history) == 3
@@ -244,7 +248,7 @@ async def test_whatever_the_model_does_what_stands_rests_on_the_pages(storage: A
     assert result.notes
     for note in result.notes:
         assert note.evidence
-        assert all(re.sub(r"\s", "", one.quote) in served for one in note.evidence)
+        assert all(re.sub(r"\s", "", evidence_item.quote) in served for evidence_item in note.evidence)
     told = json.dumps(result.to_json(), ensure_ascii=False)
     assert "evil.example" not in told
     assert "9亿千瓦" not in "".join(note.summary for note in result.notes)
@@ -259,7 +263,7 @@ async def test_whatever_the_model_does_what_stands_rests_on_the_pages(storage: A
 
 
 def all_pages(lab: Any) -> list[str]:
-    return [bytes(one.body).decode() for one in lab.sightings.kept]
+    return [bytes(kept_item.body).decode() for kept_item in lab.sightings.kept]
 
 
 async def test_without_a_model_a_paragraph_is_made_of_extracts(storage: Any, planned: Any) -> None:
@@ -271,9 +275,9 @@ async def test_without_a_model_a_paragraph_is_made_of_extracts(storage: Any, pla
         assert re.sub(r"\s", "", sentence) in served
     result = SearchAgent(parts, ignore_progress).build_result([paragraph], ResearchFindings([], []))
     assert result.metadata.is_fallback
-    assert "no model is set" in result.metadata.reason
+    assert "no model is set" in render(result.metadata.reason, "en")
     assert result.strategy.engines == ["tavily"]
-    assert result.strategy.queries == [one.search_query for one in paragraph.research.rounds]
+    assert result.strategy.queries == [search_round.search_query for search_round in paragraph.research.rounds]
 
 
 async def test_a_search_that_fails_is_told_and_stops_nothing(storage: Any, planned: Any, telling: Any) -> None:
@@ -283,10 +287,10 @@ async def test_a_search_that_fails_is_told_and_stops_nothing(storage: Any, plann
     paragraph = await SearchAgent(parts, telling).run_paragraph(await planned(parts, TITLE), 0)
     research = paragraph.research
     assert (research.is_completed, research.latest_summary, len(research.rounds)) == (True, "", 2)
-    assert any("BadGateway" in fallback for fallback in research.rounds[0].fallbacks)
+    assert any(fallback.args.get("type") == "BadGateway" for fallback in research.rounds[0].fallbacks)
     result = SearchAgent(parts, telling).build_result([paragraph], ResearchFindings([], []))
-    assert f"{TITLE}: nothing was found" in result.metadata.warnings
-    assert not any("<<<RESULTS" in one for one in asked_of(storage.model))
+    assert Message.of("research.nothing_found", title=TITLE) in result.metadata.warnings
+    assert not any("<<<RESULTS" in entry for entry in asked_of(storage.model))
 
 
 async def test_a_research_that_is_cancelled_stops_between_two_nodes(storage: Any, planned: Any) -> None:
@@ -301,7 +305,7 @@ async def test_a_research_that_is_cancelled_stops_between_two_nodes(storage: Any
     with pytest.raises(RunCancelled):
         await SearchAgent(parts, tell).run_paragraph(await planned(parts, TITLE), 0)
     assert len(storage.model.requests) == 2
-    state = await parts.notebook.state()
+    state = await parts.notebook.load_state()
     assert state is not None
     assert state.paragraphs[0].research.latest_summary
     with pytest.raises(RunCancelled):

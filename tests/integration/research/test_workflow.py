@@ -27,7 +27,7 @@ class Listeners:
     told: list[StepEvent] = field(default_factory=list)
     last: int | None = None
 
-    async def tell(self, event: StepEvent) -> None:
+    async def publish(self, event: StepEvent) -> None:
         if self.last is not None and len(self.told) >= self.last:
             raise Interrupted
         self.told.append(event)
@@ -36,7 +36,7 @@ class Listeners:
         return None
 
     async def has_ended(self, step: StepType) -> bool:
-        of_step = [one.status for one in self.told if one.step_type is step]
+        of_step = [text.status for text in self.told if text.step_type is step]
         return "complete" in of_step and "start" not in of_step[of_step.index("complete") :]
 
 
@@ -54,13 +54,13 @@ async def test_a_research_tells_its_steps_in_their_order_and_ends_with_a_report(
     storage.model, listeners = ScriptedModel("good"), Listeners()
     assert (await carried_out(storage, listeners)).status is ResearchStatus.SUCCEEDED
     told = listeners.told
-    edges = [(one.step_type, one.status) for one in told if one.status != "progress"]
+    edges = [(text.step_type, text.status) for text in told if text.status != "progress"]
     assert edges == [(step, status) for step in StepType for status in ("start", "complete")]
-    assert all(one.step_id == STEP_IDS[one.step_type] for one in told)
-    shares = [one.progress for one in told]
+    assert all(text.step_id == STEP_IDS[text.step_type] for text in told)
+    shares = [text.progress for text in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    chunks = "".join(one.payload.get("chunk", "") for one in told if one.step_type is StepType.REPORTING)
+    chunks = "".join(text.payload.get("chunk", "") for text in told if text.step_type is StepType.REPORTING)
     assert chunks == report_in(listeners)["markdown"]
     assert "[1]" in chunks
     assert told[-1].payload["metadata"]["score"]["quoteFidelity"] == 1.0
@@ -76,12 +76,12 @@ async def test_a_plan_is_waited_for_where_somebody_wants_to_see_it(storage: Any)
     storage.model, listeners = ScriptedModel("good"), Listeners()
     options = ResearchOptions(review_plan=True)
     assert (await carried_out(storage, listeners, options=options)).status is ResearchStatus.AWAITING_PLAN
-    assert [one.status for one in listeners.told if one.step_type is StepType.PLAN][-1] == "complete"
+    assert [text.status for text in listeners.told if text.step_type is StepType.PLAN][-1] == "complete"
     assert listeners.told[-1].payload["metadata"]["awaitsApproval"] is True
     assert not storage.searches
     outcome = await carried_out(storage, listeners, options=options, is_plan_approved=True)
     assert outcome.status is ResearchStatus.SUCCEEDED
-    assert Counter(one.status for one in listeners.told if one.step_type is StepType.PLAN)["start"] == 1
+    assert Counter(text.status for text in listeners.told if text.step_type is StepType.PLAN)["start"] == 1
 
 
 @pytest.mark.parametrize("last", [1, 2, 3, 5, 8, 12, 16, 20, 23])

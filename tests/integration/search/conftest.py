@@ -74,16 +74,16 @@ class Searching:
 
     async def gather(self, results: Sequence[SimulatedResult]) -> None:
         """Put results into the archive as items."""
-        for number, one in reversed(list(enumerate(results))):
+        for number, result in reversed(list(enumerate(results))):
             item = Item(
                 run_id="r",
                 source="s",
                 section="s",
-                url=one.url,
+                url=result.url,
                 url_key=str(number),
-                title=one.title,
-                summary=one.snippet,
-                date=one.day,
+                title=result.title,
+                summary=result.snippet,
+                date=result.day,
                 first_seen=NOW - dt.timedelta(minutes=number),
             )
             await self.store.items.save(item)

@@ -74,8 +74,8 @@ async def test_both_databases_give_the_same_results_in_the_same_order(
             title, text = TITLES[number * 7 % 6] + str(number), TEXTS[number * 5 % 6] * (number % 3)
             date = TODAY - dt.timedelta(days=number * 13 % 90) if number % 4 else None
             host = "a.gov" if number % 2 else "news.example"
-            for one in (store, twin):
-                await keep(one, title, text, path=str(number), date=date, host=host)
+            for entry in (store, twin):
+                await keep(entry, title, text, path=str(number), date=date, host=host)
         for query in ("光伏", "市场", "carbon market", '"电力市场" 储能', "光伏补贴政策有什么变化", "场", "nothing"):
             asked = SearchQuery(text=query)
             hits = (await backend.search(asked, 20)).hits

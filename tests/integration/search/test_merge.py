@@ -106,7 +106,7 @@ async def test_one_document_is_shown_once_by_its_real_address_and_higher_for_it(
     assert [item.title for item in found.items] == ["两家都有", "B0", "R0", "B1"]
     first = found.items[0]
     assert (first.url, first.source, first.snippet) == ("http://www.gov.example/policy/1.html", None, "百度的摘要")
-    assert [one.rank for one in found.items] == [1, 2, 3, 4]
+    assert [item.rank for item in found.items] == [1, 2, 3, 4]
 
 
 async def test_all_backends_failing_is_an_answer_without_items(searching: Any, free_port: int) -> None:

@@ -82,7 +82,7 @@ async def test_a_page_of_baidu_about_captchas_gives_its_results_and_nothing_else
         ("百度安全验证 是什么", "http://www.baidu.com/link?url=R2", None),
         ("Relative", site.url("/link?url=R3"), "https://c.example/"),
     ]
-    assert [one.snippet for one in found.items] == [
+    assert [item.snippet for item in found.items] == [
         "安全验证与验证码的区别",
         "2026年3月5日 - 网络不给力，请稍后重试",
         "",
@@ -134,7 +134,7 @@ async def test_a_block_is_known_by_its_structure_and_its_page_is_kept(
         ("WebBlocked", "captcha_required", False)
     ]
     kept = list((searching.folder / "debug" / "search").glob(f"{name}-*.html"))
-    assert [one.read_text(encoding="utf-8") for one in kept] == ([page] if page else [])
+    assert [kept_item.read_text(encoding="utf-8") for kept_item in kept] == ([page] if page else [])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ async def test_a_redirect_within_the_service_is_followed_and_one_to_its_home_pag
     for elsewhere in ("https://another.example/s", "/s?again", "http://[", ""):
         site.on("/s", reply("", 302, {"location": elsewhere}))
         found = await seen("baidu_html", "", 302, {"location": elsewhere})
-        assert [one.type for one in found.errors] == ["WebProviderError"]
+        assert [error.type for error in found.errors] == ["WebProviderError"]
     assert len(site.asked) - asked <= 10
 
 
@@ -191,8 +191,8 @@ async def test_a_real_result_page_gives_all_its_results_in_order(seen: Any, name
     gold = json.loads((CORPUS / "gold" / f"{page}.json").read_text(encoding="utf-8"))["items"]
     found = await seen(name, (CORPUS / "pages" / f"{page}.html").read_bytes())
     assert found.errors == []
-    assert [(item.title, item.url) for item in found.items] == [(one["title"], one["url"]) for one in gold]
-    assert all(one.snippet for one in found.items)
+    assert [(item.title, item.url) for item in found.items] == [(entry["title"], entry["url"]) for entry in gold]
+    assert all(item.snippet for item in found.items)
 
 
 async def test_the_real_block_page_is_a_block(seen: Any) -> None:

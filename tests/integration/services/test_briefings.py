@@ -16,6 +16,8 @@ from monitor.db.tables.delivery import AlarmFinding, AlarmKind
 from monitor.db.tables.evidence import ChangeKind, ItemSnapshot, PageSnapshot, Revision
 from monitor.db.tables.people import HiddenItem
 from monitor.demo.model.server import ScriptedModel
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClient
 from monitor.services.briefings import BriefingQuery, BriefingService
@@ -112,9 +114,9 @@ async def test_a_briefing_names_sources_that_failed_fell_back_or_never_ran(store
     failed, degraded = await _source(store, "failed"), await _source(store, "degraded", tags=["x"])
     await _source(store, "idle")
     await _source(store, "off", enabled=False)
-    await _run(store, failed, RunStatus.FAILED, error="No section could be read.", is_baseline=True)
+    await _run(store, failed, RunStatus.FAILED, error=Message("cause.nothing_there"), is_baseline=True)
     run_id = await _run(store, degraded, RunStatus.DEGRADED)
-    await store.runs.add_fallback(run_id, Phase.RANK, "degraded", "the answer holds no numbers", NOW)
+    await store.runs.add_fallback(run_id, Phase.RANK, "degraded", Message.other("the answer holds no numbers"), NOW)
     briefing = await write()
     states = {state.name: state.status for state in briefing.sources}
     assert states == {"degraded": RunStatus.DEGRADED, "failed": RunStatus.FAILED, "idle": None}
@@ -243,7 +245,11 @@ async def test_possible_gaps_of_any_run_and_open_alarms_stand_at_the_end(store: 
             session.add(RunSection(run_id=run_id, ordinal=0, name="公告", url=url, is_gap=is_gap))
     finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message="the list fell from 20 candidates to 2", section="公告")
     await store.alarms.reconcile(source.id or 0, run_id=later, findings=[finding], judged_kinds={}, at=NOW)
-    gaps = [(gap.kind, gap.place, gap.reason, gap.url) for gap in (await write()).gaps if gap.kind != "silent"]
+    gaps = [
+        (gap.kind, gap.place, gap.reason and render(gap.reason, "en"), gap.url)
+        for gap in (await write()).gaps
+        if gap.kind != "silent"
+    ]
     assert gaps == [
         ("possible_gap", "公告", "", "https://a.example/gg/"),
         ("structure", "公告", "the list fell from 20 candidates to 2", None),
@@ -341,7 +347,7 @@ async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_hel
     scripted = ScriptedModel()
     poor = await _written_by(scripted, store, clock, run_token_budget=10)
     assert (poor.ranked_by, len(scripted.requests)) == ("rule", 0)
-    assert all(fault.reason.startswith("budget: ") for fault in poor.model_faults)
+    assert all(fault.reason.code == "cause.model_budget" for fault in poor.model_faults)
 
 
 async def _by_rule(store: Store, clock: Any) -> list[Any]:

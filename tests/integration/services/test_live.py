@@ -12,6 +12,7 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Run
 from monitor.db.tables.research import RunEvent
 from monitor.errors import NotFound
+from monitor.i18n.message import Message
 from monitor.services.events import MAX_PENDING_EVENTS, RUN_SETTLE_DELAY_S, EventBatch, EventStreamService, RunEventLog
 from monitor.sweep.progress import Progress
 from monitor.vocabulary import EventKind, Phase, RunStatus
@@ -96,7 +97,7 @@ async def test_a_watcher_is_told_without_anybody_closing_the_log(log: RunEventLo
 async def test_only_what_concerns_an_event_is_kept_and_signs_of_life_are_not(store: Store, log: RunEventLog) -> None:
     tell = log.get_progress_callback("a")
     tell(Progress(phase=Phase.CRAWL, place="通知"))
-    tell(Progress(phase=Phase.RANK, kind=EventKind.FALLBACK, place="部\x00门", reason="x" * 2000))
+    tell(Progress(phase=Phase.RANK, kind=EventKind.FALLBACK, place="部\x00门", reason=Message.other("x" * 2000)))
     await log.close()
     (kept,) = await store.run_events.after("a", 0)
     assert (kept.kind, kept.data) == ("fallback", {"phase": "rank", "place": "部门", "reason": "x" * 500})

@@ -16,6 +16,7 @@ from monitor.config.model import Settings
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import Conflict, NotFound, UsageError
+from monitor.i18n.catalogue import render
 from monitor.research.shapes import PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
 from monitor.steps import InProcessSteps
 
@@ -222,7 +223,7 @@ async def test_one_whose_process_died_is_failed_and_names_the_way_to_go_on(app: 
     await app.store.research.create(lost)
     view = await app.research.get("r-lost")
     assert view.status is ResearchStatus.FAILED
-    assert "monitor research --resume r-lost" in (view.error or "")
+    assert "monitor research --resume r-lost" in (render(view.error, "en") if view.error else "")
     assert (await told(app, "r-lost"))[-1]["status"] == "error"
 
 

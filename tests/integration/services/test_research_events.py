@@ -9,6 +9,7 @@ import pytest
 from monitor.db.database import Store
 from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
 from monitor.errors import NotFound, RunCancelled
+from monitor.i18n.message import Message
 from monitor.research.shapes import StepEvent, StepType
 from monitor.services.research.service import ResearchEventLog, build_final_event, follow_events
 
@@ -118,7 +119,9 @@ async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store
     await log.flush()
     latest = await store.research_events.latest(TASK)
     word = build_final_event(TASK, latest, language="zh", code="cancelled", message="x", at=NOON)
-    await store.research.abandon(TASK, status=ResearchStatus.CANCELLED, reason="x", at=NOON, executor="a", event=word)
+    await store.research.abandon(
+        TASK, status=ResearchStatus.CANCELLED, reason=Message.other("x"), at=NOON, executor="a", event=word
+    )
     assert await follow_events(TASK, store=store, on_event=seen.append) is ResearchStatus.CANCELLED
     assert [one.data["payload"]["metadata"]["n"] for one in seen[:-1]] == list(range(700))
     assert seen[-1].data == {

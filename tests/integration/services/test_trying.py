@@ -11,6 +11,7 @@ import pytest
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
 from monitor.errors import Conflict, NotFound, UsageError
+from monitor.i18n.catalogue import render
 from monitor.services.sources.trials import MAX_UNFINISHED_TRIALS, TRIAL_RETENTION, TrialService
 
 
@@ -78,7 +79,7 @@ async def test_one_that_takes_too_long_is_told_so(app: App, site: Any, release: 
     desk = desk_of(app, longest_s=0.2)
     trial = await desk.start({"name": "t", "url": site.url("/slow")}, "anna")
     await state(desk, trial.id, "failed")
-    assert "did not end within" in (desk.get(trial.id).error or "")
+    assert "did not end within" in str(desk.get(trial.id).error and render(desk.get(trial.id).error, "en"))
 
 
 async def test_what_ended_is_forgotten_after_half_an_hour(app: App, site: Any, release: asyncio.Event) -> None:

@@ -23,12 +23,11 @@ from monitor.jobs.presence import HeartbeatRegistry
 from monitor.jobs.schedules import ApschedulerCronParser
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClient
-from monitor.pages.loader import Loader
+from monitor.pages.loader import Loader, PageLoader
 from monitor.search.backends.archive import ArchiveSearch
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.registry import SearchBackends
-from monitor.pages.loader import PageLoader
 from monitor.services.alarms import AlarmService
 from monitor.services.recording import RunDependencyFactory
 from monitor.services.run_report import RunReport

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.errors import MonitorError
+from monitor.i18n.catalogue import render
 from monitor.vocabulary import ItemType, RunStatus, SavedBy, SectionEnd, SummaryBy
 
 OLD = (400, 410, 420, 430, 440, 450)
@@ -99,10 +100,10 @@ async def test_the_agent_may_leave_a_candidate_only_with_a_reason_for_that_very_
     model.calls(("finish", {"reason": "done", "left": left}))
     run = await bureau.sweep()
     ledger = await bureau.ledger(run)
-    assert (ledger[100].disposition, ledger[100].reason) == ("left", "agent: 招聘启事")
+    assert (ledger[100].disposition, render(ledger[100].reason, "en")) == ("left", "agent: 招聘启事")
     assert (ledger[101].disposition, ledger[102].disposition) == ("saved", "saved")
     assert run.status is RunStatus.DEGRADED
-    assert "left 2 items" in run.fallbacks[0].reason
+    assert "left 2 items" in render(run.fallbacks[0].reason, "en")
 
 
 async def test_only_urls_that_were_seen_are_opened(bureau: Any, model: Any) -> None:
@@ -235,7 +236,7 @@ async def test_the_general_agent_has_all_six_tools_and_really_reads_documents(
     model.calls(("read_document", {"file": "../../../../etc/passwd"}))
     model.calls(("finish", {"reason": "done"}))
     result = await general(bureau)
-    assert (result.finished, result.reason, result.turns) == (True, "done", 5)
+    assert (result.finished, render(result.reason, "en"), result.turns) == (True, "done", 5)
     assert [tool["function"]["name"] for tool in model.requests[0]["tools"]] == [
         "browse_page",
         "save_results_batch",

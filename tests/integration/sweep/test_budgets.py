@@ -7,13 +7,15 @@ import pytest
 
 from monitor.config.model import LlmSettings
 from monitor.errors import ModelUnavailable
-from monitor.llm.chat import Message
+from monitor.i18n.catalogue import render
+from monitor.llm.chat import ChatMessage
 from monitor.llm.client import ModelClient
 from monitor.services.usage import CostService
 from monitor.vocabulary import Phase, RunStatus, SummaryBy
 
 OLD = (400, 410, 420, 430, 440, 450)
-ASKED = [Message(role="user", content="x" * 40)]  # ten tokens as we estimate, ten as the server counts, five answered
+# Ten tokens as we estimate, ten as the server counts, five answered.
+ASKED = [ChatMessage(role="user", content="x" * 40)]
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ async def test_a_run_whose_budget_is_spent_goes_on_by_rule_and_says_so(bureau: A
     assert (run.status, run.state, len(run.items)) == (RunStatus.DEGRADED, "degraded: budget", 3)
     assert {item.summary_by for item in run.items} == {SummaryBy.EXTRACT}
     assert model.requests == []
-    assert any("llm.run_token_budget" in fallback.reason for fallback in run.fallbacks)
+    assert any("llm.run_token_budget" in render(fallback.reason, "en") for fallback in run.fallbacks)
 
 
 async def test_a_run_without_anything_new_needs_no_budget(bureau: Any, new_model: Any) -> None:

@@ -14,6 +14,7 @@ from monitor.config.model import LlmSettings
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.delivery import AlarmKind
 from monitor.errors import BrowserMissing
+from monitor.i18n.catalogue import render
 from monitor.llm.client import ModelClient
 from monitor.vocabulary import Phase, Render, RunStatus, SectionEnd, SummaryBy
 
@@ -49,7 +50,7 @@ async def test_a_model_that_is_down_costs_no_item_and_is_asked_again_by_the_next
     assert (run.status, len(run.items)) == (RunStatus.DEGRADED, 6)
     assert {item.summary_by for item in run.items} == {SummaryBy.EXTRACT}
     assert Phase.RANK not in run.usage.by_phase, "the circuit was open by then"
-    assert any("network" in fallback.reason for fallback in run.fallbacks)
+    assert any("network" in render(fallback.reason, "en") for fallback in run.fallbacks)
     models[:] = [well]
     bureau.clock.today += dt.timedelta(days=1)
     bureau.show([*bureau.rows(0, first=500), *rows])
@@ -166,7 +167,7 @@ async def test_a_name_that_nobody_knows_any_more_fails_its_section_alone(bureau:
         [SectionEnd.ERROR, SectionEnd.END],
     )
     assert len(run.items) == 2
-    assert [place.reason.partition(":")[0] for place in run.coverage.unseen] == ["NetworkError"]
+    assert [render(place.reason, "en").partition(":")[0] for place in run.coverage.unseen] == ["NetworkError"]
 
 
 class TestWithLittleTime:
@@ -193,7 +194,7 @@ class TestWithLittleTime:
         async with asyncio.timeout(60):
             run = await bureau.sweep()
         assert (run.status, len(run.items)) == (RunStatus.DEGRADED, 2)
-        assert [place.reason.partition(":")[0] for place in run.coverage.unseen] == ["Timeout"]
+        assert [render(place.reason, "en").partition(":")[0] for place in run.coverage.unseen] == ["Timeout"]
 
 
 class TestWithoutABrowser:

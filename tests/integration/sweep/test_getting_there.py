@@ -10,6 +10,7 @@ import brotli
 import pytest
 import zstandard
 
+from monitor.i18n.catalogue import render
 from monitor.vocabulary import DateSource, Disposition, RunStatus, SectionEnd, SourceKind
 
 OLD = (400, 410, 420, 430, 440, 450)
@@ -76,7 +77,7 @@ async def test_a_section_that_robots_refuses_is_unseen_with_that_reason(bureau: 
     bureau.site.on("/robots.txt", "User-agent: *\nDisallow: /news/\n")
     run = await bureau.sweep()
     assert (run.status, run.sections[0].ended) == (RunStatus.FAILED, SectionEnd.ERROR)
-    assert [place.reason.partition(":")[0] for place in run.coverage.unseen] == ["WebBlocked/robots"]
+    assert [render(place.reason, "en").partition(":")[0] for place in run.coverage.unseen] == ["WebBlocked/robots"]
     assert bureau.site.paths() == ["/robots.txt"]
 
 
@@ -88,14 +89,17 @@ async def test_an_article_that_robots_refuses_is_unseen_and_a_fallback(bureau: A
     run = await bureau.sweep()
     assert run.status is RunStatus.DEGRADED
     (unseen,) = run.coverage.unseen
-    assert (unseen.url.rpartition("/")[2], unseen.reason.partition(":")[0]) == ("101.html", "WebBlocked/robots")
+    assert (unseen.url.rpartition("/")[2], render(unseen.reason, "en").partition(":")[0]) == (
+        "101.html",
+        "WebBlocked/robots",
+    )
     (fallback,) = run.fallbacks
-    assert (fallback.where, "WebBlocked/robots" in fallback.reason) == (unseen.url, True)
+    assert (fallback.where, "WebBlocked/robots" in render(fallback.reason, "en")) == (unseen.url, True)
     assert saved(run) == ({"100.html", "101.html", "102.html"} if shown else {"100.html", "102.html"})
     assert "/news/detail/101.html" not in bureau.site.paths()
     record = (await bureau.ledger(run))[101]
     expected = (Disposition.SAVED, "rule") if shown else (Disposition.LEFT, "undated_robots")
-    assert (record.disposition, record.reason) == expected
+    assert (record.disposition, render(record.reason, "en")) == expected
 
 
 async def test_a_robots_txt_that_could_not_be_read_is_noted_once(bureau: Any, reply: Any) -> None:
@@ -103,7 +107,7 @@ async def test_a_robots_txt_that_could_not_be_read_is_noted_once(bureau: Any, re
     bureau.site.on("/robots.txt", reply("out of order", 500))
     run = await bureau.sweep()
     assert (run.status, len(run.items)) == (RunStatus.DEGRADED, 2)
-    assert [(fallback.where, "robots.txt" in fallback.reason) for fallback in run.fallbacks] == [
+    assert [(fallback.where, "robots.txt" in render(fallback.reason, "en")) for fallback in run.fallbacks] == [
         (bureau.site.url("/robots.txt"), True)
     ]
 
@@ -126,7 +130,7 @@ async def test_a_host_is_asked_one_at_a_time_however_many_summaries_are_written(
     for path in served:
         bureau.site.on(path, takes_its_time(path))
     assert len((await bureau.sweep()).items) == 6
-    assert bureau.site.most_under_way == 1
+    assert bureau.site.max_in_progress == 1
 
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
@@ -182,7 +186,7 @@ async def test_blocks_are_named_by_kind_and_told_apart_from_failures(bureau: Any
         url = bureau.site.on(f"/{name}/", reply(body, status))
         bureau.options["sections"].append({"name": name, "url": url})
     run = await bureau.sweep()
-    told = {place.section: place.reason.partition(": ")[0] for place in run.coverage.unseen}
+    told = {place.section: render(place.reason, "en").partition(": ")[0] for place in run.coverage.unseen}
     assert told == {name: reason for name, (_, _, reason) in ANSWERS.items()}
     assert run.status is RunStatus.FAILED
 
@@ -198,8 +202,14 @@ async def test_a_site_that_turns_us_away_three_times_is_left_alone(
     bureau.options = {"sections": [{"name": name, "url": bureau.site.url(f"/{name}/")} for name in names]}
     run = await bureau.sweep()
     assert {section.ended for section in run.sections} == {SectionEnd.ERROR}
-    assert {place.reason.partition(":")[0] for place in run.coverage.unseen} == {f"WebBlocked/{detail}"}
-    assert ["3 times" in place.reason for place in run.coverage.unseen] == [False, False, False, True, True]
+    assert {render(place.reason, "en").partition(":")[0] for place in run.coverage.unseen} == {f"WebBlocked/{detail}"}
+    assert ["3 times" in render(place.reason, "en") for place in run.coverage.unseen] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert [path for path in bureau.site.paths() if path != "/robots.txt"] == ["/a/", "/b/", "/c/"]
 
 

@@ -7,6 +7,7 @@ import pytest
 from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
+from monitor.i18n.catalogue import render
 from monitor.vocabulary import Disposition, Render, RunStatus, SectionEnd
 
 OLD = (400, 410, 420, 430, 440)
@@ -48,7 +49,9 @@ async def test_a_list_that_goes_on_unread_in_the_window_is_cut_short(bureau: Any
     show_growing(bureau, bureau.rows(0, 0, 1, 1, 2))
     run = await bureau.sweep()
     assert (run.sections[0].ended, run.status) == (SectionEnd.MAX_PAGES, RunStatus.DEGRADED)
-    assert [(place.url, place.reason) for place in run.coverage.unseen] == [(bureau.site.url("/news/"), "max_pages")]
+    assert [(place.url, render(place.reason, "en")) for place in run.coverage.unseen] == [
+        (bureau.site.url("/news/"), "max_pages")
+    ]
     assert run.coverage.saved == 5
 
 

@@ -14,6 +14,7 @@ from monitor.errors import RecordLost
 from monitor.evidence.records import FileStorage
 from monitor.extract.documents import DocumentTextReader
 from monitor.fetch.guard import Guard
+from monitor.i18n.catalogue import render
 from monitor.pages.loader import Loader
 from monitor.services.replay import ReplayResult, ReplayService
 from monitor.vocabulary import RunStatus, SectionEnd, SourceKind
@@ -101,7 +102,7 @@ async def test_a_search_that_fails_is_a_section_that_was_not_read(bureau: Any, f
     finds(status=500)
     run = await bureau.sweep()
     assert (run.status, run.sections[0].ended) == ("failed", SectionEnd.ERROR)
-    assert run.coverage.unseen[0].reason.startswith("BadGateway")
+    assert render(run.coverage.unseen[0].reason, "en").startswith("BadGateway")
     assert [fallback.where for fallback in run.fallbacks] == [QUERY]
     source = await bureau.store.sources.get(bureau.name)
     assert source.consecutive_failures == 1
@@ -185,7 +186,7 @@ async def test_without_a_backend_for_the_web_the_archive_is_searched_and_that_is
     assert run.coverage.saved == 2
     assert not [path for path in bureau.site.paths() if path.startswith("/search")]
     assert run.status == "degraded"
-    assert ["only what was gathered" in fallback.reason for fallback in run.fallbacks] == [True]
+    assert ["only what was gathered" in render(fallback.reason, "en") for fallback in run.fallbacks] == [True]
     assert not any("example.com/sample" in item.url for item in run.items)
 
 
@@ -212,7 +213,7 @@ async def test_a_backend_that_fails_beside_one_that_answers_is_said_and_said_aga
     bureau.settings.search.backend = ["searxng", "brave"]
     run = await bureau.sweep()
     assert (run.status, run.coverage.saved) == ("degraded", 1)
-    ((where, reason),) = [(fallback.where, fallback.reason) for fallback in run.fallbacks]
+    ((where, reason),) = [(fallback.where, render(fallback.reason, "en")) for fallback in run.fallbacks]
     assert where == "query:储能%20项目"
     assert reason.startswith("AuthError: ")
     assert (await replayed(run.run_id)).differences == []

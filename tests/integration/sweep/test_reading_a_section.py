@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from monitor.i18n.catalogue import render
 from monitor.sweep.crawl import NO_LIST_REASON
 from monitor.vocabulary import DateSource, Disposition, RunStatus, SectionEnd
 
@@ -78,7 +79,7 @@ async def test_a_section_cut_short_is_read_on_in_later_runs_until_nothing_is_mis
     for expected in (SectionEnd.MAX_ITEMS, SectionEnd.MAX_ITEMS, SectionEnd.MAX_ITEMS, SectionEnd.MAX_ITEMS):
         run = await bureau.sweep()
         assert run.sections[0].ended is expected
-        assert [place.reason for place in run.coverage.unseen] == ["max_items"]
+        assert [render(place.reason, "en") for place in run.coverage.unseen] == ["max_items"]
         seen |= {item.url for item in run.items}
     assert len(seen) == 24
     final = await bureau.sweep()
@@ -135,7 +136,9 @@ async def test_at_most_twenty_articles_are_opened_for_their_dates(bureau: Any) -
     run = await bureau.sweep()
     ledger = await bureau.ledger(run)
     assert run.coverage.saved == 20
-    assert {row.reason for row in ledger.values() if row.disposition is Disposition.LEFT} == {"undated_not_opened"}
+    assert {render(row.reason, "en") for row in ledger.values() if row.disposition is Disposition.LEFT} == {
+        "undated_not_opened"
+    }
     opened = {path for path in bureau.site.paths() if path.startswith("/news/detail/")}
     assert len(opened) == 20
 
@@ -147,7 +150,9 @@ async def test_a_section_that_is_down_does_not_stop_the_others(bureau: Any) -> N
     run = await bureau.sweep()
     assert [(section.name, section.ended) for section in run.sections] == [("down", "error"), ("通知公告", "end")]
     assert (run.status, run.coverage.saved) == (RunStatus.DEGRADED, 3)
-    assert [(place.section, place.reason.split(":")[0]) for place in run.coverage.unseen] == [("down", "NotFound")]
+    assert [(place.section, render(place.reason, "en").split(":")[0]) for place in run.coverage.unseen] == [
+        ("down", "NotFound")
+    ]
 
 
 async def test_a_page_without_a_list_is_no_quiet_section(bureau: Any) -> None:
@@ -156,7 +161,7 @@ async def test_a_page_without_a_list_is_no_quiet_section(bureau: Any) -> None:
     bureau.site.on("/news/", "<html><body><h1>系统维护</h1><p>网站正在维护，请稍后访问。</p></body></html>")
     run = await bureau.sweep()
     assert (run.status, run.sections[0].ended) == (RunStatus.FAILED, SectionEnd.ERROR)
-    assert NO_LIST_REASON in run.error
+    assert NO_LIST_REASON in run.error.walk()
     bureau.show([*bureau.rows(0, first=200), *bureau.rows(1, 2, 3, *OLD)])
     assert len((await bureau.sweep()).items) == 1
 
@@ -206,7 +211,7 @@ async def test_health_follows_the_runs(bureau: Any, reply: Any) -> None:
     await bureau.sweep()
     failed = await bureau.store.sources.get("bureau")
     assert (failed.consecutive_failures, failed.last_success_at) == (2, None)
-    assert "BadGateway" in failed.last_error
+    assert "BadGateway" in render(failed.last_error, "en")
     bureau.show(bureau.rows(1, *OLD))
     await bureau.sweep()
     healthy = await bureau.store.sources.get("bureau")

@@ -15,6 +15,7 @@ from monitor.errors import UsageError
 from monitor.evidence.records import FileStorage
 from monitor.extract.documents import DocumentTextReader
 from monitor.fetch.guard import Guard
+from monitor.i18n.catalogue import render
 from monitor.pages.loader import Loader
 from monitor.services.replay import ReplayResult, ReplayService
 from monitor.steps import InProcessSteps
@@ -77,7 +78,7 @@ async def test_a_run_whose_records_cannot_be_kept_goes_on_and_says_so(bureau: An
     bureau.show(bureau.rows(0, 1, *OLD))
     run = await bureau.sweep()
     assert (run.status, len(run.items)) == (RunStatus.DEGRADED, 2)
-    assert any("not kept as evidence" in fallback.reason for fallback in run.fallbacks)
+    assert any("not kept as evidence" in render(fallback.reason, "en") for fallback in run.fallbacks)
     assert [item.evidence for item in run.items] == [[], []]
 
 
@@ -105,7 +106,9 @@ async def test_a_page_that_failed_fails_again(bureau: Any, tmp_path: Path, reply
     run = await bureau.sweep()
     replay = await replayed(bureau, tmp_path, run.run_id)
     assert replay.is_identical
-    assert {fallback.reason for fallback in replay.replayed.fallbacks} == {one.reason for one in run.fallbacks}
+    assert {render(fallback.reason, "en") for fallback in replay.replayed.fallbacks} == {
+        render(one.reason, "en") for one in run.fallbacks
+    }
     assert len(run.fallbacks) == 2
 
 

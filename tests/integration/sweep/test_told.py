@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from monitor.i18n.catalogue import render
 from monitor.sweep.progress import Progress
 from monitor.vocabulary import EventKind
 
@@ -36,7 +37,7 @@ async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: 
     assert (begun.place, begun.ordinal, begun.ended) == ("通知公告", 0, None)
     assert (ended.ended, ended.pages, ended.candidates, ended.saved) == (run.sections[0].ended, 1, len(rows), 2)
     (read,) = of_kind(told, EventKind.PAGE)
-    assert (read.url, read.candidates, read.reason) == (page, len(rows), "")
+    assert (read.url, read.candidates, read.reason) == (page, len(rows), None)
     assert {one.title for one in of_kind(told, EventKind.SAVED)} == {item.title for item in run.items}
     assert {one.item_id for one in of_kind(told, EventKind.SAVED)} == {item.id for item in run.items}
 
@@ -44,8 +45,10 @@ async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: 
     assert len(asked) == len(answered) == len(model.requests) == run.usage.calls
     assert sum(one.tokens or 0 for one in answered) == run.usage.prompt_tokens + run.usage.completion_tokens
     assert {one.outcome for one in answered} == {"ok"}
-    fell = [(str(one.phase), one.place, one.reason) for one in of_kind(told, EventKind.FALLBACK)]
-    assert sorted(fell) == sorted((str(fallback.phase), fallback.where, fallback.reason) for fallback in run.fallbacks)
+    fell = [(str(one.phase), one.place, render(one.reason, "en")) for one in of_kind(told, EventKind.FALLBACK)]
+    assert sorted(fell) == sorted(
+        (str(fallback.phase), fallback.where, render(fallback.reason, "en")) for fallback in run.fallbacks
+    )
     assert fell
 
 
@@ -61,4 +64,4 @@ async def test_a_run_tells_of_a_page_that_it_cannot_read_and_of_a_call_that_fail
     told.clear()
     await bureau.sweep(on_progress=told.append)
     (unread,) = of_kind(told, EventKind.PAGE)
-    assert unread.reason.startswith("BadGateway")
+    assert render(unread.reason, "en").startswith("BadGateway")

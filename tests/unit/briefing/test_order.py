@@ -8,7 +8,7 @@ from monitor.briefing.order import MAX_RANKED_ITEMS, rank_briefing_items
 from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
 from monitor.i18n.catalogue import render
-from monitor.llm.chat import Completion, Message, OnToken, Tool
+from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool
 from monitor.vocabulary import ItemType, Phase, RankDirection
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
@@ -23,7 +23,7 @@ class Answering:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",

@@ -7,7 +7,7 @@ import pytest
 from monitor.db.tables.evidence import ModelAnswer
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.replay import RecordingModel, ReplayModel
-from monitor.llm.chat import Completion, Message, OnToken, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool, ToolCall
 from monitor.vocabulary import Phase
 
 
@@ -19,7 +19,7 @@ class Said:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",
@@ -37,7 +37,7 @@ class Said:
 
 
 CALL = Completion(text="一", tool_calls=[ToolCall(id="c1", name="finish", arguments="{}")], prompt_tokens=3)
-ASKED = [Message(role="user", content="问")]
+ASKED = [ChatMessage(role="user", content="问")]
 
 
 async def recorded(
@@ -81,7 +81,7 @@ async def test_answers_are_given_in_their_order_and_the_last_one_again() -> None
 @pytest.mark.parametrize(
     "changes",
     [
-        {"messages": [Message(role="user", content="另问")]},
+        {"messages": [ChatMessage(role="user", content="另问")]},
         {"phase": Phase.RANK},
         {"place": "q"},
         {"tools": [Tool(name="t", description="", parameters={})]},

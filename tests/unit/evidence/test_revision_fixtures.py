@@ -11,6 +11,7 @@ import yaml
 from monitor.db.tables.evidence import EditOperation, PageChange, PageEdit, PagePart, PageSnapshot
 from monitor.evidence.revisions import compare_snapshots, create_page_snapshot
 from monitor.extract.parse import parse_page
+from monitor.i18n.message import Message
 from monitor.page import Page, PageError, PageErrorCode
 
 CASES = sorted(
@@ -30,7 +31,7 @@ def page_of(case: Path, look: str, about: dict[str, Any]) -> Page:
         fetched_at=dt.datetime.fromisoformat(told["fetched_at"]),
     )
     if "error" in told:
-        page.error = PageError(code=PageErrorCode(told["error"]), message="it answered so")
+        page.error = PageError(code=PageErrorCode(told["error"]), message=Message.other("it answered so"))
     return page
 
 

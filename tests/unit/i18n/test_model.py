@@ -1,5 +1,10 @@
 """Models that carry messages are written in the reader's language, and read back as codes."""
 
+import copy
+import pickle
+
+from pydantic import BaseModel
+
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel, reader_language
 
@@ -47,3 +52,13 @@ def test_the_schema_tells_that_a_message_is_words_code_and_arguments() -> None:
     properties = Event.model_json_schema(mode="serialization")["properties"]
     assert set(properties) == {"where", "reason", "reason_code", "reason_args"}
     assert properties["reason"]["anyOf"] == [{"type": "string"}, {"type": "null"}]
+
+
+def test_a_dumped_message_stays_one_until_it_becomes_json() -> None:
+    class Kept(BaseModel):
+        reason: Message | None = None
+
+    inner = Message.of("page.not_read", cause=Message.of("x.y", number=3), names=["a", "b"])
+    assert Kept(reason=inner).model_dump() == {"reason": inner}
+    assert Kept.model_validate_json(Kept(reason=inner).model_dump_json()).reason == inner
+    assert copy.deepcopy(inner) == pickle.loads(pickle.dumps(inner)) == inner  # noqa: S301

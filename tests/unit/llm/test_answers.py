@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.llm.answers import extract_plain_text, parse_array, parse_json, parse_object, parse_tool_arguments
+from monitor.llm.answers import extract_plain_text, parse_array, parse_object, parse_tool_arguments
 
 SECTIONS = [{"name": "政策法规", "url": "http://a.gov.cn/zcfg/"}, {"name": "通知公告", "url": "http://a.gov.cn/tzgg/"}]
 WRITTEN = json.dumps(SECTIONS, ensure_ascii=False)
@@ -46,7 +46,7 @@ json_values = st.recursive(
         WRITTEN[:-1] + ', {"name": "人事", "url": "http://a.go',
         json.dumps({"sections": SECTIONS}),
         json.dumps({"count": 2, "sections": SECTIONS})[:-2],
-        "\n".join(json.dumps(one) for one in SECTIONS),
+        "\n".join(json.dumps(entry) for entry in SECTIONS),
         f"首先是 [首页](http://a.gov.cn/) 上的链接。\n{WRITTEN}",
         f'[{{"name": "旧", "url": "http://a.gov.cn/old/"}}]\n不对，更正：\n{WRITTEN}',
         f"[1, 2]\n{WRITTEN}\n[3]",
@@ -83,7 +83,7 @@ def test_no_array_is_none(text: str) -> None:
 
 def test_thinking_that_was_cut_off_is_no_answer() -> None:
     assert parse_array("<think>First I compare [0] and [1], and [1, 0] seems") is None
-    assert parse_json("<think>maybe [1, 0], but then") is None
+    assert parse_object("<think>maybe {}, but then") is None
     assert extract_plain_text("<think>The article says") == ""
 
 
@@ -120,12 +120,10 @@ def test_tool_arguments_are_an_object_or_nothing() -> None:
     assert parse_tool_arguments("nonsense") is None
 
 
-def test_any_json_is_found_by_its_own_shape() -> None:
-    assert parse_json("42") == 42
-    assert parse_json('```json\n"yes"\n```') == "yes"
-    assert parse_json('so: {"a": [1]}') == {"a": [1]}
-    assert parse_json("so: [1, {}]") == [1, {}]
-    assert parse_json("sorry, no") is None
+def test_an_answer_stands_within_prose() -> None:
+    assert parse_object('so: {"a": [1]}') == {"a": [1]}
+    assert parse_array("so: [1, {}]") == [1, {}]
+    assert parse_object("sorry, no") is None
 
 
 @pytest.mark.parametrize(
@@ -155,7 +153,6 @@ def test_quotation_marks_inside_a_summary_stay() -> None:
 
 @given(st.text(max_size=400))
 def test_no_text_makes_the_parser_raise(text: str) -> None:
-    parse_json(text)
     parse_array(text)
     parse_object(text)
     parse_tool_arguments(text)
@@ -168,7 +165,6 @@ PIECES = [*"[]{}\"',:，“”\\a1- \n`#/", "\\u12", "<think>", "</think>", "//"
 @given(st.lists(st.sampled_from(PIECES), max_size=60))
 def test_no_heap_of_punctuation_makes_the_parser_raise(pieces: list[str]) -> None:
     text = "".join(pieces)
-    parse_json(text)
     parse_array(text)
     parse_object(text)
     extract_plain_text(text)
@@ -189,12 +185,12 @@ records = st.dictionaries(
 def test_a_truncated_array_keeps_exactly_its_whole_elements(
     written: list[dict[str, object]], data: st.DataObject
 ) -> None:
-    pieces = [json.dumps(one) for one in written]
+    pieces = [json.dumps(entry) for entry in written]
     whole = data.draw(st.integers(1, len(written) - 1))
     cut = data.draw(st.integers(0, len(pieces[whole]) - 1))
     text = "[" + ", ".join(pieces[:whole]) + ", " + pieces[whole][:cut]
     expected = [
-        {k: v.replace("\0", "") if isinstance(v, str) else v for k, v in one.items()} for one in written[:whole]
+        {k: v.replace("\0", "") if isinstance(v, str) else v for k, v in entry.items()} for entry in written[:whole]
     ]
     assert parse_array(text, element_type=dict) == expected
 

@@ -54,7 +54,7 @@ def test_a_search_can_be_called(parts_of_noon: Any, answer: Any, cut: int) -> No
         return
     assert choice.search_tool in TOOLS
     assert 0 < len(choice.search_query) <= MAX_QUERY_CHARS
-    assert not any(one in choice.search_query + choice.reasoning for one in ("http", "site:", "<<<", ">>>", "\n"))
+    assert not any(entry in choice.search_query + choice.reasoning for entry in ("http", "site:", "<<<", ">>>", "\n"))
     assert all((choice.search_tool == BY_DATE) == bool(day) for day in (choice.start_date, choice.end_date))
 
 
@@ -65,7 +65,7 @@ def test_a_plan_can_be_worked_by(parts_of_noon: Any, answer: Any, cut: int) -> N
     if structure is None:
         return
     assert 1 <= len(structure.paragraphs) <= 5
-    assert len({one.title for one in structure.paragraphs}) == len(structure.paragraphs)
+    assert len({paragraph.title for paragraph in structure.paragraphs}) == len(structure.paragraphs)
     for paragraph in structure.paragraphs:
         assert 0 < len(paragraph.title) <= MAX_TITLE_CHARS
         assert paragraph.content

@@ -47,7 +47,9 @@ def read(**answer: Any) -> tuple[ModelBlueprint, dict[str, int]]:
 def test_references_are_indexes_of_notes_or_they_are_dropped_and_counted() -> None:
     told = [driver("规模", 0, "1", 2.0, 0, 4, -1, "x", True), driver("无据"), driver("虚构", 99)]
     blueprint, refused = read(coreDrivers=told)
-    assert [(one.name, one.evidence_refs) for one in blueprint.core_drivers] == [("规模", [0, 1, 2])]
+    assert [(core_driver.name, core_driver.evidence_refs) for core_driver in blueprint.core_drivers] == [
+        ("规模", [0, 1, 2])
+    ]
     assert refused == {"refs": 4 + 1 + 1}
 
 
@@ -61,7 +63,7 @@ def test_names_of_drivers_are_there_and_unique() -> None:
         driver("cost", 3),
     ]
     blueprint, _ = read(coreDrivers=told)
-    assert [one.name for one in blueprint.core_drivers] == ["规模", "Cost"]
+    assert [core_driver.name for core_driver in blueprint.core_drivers] == ["规模", "Cost"]
 
 
 @pytest.mark.parametrize(
@@ -171,13 +173,13 @@ def test_whatever_the_answer_is_the_blueprint_is_valid(answer: dict[str, Any]) -
 
 
 def check(blueprint: ModelBlueprint, notes: list[ResearchNote]) -> None:
-    quotes = [quote for one in notes for quote in list_quotes(one)]
-    names = [one.name for one in blueprint.core_drivers]
+    quotes = [quote for note in notes for quote in list_quotes(note)]
+    names = [core_driver.name for core_driver in blueprint.core_drivers]
     assert len(set(names)) == len(names)
-    for one in blueprint.core_drivers:
-        assert one.evidence_refs
-        assert all(0 <= ref < len(notes) for ref in one.evidence_refs)
-        assert not find_missing_particulars(one.description, [*quotes, QUERY])
+    for core_driver in blueprint.core_drivers:
+        assert core_driver.evidence_refs
+        assert all(0 <= ref < len(notes) for ref in core_driver.evidence_refs)
+        assert not find_missing_particulars(core_driver.description, [*quotes, QUERY])
     assert all(
         {relationship.from_, relationship.to} <= set(names) and relationship.from_ != relationship.to
         for relationship in blueprint.relationships
@@ -194,8 +196,8 @@ def page(host: str, title: str, content: str) -> SearchEntry:
 
 
 PAGES = {
-    one.url: one
-    for one in (
+    entry.url: entry
+    for entry in (
         page(
             "a.gov.cn",
             "关于印发《新型储能行动方案》的通知 - 能源局",
@@ -210,7 +212,7 @@ PAGES = {
 def test_by_rule_the_documents_are_drivers_and_arrows_lead_to_those_that_they_name() -> None:
     blueprint = build_blueprint_by_rule(NOTES, QUERY, PAGES)
     check(blueprint, NOTES)
-    assert [(one.name, one.evidence_refs) for one in blueprint.core_drivers] == [
+    assert [(core_driver.name, core_driver.evidence_refs) for core_driver in blueprint.core_drivers] == [
         ("新型储能行动方案", [0, 2]),
         ("储能装机增长…", [1]),
         ("储能电站安全标准修订", [3]),
@@ -228,8 +230,8 @@ def test_by_rule_the_documents_are_drivers_and_arrows_lead_to_those_that_they_na
 
 def test_by_rule_documents_of_one_name_are_told_apart() -> None:
     notes = [note("甲", host, "各地正在落实储能政策。") for host in ("a.com", "b.com", "c.com")]
-    pages = {one.source_url: page(one.source_url.split("/")[2], "储能政策", "全文") for one in notes}
-    assert [one.name for one in build_blueprint_by_rule(notes, QUERY, pages).core_drivers] == [
+    pages = {note.source_url: page(note.source_url.split("/")[2], "储能政策", "全文") for note in notes}
+    assert [core_driver.name for core_driver in build_blueprint_by_rule(notes, QUERY, pages).core_drivers] == [
         "储能政策",
         "储能政策 (b.com)",
         "储能政策 (c.com)",

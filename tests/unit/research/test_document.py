@@ -93,7 +93,7 @@ def test_each_citation_leads_to_its_passage_or_else_to_its_source(document: Docu
         Span(text="[3]", url="https://monitor.example/notes/1"),
         Span(text="。"),
     ]
-    table = next(one for one in document.blocks if isinstance(one, Table))
+    table = next(block for block in document.blocks if isinstance(block, Table))
     assert table.rows == [["装机", "1.2亿千瓦"], ["投资", "860亿元"]]
     assert [[span.text for span in notes] for notes in table.notes] == [["[1]"], ["[2]", "[3]"]]
 
@@ -139,9 +139,9 @@ def test_the_score_stands_on_top_and_the_picture_under_its_heading(document: Doc
 def test_every_format_shows_the_report_with_its_links(document: Document) -> None:
     page = LexborHTMLParser(render_document(document, "html").decode())
     assert page.css_first("figure svg") is not None
-    assert [one.text() for one in page.css("table td a")] == ["[1]", "[2]", "[3]"]
+    assert [entry.text() for entry in page.css("table td a")] == ["[1]", "[2]", "[3]"]
     assert page.css_first("ul.points li").text() == "规则自7月1日起施行[3]。"
-    assert {one.attributes["href"] for one in page.css("p.plain a")} >= {"https://monitor.example/notes/1"}
+    assert {entry.attributes["href"] for entry in page.css("p.plain a")} >= {"https://monitor.example/notes/1"}
     word = docx.Document(io.BytesIO(render_document(document, "docx")))
     assert ["政策", "影响", "投资"] in [
         [cell.text for cell in row.cells] for table in word.tables for row in table.rows

@@ -92,7 +92,7 @@ def test_a_sentence_is_given_as_soon_as_the_next_one_begins() -> None:
 )
 def test_thoughts_are_left_out(answer: str, kept: list[str]) -> None:
     for pieces in ([answer], list(answer)):
-        assert [one.cited.text for one in drafted(*pieces) if isinstance(one, DraftSentence)] == kept
+        assert [entry.cited.text for entry in drafted(*pieces) if isinstance(entry, DraftSentence)] == kept
 
 
 def test_a_line_without_an_end_is_cut() -> None:
@@ -113,4 +113,6 @@ def test_a_report_in_a_wrong_form_is_understood(answer: str) -> None:
     expected = [DraftHeading(2, "现状"), DraftSentence(CitedSentence("产量增长两成。", (1,)), 2), DraftBlockEnd()]
     for pieces in ([answer], list(answer)):
         found = drafted(*pieces)
-        assert [replace(one, line=2) if isinstance(one, DraftSentence) else one for one in found] == expected
+        assert [
+            replace(found_item, line=2) if isinstance(found_item, DraftSentence) else found_item for found_item in found
+        ] == expected

@@ -93,9 +93,9 @@ def without_each(document: Any) -> list[Any]:
     if isinstance(document, dict):
         for key, value in document.items():
             found.append({other: kept for other, kept in document.items() if other != key})
-            found += [document | {key: one} for one in without_each(value)]
+            found += [document | {key: entry} for entry in without_each(value)]
     elif isinstance(document, list):
-        found = [[one] for value in document for one in without_each(value)]
+        found = [[entry] for value in document for entry in without_each(value)]
     return found
 
 

@@ -51,7 +51,10 @@ def test_copies_are_told_once_and_no_page_tells_all() -> None:
     text = build_extractive_summary(PLAN, [entry(1, many), entry(2, NEWS), entry(3, NEWS), entry(4, many)], QUERY)
     sentences = parse_cited_sentences(text, 4)
     assert len({sentence.text for sentence in sentences}) == len(sentences) <= MAX_SENTENCES
-    assert all([one.numbers for one in sentences].count((number,)) <= MAX_SENTENCES_PER_PAGE for number in range(1, 5))
+    assert all(
+        [sentence.numbers for sentence in sentences].count((number,)) <= MAX_SENTENCES_PER_PAGE
+        for number in range(1, 5)
+    )
 
 
 def test_pages_in_another_language_are_better_than_nothing() -> None:
@@ -83,9 +86,9 @@ def test_paragraphs_over_the_same_pages_do_not_tell_the_same() -> None:
     first, second = (
         {
             sentence.text
-            for sentence in parse_cited_sentences(build_extractive_summary(one, entries, QUERY, plan), len(entries))
+            for sentence in parse_cited_sentences(build_extractive_summary(entry, entries, QUERY, plan), len(entries))
         }
-        for one in plan
+        for entry in plan
     )
     assert said[0] in first
     assert said[1] in second

@@ -21,7 +21,7 @@ from monitor.research.prompts import escape_page_lines, fence_lines
 def test_nothing_that_stands_between_the_marks_is_a_mark(line: str) -> None:
     block = fence_lines("STATE", ["first", line, "last"]).splitlines()
     assert (block[0], block[-1]) == ("<<<STATE", "STATE>>>")
-    assert not any("<<<" in one or ">>>" in one for one in block[1:-1])
+    assert not any("<<<" in entry or ">>>" in entry for entry in block[1:-1])
     assert block[-2] == "last"
 
 

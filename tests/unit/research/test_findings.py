@@ -144,7 +144,7 @@ def test_quotes_are_cut_from_the_page_and_bear_all_that_their_note_says() -> Non
         "到2027年，全国新型储能装机规模达到1.8亿千瓦以上，带动直接投资约2500亿元。",
     ]
     assert not find_missing_particulars(note.summary, list_quotes(note))
-    assert {one.source for one in note.evidence} == {ENTRIES[0].url}
+    assert {evidence_item.source for evidence_item in note.evidence} == {ENTRIES[0].url}
 
 
 def test_of_a_sentence_from_two_pages_each_note_says_only_what_its_own_page_bears() -> None:
@@ -236,7 +236,7 @@ def test_whatever_an_answer_holds_its_notes_bear_all_that_is_told(told: list[tup
         assert 1 <= len(note.evidence) <= MAX_QUOTES_PER_NOTE
     again = parse_cited_sentences(renumber_citations(one, found), len(found.notes))
     assert [sentence.text for sentence in again] == [
-        one.text for one in parse_cited_sentences(checked.text, len(ENTRIES))
+        cited_sentence.text for cited_sentence in parse_cited_sentences(checked.text, len(ENTRIES))
     ]
     for sentence in again:
         assert is_supported_by(

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from monitor.errors import ModelFailed, UsageError
-from monitor.llm.chat import Completion, Message, OnToken, Tool
+from monitor.i18n.catalogue import render
+from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.findings import NoteBasis
 from monitor.research.formatting import FormattedReport, ReportFormattingNode, ReportNodeInput
+from monitor.research.node import NO_MODEL_FAILURE
 from monitor.research.shapes import Driver, Metric, ModelBlueprint, NoteEvidence, Relationship, ResearchNote, Scenario
 from monitor.vocabulary import Phase
 
@@ -58,7 +60,7 @@ class Writer:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         *,
         phase: Phase,
         place: str = "",
@@ -155,7 +157,7 @@ async def test_a_sound_report_stands_as_it_was_written_with_its_sources_numbered
 | --- | --- |
 | 新型储能项目投资 | 860亿元[2] |"""
     )
-    assert [one.note_index for one in report.sources] == [0, 3, 1, 2]
+    assert [source.note_index for source in report.sources] == [0, 3, 1, 2]
     assert report.markdown.endswith(
         "## 来源\n\n"
         "- [1] [第0页 ［甲］](https://a1.example/p) — a0.example\n"
@@ -163,14 +165,14 @@ async def test_a_sound_report_stands_as_it_was_written_with_its_sources_numbered
         "- [3] [第1页 ［甲］](https://a2.example/p) — a1.example\n"
         "- [4] [第2页 ［甲］](https://a3.example/p) — a2.example\n"
     )
-    assert (report.fallback, report.refused, report.tokens) == ("", {}, 100)
+    assert (report.fallback, report.refused, report.tokens) == (None, {}, 100)
     assert "".join(pieces) == report.markdown
     assert len(pieces) > 40
-    assert [one["number"] for _, one in sources] == [1, 2, 3, 4]
+    assert [source["number"] for _, source in sources] == [1, 2, 3, 4]
     for told, source in sources:
         assert f"[{source['number']}]" not in "".join(pieces[:told]), "a source is named before it is cited"
     assert [place for place, _ in model.asked] == ["report"]
-    assert [one.heading for one in report.outline] == ["执行摘要", "发展现状", "政策与规则", "投资", "时间线"]
+    assert [entry.heading for entry in report.outline] == ["执行摘要", "发展现状", "政策与规则", "投资", "时间线"]
     assert report.outline[1].bullets == ["装机规模同比增长45%。", "锂离子电池储能占比为92.5%。"]
 
 
@@ -231,7 +233,7 @@ async def test_a_paragraph_that_the_model_forgot_is_written_from_its_summary(wri
     )
     assert "## 投资\n\n2026年前三季度新型储能项目投资达到860亿元" in report.markdown
     assert report.by_rule == [POLICY, MONEY]
-    assert report.fallback == "sections by rule: 2"
+    assert render(report.fallback, "en") == "sections by rule: 2"
 
 
 async def test_a_report_that_broke_off_goes_on_where_it_broke_off(write: Write) -> None:
@@ -243,7 +245,7 @@ async def test_a_report_that_broke_off_goes_on_where_it_broke_off(write: Write) 
         in report.markdown
     )
     assert report.by_rule == [STATE, POLICY, MONEY]
-    assert "broke off" in report.fallback
+    assert "broke off" in render(report.fallback, "en")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ async def test_without_a_usable_draft_the_report_is_made_of_the_summaries_and_sa
 async def test_without_a_model_the_report_says_that_it_is_made_of_extracts(write: Write) -> None:
     report, _, _ = await write(None)
     assert "> 本报告未使用语言模型" in report.markdown
-    assert report.fallback == "no model is set"
+    assert report.fallback == NO_MODEL_FAILURE
     assert report.refused == {}
 
 

@@ -51,7 +51,7 @@ async def kept_text(record: str) -> str | None:
 
 async def scored(markdown: str, notes: list[ResearchNote] | None = None) -> ReportScore:
     told = notes or [note("a"), note("b"), note("c")]
-    bases = [basis(one) for one in "abc"][: len(told)]
+    bases = [basis(entry) for entry in "abc"][: len(told)]
     # The first source is the note of b's second page, so that places and indexes differ.
     sources = [ReportSource(title="页", url=told[place].source_url, note_index=place) for place in range(len(told))]
     report = ResearchReport(markdown=markdown, sources=sources)
@@ -107,7 +107,7 @@ async def test_a_page_that_was_not_kept_proves_nothing() -> None:
 
 
 def test_what_is_no_sentence_of_the_report_is_not_counted() -> None:
-    assert [(one.text, one.numbers) for one in iter_sentences(REPORT, 3)] == [
+    assert [(sentence.text, sentence.numbers) for sentence in iter_sentences(REPORT, 3)] == [
         ("到2027年装机规模达到1.8亿千瓦以上。", (1,)),
         ("2025年增长84.5%。", (2,)),
         ("2025年增长84.5%，2027年达到1.8亿千瓦。", (1, 2)),

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
+from monitor.research.node import EMPTY_ANSWER_FAILURE, NO_MODEL_FAILURE
 from monitor.research.searching import FirstSearchNode, ReflectionNode, SearchChoice, SearchNodeInput, clean_query
 from monitor.research.shapes import PlanParagraph
 from monitor.research.state import SearchRound, State
@@ -19,7 +22,7 @@ def answer(**fields: Any) -> str:
     return json.dumps({"search_query": "储能 装机", "search_tool": BASIC, "reasoning": "先看数据", **fields})
 
 
-@pytest.mark.parametrize("tool", [one for one in TOOLS if one != BY_DATE])
+@pytest.mark.parametrize("tool", [entry for entry in TOOLS if entry != BY_DATE])
 def test_a_tool_that_is_chosen_is_taken(parts_of: Any, tool: str) -> None:
     choice = FirstSearchNode(parts_of()).process_output(answer(search_tool=tool, start_date="2026-01-01"), GAP)
     assert choice == SearchChoice(search_query="储能 装机", search_tool=tool, reasoning="先看数据")
@@ -84,7 +87,7 @@ def test_a_query_that_is_none_gives_way_to_paragraph_and_question(parts_of: Any,
     choice = FirstSearchNode(parts_of()).process_output(answer(search_query=query), GAP)
     assert choice is not None
     assert choice.search_query == "装机规模 新型储能如何发展"
-    assert choice.corrections == ["no query that can be searched for"]
+    assert [problem.code for problem in choice.corrections] == ["research.query_missing"]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,7 @@ async def test_without_a_model_each_search_is_for_what_no_result_covers(parts_of
         update={"latest_summary": "", "rounds": made, "found": ["装机规模和装机容量超过一亿，地区分布如下"]}
     )
     second = await node.run(gap)
-    assert (second.search_query, second.fallback) == ("新型储能如何发展 投资金额 技术路线", "no model is set")
+    assert (second.search_query, second.fallback) == ("新型储能如何发展 投资金额 技术路线", NO_MODEL_FAILURE)
     made.append(SearchRound(number=1, query_id="p1-q2", search_query=second.search_query, search_tool=BASIC))
     assert (await node.run(gap)).search_query == "新型储能如何发展 投资金额"
     covered = gap.model_copy(update={"found": [GAP.title + GAP.content]})
@@ -120,7 +123,7 @@ def test_the_same_search_is_not_made_twice(parts_of: Any) -> None:
     again = ReflectionNode(parts_of()).process_output(answer(), gap)
     assert again is not None
     assert again.search_query != "储能 装机"
-    assert again.corrections == ["the same search was made before"]
+    assert [problem.code for problem in again.corrections] == ["research.query_repeated"]
     other = ReflectionNode(parts_of()).process_output(answer(search_tool="deep_search_news"), gap)
     assert other is not None
     assert (other.search_query, other.corrections) == ("储能 装机", [])
@@ -129,15 +132,21 @@ def test_the_same_search_is_not_made_twice(parts_of: Any) -> None:
 async def test_a_search_that_was_chosen_is_a_round_of_the_state(parts_of: Any) -> None:
     node = FirstSearchNode(parts_of())
     state = State.create("q", at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
-    state.apply_plan("q", [PlanParagraph(title=one, content=one) for one in ("一", "二")])
+    state.apply_plan("q", [PlanParagraph(title=entry, content=entry) for entry in ("一", "二")])
     for choice in (
-        SearchChoice(search_query="a", tokens=5, fallback="empty"),
-        SearchChoice(search_query="b", corrections=["x"]),
+        SearchChoice(search_query="a", tokens=5, fallback=EMPTY_ANSWER_FAILURE),
+        SearchChoice(search_query="b", corrections=[Message.other("x")]),
     ):
         node.mutate_state(choice, state, 1)
     rounds = state.paragraphs[1].research.rounds
-    assert [(one.number, one.query_id, one.search_query) for one in rounds] == [(0, "p2-q1", "a"), (1, "p2-q2", "b")]
-    assert [one.fallbacks for one in rounds] == [["first_search: empty"], ["first_search, put right: x"]]
+    assert [(search_round.number, search_round.query_id, search_round.search_query) for search_round in rounds] == [
+        (0, "p2-q1", "a"),
+        (1, "p2-q2", "b"),
+    ]
+    assert [[render(problem, "en") for problem in made.fallbacks] for made in rounds] == [
+        ["first_search: empty"],
+        ["first_search, put right: x"],
+    ]
     assert state.paragraphs[1].research.tokens == 5
     assert state.paragraphs[0].research.rounds == []
 

@@ -55,7 +55,9 @@ async def test_a_heading_is_written_with_what_stands_below_it_and_never_alone() 
         "## 一\n\n### 一之一\n\n甲项增长[1]。\n\n### 一之二\n\n"
         "| 名 | 值 |\n| --- | --- |\n| 乙 | 5｜6[2] |\n| 丙 | [1] |\n\n> 说明"
     )
-    assert [(one.heading, one.bullets) for one in sheet.build_outline()] == [("一", ["甲项增长。", "乙 5|6", "丙"])]
+    assert [(entry.heading, entry.bullets) for entry in sheet.build_outline()] == [
+        ("一", ["甲项增长。", "乙 5|6", "丙"])
+    ]
 
 
 async def test_what_is_told_is_what_stands_in_pieces_of_a_word_or_two() -> None:

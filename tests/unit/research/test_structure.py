@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
+from monitor.research.node import NO_MODEL_FAILURE
 from monitor.research.state import State
 from monitor.research.structure import StructureNode, extract_topic
 
@@ -74,7 +75,7 @@ async def test_without_a_model_the_plan_is_made_of_the_question(
     parts_of: Any, language: str, question: str, topic: str
 ) -> None:
     structure = await StructureNode(parts_of(language)).run(question)
-    assert structure.fallback == "no model is set"
+    assert structure.fallback == NO_MODEL_FAILURE
     assert len(structure.paragraphs) == 5
     assert all(topic in paragraph.content for paragraph in structure.paragraphs)
     few = await StructureNode(parts_of(language, max_paragraphs=2)).run(question)

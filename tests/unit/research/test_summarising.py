@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
+from monitor.research.node import EMPTY_ANSWER_FAILURE, NO_MODEL_FAILURE
 from monitor.research.state import ParagraphState, SearchEntry, SearchRound, State
 from monitor.research.summarising import FirstSummaryNode, ParagraphSummary, ReflectionSummaryNode, SummaryNodeInput
 from monitor.research.tools import BASIC
@@ -99,7 +101,7 @@ def test_a_revision_does_not_lose_what_was_sound(parts_of: Any) -> None:
 
 async def test_without_a_model_sentences_of_the_results_take_the_place_of_a_text(parts_of: Any) -> None:
     summary = await FirstSummaryNode(parts_of()).run(material())
-    assert summary.fallback == "no model is set"
+    assert summary.fallback == NO_MODEL_FAILURE
     assert "[1]。" in summary.text
     assert "[2]。" in summary.text
     before = "锂电池占比最高[1]。"
@@ -113,14 +115,18 @@ def test_a_text_is_written_into_the_state_with_what_it_cost(parts_of: Any) -> No
     state = State(query="q", paragraphs=[given.paragraph], created_at=NOON, updated_at=NOON)
     state.paragraphs[0].research.refused = {"figures": 1}
     out = ParagraphSummary(
-        text="新[1]。", tokens=7, quotes={0: ["锂电池占比最高。"]}, refused={"figures": 2}, fallback="empty"
+        text="新[1]。",
+        tokens=7,
+        quotes={0: ["锂电池占比最高。"]},
+        refused={"figures": 2},
+        fallback=EMPTY_ANSWER_FAILURE,
     )
     FirstSummaryNode(parts_of()).mutate_state(out, state, 0)
     research = state.paragraphs[0].research
     assert (research.latest_summary, research.tokens, research.refused) == ("新[1]。", 7, {"figures": 3})
     assert research.search_history[0].quotes == ["锂电池占比最高。"]
     assert research.rounds[0].is_summarised
-    assert research.rounds[0].fallbacks == ["first_summary: empty"]
+    assert [render(problem, "en") for problem in research.rounds[0].fallbacks] == ["first_summary: empty"]
 
 
 async def test_a_node_refuses_what_it_cannot_work_with(parts_of: Any) -> None:

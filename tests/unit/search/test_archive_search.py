@@ -36,7 +36,7 @@ def test_the_formula_of_relevance_is_the_one_that_is_told() -> None:
 def test_relevance_lies_between_0_and_1_and_grows_with_every_place(
     places: list[tuple[bool, int]], body: str, more: int
 ) -> None:
-    titles, counts = [one for one, _ in places], [count for _, count in places]
+    titles, counts = [place for place, _ in places], [count for _, count in places]
     score = compute_item_relevance(a_match(titles, counts, body))
     assert 0 <= score <= 1
     if places:

@@ -92,7 +92,10 @@ def test_ranks_are_written_after_what_is_none_was_dropped() -> None:
         SearchHit(title="the same by its real address", url="https://r.example/?to=1", source="https://a.example"),
         SearchHit(title="B", url="https://b.example/"),
     ]
-    assert [(one.rank, one.title) for one in clean_hits(found, backend="brave", limit=10)] == [(1, "A"), (2, "B")]
+    assert [(clean_hit.rank, clean_hit.title) for clean_hit in clean_hits(found, backend="brave", limit=10)] == [
+        (1, "A"),
+        (2, "B"),
+    ]
 
 
 def test_a_text_reads_as_people_see_it() -> None:
@@ -107,4 +110,4 @@ def test_a_text_reads_as_people_see_it() -> None:
 
 def test_the_provider_is_the_engine_where_one_is_told() -> None:
     found = [SearchHit(url="https://a.example/", provider="<b>bing</b>"), SearchHit(url="https://b.example/")]
-    assert [one.provider for one in clean_hits(found, backend="searxng", limit=5)] == ["bing", "searxng"]
+    assert [clean_hit.provider for clean_hit in clean_hits(found, backend="searxng", limit=5)] == ["bing", "searxng"]

@@ -22,9 +22,9 @@ lists = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_siz
 
 @given(lists, st.integers(1, 20))
 def test_every_document_stands_once_and_higher_scores_stand_higher(numbers: list[list[int]], limit: int) -> None:
-    merged = fuse_results([items_of(str(at), one) for at, one in enumerate(numbers)], limit=limit)
+    merged = fuse_results([items_of(str(at), number) for at, number in enumerate(numbers)], limit=limit)
     scores = {
-        n: sum(1 / (RANK_CONSTANT + one.index(n) + 1) for one in numbers if n in one)
+        n: sum(1 / (RANK_CONSTANT + number.index(n) + 1) for number in numbers if n in number)
         for number in numbers
         for n in number
     }

@@ -46,7 +46,9 @@ def test_the_published_schema_is_that_of_the_program(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROTOCOL)
 def test_the_names_are_the_protocols_to_the_letter(name: str) -> None:
-    schemas = {one["title"]: (one, whole) for whole in map(schema, SCHEMAS) for one in (whole, *_inner(whole))}
+    schemas = {
+        section["title"]: (section, whole) for whole in map(schema, SCHEMAS) for section in (whole, *_inner(whole))
+    }
     told, whole = schemas[name]
     fields = []
     for field, kind in told["properties"].items():

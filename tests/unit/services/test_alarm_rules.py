@@ -7,13 +7,15 @@ import pytest
 
 from monitor.db.tables.collection import Fallback, Run, RunSection, Source, SourceSection
 from monitor.db.tables.delivery import AlarmKind
+from monitor.i18n.message import Message
 from monitor.services.alarms import MIN_FAILURES, SectionHistory, evaluate_alarms
 from monitor.vocabulary import Phase, RunStatus, SectionEnd
 
 NOW = dt.datetime(2026, 11, 20, 8, tzinfo=dt.UTC)
 TODAY = NOW.date()
 URL = "https://example.gov/news/"
-WALL = "WebBlocked/http_403: the site refused"
+WALL = Message.of("cause.page_blocked", detail="http_403", error=Message.of("page.refused", status=403))
+UNREAD = Message.of("cause.page_error", kind="Timeout", error=Message("page.no_answer"))
 
 
 def row(listed: int | None = 20, dated: int | None = None, **values: Any) -> RunSection:
@@ -29,12 +31,12 @@ def row(listed: int | None = 20, dated: int | None = None, **values: Any) -> Run
     )
 
 
-def unread(reason: str = "Timeout: no answer") -> RunSection:
+def unread(reason: Message = UNREAD) -> RunSection:
     return row(None, ended=SectionEnd.ERROR, error=reason)
 
 
 def no_list() -> RunSection:
-    return row(0, ended=SectionEnd.ERROR, error="no list was found on the page")
+    return row(0, ended=SectionEnd.ERROR, error=Message("cause.no_list"))
 
 
 def memory(*days_ago: int) -> SourceSection:

@@ -4,6 +4,7 @@ import pytest
 
 from monitor.db.reading import KnownCandidate
 from monitor.db.tables.collection import Source, SourceSection
+from monitor.i18n.message import Message
 from monitor.page import Candidate
 from monitor.sweep.ledger import CoverageLedger, DateWindow, build_window, extend_window
 from monitor.urls import url_key
@@ -140,7 +141,7 @@ def test_reposts_are_filtered_where_other_hosts_are_not_allowed() -> None:
     book = ledger(allow_other_hosts=False)
     book.add([candidate("a", TODAY, is_repost=True)], page_url=HOST, known={})
     (entry,) = book.close()
-    assert (entry.disposition, entry.reason) == (Disposition.FILTERED, "other_host")
+    assert (entry.disposition, entry.reason) == (Disposition.FILTERED, Message("candidate.other_host"))
 
 
 def test_only_titles_with_a_wanted_word_pass_when_words_are_wanted() -> None:
@@ -153,7 +154,7 @@ def test_a_link_without_words_is_refused_and_said_so() -> None:
     book = ledger()
     book.add([Candidate(title=" ", url=f"{HOST}a", date=TODAY)], page_url=HOST, known={})
     (entry,) = book.close()
-    assert (entry.disposition, entry.reason) == (Disposition.REFUSED, "title_missing")
+    assert (entry.disposition, entry.reason) == (Disposition.REFUSED, Message("candidate.title_missing"))
 
 
 def test_a_decided_candidate_cannot_be_decided_otherwise() -> None:

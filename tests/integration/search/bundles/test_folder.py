@@ -49,7 +49,7 @@ def test_no_name_leads_out_of_its_folder_or_hides(tmp_path, folder, bundle_of, n
         assert not path.name.startswith(".")
         assert folder.read(task_id, query_id).query_id == query_id
         assert query_id in folder.list_bundles(task_id)
-    assert {one.name for one in tmp_path.iterdir()} == {"bundles"}
+    assert {entry.name for entry in tmp_path.iterdir()} == {"bundles"}
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "字" * 100, "half \ud800"], ids=["long", "long in bytes", "no text"])
@@ -168,7 +168,7 @@ def test_what_was_there_stays_whole_when_a_write_fails(tmp_path, folder, bundle_
     with no_file_over(len(before) // 2), pytest.raises(WorkFailed, match="could not be written: File too large"):
         folder.write(bundle_of("q1", [("b" * 16, 0.5)]))
     assert path.read_bytes() == before
-    assert [one.name for one in path.parent.iterdir()] == ["q1.json"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["q1.json"]
 
 
 def test_tasks_of_which_nothing_is_new_are_let_go_of(tmp_path, folder, bundle_of) -> None:

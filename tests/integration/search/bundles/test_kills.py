@@ -83,7 +83,7 @@ def bundles(bundle_of: BundleOf, chance: random.Random) -> dict[str, SearchResul
     made = {}
     for query in range(1, QUERIES + 1):
         sources = [f"{query:02}{number:014x}" for number in range(ITEMS)]
-        sources = [f"{'f' * 8}{chance.randrange(60):08x}" if chance.random() < 0.1 else one for one in sources]
+        sources = [f"{'f' * 8}{chance.randrange(60):08x}" if chance.random() < 0.1 else source for source in sources]
         results = [(source, round(chance.random(), 2)) for source in dict.fromkeys(sources)]
         made[f"q{query}"] = bundle_of(f"q{query}", results)
     return made
@@ -120,7 +120,7 @@ def one_reading(folder: Path, bundle_of: BundleOf, chance: random.Random, most_k
         assert not readers.live(until=2 * QUERIES * ITEMS)
         handed = readers.handed()
     expected = in_order(made)
-    in_hand_once = [one for one, _ in groupby(handed)]
+    in_hand_once = [entry for entry, _ in groupby(handed)]
     assert in_hand_once == expected, "something was lost, out of order, or repeated that was not in hand"
     assert len(handed) <= len(expected) + kills
     check_cursor(root, expected)

@@ -65,7 +65,7 @@ def test_only_results_that_are_ok_are_handed_on_and_failures_are_logged(folder, 
     with reading(folder) as reader, caplog.at_level("WARNING", logger="monitor"):
         assert take(reader) == [("q1", "good"), ("q2", "bad")]
     logged = [record.msg for record in caplog.records]
-    assert [(one["event"], one["query"], one["url"], one["error"]) for one in logged] == [
+    assert [(entry["event"], entry["query"], entry["url"], entry["error"]) for entry in logged] == [
         ("result failed", "q1", "https://example.org/bad", "Timeout")
     ]
 
@@ -87,10 +87,10 @@ def test_all_that_is_left_can_be_taken_and_marked_together(folder, bundle_of, tm
     folder.write(bundle_of("q2", [("a", 0.9), ("c", 0.8)]))
     with reading(folder) as reader:
         assert take(reader, 1) == [("q1", "b")]
-        assert [one.item.source_id for one in reader.list_remaining()] == ["a", "c"]
+        assert [entry.item.source_id for entry in reader.list_remaining()] == ["a", "c"]
     with reading(folder) as reader:  # killed before they were marked
         left = reader.list_remaining()
-        assert [(one.query_id, one.item.source_id) for one in left] == [("q1", "a"), ("q2", "c")]
+        assert [(entry.query_id, entry.item.source_id) for entry in left] == [("q1", "a"), ("q2", "c")]
         reader.mark_all_consumed(left, at=AT)
         assert reader.peek() is None
         assert reader.list_remaining() == []
@@ -103,7 +103,7 @@ def test_what_was_read_round_by_round_is_not_called_late(folder, bundle_of) -> N
         folder.write(bundle_of(f"q{number}", [(f"s{number}", 0.5)]))
         with reading(folder) as reader:
             left = reader.list_remaining()
-            assert [one.item.source_id for one in left] == [f"s{number}"]
+            assert [entry.item.source_id for entry in left] == [f"s{number}"]
             reader.mark_all_consumed(left, at=AT)
             assert reader.warnings == []
 
@@ -292,7 +292,7 @@ def remaining_by_plain_json(root: Path, cursor: dict[str, Any] | None) -> list[H
     order = []
     for path in sorted((root / TASK).glob("*.json"), key=number):
         bundle = json.loads(path.read_text(encoding="utf-8"))
-        results = [one for one in bundle["results"] if one["status"] == "ok"]
+        results = [entry for entry in bundle["results"] if entry["status"] == "ok"]
         results.sort(key=lambda one: one["score_final"], reverse=True)
         order += [(bundle["query_id"], result["source_id"]) for result in results]
     place = order.index((cursor["last_query_id"], cursor["last_source_id"])) + 1 if cursor else 0
