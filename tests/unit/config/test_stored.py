@@ -62,10 +62,10 @@ def test_the_environment_comes_before_what_is_stored_and_that_before_the_file(
     assert get_value(apply_stored_settings(base, {path: stored}, {}).settings, path) == stored
     assert origin(base, {path: stored}) == "stored"
     monkeypatch.setenv(variable, given)
-    outside = Settings(**nested(path, of_file))
-    overlay = apply_stored_settings(outside, {path: stored}, {})
+    environment = Settings(**nested(path, of_file))
+    overlay = apply_stored_settings(environment, {path: stored}, {})
     assert (get_value(overlay.settings, path), overlay.errors) == (of_environment, {})
-    assert origin(outside, {path: stored}) == "environment"
+    assert origin(environment, {path: stored}) == "environment"
     assert "environment" in _render(find_storage_error(path, stored))
 
 
