@@ -28,7 +28,7 @@ def tokens(as_json: JsonOption = False) -> None:
     if as_json:
         terminal.write_json({"bench": "tokens", "figures": [figure.model_dump(mode="json") for figure in figures]})
         return
-    head = ("way", "calls", "prompt tokens", "completion tokens", "largest context", "items")
+    head = ("approach", "calls", "prompt tokens", "completion tokens", "largest context", "items")
     terminal.write_rows([head, *[tuple(figure.model_dump().values()) for figure in figures]])
 
 
@@ -227,8 +227,8 @@ def files(
 
 def _print_rates(terminal: Terminal, kind: str, rates: "list[PageRate]") -> None:
     counts = sorted({rate.at_once for rate in rates})
-    cells = {(rate.way, rate.at_once): f"{rate.pages_per_s:.1f} ({rate.ratio:.2f})" for rate in rates}
-    loaders = list(dict.fromkeys(rate.way for rate in rates))
+    cells = {(rate.approach, rate.at_once): f"{rate.pages_per_s:.1f} ({rate.ratio:.2f})" for rate in rates}
+    loaders = list(dict.fromkeys(rate.approach for rate in rates))
     head = (kind, *(f"{count} at once" for count in counts))
     terminal.write_rows([head, *[(loader, *(cells[loader, count] for count in counts)) for loader in loaders]])
 

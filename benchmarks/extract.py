@@ -111,7 +111,10 @@ def _load_labelled_pages(corpus: Path) -> list[_LabelledPage]:
     with (corpus / "manifest.csv").open(encoding="utf-8", newline="") as opened:
         kinds = {row["id"]: row["kind"] for row in csv.DictReader(opened)}
     asked = [json.loads(line) for line in _run_scorer(corpus, "tasks").splitlines()]
-    return [_LabelledPage(one["id"], kinds[one["id"]], one["url"], Path(one["path"]).read_bytes()) for one in asked]
+    return [
+        _LabelledPage(entry["id"], kinds[entry["id"]], entry["url"], Path(entry["path"]).read_bytes())
+        for entry in asked
+    ]
 
 
 def _measure_extractor(tool: _Extractor, tasks: Sequence[_LabelledPage], corpus: Path) -> ExtractorResult:

@@ -1,4 +1,4 @@
-"""`monitor bench live`: how long after a run told something a person who watches it sees it."""
+"""`make bench NAME=live`: how long after a run reports an event a person who watches it sees it."""
 
 import asyncio
 import secrets
@@ -53,7 +53,7 @@ class LiveBenchmarkResult(BaseModel):
     `transactions` are those with which the events were kept, `longest_frame_ms` the longest that the page stood still.
     """
 
-    told: int
+    sent: int
     kept: int
     seen: int
     delay_p50_ms: float
@@ -128,7 +128,7 @@ async def _measure_delays(app: App, page: Page, *, events_per_s: int, seconds: i
     delays = sorted(await page.evaluate("() => Object.values(window.shown)"))
     longest = await page.evaluate("() => window.longest")
     return LiveBenchmarkResult(
-        told=count,
+        sent=count,
         kept=await app.store.run_events.count(_RUN_ID),
         seen=len(delays),
         delay_p50_ms=_compute_percentile(delays, 0.5),

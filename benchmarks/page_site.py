@@ -1,4 +1,4 @@
-"""The pages that `monitor bench pages` loads, served by a process of their own.
+"""The pages that `make bench NAME=pages` loads, served by a process of their own.
 
 `/listed/…` are list pages and `/articles/…` articles of the sample ministry; `/drawn/…` is a page without a list until
 its script has fetched the rows from `/rows`. Anything may follow the first folder: each path is another page to those

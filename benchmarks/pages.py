@@ -1,10 +1,9 @@
 """How fast pages come, and what they cost in memory, against the bare libraries on the same pages in the same run.
 
-What is compared does the same work on both sides. Static: a page is fetched and parsed to a tree; ours asks guard,
-manners and limits on the way. Rendered: a page is drawn with images, media and fonts blocked, until what its script
-fetched has come, and its HTML is taken; Playwright's own way to wait for that is `networkidle`. Rows that do more or
-less than that stand beside them and say so: the bare libraries do not keep what they fetched, do not read candidates,
-dates and text from a page, and at the load event do not have the list of a page that fetches it.
+Both sides do the same work. Static: a page is fetched and parsed to a tree; ours also asks guard, politeness and limits.
+Rendered: a page is drawn with images, media and fonts blocked, until what its script fetched has come, and its HTML is
+taken; Playwright's own wait for that is `networkidle`. Rows that do more or less say so: the bare libraries do not keep
+what they fetched, do not read candidates, dates and text, and at the load event lack a list that the page fetches.
 """
 
 import asyncio
@@ -83,7 +82,7 @@ CONCURRENCY_LEVELS = (1, 2, 4, 8)
 
 _MEMORY_PAGES = 1_000
 
-# Many short rounds: what else the machine does then meets every way alike.
+# Many short rounds: what else the machine does then meets every approach alike.
 _STATIC_PAGES, _STATIC_ROUNDS = 48, 9
 
 _RENDERED_PAGES, _RENDERED_ROUNDS = 16, 3
@@ -104,13 +103,13 @@ ReportStep = Callable[[str], None]
 
 
 class PageRate(BaseModel):
-    """Pages a second of one way to load them, in its best round.
+    """Pages a second of one approach, in its best round.
 
-    `ratio` is the part of what the first way of the table reached beside it: the median over the rounds, because a
-    machine that is busy with other things slows down now one way, now the other.
+    `ratio` is the part of what the first approach of the table reached beside it: the median over the rounds, because a
+    machine that is busy with other things slows down now one approach, now the other.
     """
 
-    way: str
+    approach: str
     at_once: int
     pages_per_s: float
     ratio: float
@@ -126,7 +125,7 @@ class MemoryUsage(BaseModel):
 
 
 class PagesBenchmarkResult(BaseModel):
-    """What was measured; the first way of each table is the one that the others are compared with."""
+    """What was measured; the first approach of each table is the one that the others are compared with."""
 
     static: list[PageRate]
     rendered: list[PageRate]
@@ -134,7 +133,7 @@ class PagesBenchmarkResult(BaseModel):
 
 
 async def measure(today: dt.date, *, on_step: ReportStep) -> PagesBenchmarkResult:
-    """All figures; the ways to load pages take turns in short rounds. `on_step` hears what is being measured.
+    """Return all figures; the approaches take turns in short rounds. `on_step` hears what is being measured.
 
     Memory is None where the system does not tell it.
     """
@@ -165,13 +164,13 @@ class _PagesBenchmark:
                 async def by_httpx(url: str) -> None:
                     LexborHTMLParser((await bare.get(url)).content).css("a")
 
-                ways = {
+                approaches = {
                     "bare httpx + lexbor": by_httpx,
                     "ours: fetch + lexbor": ours,
                     "ours: and kept on disk": keeping,
                     "ours: the whole page read": _build_whole_page_load(loader, Render.NEVER),
                 }
-                return await self._compare(ways, _STATIC_PAGES, _STATIC_ROUNDS, ("listed", "articles"))
+                return await self._compare(approaches, _STATIC_PAGES, _STATIC_ROUNDS, ("listed", "articles"))
 
     async def measure_rendered(self) -> list[PageRate]:
         renderer = Renderer(pages=self._pages, network=self._network, guard=self._guard)
@@ -185,13 +184,13 @@ class _PagesBenchmark:
                 async def by_renderer(url: str) -> None:
                     _check_rows((await renderer.render(url)).body)
 
-                ways = {
+                approaches = {
                     "bare Playwright": bare,
                     "ours: drawn": by_renderer,
                     "ours: the whole page read": _build_whole_page_load(loader, Render.ALWAYS),
                     "bare, without the list": without_rows,
                 }
-                return await self._compare(ways, _RENDERED_PAGES, _RENDERED_ROUNDS, ("drawn",))
+                return await self._compare(approaches, _RENDERED_PAGES, _RENDERED_ROUNDS, ("drawn",))
         finally:
             await renderer.close()
 
@@ -209,18 +208,20 @@ class _PagesBenchmark:
         return MemoryUsage(pages=_MEMORY_PAGES, after_first_50_mb=held[0], at_end_mb=held[-1], highest_mb=max(held))
 
     async def _compare(
-        self, ways: dict[str, LoadPage], pages: int, rounds: int, folders: Sequence[str]
+        self, approaches: dict[str, LoadPage], pages: int, rounds: int, folders: Sequence[str]
     ) -> list[PageRate]:
         rates = []
-        for load in ways.values():
+        for load in approaches.values():
             await self._load_pages(load, len(self._bases), 2 * len(self._bases), folders)
         for at_once in CONCURRENCY_LEVELS:
-            reached: dict[str, list[float]] = {way: [] for way in ways}
+            reached: dict[str, list[float]] = {approach: [] for approach in approaches}
             for number in range(rounds):
                 self._on_step(f"{folders[0]} pages, {at_once} at once, round {number + 1} of {rounds}")
-                for way, load in ways.items():
-                    reached[way].append(await self._load_pages(load, at_once, pages, folders))
-            rates += [_compute_rate(way, at_once, own, next(iter(reached.values()))) for way, own in reached.items()]
+                for approach, load in approaches.items():
+                    reached[approach].append(await self._load_pages(load, at_once, pages, folders))
+            rates += [
+                _compute_rate(approach, at_once, own, next(iter(reached.values()))) for approach, own in reached.items()
+            ]
         return rates
 
     async def _load_pages(self, load: LoadPage, at_once: int, pages: int, folders: Sequence[str]) -> float:
@@ -238,7 +239,7 @@ class _PagesBenchmark:
 
     @asynccontextmanager
     async def _open_fetch(self, cache_folder: Path | None) -> AsyncIterator[LoadPage]:
-        """Our way to a page's bytes, and the tree that the bare library makes of them."""
+        """Load a page's bytes as the product does, and parse them as the bare library does."""
         async with HttpClient(network=self._network, guard=self._guard, cache_folder=cache_folder) as client:
             politeness = Politeness(client=client, pages=self._pages)
 
@@ -257,9 +258,9 @@ class _PagesBenchmark:
             yield loader
 
 
-def _compute_rate(way: str, at_once: int, reached: Sequence[float], bare: Sequence[float]) -> PageRate:
+def _compute_rate(approach: str, at_once: int, reached: Sequence[float], bare: Sequence[float]) -> PageRate:
     ratio = statistics.median(own / other for own, other in zip(reached, bare, strict=True))
-    return PageRate(way=way, at_once=at_once, pages_per_s=max(reached), ratio=ratio)
+    return PageRate(approach=approach, at_once=at_once, pages_per_s=max(reached), ratio=ratio)
 
 
 def _build_whole_page_load(loader: Loader, render: Render) -> LoadPage:
@@ -278,13 +279,13 @@ async def _open_bare_browser(until: Literal["networkidle", "load"]) -> AsyncIter
         browser = await playwright.chromium.launch(executable_path=find_browser(BrowserSettings()), args=_FLAGS)
         context = await browser.new_context(service_workers="block")
 
-        async def gate(route: Route) -> None:
+        async def limiter(route: Route) -> None:
             if route.request.resource_type in _BLOCKED_RESOURCE_TYPES:
                 await route.abort()
             else:
                 await route.continue_()
 
-        await context.route("**/*", gate)
+        await context.route("**/*", limiter)
         free = [await context.new_page() for _ in range(HOST_COUNT)]
 
         async def draw(url: str) -> None:
@@ -303,6 +304,6 @@ async def _open_bare_browser(until: Literal["networkidle", "load"]) -> AsyncIter
 
 
 def _check_rows(html: bytes) -> None:
-    """A way that takes a page before its list is there is no faster, it is wrong."""
+    """Refuse a page that was taken before its list was there: that is not faster but wrong."""
     if html.count(_ROW) != RENDERED_ROWS:
         raise WorkFailed(f"A page was drawn with {html.count(_ROW)} of its {RENDERED_ROWS} rows.")

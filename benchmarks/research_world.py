@@ -176,7 +176,7 @@ class ResearchWorld:
         wanted = split_query(query)
         fitting = (page for page in self._pages.values() if (start or "") <= f"{page.day}" <= (end or "9999"))
         scored = [(self._score_page(page, wanted), page) for page in fitting]
-        return sorted((one for one in scored if one[0]), key=lambda one: (-one[0], one[1].url))
+        return sorted((entry for entry in scored if entry[0]), key=lambda one: (-one[0], one[1].url))
 
     def _score_page(self, page: WorldPage, wanted: Sequence[str]) -> int:
         title, text = self._index[page.url]

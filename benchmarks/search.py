@@ -1,7 +1,7 @@
 """What web.search costs beside the bare libraries, when a merged answer comes, and how fast the archive answers.
 
 The services are simulated on loopback. What is compared does the same work: a request, its answer parsed, the results
-taken out of it; ours asks guard, quota and cool-down on the way, writes the ledger, cleans and ranks.
+taken out of it; ours asks guard, quota and cool-down on the approach, writes the ledger, cleans and ranks.
 """
 
 import datetime as dt
@@ -41,7 +41,7 @@ _WORDS = ("光伏", "风电", "储能", "碳市场", "电价", "氢能", "煤炭
 
 _KEY_SETTINGS = {"api_key_env": "PATH"}  # any variable that is set: nobody here looks at the key
 
-_SIMULATED_BACKENDS = {wire.name: wire for wire in SIMULATED_BACKENDS if wire.name in BACKEND_NAMES}
+_SIMULATED_BACKENDS = {exchange.name: exchange for exchange in SIMULATED_BACKENDS if exchange.name in BACKEND_NAMES}
 
 _DAY = dt.date(2026, 11, 1)
 
@@ -121,8 +121,8 @@ async def _open_app(folder: Path, port: int, *, slow: int | None = None) -> Asyn
 
 def _respond(request: LoopbackRequest) -> LoopbackResponse:
     path = urlsplit(request.target).path
-    wire = next((one for one in _SIMULATED_BACKENDS.values() if one.path == path), None)
-    return build_status_response(404) if wire is None else wire.build_response(_RESULTS)
+    exchange = next((backend for backend in _SIMULATED_BACKENDS.values() if backend.path == path), None)
+    return build_status_response(404) if exchange is None else exchange.build_response(_RESULTS)
 
 
 async def _measure_cost(app: App, name: str, port: int) -> BackendCost:
@@ -138,7 +138,7 @@ async def _measure_cost(app: App, name: str, port: int) -> BackendCost:
         async def bare() -> None:
             body = (await client.get(url)).content
             if name == "baidu_html":
-                [one.text() for one in LexborHTMLParser(body).css("#content_left h3 a")]
+                [entry.text() for entry in LexborHTMLParser(body).css("#content_left h3 a")]
             else:
                 json.loads(body)
 
@@ -146,19 +146,19 @@ async def _measure_cost(app: App, name: str, port: int) -> BackendCost:
     return BackendCost(service=name, bare_ms=bare_ms, ours_ms=ours_ms)
 
 
-async def _measure_alternately(ways: Sequence[Callable[[], Awaitable[None]]]) -> list[float]:
-    """The median of the processor's ms for each way, server included; taking turns, they meet the same machine."""
-    spent: list[list[float]] = [[] for _ in ways]
+async def _measure_alternately(approaches: Sequence[Callable[[], Awaitable[None]]]) -> list[float]:
+    """The median of the processor's ms for each approach, server included; taking turns, they meet the same machine."""
+    spent: list[list[float]] = [[] for _ in approaches]
     for _ in range(_ROUNDS):
-        for way, times in zip(ways, spent, strict=True):
+        for approach, times in zip(approaches, spent, strict=True):
             began = time.process_time()
-            await way()
+            await approach()
             times.append((time.process_time() - began) * 1000)
     return [round(statistics.median(times[_ROUNDS // 10 :]), 2) for times in spent]
 
 
 async def _measure_merged(app: App) -> MergedSearchTime:
-    await app.search.search({"query": "光伏"}, backend="brave")  # the way out is open before the time runs
+    await app.search.search({"query": "光伏"}, backend="brave")  # the approach out is open before the time runs
     began = time.monotonic()
     found = await app.search.search({"query": "光伏", "budget_ms": _BUDGET_MS})
     took_ms = round((time.monotonic() - began) * 1000, 1)
@@ -186,7 +186,7 @@ async def _measure_archive(app: App) -> ArchiveSearchTime:
     return ArchiveSearchTime(
         items=ARCHIVE_ITEMS,
         one_word_ms=await _measure_query_ms(app, list(_WORDS)),
-        two_words_ms=await _measure_query_ms(app, [f"{one} {other}" for one, other in pairwise(_WORDS)]),
+        two_words_ms=await _measure_query_ms(app, [f"{entry} {other}" for entry, other in pairwise(_WORDS)]),
     )
 
 

@@ -90,11 +90,11 @@ class SimulatedBaidu:
 
     def _render_row(self, result: SimulatedResult, number: int) -> str:
         link = f"http://www.baidu.com/link?url={quote(result.url, safe='')[::-1].replace('%', '')}"
-        told = f"{result.day.year}年{result.day.month}月{result.day.day}日" if result.day else ""
+        answered = f"{result.day.year}年{result.day.month}月{result.day.day}日" if result.day else ""
         return (
             f'<div class="result c-container xpath-log new-pmd" id="{number}" srcid="1599" tpl="www_index" '
             f'mu="{escape(result.url)}"><div class="c-container"><h3 class="c-title t"><a href="{link}">'
-            f'<em>{escape(result.title)}</em></a></h3><div><span class="newTimeFactor_before_abs">{told}</span>'
+            f'<em>{escape(result.title)}</em></a></h3><div><span class="newTimeFactor_before_abs">{answered}</span>'
             f'<span class="summary-text_560AW"><!--s-text-->{escape(result.snippet)}</span></div></div></div>'
         )
 

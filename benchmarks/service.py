@@ -1,4 +1,4 @@
-"""`monitor bench service`: how late runs start, how many a minute are done, and with how much memory."""
+"""`make bench NAME=service`: how late runs start, how many a minute are done, and with how much memory."""
 
 import asyncio
 import datetime as dt

@@ -36,9 +36,9 @@ _MAX_SITE_ITEMS = 1000
 
 
 class TokenBenchmarkResult(BaseModel):
-    """What one way of reading the site cost, and how many items it saved."""
+    """What one approach to the site cost, and how many items it saved."""
 
-    way: str
+    approach: str
     calls: int
     prompt_tokens: int
     completion_tokens: int
@@ -57,19 +57,19 @@ async def measure(today: dt.date) -> list[TokenBenchmarkResult]:
 
 
 async def _measure_strategy(
-    way: str, site: SampleSite, base_url: str, model_url: str, today: dt.date
+    approach: str, site: SampleSite, base_url: str, model_url: str, today: dt.date
 ) -> TokenBenchmarkResult:
     with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
         async with _prepare_run(site, base_url, model_url, Path(folder)) as (run, source, parts):
             window = build_window(today=today, days=parts.limits.window_days)
-            if way.startswith("section"):
+            if approach.startswith("section"):
                 await run_sweep(run, source, window=window, today=today, deps=parts)
             else:
                 await _read_by_general_agent(run, source, window, parts)
             usage = await parts.store.usage.load_run_usage(run.id)
             items = await parts.store.items.list_for_run(run.id)
     return TokenBenchmarkResult(
-        way=way,
+        approach=approach,
         calls=usage.calls,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,

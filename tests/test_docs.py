@@ -30,7 +30,7 @@ DOCS = HOME / "docs"
 TEXTS = sorted([*HOME.glob("*.md"), *DOCS.rglob("*.md")])
 SOURCES = "\nsources:\n"
 COMMANDS = ("docs/users/commands.md", "docs/administrators/commands.md")
-MOST_LINES = 260
+MAX_LINES = 260
 
 
 def read(path: str) -> str:
@@ -109,11 +109,11 @@ def test_every_setting_stands_on_the_settings_page_as_it_is() -> None:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    told = sections_of("".join(read(page) for page in COMMANDS))
+    documented = sections_of("".join(read(page) for page in COMMANDS))
     known = dict(commands(build_cli()))
-    missing = [f"no heading for `{path}`" for path in known if path not in told]
-    missing += [f"a heading for `{path}`, which is no command" for path in told if path not in known]
-    for path in known.keys() & told.keys():
+    missing = [f"no heading for `{path}`" for path in known if path not in documented]
+    missing += [f"a heading for `{path}`, which is no command" for path in documented if path not in known]
+    for path in known.keys() & documented.keys():
         for parameter in known[path].params:
             names = [name for name in parameter.opts if name.startswith("--")] or parameter.opts
             if parameter.param_type_name == "option" and "--help" not in names:

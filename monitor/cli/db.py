@@ -1,4 +1,4 @@
-"""`monitor db`: the database."""
+"""`monitor db`: migrate, back up, restore, prune and copy the database."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`monitor items`: the archive."""
+"""`monitor items`: list, show, search and export the archive."""
 
 import datetime as dt
 from pathlib import Path

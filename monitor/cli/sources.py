@@ -1,4 +1,4 @@
-"""`monitor sources`: the monitored sources."""
+"""`monitor sources`: list, add, edit, try, import and export the monitored sources."""
 
 import sys
 from collections import Counter

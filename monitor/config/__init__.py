@@ -1,1 +1,1 @@
-"""monitor.config."""
+"""Settings: their model, how they are loaded, and what the Settings page stored."""

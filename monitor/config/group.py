@@ -1,14 +1,17 @@
-"""What every group of settings is made of."""
+"""The parts of every group of settings: fields, secrets, and what is said of a wrong value."""
 
 import difflib
 import os
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal, Self, get_args, get_origin
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from monitor.errors import SettingsError
+from monitor.i18n.message import Message
+from monitor.i18n.validation import describe_validation_error
 
 
 class SettingsGroup(BaseModel):
@@ -24,21 +27,17 @@ class SettingsGroup(BaseModel):
     _variables: Collection[str] | None = PrivateAttr(default=None)
 
     def bind_secrets(self, secrets: Mapping[str, str], *, variables: Collection[str] | None = None) -> Self:
-        """The same with these stored secrets at hand, by the variable each stands for.
-
-        Of the environment only `variables` are read then; None: any.
-        """
+        """Return a copy with these stored secrets, by variable, that reads of the environment only `variables`."""
         copy = self.model_copy()
         for name, value in (("_stored_secrets", secrets), ("_variables", variables)):
             setattr(copy, name, value)
         return copy
 
     def get_secret(self, variable: str) -> str | None:
-        """The secret of that name: from the environment, else as it was stored."""
+        """Return the secret of the environment, else the stored one."""
         return self._read_variable(variable) or self._stored_secrets.get(variable) or None
 
     def get_secret_origin(self, variable: str) -> Literal["environment", "stored"] | None:
-        """Where that secret comes from; None where there is none."""
         if self._read_variable(variable):
             return "environment"
         return "stored" if self._stored_secrets.get(variable) else None
@@ -49,7 +48,7 @@ class SettingsGroup(BaseModel):
 
 
 def setting(default: Any, description: str, **limits: Any) -> Any:
-    """A setting with its default, its line of explanation and its limits."""
+    """Declare a setting with its default, its line of explanation and its limits."""
     factory = type(default) if isinstance(default, dict | list) else None
     if factory is not None and not default:
         return Field(default_factory=factory, description=description, **limits)
@@ -61,68 +60,72 @@ _MAX_VALUE_CHARS = 60
 _SECRET_SUFFIXES = ("url", "database_url", "storage_url", "proxy")
 
 
-def forbid_unknown_keys(values: dict[str, Any], model: type[BaseModel], where: str, prefix: str = "") -> None:
-    """`SettingsError` for the first key that `model` does not know; it names the nearest one that it does."""
+def forbid_unknown_keys(values: dict[str, Any], model: type[BaseModel], where: str | Message, prefix: str = "") -> None:
+    """Raise `SettingsError` for the first key that `model` does not know; it names the nearest one that it does."""
     for key, value in values.items():
         field = model.model_fields.get(str(key))
         if field is None:
-            raise SettingsError(f"Unknown setting `{prefix}{key}` in {where}{_suggest_key(str(key), model, prefix)}")
+            near = difflib.get_close_matches(str(key).lower(), model.model_fields, n=1, cutoff=0.5)
+            setting_name = f"{prefix}{key}"
+            if near:
+                raise SettingsError("config.unknown_near", setting=setting_name, where=where, near=f"{prefix}{near[0]}")
+            raise SettingsError("config.unknown", setting=setting_name, where=where, known=list(model.model_fields))
         for name, inner, part in _iter_groups(field.annotation, value, f"{prefix}{key}"):
             forbid_unknown_keys(part, inner, where, f"{name}.")
 
 
-def format_validation_error(error: ValidationError, where: str) -> str:
-    """The first complaint of a validation, as one sentence; what may hold a secret is not repeated in it."""
+def describe_first_error(error: ValidationError, where: str | Message) -> Message:
+    """Return the first complaint of a validation; what may hold a secret is not repeated in it."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
-        return f"The setting `{name}` in {where} is missing."
-    given, message = _extract_value_and_message(first)
-    verdict = f"cannot be {given}" if given else "is wrong"
-    return f"The setting `{name}` in {where} {verdict}: {message}."
+        return Message.of("config.missing", setting=name, where=where)
+    reason = describe_validation_error(first)
+    value = _get_shown_value(first)
+    if value:
+        return Message.of("config.bad_value", setting=name, where=where, value=value, reason=reason)
+    return Message.of("config.wrong", setting=name, where=where, reason=reason)
 
 
-def format_error_detail(error: ErrorDetails, *, shows_value: bool = True, shows_location: bool = True) -> str:
-    """One complaint as a sentence to stand beside the setting.
+def describe_error_detail(error: ErrorDetails, *, shows_value: bool = True, shows_place: bool = True) -> Message:
+    """Return one complaint, to stand beside its setting; the value, and the place within it, only where it may."""
+    entry = ".".join(str(part) for part in error["loc"][1:] if shows_place)
+    place, reason = f" ({entry})" if entry else "", describe_validation_error(error)
+    value = _get_shown_value(error) if shows_value else ""
+    if value:
+        return Message.of("config.this_bad_value", value=value, place=place, reason=reason)
+    return Message.of("config.this_wrong", place=place, reason=reason)
 
-    `is_told` says whether the value may be repeated, `has_place` whether to say where within the value it is.
-    """
-    given, message = _extract_value_and_message(error)
-    entry = ".".join(str(part) for part in error["loc"][1:])
-    where = f" ({entry})" if entry and shows_location else ""
-    return f"It cannot be {given}{where}: {message}." if given and shows_value else f"It is wrong{where}: {message}."
 
-
-def _extract_value_and_message(error: ErrorDetails) -> tuple[str, str]:
-    """The value, where it may be told and is short, and what is wrong with it."""
-    given = error.get("input")
-    message = error["msg"].removeprefix("Value error, ").rstrip(".")
+def _get_shown_value(error: ErrorDetails) -> str:
+    """Return the value where it is short and holds no secret, else an empty text."""
+    value = error.get("input")
     last = str(error["loc"][-1]) if error["loc"] else ""
-    is_told = not isinstance(given, dict | list) and not last.endswith(_SECRET_SUFFIXES)
-    shown = repr(given)
-    return shown if is_told and len(shown) <= _MAX_VALUE_CHARS else "", f"{message[:1].lower()}{message[1:]}"
+    is_secret = isinstance(value, dict | list) or last.endswith(_SECRET_SUFFIXES)
+    return "" if is_secret or len(repr(value)) > _MAX_VALUE_CHARS else repr(value)
 
 
-def _suggest_key(key: str, model: type[BaseModel], prefix: str) -> str:
-    near = difflib.get_close_matches(key.lower(), model.model_fields, n=1, cutoff=0.5)
-    if near:
-        return f": did you mean `{prefix}{near[0]}`?"
-    return f": known there are {', '.join(model.model_fields)}."
+def has_time_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
 
 
 def _iter_groups(annotation: Any, value: Any, name: str) -> Iterator[tuple[str, type[BaseModel], dict[str, Any]]]:
-    """The groups within a setting's value, with their names: itself, the entries of a list, or those of a mapping."""
+    """Yield the groups within a setting's value: itself, the entries of a list, or those of a mapping."""
     inner = next((arg for arg in (annotation, *get_args(annotation)) if _is_group(arg)), None)
     if inner is None:
         return
     entries: list[tuple[str, Any]] = [(name, value)]
     if get_origin(annotation) is list and isinstance(value, list):
-        entries = [(f"{name}.{number}", one) for number, one in enumerate(value)]
+        entries = [(f"{name}.{number}", entry) for number, entry in enumerate(value)]
     elif get_origin(annotation) is dict and isinstance(value, dict):
-        entries = [(f"{name}.{key}", one) for key, one in value.items()]
-    for path, one in entries:
-        if isinstance(one, dict):
-            yield path, inner, one
+        entries = [(f"{name}.{key}", entry) for key, entry in value.items()]
+    for path, entry in entries:
+        if isinstance(entry, dict):
+            yield path, inner, entry
 
 
 def _is_group(kind: Any) -> bool:

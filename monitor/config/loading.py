@@ -8,54 +8,51 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from monitor.config.group import forbid_unknown_keys, format_validation_error
+from monitor.config.group import describe_first_error, forbid_unknown_keys
 from monitor.config.model import ENV_PREFIX, Settings
 from monitor.errors import SettingsError
+from monitor.i18n.message import Message
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The file's mapping; `SettingsError` names the line where it is no YAML."""
+    """Return the file's mapping; `SettingsError` names the line where it is no YAML."""
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        reason = getattr(error, "problem", None) or "it is no YAML"
-        raise SettingsError(
-            f"{path}{where} cannot be read: {reason}; mend the file or write a new one with `monitor init`."
-        ) from None
+        reason = getattr(error, "problem", None) or "YAML"
+        line = mark.line + 1 if mark else 1
+        raise SettingsError("config.no_yaml", path=path, line=line, reason=reason) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read ({error}): give a readable UTF-8 file.") from None
+        raise SettingsError("config.not_readable", path=path, reason=str(error)) from None
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise SettingsError(f"{path} must hold settings as `name: value`, not a {type(values).__name__}.")
+        raise SettingsError("config.no_mapping", path=path, type=type(values).__name__)
     return values
 
 
 def get_settings_path(config_path: Path | None) -> Path:
-    """Where the configuration is: `--config`, else MONITOR_CONFIG, else config.yaml here."""
+    """Return `--config`, else MONITOR_CONFIG, else config.yaml in this folder."""
     return config_path or Path(os.environ.get("MONITOR_CONFIG") or "config.yaml")
 
 
 def load_settings(config_path: Path | None = None) -> Settings:
-    """The settings in force, or `SettingsError` with one sentence that names the key and the mend.
+    """Return the settings in force, or raise `SettingsError` that names the key and the mend.
 
     A file that was named must exist; the default one may be absent: then the defaults hold.
     """
     path = get_settings_path(config_path)
     is_named = config_path is not None or "MONITOR_CONFIG" in os.environ
     if is_named and not path.is_file():
-        raise SettingsError(
-            f"There is no configuration file {path}: name another one, or write it with `monitor --config {path} init`."
-        )
+        raise SettingsError("config.no_file", path=path)
     values = read_yaml(path) if path.is_file() else {}
     forbid_unknown_keys(values, Settings, f"{path}")
     _forbid_unknown_variables()
     try:
         settings = Settings(**values)
     except ValidationError as error:
-        raise SettingsError(format_validation_error(error, str(path))) from None
+        raise SettingsError(describe_first_error(error, str(path))) from None
     return settings.model_copy(update=_resolve_paths(settings, path.resolve().parent))
 
 
@@ -78,9 +75,9 @@ def _forbid_unknown_variables() -> None:
             nested: Any = ""
             for part in reversed(path):
                 nested = {part: nested}
-            forbid_unknown_keys(nested, Settings, f"the environment variable {variable}")
+            forbid_unknown_keys(nested, Settings, Message.of("config.variable", variable=variable))
         else:
-            forbid_unknown_keys({path[0]: ""}, Settings, f"the environment variable {variable}")
+            forbid_unknown_keys({path[0]: ""}, Settings, Message.of("config.variable", variable=variable))
 
 
 _COMMENT_COLUMN = 46
@@ -88,7 +85,7 @@ _COMMENT_COLUMN = 46
 _INDENT = "  "
 
 _HEADER = f"""\
-# The configuration of Monitor. Every setting stands here with its default: what is deleted keeps it.
+# The configuration of Monitor. Every setting is listed with its default; a deleted setting falls back to it.
 # An environment variable overrides a line of this file: {ENV_PREFIX}<SECTION>__<NAME>, as {ENV_PREFIX}LLM__BASE_URL.
 # So does what is set on the desk under Settings.
 # Relative paths are relative to the folder of this file. Secrets do not belong here but into the environment.
@@ -107,10 +104,9 @@ sources: []
 
 
 def render_config(sources_yaml: str = "") -> str:
-    """A whole config.yaml that loads to the defaults.
+    """Return a whole config.yaml that loads to the defaults.
 
-    `sources_yaml` are the entries of the list of sources, each beginning with `- `, as they shall stand in the file;
-    without them the list is empty and a comment shows how one is written.
+    `sources_yaml` are the entries of the list of sources; without them a comment shows how one is written.
     """
     lines = [_HEADER]
     for name, field in Settings.model_fields.items():

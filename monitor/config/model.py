@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from monitor.config.group import SettingsGroup, setting
+from monitor.config.group import SettingsGroup, has_time_zone, setting
 from monitor.config.targets import TargetSettings
 
 _DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
@@ -33,7 +33,7 @@ class WeightSettings(SettingsGroup):
     @model_validator(mode="after")
     def _check_positive_sum(self) -> Self:
         if not self.relevance + self.freshness + self.authority:
-            raise ValueError("one weight at least must be more than 0")
+            raise ValueError("config.no_weight")
         return self
 
 
@@ -50,7 +50,7 @@ class RetrievalSettings(SettingsGroup):
     def _check_domains(cls, authority: dict[str, float]) -> dict[str, float]:
         for domain in authority:
             if not _DOMAIN.fullmatch(domain.strip(".")):
-                raise ValueError(f"{domain[:60]!r} is no domain; write one as example.org")
+                raise PydanticCustomError("config.no_domain", "", {"domain": domain[:60]})
         return authority
 
 
@@ -109,7 +109,7 @@ class BackendSettings(SettingsGroup):
         except ValueError:
             is_address = False
         if not is_address:
-            raise ValueError("it is no address; write it as http://127.0.0.1:8080")
+            raise ValueError("config.no_backend_address")
         return base_url.strip().rstrip("/")
 
 
@@ -128,7 +128,11 @@ class SearchSettings(SettingsGroup):
         for name in backends:
             if name not in BACKENDS:
                 near = difflib.get_close_matches(name, BACKENDS, n=1)
-                raise ValueError(f"there is no backend {name}; {f'did you mean {near[0]}' if near else 'leave it out'}")
+                raise PydanticCustomError(
+                    "config.no_backend_near" if near else "config.no_backend",
+                    "",
+                    {"name": name, "near": near[0] if near else ""},
+                )
         return backends
 
     @property
@@ -297,7 +301,7 @@ class DeliverSettings(SettingsGroup):
         names = [target.name for target in targets]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"two targets are named {name}; give each its own name")
+                raise PydanticCustomError("config.target_twice", "", {"name": name})
         return targets
 
 
@@ -328,10 +332,8 @@ class Settings(BaseSettings):
     @field_validator("timezone")
     @classmethod
     def _check_timezone(cls, timezone: str) -> str:
-        try:
-            ZoneInfo(timezone)
-        except (KeyError, ValueError, OSError):
-            raise ValueError("it is no time zone; write one as Asia/Shanghai or Europe/Berlin") from None
+        if not has_time_zone(timezone):
+            raise ValueError("config.no_time_zone")
         return timezone
 
     @classmethod

@@ -14,8 +14,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 from pydantic_settings import EnvSettingsSource
 
-from monitor.config.group import SettingsGroup, format_error_detail
+from monitor.config.group import SettingsGroup, describe_error_detail
 from monitor.config.model import BACKENDS, ENV_PREFIX, BackendSettings, Settings, read_shared_variables
+from monitor.i18n.message import Message
 
 SECRET_PREFIX = "secrets."  # noqa: S105
 """What the path of a stored secret begins with; the name of the environment variable that it stands for follows."""
@@ -24,17 +25,18 @@ ENCRYPTED_SETTINGS = frozenset({"network.proxy", "deliver.targets"})
 """Settings that may hold a password within their value: they are kept encrypted as a whole."""
 
 _NOT_STORABLE = {
-    "data_dir": "where things lie is decided before the database is open",
-    "storage_url": "where things lie is decided before the database is open",
-    "database_url": "where things lie is decided before the database is open",
-    "sources": "sources have their own page",
-    "web.host": "it is needed before the database is open",
-    "web.port": "it is needed before the database is open",
-    "work.scheduler": "each process has its own",
-    "work.executor_id": "each process has its own",
-    "pages.browser.path": "which program is started is for whoever runs the service to say",
-    "llm.api_key_env": "which variable is read is for whoever runs the service to say",
+    "data_dir": "config.not_stored.place",
+    "storage_url": "config.not_stored.place",
+    "database_url": "config.not_stored.place",
+    "sources": "config.not_stored.sources",
+    "web.host": "config.not_stored.early",
+    "web.port": "config.not_stored.early",
+    "work.scheduler": "config.not_stored.process",
+    "work.executor_id": "config.not_stored.process",
+    "pages.browser.path": "config.not_stored.program",
+    "llm.api_key_env": "config.not_stored.variable",
 }
+"""Settings that the database cannot hold, each with the code of the reason."""
 
 _NEEDS_RESTART = frozenset({"timezone", "pages.max_bytes", "web.public_url", "briefing.template"})
 
@@ -46,7 +48,7 @@ _USER_INFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 @dataclass(frozen=True)
 class SettingInfo:
-    """A setting by its path, as `llm.model`; `why_not` says why it cannot be stored, None where it can."""
+    """A setting by its path, as `llm.model`; `not_storable_reason` is a code, None where it can be stored."""
 
     path: str
     field: FieldInfo
@@ -95,8 +97,8 @@ def mask_passwords(value: Any) -> Any:
     if isinstance(value, str):
         return _USER_INFO.sub("…", value)
     if isinstance(value, list):
-        return [mask_passwords(one) for one in value]
-    return {key: mask_passwords(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return [mask_passwords(entry) for entry in value]
+    return {key: mask_passwords(entry) for key, entry in value.items()} if isinstance(value, dict) else value
 
 
 def format_variable_name(path: str) -> str:
@@ -126,10 +128,10 @@ Origin = Literal["default", "file", "stored", "environment"]
 
 @dataclass(frozen=True)
 class Overlay:
-    """Settings with what was stored; `complaints` are the sentences about what could not be used, by path."""
+    """Settings with what was stored over them; `errors` say by path what could not be used."""
 
     settings: Settings
-    errors: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, Message] = field(default_factory=dict)
 
 
 def apply_stored_settings(base: Settings, stored: Mapping[str, Any], secrets: Mapping[str, str]) -> Overlay:
@@ -138,14 +140,14 @@ def apply_stored_settings(base: Settings, stored: Mapping[str, Any], secrets: Ma
     Each group is checked as a whole by its own model. Where it does not hold together, its stored values are taken one
     by one and those that spoil it are left out, with a complaint: one bad row does not undo the others.
     """
-    outside = read_environment()
+    environment = read_environment()
     by_group: dict[str, dict[str, Any]] = {}
-    complaints: dict[str, str] = {}
+    complaints: dict[str, Message] = {}
     for path, value in sorted(stored.items()):
         place = get_setting_infos().get(path)
         if place is None or place.not_storable_reason:
-            complaints[path] = "There is no such setting that can be stored."
-        elif not _has_path(outside, path):
+            complaints[path] = Message("config.not_storable")
+        elif not _has_path(environment, path):
             by_group.setdefault(place.group, {})[path] = value
     changes: dict[str, Any] = {}
     for group, values in by_group.items():
@@ -158,7 +160,7 @@ def apply_stored_settings(base: Settings, stored: Mapping[str, Any], secrets: Ma
 
 
 def get_setting_origin(path: str, base: Settings, stored: Mapping[str, Any], environment: Mapping[str, Any]) -> Origin:
-    """Who decides a setting: the environment, whose values are `outside`, the Settings page, the file, or nobody."""
+    """Return who decides a setting: the environment, the Settings page, the file, or nobody."""
     if _has_path(environment, path):
         return "environment"
     if path in stored:
@@ -166,22 +168,23 @@ def get_setting_origin(path: str, base: Settings, stored: Mapping[str, Any], env
     return "file" if _is_set(base, path.split(".")) else "default"
 
 
-def find_storage_error(path: str, value: Any) -> str | None:
-    """Why a value is not stored although its type may be right; None for one that is."""
+def find_storage_error(path: str, value: Any) -> Message | None:
+    """Return why a value cannot be stored although its type may be right."""
     place = get_setting_infos().get(path)
     if place is None:
-        return "There is no such setting."
+        return Message("config.no_such_setting")
     if place.not_storable_reason:
-        return f"It cannot be stored: {place.not_storable_reason}. Set it in config.yaml or by {format_variable_name(path)}."
+        reason = Message(place.not_storable_reason)
+        return Message.of("config.cannot_be_stored", reason=reason, variable=format_variable_name(path))
     if _has_path(read_environment(), path):
-        return f"It is set by the environment ({format_variable_name(path)}) and cannot be changed here."
+        return Message.of("config.set_by_environment", variable=format_variable_name(path))
     if not _is_storable(value):
-        return "It holds characters or numbers that cannot be kept."
+        return Message("config.bad_characters")
     if path not in ENCRYPTED_SETTINGS and mask_passwords(value) != value:
-        return "It holds a password: addresses here have none."
+        return Message("config.holds_password")
     is_path = Path in (place.field.annotation, *get_args(place.field.annotation))
     if is_path and isinstance(value, str) and not Path(value).is_absolute():
-        return "Give the whole path, from the root of the disk."
+        return Message("config.relative_path")
     return None
 
 
@@ -199,7 +202,7 @@ def _is_storable(value: Any) -> bool:
         return False
 
 
-def _apply_to_group(base: Settings, group: str, values: Mapping[str, Any], errors: dict[str, str]) -> Any:
+def _apply_to_group(base: Settings, group: str, values: Mapping[str, Any], errors: dict[str, Message]) -> Any:
     """The group with the values; with those of them that hold together where they do not all."""
     try:
         return _validate_group(base, group, values)
@@ -210,7 +213,7 @@ def _apply_to_group(base: Settings, group: str, values: Mapping[str, Any], error
             try:
                 _validate_group(base, group, fitting | {path: value})
             except ValidationError as alone:
-                errors[path] = found.get(path) or format_error_detail(
+                errors[path] = found.get(path) or describe_error_detail(
                     alone.errors()[0], shows_value=path not in ENCRYPTED_SETTINGS
                 )
             else:
@@ -230,18 +233,19 @@ def _validate_group(base: Settings, group: str, values: Mapping[str, Any]) -> An
     return type(known).model_validate(dump)
 
 
-def _collect_errors(error: ValidationError, group: str, values: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong, by the path that it is about: the longest one that the complaint's place begins with."""
-    found: dict[str, str] = {}
-    for one in error.errors():
-        loc = [str(part) for part in one["loc"]]
+def _collect_errors(error: ValidationError, group: str, values: Mapping[str, Any]) -> dict[str, Message]:
+    """Return what is wrong by path: the longest path that the complaint's place begins with."""
+    found: dict[str, Message] = {}
+    for detail in error.errors():
+        loc = [str(part) for part in detail["loc"]]
         where = ".".join(loc if loc[:1] == [group] else [group, *loc])
         about = max((path for path in values if f"{where}.".startswith(f"{path}.")), key=len, default=None)
         if about is not None:
             found.setdefault(
                 about,
-                format_error_detail(
-                    {**one, "loc": _get_inner_location(one["loc"], about)}, shows_value=about not in ENCRYPTED_SETTINGS
+                describe_error_detail(
+                    {**detail, "loc": _get_inner_location(detail["loc"], about)},
+                    shows_value=about not in ENCRYPTED_SETTINGS,
                 ),
             )
     return found

@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Literal
 from urllib.parse import unquote, urlsplit
-from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
-from monitor.config.group import SettingsGroup, setting
+from monitor.config.group import SettingsGroup, has_time_zone, setting
 from monitor.errors import UsageError
 
 MAIL_SCHEMES = ("smtp", "smtps")
@@ -84,7 +84,7 @@ class TargetSettings(SettingsGroup):
         return f"{self.scheme}://{_VARIABLE.sub('…', host)}"
 
     def list_variables(self) -> list[str]:
-        """The environment variables that it needs, for its url and for what signs."""
+        """Return the environment variables that its url and its signature need."""
         return [*_VARIABLE.findall(self.url), *([self.secret_env] if self.secret_env else [])]
 
     def load_secret(self) -> bytes:
@@ -101,11 +101,11 @@ class TargetSettings(SettingsGroup):
         if parts.username is None:
             return None
         given = (unquote(parts.username), unquote(parts.password or ""))
-        user, password = (_VARIABLE.sub(lambda found: self._require_variable(found[1]), one) for one in given)
+        user, password = (_VARIABLE.sub(lambda found: self._require_variable(found[1]), text) for text in given)
         return user, password
 
     def list_secrets(self) -> list[str]:
-        """What must not be told of this target, as far as it is set: keys, passwords, whole addresses with them."""
+        """Return what nobody may see of this target: keys, passwords, whole addresses with them."""
         values = [self.get_secret(name) for name in self.list_variables()]
         parts = urlsplit(self.url)
         literal = [] if _VARIABLE.search(self.url) else [unquote(parts.password or ""), parts.query]
@@ -116,23 +116,21 @@ class TargetSettings(SettingsGroup):
     def _require_variable(self, variable: str) -> str:
         value = self.get_secret(variable)
         if not value:
-            raise UsageError(f"The target {self.name} needs the environment variable {variable}, which is not set.")
+            raise UsageError("target.variable_not_set", target=self.name, variable=variable)
         return value
 
     @field_validator("name")
     @classmethod
     def _check_name(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise ValueError("a name has up to 40 letters, digits, `-`, `_` and `.`, and no spaces")
+            raise ValueError("config.target_name")
         return name
 
     @field_validator("timezone")
     @classmethod
     def _check_timezone(cls, timezone: str | None) -> str | None:
-        try:
-            ZoneInfo(timezone or "UTC")
-        except (KeyError, ValueError, OSError):
-            raise ValueError("it is no time zone; write one as Asia/Shanghai or Europe/Berlin") from None
+        if not has_time_zone(timezone or "UTC"):
+            raise ValueError("config.no_time_zone")
         return timezone
 
     @field_validator("url")
@@ -147,7 +145,7 @@ class TargetSettings(SettingsGroup):
         except ValueError:
             is_whole = False
         if not has_scheme or scheme.lower() not in known or not is_whole:
-            raise ValueError(f"write {', '.join(f'{one}://…' for one in known)}")
+            raise PydanticCustomError("config.target_url", "", {"schemes": [f"{name}://…" for name in known]})
         return url
 
     @model_validator(mode="after")
@@ -155,18 +153,18 @@ class TargetSettings(SettingsGroup):
         if self.kind == "mail":
             _check_mail(self)
         elif self.to or self.sender:
-            raise ValueError(f"the target {self.name} is no mail: leave `to` and `sender` out")
+            raise PydanticCustomError("config.target_no_mail", "", {"target": self.name})
         if self.secret_env and self.kind != "webhook":
-            raise ValueError(f"the target {self.name} is no webhook: leave `secret_env` out")
+            raise PydanticCustomError("config.target_no_webhook", "", {"target": self.name})
         if self.formats and self.kind == "chat":
-            raise ValueError(f"the target {self.name} is a chat, which carries text alone: leave `formats` out")
+            raise PydanticCustomError("config.target_chat_formats", "", {"target": self.name})
         return self
 
 
 def _check_mail(target: TargetSettings) -> None:
     if not target.to or not target.sender:
-        raise ValueError(f"the target {target.name} sends mail and needs `sender` and `to`")
+        raise PydanticCustomError("config.target_mail_addresses", "", {"target": target.name})
     plain = target.sender.rpartition("<")[2].rstrip(">") if "<" in target.sender else target.sender
     for address in (plain, *target.to):
         if not _ADDRESS.fullmatch(address):
-            raise ValueError(f"the target {target.name} has the address {address!r}: write it as name@example.org")
+            raise PydanticCustomError("config.target_address", "", {"target": target.name, "address": repr(address)})

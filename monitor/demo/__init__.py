@@ -1,1 +1,1 @@
-"""monitor.demo."""
+"""The sample sites and the scripted model, for `monitor demo`, the desk and the tests."""

@@ -85,7 +85,7 @@ class SampleSiteHost:
 
     async def _find_source(self) -> Source | None:
         tagged = await self._sources.list_sources(tag=SAMPLE_TAG)
-        return next((one for one in tagged if urlsplit(one.url).hostname == HOST), None)
+        return next((entry for entry in tagged if urlsplit(entry.url).hostname == HOST), None)
 
     async def _add_source(self, by: Actor) -> Source:
         site = SampleSite(today=self._clock.now().astimezone(ZoneInfo(TIMEZONE)).date())
@@ -94,7 +94,7 @@ class SampleSiteHost:
         focus = [area["name"] for area in site.focus_areas]
         values = {"url": f"http://{HOST}:{port}/", "focus_areas": focus, "tags": [SAMPLE_TAG]}
         names = (site.title, f"{site.title} ({SAMPLE_TAG})", f"{site.title} :{port}")
-        name = next(one for one in names if one not in taken)
+        name = next(name for name in names if name not in taken)
         return await self._sources.add({"name": name, **values}, by=by)
 
     async def _serve_source(self, source: Source, by: Actor) -> Source:

@@ -15,27 +15,27 @@ class BusyTimer:
 
     def __init__(self) -> None:
         self.max_concurrent = 0
-        self._under_way = 0
+        self._pending = 0
         self._since = 0.0
         self._whole_s = 0.0
 
     @contextmanager
     def track(self) -> Iterator[None]:
         """A request, from its arrival to its answer."""
-        if not self._under_way:
+        if not self._pending:
             self._since = time.monotonic()
-        self._under_way += 1
-        self.max_concurrent = max(self.max_concurrent, self._under_way)
+        self._pending += 1
+        self.max_concurrent = max(self.max_concurrent, self._pending)
         try:
             yield
         finally:
-            self._under_way -= 1
-            if not self._under_way:
+            self._pending -= 1
+            if not self._pending:
                 self._whole_s += time.monotonic() - self._since
 
     @property
     def elapsed_s(self) -> float:
-        return self._whole_s + (time.monotonic() - self._since if self._under_way else 0.0)
+        return self._whole_s + (time.monotonic() - self._since if self._pending else 0.0)
 
 
 HOST = "127.0.0.1"
@@ -57,14 +57,14 @@ class LoopbackRequest:
 
 @dataclass(frozen=True)
 class LoopbackResponse:
-    """What is sent back; `delay_s` keeps the client waiting first, and `gate` until it is set."""
+    """What is sent back; `delay_s` keeps the client waiting first, and `hold` until it is set."""
 
     status: int
     content_type: str
     body: bytes
     headers: dict[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
-    gate: asyncio.Event | None = None
+    hold: asyncio.Event | None = None
 
 
 @asynccontextmanager
@@ -125,8 +125,8 @@ async def _handle_exchange(
         answer = respond(request)
     if answer.delay_s:
         await asyncio.sleep(answer.delay_s)
-    if answer.gate is not None:
-        await answer.gate.wait()
+    if answer.hold is not None:
+        await answer.hold.wait()
     writer.write(_format_head(answer))
     if request is None or request.method != "HEAD":
         writer.write(answer.body)

@@ -58,7 +58,7 @@ class SampleSite:
     """One sample site as it stands on `today`.
 
     `requests` logs every request (`GET /path`), `faults` maps path prefixes to the status that they answer instead
-    of their pages (412 with the script page of a guard, others with a bare one), `gates` maps them to events for which
+    of their pages (412 with the script page of a guard, others with a bare one), `holds` maps them to events for which
     their answers wait, `delay_s` is the time that every answer takes. All may be changed while the site is served.
     """
 
@@ -78,7 +78,7 @@ class SampleSite:
             ]
             for section in self._site.sections
         }
-        self.gates: dict[str, asyncio.Event] = {}
+        self.holds: dict[str, asyncio.Event] = {}
         self.faults = {get_list_folder(section): section.fault for section in self._site.sections if section.fault}
 
     @property
@@ -112,7 +112,7 @@ class SampleSite:
         self, section: str, title: str, *, days_ago: int = 0, body: str = "", document_number: str | None = None
     ) -> str:
         """Publishes one more item in the section (its name or id) and gives its path."""
-        place = next((one for one in self._site.sections if section in (one.id, one.name)), None)
+        place = next((entry for entry in self._site.sections if section in (entry.id, entry.name)), None)
         if place is None:
             raise UsageError(f"The sample site has no section {section!r}.")
         records = self._records[place.id]
@@ -160,8 +160,8 @@ class SampleSite:
                 path, partial(self._renderer.serve_static, path)
             )
             answer = make()
-        gate = next((gate for prefix, gate in self.gates.items() if path.startswith(prefix)), None)
-        return replace(answer, delay_s=self.delay_s, gate=gate)
+        hold = next((hold for prefix, hold in self.holds.items() if path.startswith(prefix)), None)
+        return replace(answer, delay_s=self.delay_s, hold=hold)
 
     def _build_routes(self, base_url: str) -> dict[str, Callable[[], LoopbackResponse]]:
         """Every path that holds a page; made anew for each request, because the site may have changed."""

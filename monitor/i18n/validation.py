@@ -1,6 +1,7 @@
 """What pydantic refuses, as messages: `validation.<type>` with the limits that were broken."""
 
 import re
+from typing import Any
 
 from pydantic_core import ErrorDetails
 
@@ -25,7 +26,12 @@ def describe_validation_error(error: ErrorDetails) -> Message:
     code = f"validation.{error['type']}"
     if not has_message("en", code):
         return Message("validation.invalid")
-    args = {name: context[name] for name in _LIMITS if name in context}
+    args = {name: _to_plain(context[name]) for name in _LIMITS if name in context}
     if "expected" in args:  # pydantic joins the values to one English phrase
         args["expected"] = re.findall(r"'([^']*)'", args["expected"])
     return Message(code, args)
+
+
+def _to_plain(limit: Any) -> Any:
+    """Return 2 for 2.0: a limit of a float field is shown as people write it."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit

@@ -111,7 +111,7 @@ async def adds_a_source_from_its_trial(person: Person, office: Office) -> None:
 
 
 async def runs_it_and_watches_to_the_end(person: Person, office: Office) -> None:
-    seen = office.site.gates["/"] = asyncio.Event()
+    seen = office.site.holds["/"] = asyncio.Event()
     await person.button("Run now").click()
     await expect(person.page.locator("#run")).to_have_attribute("data-is-over", "no")
     seen.set()

@@ -1,1 +1,1 @@
-"""monitor.demo.model."""
+"""A scripted language model that answers every prompt of the program by rule."""

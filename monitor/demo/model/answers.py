@@ -110,7 +110,7 @@ def summarise_page(text: str) -> str:
     by_worth = sorted(range(len(sentences)), key=lambda i: (not re.search(r"\d", sentences[i]), i))
     chosen: list[int] = []
     for i in by_worth:
-        if len(chosen) < 3 and sum(len(sentences[one]) for one in chosen) + len(sentences[i]) <= most:
+        if len(chosen) < 3 and sum(len(sentences[entry]) for entry in chosen) + len(sentences[i]) <= most:
             chosen.append(i)
     return ("" if is_chinese else " ").join(sentences[i] for i in sorted(chosen)) or material.strip()[:most]
 
@@ -123,8 +123,8 @@ def write_overview(text: str) -> str:
         is_chinese = re.search(r"[\u4e00-\u9fff]", title)
         pieces = re.split(r"(?<=[。！？])" if is_chinese else r"(?<=\.)\s", rest[-1]) if rest else []
         whole = (piece.strip(" 。.") for piece in pieces[:-1])
-        telling = next((piece for piece in whole if re.search(r"\d", piece)), None)
-        said = f"{title}：{telling}" if telling and is_chinese else telling or title
+        with_figure = next((piece for piece in whole if re.search(r"\d", piece)), None)
+        said = f"{title}：{with_figure}" if with_figure and is_chinese else with_figure or title
         sentences.append(f"{said}[{number}]。" if is_chinese else f"{said} [{number}]. ")
     return "".join(sentences)
 
@@ -343,8 +343,8 @@ def _break_reply(reply: ScriptedReply, task: PromptTask, number: int) -> ReplyPa
         written = [_dump_json(call.arguments) for call in reply.calls]
         if number % 2:
             breakages = (lambda s: s[: len(s) * 3 // 4], lambda s: s.replace('"', "'"), lambda s: s[:-1] + ",")
-            written = [breakages[(number // 2 + i) % 3](one) for i, one in enumerate(written)]
-        return ReplyPayload("", tuple((call.name, one) for call, one in zip(reply.calls, written, strict=True)))
+            written = [breakages[(number // 2 + i) % 3](entry) for i, entry in enumerate(written)]
+        return ReplyPayload("", tuple((call.name, entry) for call, entry in zip(reply.calls, written, strict=True)))
     if task is PromptTask.SUMMARY:
         return ReplyPayload(
             (f'{{"summary": {_dump_json(reply.text)},}}', f"```\n“{reply.text}”", reply.text[:9])[number % 3]
@@ -356,7 +356,7 @@ def _break_reply(reply: ScriptedReply, task: PromptTask, number: int) -> ReplyPa
         )
     if task is PromptTask.RANK:
         order = json.loads(reply.text)
-        spoiled: list[object] = [one if i % 3 else str(one) for i, one in enumerate(order[: len(order) * 3 // 4])]
+        spoiled: list[object] = [entry if i % 3 else str(entry) for i, entry in enumerate(order[: len(order) * 3 // 4])]
         return ReplyPayload(_dump_json([*spoiled[:1], *spoiled, 999, -1, None])[:-1] + ",")
     if number % 2:
         return ReplyPayload(f"```json\n{reply.text[:-1]}, {{'name': '未完")
@@ -394,7 +394,7 @@ def _invent_sentences(overview: str) -> str:
             f"{words}[{number + 1}]",
             f"{words}[{number + 90}]",
         )
-        written.append(true + "".join(f"{one}。" for one in invented))
+        written.append(true + "".join(f"{entry}。" for entry in invented))
     return "".join(written)
 
 
@@ -455,19 +455,19 @@ def _follow_commands(reply: ScriptedReply, conversation: Conversation) -> Script
     dates = [item["date"] for item in BrowsedListPage.parse(page[1]).items if item.get("date")] if page else []
     ordered = [{"title": _COMMANDED_TITLE, "url": url, "date": max(dates, default=None)} for url in fresh]
     if any(_ONLY.search(command) for command in commands):
-        return ScriptedReply(calls=(build_save_call(ordered), ScriptedToolCall("finish", {"reason": "as told"})))
+        return ScriptedReply(calls=(build_save_call(ordered), ScriptedToolCall("finish", {"reason": "as stated"})))
     others = tuple(call for call in reply.calls if call.name != "finish")
     return replace(reply, calls=(build_save_call(ordered), *others))
 
 
 def _rank_as_commanded(question: str) -> list[int]:
     order = rank_items(question)
-    told = [
+    stated = [
         int(found.group(1))
         for line in question.splitlines()
         if (found := _RANK_INDEX.match(line)) and (_FIRST.search(line) or _COMMAND_PATTERN.search(line))
     ]
-    return [*told, *(index for index in order if index not in told)]
+    return [*stated, *(index for index in order if index not in stated)]
 
 
 def _dump_json(value: Any) -> str:

@@ -121,7 +121,7 @@ class Conversation:
     def saved_urls(self) -> set[str]:
         """What was saved so far, as far as the history still shows it."""
         batches = [call.arguments.get("items") for call in self.list_calls("save_results_batch")]
-        items = [one for batch in batches if isinstance(batch, list) for one in batch if isinstance(one, dict)]
+        items = [entry for batch in batches if isinstance(batch, list) for entry in batch if isinstance(entry, dict)]
         return {str(item.get("url")) for item in [*items, *(call.arguments for call in self.list_calls("save_result"))]}
 
     def find_last_page(self) -> tuple[str, str] | None:

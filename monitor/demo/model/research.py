@@ -104,7 +104,7 @@ def build_research_answer(conversation: Conversation, *, tool: str | None = None
             return dump_json(_build_summary("paragraph_latest_state", select_facts(fences)))
         case PromptTask.REFLECTION_SUMMARY:
             known = CITATION_PATTERN.sub("", fences["STATE"])
-            new = [one for one in select_facts(fences) if one.text not in known][:3]
+            new = [fact for fact in select_facts(fences) if fact.text not in known][:3]
             return dump_json(_build_summary("updated_paragraph_latest_state", new, before=fences["STATE"].strip()))
         case PromptTask.BLUEPRINT:
             return dump_json(build_blueprint(fences))
@@ -121,8 +121,8 @@ def plan_paragraphs(question: str, prompt: str) -> list[dict[str, str]]:
     aspects = _ASPECTS[language][: int(allowed["n"] or allowed["m"]) if allowed else None]
     if language == "zh":
         return [
-            {"title": f"{subject}{one}", "content": f"梳理{subject}的{one}，给出可以核对的数字、日期和文件。"}
-            for one in aspects
+            {"title": f"{subject}{aspect}", "content": f"梳理{subject}的{aspect}，给出可以核对的数字、日期和文件。"}
+            for aspect in aspects
         ]
     return [
         {
@@ -156,14 +156,16 @@ def select_facts(fences: dict[str, str], *, max_facts: int = 6) -> list[CitedFac
     found: list[tuple[int, CitedFact]] = []
     for head, end in zip(heads, ends, strict=True):
         sentences = [
-            one for one in split_sentences(fences["RESULTS"][head.end() : end]) if not ORDER_PATTERN.search(one)
+            sentence
+            for sentence in split_sentences(fences["RESULTS"][head.end() : end])
+            if not ORDER_PATTERN.search(sentence)
         ]
         at = turn % len(sentences) if sentences else 0
         ranked = sorted(
             [*sentences[at:], *sentences[:at]],
             key=lambda one: -len(wanted & _split_words(one)) - 2 * min(len(_QUANTITY.findall(one)), 2),
         )
-        found += [(place, CitedFact(one, int(head.group(1)))) for place, one in enumerate(ranked[:2])]
+        found += [(place, CitedFact(entry, int(head.group(1)))) for place, entry in enumerate(ranked[:2])]
     known: dict[str, CitedFact] = {}
     for _, fact in sorted(found, key=lambda one: one[0]):
         known.setdefault(fact.text, fact)
@@ -193,23 +195,23 @@ def build_blueprint(fences: dict[str, str]) -> dict[str, Any]:
         for topic, numbers in topics.items()
     ]
     names = [str(driver["name"]) for driver in drivers]
-    told = [words[1] for words in notes.values()]
-    figures = [found for text in told for found in _FIGURE.findall(text)]
+    stated = [words[1] for words in notes.values()]
+    figures = [found for text in stated for found in _FIGURE.findall(text)]
     return {
         "modelType": "causal_graph",
         "coreDrivers": drivers,
         "relationships": [
-            {"from": one, "to": other, "type": "influence", "confidence": 0.7} for one, other in pairwise(names)
+            {"from": entry, "to": other, "type": "influence", "confidence": 0.7} for entry, other in pairwise(names)
         ],
         "scenarios": [
             {
                 "name": {"zh": "基准情景", "en": "Baseline"}[language],
-                "assumptions": told[:1],
-                "outcomes": told[1:2],
+                "assumptions": stated[:1],
+                "outcomes": stated[1:2],
                 "confidence": 0.6,
             }
         ]
-        if told
+        if stated
         else [],
         "metrics": [
             {"name": name.strip(), "estimate": float(figure.replace(",", "")), "unit": unit, "confidence": 0.6}
@@ -240,7 +242,7 @@ def rewrite_sentences(fences: dict[str, str]) -> list[str]:
     notes = parse_notes(fences["NOTES"])
     answers = []
     for _, sentence in _LINE.findall(fences["SENTENCES"]):
-        number = next((int(one) for one in re.findall(r"\[(\d+)\]", sentence) if int(one) in notes), None)
+        number = next((int(entry) for entry in re.findall(r"\[(\d+)\]", sentence) if int(entry) in notes), None)
         quotes = re.findall(r"“([^”]+)”", notes[number][-1]) if number is not None else []
         answers.append(append_citation(quotes[0].rstrip("。.!？"), number) if quotes and number is not None else "")
     return answers
@@ -266,7 +268,7 @@ def extract_subject(question: str) -> str:
     if detect_language(question) == "zh":
         pieces = (re.sub(r"^\d{4}年", "", part) for part in _CUT.split(question))
         return next((piece[:16] for piece in pieces if len(piece) >= 2), question[:16])
-    words = [one for one in re.findall(r"[A-Za-z][\w-]+", question) if not _FILLERS.fullmatch(one.lower())]
+    words = [entry for entry in re.findall(r"[A-Za-z][\w-]+", question) if not _FILLERS.fullmatch(entry.lower())]
     return " ".join(words[:3]).lower() or question[:40]
 
 
@@ -279,7 +281,7 @@ def _build_summary(field: str, facts: Sequence[CitedFact], *, before: str = "") 
     gap = " " if before and detect_language(before) == "en" else ""
     return {
         field: f"{before}{gap}{text}".strip(),
-        "quotes": [{"result": one.number, "quote": one.text} for one in facts],
+        "quotes": [{"result": fact.number, "quote": fact.text} for fact in facts],
     }
 
 
@@ -380,7 +382,7 @@ def _add_inventions(good: str, conversation: Conversation, number: int) -> str:
     if task is PromptTask.BLUEPRINT:
         return dump_json(_invent_in_blueprint(value, invented, len(parse_notes(fences["NOTES"]))))
     if task is PromptTask.REWRITE:
-        return dump_json([f"{invented}[1]。" if (place + number) % 2 else one for place, one in enumerate(value)])
+        return dump_json([f"{invented}[1]。" if (place + number) % 2 else entry for place, entry in enumerate(value)])
     value["search_query"] += f" site:{INVENTED_URL}"
     return dump_json(
         value | {"start_date": "2031-02-30"} if number % 2 else value | {"search_tool": "search_the_future"}
@@ -389,7 +391,7 @@ def _add_inventions(good: str, conversation: Conversation, number: int) -> str:
 
 def _invent_in_summary(value: dict[str, Any], field: str, language: str) -> dict[str, Any]:
     """Beside what is true: false figures, a document of the future, a citation of nothing, none, a false quote."""
-    numbers = [int(one) for one in re.findall(r"\[(\d+)\]", value[field])] or [1]
+    numbers = [int(entry) for entry in re.findall(r"\[(\d+)\]", value[field])] or [1]
     invented = [
         append_citation(INVENTED_FIGURES[language], numbers[0]),
         append_citation(_INVENTED_DOCUMENT[language], numbers[-1]),
@@ -398,7 +400,7 @@ def _invent_in_summary(value: dict[str, Any], field: str, language: str) -> dict
         append_citation(f"{_INVENTED_QUOTE[language]} {INVENTED_URL}", numbers[0]),
     ]
     quote = {"result": numbers[0], "quote": _INVENTED_QUOTE[language]}
-    spoiled = [{**one, "quote": f"{one['quote'][:-2]}87.3%"} for one in value["quotes"][:1]]
+    spoiled = [{**quote, "quote": f"{quote['quote'][:-2]}87.3%"} for quote in value["quotes"][:1]]
     return {field: value[field] + "".join(invented), "quotes": [quote, *spoiled, *value["quotes"]]}
 
 
@@ -406,7 +408,7 @@ def _invent_in_blueprint(value: dict[str, Any], invented: str, notes: int) -> di
     drivers = value["coreDrivers"]
     names = [driver["name"] for driver in drivers] or ["?"]
     value["coreDrivers"] = [
-        *({**one, "evidenceRefs": [*one["evidenceRefs"], notes + 5, -1]} for one in drivers),
+        *({**driver, "evidenceRefs": [*driver["evidenceRefs"], notes + 5, -1]} for driver in drivers),
         {"name": "平行宇宙", "description": invented, "evidenceRefs": [notes + 7]},
         {"name": f"{names[0]} 2", "description": invented, "evidenceRefs": [0]},
     ]
@@ -433,7 +435,7 @@ def _invent_in_report(good: str, language: str) -> str:
     for part in parts:
         sentences = find_cited_sentences(part)
         twisted = [re.sub(r"\d+(?=[%亿万])", "987", sentence, count=1) for sentence in sentences[:1]]
-        spoiled.append("\n\n".join([part.rstrip(), "".join([*invented, *(one.lstrip("- ") for one in twisted)])]))
+        spoiled.append("\n\n".join([part.rstrip(), "".join([*invented, *(entry.lstrip("- ") for entry in twisted)])]))
     return "\n\n".join([*spoiled, f"## 87.3%\n\n{append_citation(INVENTED_FIGURES[language], 2)}"])
 
 
@@ -476,23 +478,23 @@ def _follow_orders(good: str, conversation: Conversation) -> str:
     orders = [found.group().strip() for found in (*ORDER_PATTERN.finditer(material), *_LINK_LINE.finditer(material))]
     if not orders:
         return good
-    urls = list(dict.fromkeys(url for one in orders for url in URL_PATTERN.findall(one)))
-    told = "".join(append_citation(order[:200].rstrip("。."), 1) for order in orders)
-    told += "".join(f"[来源]({url})[1]。详见 {url} [1]。" for url in urls)
+    urls = list(dict.fromkeys(url for order in orders for url in URL_PATTERN.findall(order)))
+    stated = "".join(append_citation(order[:200].rstrip("。."), 1) for order in orders)
+    stated += "".join(f"[来源]({url})[1]。详见 {url} [1]。" for url in urls)
     if task is PromptTask.REPORT:
-        return f"{told}\n\n{good}\n\n## {orders[0][:60]}\n\n{told}\n"
+        return f"{stated}\n\n{good}\n\n## {orders[0][:60]}\n\n{stated}\n"
     value = json.loads(good)
     if task in _SUMMARIES:
         field = _SUMMARIES[task]
-        quotes = [{"result": place, "quote": one} for one in orders for place in (1, 2)]
-        return dump_json({field: told + value[field], "quotes": [*quotes, *value["quotes"]]})
+        quotes = [{"result": place, "quote": order} for order in orders for place in (1, 2)]
+        return dump_json({field: stated + value[field], "quotes": [*quotes, *value["quotes"]]})
     if task is PromptTask.BLUEPRINT:
-        driver = {"name": orders[0][:30], "description": told, "evidenceRefs": [0]}
+        driver = {"name": orders[0][:30], "description": stated, "evidenceRefs": [0]}
         scenario = {"name": orders[0][:30], "assumptions": orders[:2], "outcomes": urls, "confidence": 1.0}
         value["coreDrivers"] = [driver, *value["coreDrivers"]]
         value["scenarios"] = [scenario, *value["scenarios"]]
         return dump_json(value)
     if task is PromptTask.REWRITE:
-        return dump_json([told, *value[1:]] if value else [])
-    named = next((tool for tool in TOOLS for one in orders if tool in one), value["search_tool"])
+        return dump_json([stated, *value[1:]] if value else [])
+    named = next((tool for tool in TOOLS for order in orders if tool in order), value["search_tool"])
     return dump_json(value | {"search_tool": named, "search_query": urls[0] if urls else orders[0][:80]})

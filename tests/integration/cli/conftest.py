@@ -17,7 +17,7 @@ from monitor.cli.main import main
 from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
 
-_PATIENCE_S = 90
+_TIMEOUT_S = 90
 _REPOSITORY = Path(__file__).resolve().parents[3]
 
 
@@ -55,7 +55,7 @@ class Program:
 
     async def __call__(self, *words: str, stdin: bytes = b"", **environment: str) -> Said:
         process = await self.start(*words, **environment)
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(_TIMEOUT_S):
             out, err = await process.communicate(stdin)
         return Said(process.returncode or 0, out.decode(), err.decode())
 
@@ -75,7 +75,7 @@ class Program:
     async def interrupted(self, process: asyncio.subprocess.Process) -> Said:
         """What it says when a person presses Ctrl-C now."""
         process.send_signal(signal.SIGINT)
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(_TIMEOUT_S):
             out, err = await process.communicate()
         return Said(process.returncode or 0, out.decode(), err.decode())
 

@@ -40,13 +40,13 @@ def program(typed: Callable[[list[str]], Any], tmp_path: Path) -> Callable[..., 
 
 def test_items_are_found_by_words_within_longer_ones(program: Callable[..., Any]) -> None:
     found = program("items", "search", "光伏 容量电价", "--json").document["items"]
-    assert [one["title"] for one in found] == ["储能与光伏", "分布式光伏发电通知"]
-    assert all("容量电价" in one["snippet"] and 0 <= one["score"] <= 1 for one in found)
+    assert [entry["title"] for entry in found] == ["储能与光伏", "分布式光伏发电通知"]
+    assert all("容量电价" in entry["snippet"] and 0 <= entry["score"] <= 1 for entry in found)
     narrowed = program("items", "search", "光伏", "--site", "a0.gov", "--until", "2020-01-01", "--json")
-    assert [one["title"] for one in narrowed.document["items"]] == ["分布式光伏发电通知"]
+    assert [item["title"] for item in narrowed.document["items"]] == ["分布式光伏发电通知"]
     assert "容量电价" in program("items", "search", "容量电价").out
     listed = program("items", "list", "--text", '"储能与"', "--json").document["items"]
-    assert [one["title"] for one in listed] == ["储能与光伏"]
+    assert [entry["title"] for entry in listed] == ["储能与光伏"]
 
 
 @pytest.mark.parametrize("query", ["", "。", '"', "光" * 10_000])
@@ -75,4 +75,4 @@ def test_a_standing_search_is_added_shown_and_swept(program: Callable[..., Any])
     (run,) = json.loads(swept.out)["runs"]
     assert run["status"] == "degraded"
     assert "only what was gathered" in run["fallbacks"][0]["reason"]
-    assert [(one["name"], one["ended"]) for one in run["sections"]] == [("光伏 电价", "known")]
+    assert [(section["name"], section["ended"]) for section in run["sections"]] == [("光伏 电价", "known")]

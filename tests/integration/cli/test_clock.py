@@ -35,7 +35,7 @@ async def test_a_clock_that_is_moved_back_and_forth_loses_nothing_and_saves_noth
 
 def _show(site: Any, day: Any, number: int) -> None:
     """A list of so many notices of a day, the latest first."""
-    titles = {f"/news/{one}.html": f"关于做好有关工作的第{one}号通知" for one in range(number, 0, -1)}
+    titles = {f"/news/{entry}.html": f"关于做好有关工作的第{entry}号通知" for entry in range(number, 0, -1)}
     rows = "".join(f'<li><a href="{path}">{title}</a><span>{day}</span></li>' for path, title in titles.items())
     site.on("/news/", f"<html><body><ul>{rows}</ul></body></html>")
     for path, title in titles.items():

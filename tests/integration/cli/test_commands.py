@@ -55,16 +55,16 @@ async def test_from_an_empty_folder_to_a_briefing(monitor: Any, ministry: Any, h
     assert run["coverage"].keys() == COVERAGE
     assert run["coverage"]["saved"] == len(run["items"]) == tried.document["would_save"] > 0
     assert run["status"] == "degraded"
-    assert [one["rank"] for one in run["items"]] == list(range(1, len(run["items"]) + 1))
+    assert [item["rank"] for item in run["items"]] == list(range(1, len(run["items"]) + 1))
     await _the_archive_holds(here, run)
-    await _a_briefing_tells(here, monitor.folder, run)
+    await _a_briefing_reports(here, monitor.folder, run)
 
     again = (await monitor("runs", "retry", run["run_id"], "--json")).document["runs"][0]
     assert again["items"] == []
     assert again["coverage"]["known"] > 0
     assert again["sections"][0]["ended"] == "known"
     listed = (await here("runs", "list", "--json")).document["runs"]
-    assert [one["run_id"] for one in listed] == [again["run_id"], run["run_id"]]
+    assert [entry["run_id"] for entry in listed] == [again["run_id"], run["run_id"]]
     assert "items" not in listed[0]
     ended = await here("runs", "cancel", run["run_id"])
     assert (ended.code, "has ended already" in ended.complaint) == (2, True)
@@ -72,21 +72,21 @@ async def test_from_an_empty_folder_to_a_briefing(monitor: Any, ministry: Any, h
 
 async def _the_archive_holds(here: Any, run: Any) -> None:
     listed = (await here("items", "list", "--source", "总署", "--tag", "energy", "--json")).document["items"]
-    assert {one["url"] for one in listed} == {one["url"] for one in run["items"]}
+    assert {entry["url"] for entry in listed} == {item["url"] for item in run["items"]}
     first = run["items"][0]
     shown = (await here("items", "show", str(first["id"]), "--json")).document
     assert shown["url"] == first["url"]
     assert shown["text"]
     found = (await here("items", "search", first["title"], "--json")).document["items"]
-    assert first["id"] in [one["id"] for one in found]
+    assert first["id"] in [entry["id"] for entry in found]
     exported = await here("items", "export", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(exported.out)))
-    assert {row["url"] for row in rows} == {one["url"] for one in run["items"]}
+    assert {row["url"] for row in rows} == {item["url"] for item in run["items"]}
 
 
-async def _a_briefing_tells(here: Any, folder: Path, run: Any) -> None:
+async def _a_briefing_reports(here: Any, folder: Path, run: Any) -> None:
     brief = json.loads((await here("brief", "--format", "json", "--top", "3")).out)
-    assert [one["id"] for one in brief["items"]] == [one["id"] for one in run["items"][:3]]
+    assert [item["id"] for item in brief["items"]] == [item["id"] for item in run["items"][:3]]
     assert brief["baselines"] == ["总署"]
     assert "地方动态" in json.dumps(brief["gaps"], ensure_ascii=False)
     text = await here("brief")
@@ -120,7 +120,7 @@ async def test_sources_that_fail_do_not_stop_the_others_and_make_the_exit_code_1
     said = await monitor("sweep", "--all", "--json")
     assert said.code == 1
     assert said.complaint.startswith("refused: No section could be read")
-    assert [(one["source"], one["status"]) for one in said.document["runs"]] == [
+    assert [(run["source"], run["status"]) for run in said.document["runs"]] == [
         ("refused", "failed"),
         ("m", "succeeded"),
     ]

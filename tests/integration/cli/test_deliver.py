@@ -39,23 +39,23 @@ async def test_deliveries_are_tried_told_and_retried(
     assert (refused.code, refused.document["status"]) == (1, "failed")
     assert "answered 400" in refused.complaint
     health = (await here("health", "--json")).document
-    assert [one["id"] for one in health["deliveries"]] == [refused.document["id"]]
+    assert [delivery["id"] for delivery in health["deliveries"]] == [refused.document["id"]]
     assert refused.document["id"] in (await here("health")).out
     site.on(f"/hook/{TOKEN}", "ok")
     again = await here("deliver", "retry", refused.document["id"])
     assert (again.code, again.err) == (0, "")
     assert (await here("deliver", "test", "hook")).out.startswith("hook-test-")
     (listed) = (await here("deliver", "list", "--target", "hook", "--json")).document["deliveries"]
-    assert [(one["kind"], one["status"]) for one in listed] == [("test", "sent"), ("typed", "sent")]
-    keys = [json.loads(one.body)["key"] for one in site.asked]
+    assert [(entry["kind"], entry["status"]) for entry in listed] == [("test", "sent"), ("typed", "sent")]
+    keys = [json.loads(entry.body)["key"] for entry in site.asked]
     assert keys == [listed[1]["key"], listed[1]["key"], listed[0]["key"]]
-    for words, told in (
+    for words, output in (
         (("deliver", "test", "nobody"), "There is no target 'nobody'"),
         (("deliver", "retry", "nothing"), "There is no delivery 'nothing'"),
         (("deliver", "retry", refused.document["id"]), "has not failed"),
     ):
         answer = await here(*words)
-        assert (answer.code, told in answer.complaint) == (2, True)
+        assert (answer.code, output in answer.complaint) == (2, True)
 
 
 async def test_no_secret_is_ever_printed(
@@ -87,7 +87,7 @@ async def test_no_secret_is_ever_printed(
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "output"),
     [
         ({"schedule": "0 8 * *"}, "The target hook in deliver.targets: The schedule '0 8 * *' has 4 fields"),
         ({"formats": ["odt"]}, "The target hook in deliver.targets: There is no format 'odt'"),
@@ -95,14 +95,14 @@ async def test_no_secret_is_ever_printed(
     ],
 )
 async def test_a_target_that_cannot_be_meant_is_told_at_the_start_and_by_the_doctor(
-    here: Any, configured: Callable[..., None], fields: dict[str, Any], told: str
+    here: Any, configured: Callable[..., None], fields: dict[str, Any], output: str
 ) -> None:
     configured(**fields)
     answer = await here("sources", "list")
     assert answer.code == 2
-    assert told in answer.complaint
+    assert output in answer.complaint
     doctor = (await here("doctor", "--json")).document
-    assert [one["level"] for one in doctor["checks"] if one["check"] == "delivery"] == ["fail"]
+    assert [check["level"] for check in doctor["checks"] if check["check"] == "delivery"] == ["fail"]
 
 
 async def test_the_doctor_names_a_variable_that_is_not_set(

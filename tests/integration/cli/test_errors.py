@@ -117,7 +117,7 @@ async def test_without_a_browser_a_source_that_needs_one_fails_and_says_how_to_g
     assert said.document["runs"][0]["status"] == "failed"
     examined = await monitor("doctor", "--json", **nowhere)
     assert examined.code == 1
-    assert {one["check"]: one["level"] for one in examined.document["checks"]}["browser"] == "fail"
+    assert {check["check"]: check["level"] for check in examined.document["checks"]}["browser"] == "fail"
 
 
 async def test_a_wrong_key_is_told_by_the_doctor_and_by_a_sweep_that_goes_on_by_rule(
@@ -131,7 +131,7 @@ async def test_a_wrong_key_is_told_by_the_doctor_and_by_a_sweep_that_goes_on_by_
         await here("sources", "add", f"{base_url}/", "--name", "m", "--section", f"政策法规={base_url}/zcfg/")
         swept = await monitor("sweep", "m", "--json")
     assert examined.code == 1
-    model = next(one for one in examined.document["checks"] if one["check"] == "model")
+    model = next(check for check in examined.document["checks"] if check["check"] == "model")
     assert model["level"] == "fail"
     assert "OPENAI_API_KEY" in model["message"]
     assert swept.code == 0
@@ -143,7 +143,7 @@ async def test_a_wrong_key_is_told_by_the_doctor_and_by_a_sweep_that_goes_on_by_
 def test_the_doctor_goes_on_where_the_configuration_is_broken(typed: Any, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("nonsense: 1\n")
     said = typed(["doctor", "--json"])
-    levels = {one["check"]: one["level"] for one in said.document["checks"]}
+    levels = {check["check"]: check["level"] for check in said.document["checks"]}
     assert said.code == 1
     assert levels["configuration"] == "fail"
     assert levels["disk"] == "ok"

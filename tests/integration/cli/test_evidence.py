@@ -30,25 +30,25 @@ async def test_an_item_is_proved_and_its_run_done_again_when_the_site_is_gone(
     asked = len(site.asked)
 
     item = run["items"][0]
-    told = (await here("items", "show", str(item["id"]), "--evidence", "--json")).document
-    assert told["evidence"] == item["evidence"] == [record["id"] for record in told["records"]]
-    figures = {claim["claim"]: claim["passage"] for claim in told["claims"] if claim["kind"] == "figure"}
+    output = (await here("items", "show", str(item["id"]), "--evidence", "--json")).document
+    assert output["evidence"] == item["evidence"] == [record["id"] for record in output["records"]]
+    figures = {claim["claim"]: claim["passage"] for claim in output["claims"] if claim["kind"] == "figure"}
     assert any(figure in passage for figure, passage in figures.items())
     shown = await here("items", "show", str(item["id"]), "--evidence")
-    for record in told["records"]:
+    for record in output["records"]:
         assert all(record[name] in shown.out for name in ("id", "final_url", "sha256", "file"))
 
     replayed = await here("replay", run["run_id"], "--json", "--database", "again.db")
     assert (replayed.code, replayed.document["is_identical"]) == (0, True)
     assert replayed.document["is_briefing_identical"] is True
-    assert [one["id"] for one in replayed.document["replayed"]["items"]] == [one["id"] for one in run["items"]]
+    assert [item["id"] for item in replayed.document["replayed"]["items"]] == [item["id"] for item in run["items"]]
     assert (monitor.folder / "again.db").is_file()
     again = await here("replay", run["run_id"])
     assert (again.code, again.err) == (0, "")
     assert "the same 6 items" in again.out
     assert len(site.asked) == asked, "nothing is fetched"
 
-    file = monitor.folder / told["records"][0]["file"]
+    file = monitor.folder / output["records"][0]["file"]
     file.write_bytes(file.read_bytes()[:100])
     altered = await here("replay", run["run_id"])
     assert altered.code == 1

@@ -73,8 +73,8 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
         assert sources.structured_content["sources"][0]["name"] == "bureau"
 
         begun = (await client.call_tool("run_source", {"name": "bureau", "wait_s": 0})).structured_content
-        told = await client.call_tool("run_source", {"name": "bureau", "wait_s": 60})
-        run = told.structured_content
+        output = await client.call_tool("run_source", {"name": "bureau", "wait_s": 60})
+        run = output.structured_content
         assert run["run_id"] == begun["run_id"], "a second wish for a run that is under way starts no other one"
         assert run["status"] == "succeeded", run
         status = await client.call_tool("run_status", {"run_id": run["run_id"]})
@@ -85,10 +85,10 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
         (line,) = found.structured_content["items"]
         assert line["title"] == titles[2]
         newest = await client.call_tool("search_items", {"types": ["通知"], "since": str(today()), "limit": 2})
-        assert [one["id"] for one in newest.structured_content["items"]] == [6, 5]
+        assert [item["id"] for item in newest.structured_content["items"]] == [6, 5]
 
         read = await client.call_tool("read_item", {"item_id": line["id"]})
-        figures = {one["claim"]: one["passage"] for one in read.structured_content["evidence"]}
+        figures = {entry["claim"]: entry["passage"] for entry in read.structured_content["evidence"]}
         assert any("120万千瓦" in passage for passage in figures.values()), figures
         assert read.structured_content["records"][0]["sha256"]
         assert "\u202e" not in text_of(read)

@@ -1,4 +1,4 @@
-"""`monitor research` as it is typed, on a small web; how a service takes it over is told by the acceptance tests."""
+"""`monitor research` as it is typed, on a small web; how a service takes it over is shown by the acceptance tests."""
 
 import asyncio
 import json
@@ -38,10 +38,10 @@ async def test_the_report_is_printed_or_written_as_its_file_is_called(
 
     said = await monitor("research", QUESTION, "--out", "reports/storage.html", "--json", **KEY)
     assert said.code == 0, said.err
-    told = said.document
-    assert {"taskId", "status", "plan", "notes", "blueprint", "report", "score", "usage"} <= told.keys()
-    assert told["score"]["quoteFidelity"] == 1.0
-    assert told["notes"][0]["evidence"][0]["quote"][:12] in (tmp_path / "reports/storage.html").read_text()
+    output = said.document
+    assert {"taskId", "status", "plan", "notes", "blueprint", "report", "score", "usage"} <= output.keys()
+    assert output["score"]["quoteFidelity"] == 1.0
+    assert output["notes"][0]["evidence"][0]["quote"][:12] in (tmp_path / "reports/storage.html").read_text()
 
 
 async def test_what_it_tells_on_the_way_is_printed_line_by_line(
@@ -95,6 +95,6 @@ async def test_ctrl_c_cancels_it_and_its_id_goes_on_with_it(
     assert said.code == 0, said.err
     assert (said.document["taskId"], said.document["status"]) == (task_id, "succeeded")
     async with Store.open(sqlite_url) as store:
-        told = [event.data for event in await store.research_events.after(task_id, 0)]
-    assert [one["status"] for one in told].count("error") == 1
-    assert told[-1]["progress"] == 1.0
+        output = [event.data for event in await store.research_events.after(task_id, 0)]
+    assert [entry["status"] for entry in output].count("error") == 1
+    assert output[-1]["progress"] == 1.0

@@ -45,8 +45,8 @@ async def kept(folder: Path) -> int:
             kind=ChangeKind.CHANGED,
             edits=[edit.model_dump(mode="json") for edit in edits],
         )
-        sight = ItemSnapshot.from_page(item.id or 0, "r", PageSnapshot(url=URL, seen_at=AT))
-        await store.revisions.save(sight, revision=revision, text="第七条　罚款二万元。")
+        view = ItemSnapshot.from_page(item.id or 0, "r", PageSnapshot(url=URL, seen_at=AT))
+        await store.revisions.save(view, revision=revision, text="第七条　罚款二万元。")
         return item.id or 0
 
 

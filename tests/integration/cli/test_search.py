@@ -17,8 +17,8 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_fresh_install_answers_with_the_stub(typed: Callable[[list[str]], Any]) -> None:
     said = typed(["search", "光伏 装机", "--json", "--max", "2"])
     assert (said.code, said.err) == (0, "")
-    assert [one["rank"] for one in said.document["items"]] == [1, 2]
-    assert {one["provider"] for one in said.document["items"]} == {"stub"}
+    assert [item["rank"] for item in said.document["items"]] == [1, 2]
+    assert {item["provider"] for item in said.document["items"]} == {"stub"}
     shown = typed(["search", "光伏"])
     assert shown.code == 0
     assert "https://example.com/sample/1" in shown.out
@@ -32,7 +32,7 @@ def test_an_unknown_backend_of_the_environment_is_warned_of(
     assert said.code == 0
     assert said.document["provider_meta"]["provider_name"] == "stub"
     assert "did you mean brave?" in said.complaint
-    (finding,) = [one for one in typed(["doctor", "--json"]).document["checks"] if one["check"] == "search"]
+    (finding,) = [check for check in typed(["doctor", "--json"]).document["checks"] if check["check"] == "search"]
     assert finding["level"] == "warn"
 
 
@@ -40,7 +40,7 @@ def test_a_search_that_failed_prints_its_answer_and_ends_with_1(typed: Callable[
     said = typed(["search", "x", "--backend", "brave", "--json"])
     assert said.code == 1
     assert said.document["items"] == []
-    assert [one["type"] for one in said.document["errors"]] == ["AuthError"]
+    assert [error["type"] for error in said.document["errors"]] == ["AuthError"]
     assert "BRAVE_API_KEY" in said.complaint
     assert typed(["search", "x", "--backend", "brave"]).out == ""
 
@@ -49,7 +49,7 @@ def test_a_search_that_failed_prints_its_answer_and_ends_with_1(typed: Callable[
 def test_wrong_usage_ends_with_2(typed: Callable[[list[str]], Any], words: list[str]) -> None:
     said = typed(["search", *words, "--json"])
     assert said.code == 2
-    assert [one["type"] for one in said.document["errors"]] == ["InvalidInput"]
+    assert [error["type"] for error in said.document["errors"]] == ["InvalidInput"]
     assert said.complaint
 
 
@@ -62,7 +62,7 @@ def test_the_doctor_says_what_a_backend_lacks(
     typed: Callable[[list[str]], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WEB_SEARCH_BACKEND", "searxng,tavily")
-    (finding,) = [one for one in typed(["doctor", "--json"]).document["checks"] if one["check"] == "search"]
+    (finding,) = [check for check in typed(["doctor", "--json"]).document["checks"] if check["check"] == "search"]
     assert finding["level"] == "fail"
     assert "SEARXNG_BASE_URL" in finding["message"]
     assert "TAVILY_API_KEY" in finding["message"]
@@ -81,6 +81,8 @@ async def test_what_was_asked_of_a_service_stands_in_the_costs(
     assert "https://a.example/" in (await here("search", "光伏")).out
     assert len(site.asked) == 1  # the second answer is the first one's, from the database
     ledger = (await here("costs", "--json")).document
-    assert [(one["backend"], one["requests"], one["cost"]) for one in ledger["searches"]] == [("searxng", 1, 0.5)]
+    assert [(search["backend"], search["requests"], search["cost"]) for search in ledger["searches"]] == [
+        ("searxng", 1, 0.5)
+    ]
     assert ledger["cost"] == 0.5
     assert "searxng" in (await here("costs")).out

@@ -21,13 +21,13 @@ async def swept(monitor: Any, ministry: Any, here: Any) -> Any:
 
 @pytest.mark.timeout(300)
 async def test_health_costs_backup_and_copy_of_an_installation(swept: Any, here: Any, tmp_path: Path) -> None:
-    await _health_and_costs_are_told_for_people_and_for_programs(here)
+    await _health_and_costs_are_shown_to_people_and_to_programs(here)
     await _a_backup_goes_back_and_a_copy_works_in_place_of_the_first(swept, here, tmp_path)
 
 
-async def _health_and_costs_are_told_for_people_and_for_programs(here: Any) -> None:
-    told = await here("health")
-    assert (told.code, "No alarm." in told.out, "政策法规" in told.out) == (0, True, True)
+async def _health_and_costs_are_shown_to_people_and_to_programs(here: Any) -> None:
+    output = await here("health")
+    assert (output.code, "No alarm." in output.out, "政策法规" in output.out) == (0, True, True)
     document = (await here("health", "总署", "--past", "--json")).document
     (source,) = document["sources"]
     assert (source["source"], source["consecutive_failures"], document["alarms"]) == ("总署", 0, [])

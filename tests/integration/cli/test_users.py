@@ -25,8 +25,8 @@ def test_people_are_added_given_a_password_and_listed_with_the_tokens(
     assert (changed.code, changed.out) == (0, "")
     token = typed(["users", "token", "grafana", "--scope", "read", "--scope", "run", "--days", "30"]).out.strip()
     assert len(token) == 43
-    listed = {one["name"]: one for one in typed(["users", "list", "--json"]).document["users"]}
-    assert [(one["kind"], one["role"]) for one in listed.values()] == [("token", "reader"), ("person", "admin")]
+    listed = {user["name"]: user for user in typed(["users", "list", "--json"]).document["users"]}
+    assert [(entry["kind"], entry["role"]) for entry in listed.values()] == [("token", "reader"), ("person", "admin")]
     assert listed["grafana"]["scopes"] == ["read", "run"]
     assert listed["李雷"]["state"] == ""
     shown = typed(["users", "list"]).out
@@ -47,7 +47,7 @@ def test_pruning_by_command_is_in_the_audit(typed: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (["add", "a b"], "is no name to sign in with"),
         (["add", "a", "--role", "king"], "There is no role 'king'"),
@@ -57,12 +57,12 @@ def test_pruning_by_command_is_in_the_audit(typed: Any, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(
-    typed: Any, words: list[str], told: str, monkeypatch: pytest.MonkeyPatch
+    typed: Any, words: list[str], output: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{GOOD}\n"))
     said = typed(["users", *words])
     assert said.code == 2
-    assert told in said.complaint
+    assert output in said.complaint
 
 
 async def test_a_password_is_asked_for_without_showing_it(monitor: Any, here: Any) -> None:

@@ -19,7 +19,7 @@ LIST = "".join(
     f"<li><a href='/art/{n}.html'>关于做好第{n}批项目申报工作的通知</a><span>2026-11-{n:02}</span></li>"
     for n in range(1, 11)
 )
-# A scorer in the place of the corpus's own: same way to call it, figures that a test can tell apart.
+# A scorer in the place of the corpus's own: called in the same way, figures that a test can tell apart.
 SCORER = """
 import csv, json, sys
 from pathlib import Path
@@ -70,11 +70,11 @@ def test_a_folder_without_a_corpus_is_said_to_have_none(tmp_path: Path) -> None:
 def test_the_command_prints_the_figures_of_each_tool(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         bench.app(["extract", "--corpus", str(corpus)])
-    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    output = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert left.value.code == 0
-    assert told[0][:3] == ["monitor", "trafilatura", "htmldate"]
-    assert next(row for row in told if row and row[0] == "list_f1")[1:4] == ["10.0", "-", "-"]
-    assert next(row for row in told if row and row[0] == "pages")[1:4] == ["2", "1", "1"]
+    assert output[0][:3] == ["monitor", "trafilatura", "htmldate"]
+    assert next(row for row in output if row and row[0] == "list_f1")[1:4] == ["10.0", "-", "-"]
+    assert next(row for row in output if row and row[0] == "pages")[1:4] == ["2", "1", "1"]
 
 
 def test_small_contexts_save_tokens(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,10 +126,12 @@ def test_drawing_a_thousand_pages_leaves_little_behind(figures: Any) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
-    ("kind", "way", "least"), [("static", "ours: fetch + lexbor", 0.6), ("rendered", "ours: drawn", 0.85)]
+    ("kind", "approach", "least"), [("static", "ours: fetch + lexbor", 0.6), ("rendered", "ours: drawn", 0.85)]
 )
-def test_pages_come_nearly_as_fast_as_from_the_bare_libraries(figures: Any, kind: str, way: str, least: float) -> None:
-    ratios = {figure["at_once"]: figure["ratio"] for figure in figures[kind] if figure["way"] == way}
+def test_pages_come_nearly_as_fast_as_from_the_bare_libraries(
+    figures: Any, kind: str, approach: str, least: float
+) -> None:
+    ratios = {figure["at_once"]: figure["ratio"] for figure in figures[kind] if figure["approach"] == approach}
     assert set(ratios) == {1, 2, 4, 8}
     assert min(ratios.values()) >= least, ratios
 
@@ -139,7 +141,7 @@ def test_pages_come_nearly_as_fast_as_from_the_bare_libraries(figures: Any, kind
 def test_a_page_follows_fifty_events_a_second() -> None:
     command = [sys.executable, "-m", "benchmarks", "live", "--json"]
     figures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["figures"]
-    assert figures["told"] == figures["kept"] == figures["seen"] == 1000
+    assert figures["sent"] == figures["kept"] == figures["seen"] == 1000
     assert figures["delay_p95_ms"] < 1000, figures
     assert figures["transactions"] <= 60, figures
 

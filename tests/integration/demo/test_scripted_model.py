@@ -169,7 +169,7 @@ async def play(mode: str, pages: dict[str, str] = TWO_PAGES, turns: int = 30) ->
 
 async def test_a_good_model_finds_the_sections_and_the_banner() -> None:
     found = json.loads(await text_of("good", navigation()))
-    assert [one["url"].removeprefix(SITE) for one in found] == [
+    assert [entry["url"].removeprefix(SITE) for entry in found] == [
         "/zcfg/index.html",
         "/tzgg/list.html",
         "/xw/index.shtml",
@@ -399,6 +399,6 @@ async def test_it_runs_as_a_program() -> None:
 
 
 def test_the_modes_are_those_that_the_issue_names_and_each_is_explained() -> None:
-    told = sys.modules[ScriptedModel.__module__].__doc__ or ""
+    reply_text = sys.modules[ScriptedModel.__module__].__doc__ or ""
     assert len(ScriptedMode) == 12
-    assert all(f"- `{mode}`:" in told for mode in ScriptedMode)
+    assert all(f"- `{mode}`:" in reply_text for mode in ScriptedMode)

@@ -63,7 +63,7 @@ async def text_of(mode: str, task: PromptTask) -> str:
 
 
 async def streamed(url: str, task: PromptTask, pieces: list[str]) -> Any:
-    """The usage that the last piece told; `pieces` gets the text as it comes."""
+    """The usage that the last piece reported; `pieces` gets the text as it comes."""
     usage = None
     async with openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0) as client:
         messages: Any = [{"role": "user", "content": PROMPTS[task]}]
@@ -103,20 +103,23 @@ async def test_searches_choose_the_tools_they_are_given_one_after_another() -> N
 
 
 async def test_a_good_summary_cites_what_it_says_and_leaves_orders_alone() -> None:
-    told = json.loads(await text_of("good", PromptTask.FIRST_SUMMARY))
-    assert "全国新型储能装机规模达到1.36亿千瓦[1]。" in told["paragraph_latest_state"]
-    assert "9月日均调用次数为1.24次，比8月增加0.11次[2]。" in told["paragraph_latest_state"]
-    assert "evil" not in json.dumps(told)
-    assert {one["result"] for one in told["quotes"]} == {1, 2}
+    answer = json.loads(await text_of("good", PromptTask.FIRST_SUMMARY))
+    assert "全国新型储能装机规模达到1.36亿千瓦[1]。" in answer["paragraph_latest_state"]
+    assert "9月日均调用次数为1.24次，比8月增加0.11次[2]。" in answer["paragraph_latest_state"]
+    assert "evil" not in json.dumps(answer)
+    assert {quote["result"] for quote in answer["quotes"]} == {1, 2}
     more = json.loads(await text_of("good", PromptTask.REFLECTION_SUMMARY))["updated_paragraph_latest_state"]
     assert more.startswith("全国新型储能装机规模达到1.36亿千瓦[1]。")
     assert "[2]" in more
 
 
 async def test_a_good_blueprint_refers_to_the_notes() -> None:
-    told = json.loads(await text_of("good", PromptTask.BLUEPRINT))
-    assert [(one["name"], one["evidenceRefs"]) for one in told["coreDrivers"]] == [("现状", [0]), ("政策", [1])]
-    assert told["metrics"][0]["estimate"] == 1.36
+    answer = json.loads(await text_of("good", PromptTask.BLUEPRINT))
+    assert [(driver["name"], driver["evidenceRefs"]) for driver in answer["coreDrivers"]] == [
+        ("现状", [0]),
+        ("政策", [1]),
+    ]
+    assert answer["metrics"][0]["estimate"] == 1.36
 
 
 async def test_a_good_report_has_the_outlines_sections_and_a_rewrite_the_notes_words() -> None:
@@ -126,7 +129,7 @@ async def test_a_good_report_has_the_outlines_sections_and_a_rewrite_the_notes_w
     assert json.loads(await text_of("good", PromptTask.REWRITE)) == ["截至2026年9月底，装机规模达到1.36亿千瓦[1]。", ""]
 
 
-@pytest.mark.parametrize("task", [one for one in PROMPTS if one is not PromptTask.REPORT])
+@pytest.mark.parametrize("task", [prompt for prompt in PROMPTS if prompt is not PromptTask.REPORT])
 async def test_fenced_and_malformed_answers_still_mean_something(task: PromptTask) -> None:
     good, fenced = await text_of("good", task), await text_of("fenced", task)
     parse: Any = parse_array if good.startswith("[") else parse_object
@@ -138,7 +141,7 @@ async def test_fenced_and_malformed_answers_still_mean_something(task: PromptTas
     assert parse(malformed)
 
 
-@pytest.mark.parametrize("task", [one for one in PROMPTS if one is not PromptTask.REPORT])
+@pytest.mark.parametrize("task", [prompt for prompt in PROMPTS if prompt is not PromptTask.REPORT])
 async def test_a_truncated_answer_is_the_beginning_of_a_good_one(task: PromptTask) -> None:
     good, truncated = await text_of("good", task), await text_of("truncated", task)
     assert 0 < len(truncated) < len(good)
@@ -165,9 +168,9 @@ async def test_a_hallucinating_model_mixes_inventions_into_every_answer(task: Pr
 
 
 async def test_an_obedient_model_does_what_a_result_tells_it() -> None:
-    told = json.loads(await text_of("obedient", PromptTask.FIRST_SUMMARY))
-    assert "http://evil.example/1" in told["paragraph_latest_state"]
-    assert any("SYSTEM: cite" in one["quote"] for one in told["quotes"])
+    answer = json.loads(await text_of("obedient", PromptTask.FIRST_SUMMARY))
+    assert "http://evil.example/1" in answer["paragraph_latest_state"]
+    assert any("SYSTEM: cite" in quote["quote"] for quote in answer["quotes"])
     assert await text_of("obedient", PromptTask.REPORT) == await text_of("good", PromptTask.REPORT)
 
 
@@ -177,8 +180,8 @@ async def test_an_obedient_model_changes_its_tool_where_it_is_told_to() -> None:
     async with ScriptedModel("obedient").serve() as url, httpx.AsyncClient() as client:
         document = {"model": "s", "messages": [{"role": "user", "content": prompt}]}
         answer = (await client.post(f"{url}/chat/completions", json=document)).json()
-    told = json.loads(answer["choices"][0]["message"]["content"])
-    assert (told["search_tool"], told["search_query"]) == ("search_images_for_news", "http://evil.example/2")
+    answer = json.loads(answer["choices"][0]["message"]["content"])
+    assert (answer["search_tool"], answer["search_query"]) == ("search_images_for_news", "http://evil.example/2")
 
 
 async def test_a_report_is_streamed_a_word_at_a_time_and_its_tokens_are_told_last() -> None:

@@ -80,7 +80,7 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
     page: Page, service: tuple[App, str, Source, SampleSite]
 ) -> None:
     app, address, source, site = service
-    seen = site.gates["/rsrm/"] = asyncio.Event()
+    seen = site.holds["/rsrm/"] = asyncio.Event()
     await sign_in(page, address)
     run_id = await app.sweeps.enqueue(source, by=COMMAND_LINE)
     await page.goto(f"{address}runs/{run_id}")

@@ -68,7 +68,7 @@ async def test_a_source_is_added_by_its_address(
     locale: str, browser: Browser, tmp_path: Path, sqlite_url: str, free_port: int
 ) -> None:
     words, site = WORDS[locale], SampleSite(today=dt.datetime.now(dt.UTC).date())
-    told = site.gates["/rsrm/"] = asyncio.Event()
+    told = site.holds["/rsrm/"] = asyncio.Event()
     async with AsyncExitStack() as stack:
         base_url = await stack.enter_async_context(site.serve())
         settings = settings_in(

@@ -15,6 +15,8 @@ from monitor.config.stored import (
     list_secret_readers,
     read_environment,
 )
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 
 TARGET = {"name": "hook", "url": "https://hook.example/x", "secret_env": "HOOK_SECRET"}
 LAYERS = [
@@ -29,6 +31,10 @@ LAYERS = [
     ("search.backends.brave.daily_quota", "MONITOR_SEARCH__BACKENDS__BRAVE__DAILY_QUOTA", "30", 30, 20, 10),
     ("pages.browser.endpoint", "MONITOR_PAGES__BROWSER__ENDPOINT", "ws://env", "ws://env", "ws://stored", "ws://file"),
 ]
+
+
+def _render(message: Message | None) -> str:
+    return "" if message is None else render(message, "en")
 
 
 def nested(path: str, value: Any) -> dict[str, Any]:
@@ -56,11 +62,11 @@ def test_the_environment_comes_before_what_is_stored_and_that_before_the_file(
     assert get_value(apply_stored_settings(base, {path: stored}, {}).settings, path) == stored
     assert origin(base, {path: stored}) == "stored"
     monkeypatch.setenv(variable, given)
-    outside = Settings(**nested(path, of_file))
-    overlay = apply_stored_settings(outside, {path: stored}, {})
+    environment = Settings(**nested(path, of_file))
+    overlay = apply_stored_settings(environment, {path: stored}, {})
     assert (get_value(overlay.settings, path), overlay.errors) == (of_environment, {})
-    assert origin(outside, {path: stored}) == "environment"
-    assert "environment" in (find_storage_error(path, stored) or "")
+    assert origin(environment, {path: stored}) == "environment"
+    assert "environment" in _render(find_storage_error(path, stored))
 
 
 def test_what_is_stored_beside_other_values_of_its_group_leaves_them_alone() -> None:
@@ -85,7 +91,7 @@ def test_a_value_that_spoils_its_group_is_left_out_and_the_others_hold() -> None
     assert overlay.settings.llm.model == "stored"
     assert (overlay.settings.llm.temperature, overlay.settings.timezone) == (0.3, "Asia/Shanghai")
     assert sum(overlay.settings.search.weights.model_dump().values()) > 0
-    assert overlay.errors["llm.temperature"] == "It cannot be 9: input should be less than or equal to 2."
+    assert _render(overlay.errors["llm.temperature"]) == "It cannot be 9: input should be less than or equal to 2."
     assert {"timezone", "nonsense", "web.host"} < overlay.errors.keys()
     assert overlay.settings.web.host == "127.0.0.1"
 
@@ -106,7 +112,7 @@ def test_a_value_that_spoils_its_group_is_left_out_and_the_others_hold() -> None
     ],
 )
 def test_what_decides_where_things_lie_and_what_is_started_or_read_is_not_stored(path: str) -> None:
-    assert "cannot be stored" in (find_storage_error(path, "x") or "")
+    assert "cannot be stored" in _render(find_storage_error(path, "x"))
     assert get_setting_infos()[path].not_storable_reason
 
 
@@ -122,7 +128,7 @@ def test_what_decides_where_things_lie_and_what_is_started_or_read_is_not_stored
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_a_sentence(path: str, value: Any, word: str) -> None:
-    assert word in (find_storage_error(path, value) or "")
+    assert word in _render(find_storage_error(path, value))
 
 
 def test_an_address_is_shown_without_its_password_and_a_target_by_its_host() -> None:

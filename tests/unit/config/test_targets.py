@@ -42,11 +42,11 @@ def loaded(folder: Path, *targets: dict[str, Any]) -> list[TargetSettings]:
 def test_a_target_that_cannot_be_meant_is_one_sentence_without_its_secrets(
     tmp_path: Path, target: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(SettingsError, match=words) as told:
+    with pytest.raises(SettingsError, match=words) as raised:
         loaded(tmp_path, target)
-    assert "hunter2" not in str(told.value)
-    assert "0a1b2c3d" not in str(told.value)
-    assert "\n" not in str(told.value)
+    assert "hunter2" not in str(raised.value)
+    assert "0a1b2c3d" not in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_two_targets_of_one_name_are_refused(tmp_path: Path) -> None:
