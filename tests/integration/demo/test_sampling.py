@@ -28,7 +28,7 @@ async def seen(app: App, url: str) -> str:
 
 async def test_a_restarted_service_serves_the_site_where_it_was(tmp_path: Path, sqlite_url: str) -> None:
     async with at_work(tmp_path, sqlite_url) as app:
-        source, run_id = await SampleSiteHost(app).start()
+        source, run_id = await SampleSiteHost(app).start(by=COMMAND_LINE)
         assert source.name in await seen(app, source.url)
         assert (await app.store.runs.get(run_id)).source_id == source.id
     async with at_work(tmp_path, sqlite_url) as app:
@@ -55,7 +55,7 @@ async def test_a_port_that_somebody_else_holds_is_not_opened(tmp_path: Path, sql
 
 async def test_without_a_worker_in_this_process_nothing_is_served(tmp_path: Path, sqlite_url: str) -> None:
     async with at_work(tmp_path, sqlite_url) as app:
-        source, _ = await SampleSiteHost(app).start()
+        source, _ = await SampleSiteHost(app).start(by=COMMAND_LINE)
     async with open_app(Settings(data_dir=tmp_path, database_url=sqlite_url)) as app:
         await SampleSiteHost(app).resume()
         assert await seen(app, source.url) == "Forbidden"

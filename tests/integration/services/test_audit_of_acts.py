@@ -211,9 +211,9 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
     async with open_app(settings) as app, app.presence.register("worker"):
         now, by = app.clock.now(), COMMAND_LINE
         source = await app.sources.add({"name": "a", "url": "https://a.example/", "tags": ["old"]}, by=by)
-        for run_id, status in (("queued", RunStatus.QUEUED), ("failed", RunStatus.FAILED)):
-            of = {"source_id": source.id} if status is RunStatus.FAILED else {}
-            await app.store.runs.create(Run(id=run_id, source="a", planned_at=now, status=status, **of))
+        await app.store.runs.create(Run(id="queued", source="a", planned_at=now))
+        failed = Run(id="failed", source_id=source.id, source="a", planned_at=now, status=RunStatus.FAILED)
+        await app.store.runs.create(failed)
         items = [await save_item(app, source.id or 0, number) for number in (1, 2)]
         note = await app.marks.add_note(items[0], "mine", by=READER)
         await app.marks.hide(items[1], "why", by=by)

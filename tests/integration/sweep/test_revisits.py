@@ -9,6 +9,7 @@ from sqlalchemy import delete
 
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.evidence import ChangeKind, EditOperation, ItemSnapshot
+from monitor.services.audit import COMMAND_LINE
 from tests.integration.conftest import Reply
 
 LAW = (
@@ -219,7 +220,7 @@ async def test_a_cancelled_run_looks_at_no_further_page(bureau: Any) -> None:
     for row in rows[:3]:
         bureau.site.on(row.path, answer)
     source = await bureau.store.sources.get(bureau.name)
-    run = await bureau.sweeps.sweep(source, cancel_event=cancel)
+    run = await bureau.desk.sweep(source, cancel_event=cancel, by=COMMAND_LINE)
     assert (str(run.status), len(looked)) == ("cancelled", 1)
 
 

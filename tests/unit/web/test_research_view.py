@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from monitor.db.tables.research import Research, ResearchStatus
+from monitor.i18n.message import Message
 from monitor.research.shapes import ModelBlueprint
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchRound, State
 from monitor.services.run_report import PhaseState
@@ -56,10 +57,12 @@ def test_each_step_says_how_it_stands(status: str, done: int, expected: list[str
 
 
 def test_a_step_says_what_it_took_and_why_it_went_by_rule() -> None:
-    told = {"durationMs": 2400, "isFallback": True, "reason": "first_search: a; reflection: b"}
+    reasons = (Message.other("a"), Message.of("research.answer_empty"))
+    stored = Message.of("research.reasons", reasons=reasons).to_json()
+    told = {"durationMs": 2400, "isFallback": True, "reason": "a; empty", "reasonMessage": stored}
     first, second, *_ = build_step_views(row(ResearchStatus.RUNNING, 1, **told), None)
     assert (first.state, first.seconds, first.is_by_rule) == (PhaseState.DONE, 2.4, True)
-    assert first.reasons == ("first_search: a", "reflection: b")
+    assert first.reasons == reasons
     assert (second.seconds, second.is_by_rule) == (None, False)
 
 
