@@ -45,7 +45,7 @@ def format_planned_time(planned_at: dt.datetime) -> str:
 def decide_retry(delivery: Delivery, error: MonitorError, now: dt.datetime) -> DeliveryOutcome:
     """What a failed try leads to: another one after a pause that grows, or the end.
 
-    A receiver that says how long to wait is obeyed, for up to a day. What it refuses for good is not tried again.
+    A receiver's Retry-After is respected, for up to a day. A permanent refusal is not retried.
     """
     failure = error if isinstance(error, NotDelivered) else NotDelivered(error.message)
     left = delivery.attempts_allowed - delivery.attempts - 1
@@ -61,9 +61,9 @@ def decide_retry(delivery: Delivery, error: MonitorError, now: dt.datetime) -> D
 
 
 def is_quiet(briefing: Briefing, unfinished: Sequence[str]) -> bool:
-    """Whether there is nothing to tell: no item, no change, and no source of which that cannot be said."""
-    told = briefing.items or briefing.more or briefing.changes
-    return not told and not list_unread_sources(briefing, unfinished)
+    """Whether there is nothing to report: no item, no change, and every source was read."""
+    has_news = briefing.items or briefing.more or briefing.changes
+    return not has_news and not list_unread_sources(briefing, unfinished)
 
 
 def list_unread_sources(briefing: Briefing, unfinished: Sequence[str]) -> list[str]:

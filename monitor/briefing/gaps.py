@@ -1,4 +1,4 @@
-"""What a briefing could not see, or may not have seen whole: told by the state of each source."""
+"""What a briefing could not see, or not in full, by the state of each source."""
 
 import datetime as dt
 from typing import Literal

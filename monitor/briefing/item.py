@@ -17,7 +17,7 @@ from monitor.vocabulary import DateSource, ItemType, Phase, SavedBy, SummaryBy
 
 @dataclass(frozen=True, slots=True)
 class ItemColumn:
-    """How a field of an item is shown to people; its title is `column.<field>` in the catalogue.
+    """How a field of an item is shown to people; its title is `sheet_column.<field>` in the catalogue.
 
     `position` orders the columns from left to right, `width` counts Latin letters. `vocabulary` names the words of its
     values, `is_link` makes it lead to the item's page, `is_detail` lists it among the facts on the desk's page of the
@@ -94,7 +94,7 @@ def build_item_cell(item: ItemSchema, name: str, words: BriefingMessages, zone: 
 def list_item_details(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo) -> list[tuple[str, Cell]]:
     """Return the facts that a page about the item lists, each under its title."""
     names = [name for name, column in ITEM_COLUMNS.items() if column.is_detail]
-    cells = [(words(f"column.{name}"), build_item_cell(item, name, words, zone)) for name in names]
+    cells = [(words(f"sheet_column.{name}"), build_item_cell(item, name, words, zone)) for name in names]
     return [(title, cell) for title, cell in cells if cell not in (None, "")]
 
 

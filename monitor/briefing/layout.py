@@ -340,8 +340,8 @@ def _build_changes(briefing: Briefing, words: BriefingMessages) -> list[Block]:
 
 def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Span]:
     spans = [Span(text=change.title, url=change.url), Span(text=words.get_word("change", change.kind))]
-    said = [Span(text=text) for text in list_differences(change, words)]
-    return [*spans, *said, Span(text=change.source), Span(text=_format_seen_on(change, words))]
+    differences = [Span(text=text) for text in list_differences(change, words)]
+    return [*spans, *differences, Span(text=change.source), Span(text=_format_seen_on(change, words))]
 
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:

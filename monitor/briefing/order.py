@@ -24,10 +24,10 @@ MAX_RANKED_ITEMS = 200
 
 
 class Ranking(BaseModel):
-    """The places of items in the list that was given, most important first, and who said so.
+    """The order of items, as indexes of the given list, most important first, and who decided it.
 
     `fault` is the reason why a model that was asked did not. `moved` are the places of those that people's feedback
-    moved, and the way in which it did, `tiers` the tiers to which it moved them.
+    moved, with the direction; `tiers` the tiers to which it moved them.
     """
 
     order: list[int]
@@ -48,7 +48,7 @@ async def rank_briefing_items(
     """The order of items: the run's own where one run brought them all, else one completion over the merged list.
 
     Ranks of different runs cannot be compared. Without a model, or where it fails, the rules decide. Last come people's
-    wishes: `lifts` says by place how far each item is to move (`ranking/wishes.py`).
+    wishes: `lifts` says by place how far each item is to move.
     """
     ranking = await _rank_without_feedback(items, model=model, language=language, prompts=prompts)
     if not any(lifts):

@@ -102,13 +102,13 @@ async def write_overview(
     """
     if model is None or len(items) < MIN_ITEMS:
         return Overview()
-    told = items[:MAX_ITEMS]
-    messages = build_overview_messages(told, language, prompts=prompts)
+    shown = items[:MAX_ITEMS]
+    messages = build_overview_messages(shown, language, prompts=prompts)
     try:
         completion = await model.complete(messages, phase=Phase.SUMMARISE, place="overview")
     except ModelFailed as error:
         return Overview(fault=error.reason)
-    overview = parse_overview(completion.text, told, texts)
+    overview = parse_overview(completion.text, shown, texts)
     if not overview.sentences:
         overview.fault = Message("cause.no_sentence")
     return overview

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from monitor.dates.names import (
-    ERA_LETTERS,
+    ERA_INITIALS,
     ERA_START,
     REPUBLIC_START,
     ROMAN_MONTHS,
@@ -48,8 +48,8 @@ _ANY_YEAR = rf"(?P<y>(?<!\d)(?:1[5-9]|20|21)\d\d|{_CHINESE_YEAR})"
 _M = rf"(?P<m>\d{{1,2}}|[{NUMERAL_CHARS}]{{1,3}})"
 DAY_NUMBER = rf"(?P<d>\d{{1,2}}|[{NUMERAL_CHARS}]{{1,3}})"
 DAY_SIGN = "[日号號일]"
-_ERA = rf"(?P<era>{'|'.join(ERA_START)}|\b[{''.join(ERA_LETTERS)}](?=\d))"
-_ERA_SIGNS = "".join(sorted({era[0] for era in (*ERA_START, *ERA_LETTERS)}))
+_ERA = rf"(?P<era>{'|'.join(ERA_START)}|\b[{''.join(ERA_INITIALS)}](?=\d))"
+_ERA_SIGNS = "".join(sorted({era[0] for era in (*ERA_START, *ERA_INITIALS)}))
 _ERA_YEAR = rf"{_ERA}{_S}(?P<y>\d{{1,4}}|[{NUMERAL_CHARS}]{{1,5}}){_S}[年년]"
 _MONTH_DAY = rf"{_M}{_S}[月월]{_S}{DAY_NUMBER}{_S}{DAY_SIGN}"
 _NAME = r"(?<![^\W\d_])(?P<name>[^\W\d_]{3,14})(?![^\W\d_])"
@@ -169,9 +169,9 @@ def _has_unsure_short_year(found: re.Match[str]) -> bool:
     return found["short"] is not None and not is_sure_name(found["name"], has_year=False)
 
 
-def _has_era_letter(found: re.Match[str]) -> bool:
+def _has_era_initial(found: re.Match[str]) -> bool:
     """Whether the era is one letter: R4.1.2 is a version as well."""
-    return found["era"] in ERA_LETTERS
+    return found["era"] in ERA_INITIALS
 
 
 def _has_dots(found: re.Match[str]) -> bool:
@@ -262,7 +262,7 @@ FORMS: tuple[Form, ...] = (
         ("民國115.2.3", "R8.2.3"),
         rf"{_ERA}{_S}(?P<y>\d{{1,3}}|元)(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}}){_END}",
         signs=_ERA_SIGNS,
-        doubt=_has_era_letter,
+        doubt=_has_era_initial,
     ),
     # Three digits and no era: only Taiwan writes that.
     _form("republic", ("115年2月3日",), rf"(?<!\d)(?P<republic>1\d\d){_S}年{_S}{_MONTH_DAY}", signs="年"),

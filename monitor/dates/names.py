@@ -49,7 +49,7 @@ _OF_TWO_MONTHS = ("srpnja", "listopada", "listopad")
 # Written small these are words of a common language too: "may 2026 bring", "set 2026 targets", "des 2026 mesures".
 _ALSO_WORDS = frozenset({"may", "mar", "set", "out", "ago", "des"})
 _ALSO_WORDS_ALONE = frozenset({"march", "august", "augusta", "marca", "nisan"})
-_MIN_SURE_LETTERS = 5
+_MIN_SURE_CHARS = 5
 _THAI_NAMES = """
 มกราคม ม.ค. กุมภาพันธ์ ก.พ. มีนาคม มี.ค. เมษายน เม.ย. พฤษภาคม พ.ค. มิถุนายน มิ.ย.
 กรกฎาคม ก.ค. สิงหาคม ส.ค. กันยายน ก.ย. ตุลาคม ต.ค. พฤศจิกายน พ.ย. ธันวาคม ธ.ค.
@@ -81,7 +81,7 @@ ERA_START = {
 }
 """The year before the first of each era."""
 
-ERA_LETTERS = {"R": 2018, "H": 1988}
+ERA_INITIALS = {"R": 2018, "H": 1988}
 """Japanese eras as forms abbreviate them: R8.2.3."""
 
 REPUBLIC_START = ERA_START["民國"]
@@ -131,12 +131,12 @@ def is_sure_name(name: str, *, has_year: bool) -> bool:
     word = fold_word(name)
     if has_year or not name[0].islower():
         return word not in _ALSO_WORDS
-    return len(word) >= _MIN_SURE_LETTERS and word not in _ALSO_WORDS_ALONE
+    return len(word) >= _MIN_SURE_CHARS and word not in _ALSO_WORDS_ALONE
 
 
 def year_of_era(era: str, year: int) -> int:
     """Return the common year of a year of an era: 令和 8 is 2026."""
-    return (ERA_START | ERA_LETTERS)[era] + year
+    return (ERA_START | ERA_INITIALS)[era] + year
 
 
 def year_of_thai(year: int) -> int:

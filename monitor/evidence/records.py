@@ -1,4 +1,4 @@
-"""Records: what a run saw, kept before it is read, and read again when it is to be proved."""
+"""Evidence records: fetched pages kept as WARC files before they are parsed, and loaded again as proof."""
 
 import asyncio
 import datetime as dt
@@ -32,9 +32,9 @@ _LOCATION = re.compile(r"[a-z0-9]+(?:[/.-][a-z0-9]+)*")
 
 
 class FileStorage:
-    """Files by their place, a relative path of small letters, digits and `/`. Every call waits for its disk or network.
+    """Files in a folder or bucket, by relative paths of lowercase letters, digits and `/`. Calls block.
 
-    A file is whole or not there: in a folder it is written under another name first, in a bucket put at once.
+    A file is complete or absent: a folder gets it by rename, a bucket in one put.
     """
 
     def __init__(self, url: str) -> None:
@@ -42,7 +42,7 @@ class FileStorage:
         self._opened: tuple[AbstractFileSystem, str] | None = None
 
     def write(self, location: str, content: bytes) -> None:
-        """Keep a file; one that is there already is replaced. `WorkFailed` where that is not possible."""
+        """Write a file, replacing an earlier one; `WorkFailed` where that fails."""
         with self._translate_errors("write", location):
             files, path = self._resolve(location)
             if not _is_local(files):
@@ -58,26 +58,25 @@ class FileStorage:
                 part.unlink(missing_ok=True)
 
     def read(self, location: str) -> bytes:
-        """The file at a place; `WorkFailed` where there is none, or it cannot be read."""
+        """Return the content of a file; `WorkFailed` where it is missing or cannot be read."""
         with self._translate_errors("read", location):
             files, path = self._resolve(location)
             return bytes(files.cat_file(path))
 
     def exists(self, location: str) -> bool:
-        """Whether there is a file at a place."""
         with self._translate_errors("look", location):
             files, path = self._resolve(location)
             return bool(files.exists(path))
 
     def remove(self, location: str) -> None:
-        """Let go of a file; nothing happens where there is none."""
+        """Remove a file, if it is there."""
         with self._translate_errors("remove", location):
             files, path = self._resolve(location)
             if files.exists(path):
                 files.rm_file(path)
 
     def list_locations(self, folder: str) -> list[str]:
-        """The places of all files below a folder."""
+        """Return the paths of all files below a folder."""
         with self._translate_errors("list", folder):
             files, path = self._resolve(folder)
             root = path.removesuffix(folder)
@@ -85,7 +84,7 @@ class FileStorage:
             return [place for file in found if _LOCATION.fullmatch(place := str(file).removeprefix(root))]
 
     def check(self) -> str:
-        """See that a file can be kept, read and removed, and say where; `WorkFailed` or `SettingsError` where not."""
+        """Write, read and remove a test file, and say where; `WorkFailed` or `SettingsError` where that fails."""
         place = f"check-{secrets.token_hex(8)}"
         self.write(place, b"kept")
         try:
@@ -96,7 +95,7 @@ class FileStorage:
         return f"{self.get_display_path(place).removesuffix(place)} keeps and gives back"
 
     def get_display_path(self, location: str) -> str:
-        """The full name of a file, for people."""
+        """Return the full path of a file, for people."""
         with self._translate_errors("find", location):
             files, path = self._resolve(location)
             return str(path) if _is_local(files) else str(files.unstrip_protocol(path))
@@ -107,7 +106,7 @@ class FileStorage:
         if self._opened is None:
             from fsspec.core import url_to_fs
 
-            # Other processes write and remove too: what a listing said a while ago is not believed.
+            # Other processes write and remove files too, so listings are not cached.
             self._opened = url_to_fs(self._url, use_listings_cache=False)
         files, root = self._opened
         return files, f"{root.rstrip('/')}/{location}"
@@ -132,10 +131,10 @@ def _is_local(files: "AbstractFileSystem") -> bool:
     return isinstance(files, LocalFileSystem)
 
 
-# What the body was packed in on its way says nothing of the body that is kept.
+# The body is kept unpacked, so these no longer describe it.
 _TRANSFER_HEADERS = ("content-encoding", "transfer-encoding", "content-length")
 
-# A session is the site's and ours; whoever reads the archive later has no business in it.
+# Session cookies are not for later readers of the archive.
 _COOKIE_HEADERS = ("set-cookie", "set-cookie2")
 
 _SAFE_URI_CHARS = "%/:?#[]@!$&'()*+,;=~"
@@ -354,7 +353,7 @@ class RunRecorder:
         return record.id
 
     async def load_by_id(self, record_id: str) -> FetchResult | None:
-        """What a record of it holds, as `EvidenceArchive` says it; the latest are at hand."""
+        """Return what a record holds; the latest ones come from memory."""
         return self._latest.get(record_id) or await self._archive.load_by_id(record_id)
 
     async def _store_body(self, result: FetchResult, sha256: str) -> str:

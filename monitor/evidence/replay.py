@@ -1,4 +1,4 @@
-"""The outside as a run met it, from its records alone."""
+"""Replay of a run from its records: the pages that it fetched, and the answers that the model gave."""
 
 import hashlib
 import json
@@ -16,10 +16,10 @@ from monitor.vocabulary import FetchMode, Phase
 
 
 class ReplayTransport:
-    """Shows what a run saw (`ports.Outside`): nothing is fetched, nothing is drawn, and nobody is told to wait.
+    """A transport that returns what a run fetched, without network, browser or waiting.
 
-    An address that was asked more than once shows its sightings in their order, and the last one again after that;
-    where the run was interrupted, those of the attempt that asked last.
+    A url that was fetched more than once returns its results in order, then the last one again. Of an interrupted run
+    it returns those of the last attempt.
     """
 
     def __init__(self, archive: EvidenceArchive, records: Sequence[EvidenceRecord], *, can_render: bool) -> None:
@@ -35,7 +35,7 @@ class ReplayTransport:
         self.used_record_ids: set[str] = set()
 
     async def fetch(self, url: str, mode: FetchMode) -> FetchResult:
-        """The recorded sighting; `RecordLost` for an address that the run did not ask."""
+        """Return the recorded result; `RecordLost` for a url that the run did not fetch."""
         rows = self._records_by_request.get((url, mode))
         if not rows:
             raise RecordLost("replay.page_not_recorded", url=url, mode=str(mode))
@@ -55,7 +55,7 @@ class ReplayTransport:
         ) not in self._records_by_request
 
     def mark_rendered(self, url: str) -> None:
-        """What the run found is in its records."""
+        """Do nothing: what the run learned about a site is in its records."""
 
     def for_run(self, recorder: Recorder | None) -> "ReplayTransport":
         """The same records from their beginning; nothing is recorded again."""
@@ -67,7 +67,7 @@ class ReplayTransport:
 
 
 def hash_request(messages: Sequence[ChatMessage], *, phase: Phase, place: str, tools: Sequence[Tool]) -> str:
-    """What tells one request from another: all that the model is told, and by whom."""
+    """Return the key of a model request: a hash of its messages, tools, phase and place."""
     request = {
         "messages": [message.model_dump() for message in messages],
         "tools": [tool.model_dump() for tool in tools],
@@ -78,7 +78,7 @@ def hash_request(messages: Sequence[ChatMessage], *, phase: Phase, place: str, t
 
 
 class RecordingModel:
-    """A `ChatModel` whose answers, refusals among them, are kept before they are acted on."""
+    """A `ChatModel` that records each answer or failure before it returns it."""
 
     def __init__(
         self,
@@ -121,11 +121,10 @@ class RecordingModel:
 
 
 class ReplayModel:
-    """A `ChatModel` that says what was said in a run.
+    """A `ChatModel` that returns the recorded answers of a run.
 
-    To a request that was made more than once it gives the answers in their order, and the last one again after that;
-    where the run was interrupted, those of the attempt that asked last. An interruption in the middle of a conversation
-    leaves it without its end: there the model fails.
+    A request that was made more than once gets its answers in order, then the last one again. Of an interrupted run it
+    returns those of the last attempt; where a conversation was cut off, the model fails.
     """
 
     def __init__(self, answers: Sequence[ModelAnswer]) -> None:
@@ -146,7 +145,7 @@ class ReplayModel:
         tools: Sequence[Tool] = (),
         on_token: OnToken | None = None,
     ) -> Completion:
-        """The recorded answer, told in one piece.
+        """Return the recorded answer in one piece.
 
         `RecordLost` for a request that the run, if it was not interrupted, did not make.
         """

@@ -1,6 +1,6 @@
-"""Whether a page was revised: two looks at it compared.
+"""Whether a page was revised: two snapshots of it compared.
 
-No difference is told that the site makes by itself, and a page that could not be seen says nothing.
+Changes that a site makes by itself are ignored, and a page that could not be loaded proves nothing.
 """
 
 import datetime as dt
@@ -171,7 +171,7 @@ def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) ->
     """What a look at a page saw; `hashes` are those of its attachments, by url, as far as they were fetched."""
     targets = {build_text_key(link.text) for link in page.links} | {""}
     links = dict.fromkeys(line.strip() for line in split_lines(page.text) if _is_link_line(targets, line))
-    said = [line for line in page.lines if len(line) <= _MAX_NOTICE_CHARS and not _is_link_line(targets, line)]
+    lines = [line for line in page.lines if len(line) <= _MAX_NOTICE_CHARS and not _is_link_line(targets, line)]
     known = hashes or {}
     return PageSnapshot(
         url=page.final_url,
@@ -179,7 +179,7 @@ def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) ->
         title=page.title,
         published_on=page.published_on if page.date_source is DateSource.PAGE else None,
         text=page.text,
-        notice="" if page.text else "\n".join(said)[:_MAX_QUOTE_CHARS],
+        notice="" if page.text else "\n".join(lines)[:_MAX_QUOTE_CHARS],
         # The heading of an article may be a link to itself.
         links=[line for line in links if line and not _begins_article(line)],
         beside=_hash_outside_lines(page),

@@ -1,1 +1,1 @@
-"""monitor.llm."""
+"""Language models: clients, the protocol, parsed answers, budgets and prompts."""

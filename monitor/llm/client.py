@@ -33,7 +33,7 @@ class StreamedCompletion:
 
     def __init__(self, on_token: OnToken) -> None:
         self._on_token = on_token
-        self._parts: list[str] = []
+        self._pieces: list[str] = []
         self._chars = 0
         self._is_finished = False
         self._is_truncated = False
@@ -72,7 +72,7 @@ class StreamedCompletion:
         if not self.has_begun:
             raise StreamInterrupted("the answer ended before it began")
         return Completion(
-            text="".join(self._parts),
+            text="".join(self._pieces),
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
             is_cut=self._is_truncated or not self._is_finished,
@@ -87,7 +87,7 @@ class StreamedCompletion:
                 self._is_finished, self._is_truncated = True, choice.finish_reason == "length"
             text = choice.delta.content if choice.delta else ""
             if text:
-                self._parts.append(text)
+                self._pieces.append(text)
                 self._chars += len(text)
                 await self._on_token(text)
 

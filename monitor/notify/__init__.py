@@ -1,1 +1,1 @@
-"""monitor.notify."""
+"""Notifications and the channels that deliver them: mail, webhooks and chat services."""

@@ -36,8 +36,8 @@ class MailChannel:
 
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
         """Send to every address that does not have it; `NotDelivered` lists those that have it now."""
-        parts = urlsplit(self._target.url)
-        host, port = parts.hostname or "", parts.port or _DEFAULT_PORTS[self._target.scheme]
+        server = urlsplit(self._target.url)
+        host, port = server.hostname or "", server.port or _DEFAULT_PORTS[self._target.scheme]
         left = [address for address in self._target.to if address not in accepted]
         try:
             addresses = await self._guard.resolve(host, port)

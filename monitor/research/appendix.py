@@ -207,9 +207,9 @@ class Appendix:
 
     async def _write_scenario(self, scenario: Scenario) -> None:
         name = await self._format_supposition(scenario.name)
-        told = [await self._format_suppositions(texts) for texts in (scenario.assumptions, scenario.outcomes)]
-        if name and any(told):
-            assumptions, outcomes = (text or self._words["none"] for text in told)
+        phrases = [await self._format_suppositions(texts) for texts in (scenario.assumptions, scenario.outcomes)]
+        if name and any(phrases):
+            assumptions, outcomes = (text or self._words["none"] for text in phrases)
             text = self._words["scenario"].format(name=name, assumptions=assumptions, outcomes=outcomes)
             await self._writer.write_blockquote(text)
 

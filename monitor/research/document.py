@@ -79,11 +79,11 @@ def build_report_document(
     lines = report.markdown.splitlines()
     title = lines[0].removeprefix("# ") if lines else query
     heading = f"## {APPENDIX[language]['sources']}"
-    told = lines[1 : lines.index(heading)] if heading in lines else lines[1:]
+    body_lines = lines[1 : lines.index(heading)] if heading in lines else lines[1:]
     links = [citation_url(source.note_index) or source.url for source in report.sources]
     blocks: list[Block] = [Facts(facts=facts)] if (facts := _list_score_facts(score, words)) else []
     blocks.extend(
-        parse_report_blocks("\n".join(told), lambda number: links[number - 1] if number <= len(links) else None)
+        parse_report_blocks("\n".join(body_lines), lambda number: links[number - 1] if number <= len(links) else None)
     )
     colophon = [Span(text=words["colophon"])]
     if written_at is not None:

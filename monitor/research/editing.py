@@ -124,14 +124,14 @@ class SentenceJudge:
 
     def _is_on_topic(self, text: str, numbers: Sequence[int]) -> bool:
         """Whether the notes speak of what a text speaks of; across languages no words can be compared."""
-        told = "\n".join(
+        evidence_text = "\n".join(
             part for number in numbers for part in (self.notes[number - 1].summary, *self._quotes[number - 1])
         )
         words = extract_words(text)
         return (
             not words
-            or compute_overlap(words, extract_words(told)) >= MIN_WORD_OVERLAP
-            or is_chinese(text) != is_chinese(told)
+            or compute_overlap(words, extract_words(evidence_text)) >= MIN_WORD_OVERLAP
+            or is_chinese(text) != is_chinese(evidence_text)
         )
 
 

@@ -67,26 +67,28 @@ def build_extractive_summary(
     general = [extract for extract in ranked if extract.is_general]
     first = _MAX_GENERAL_SENTENCES * paragraph.order
     mine = general[first : first + _MAX_GENERAL_SENTENCES] or general[:_MAX_GENERAL_SENTENCES]
-    told: list[_Extract] = []
+    selected: list[_Extract] = []
     for extract in ranked:
         is_full = (
-            len(told) == MAX_SENTENCES
-            or sum(chosen.number == extract.number for chosen in told) == MAX_SENTENCES_PER_PAGE
+            len(selected) == MAX_SENTENCES
+            or sum(chosen.number == extract.number for chosen in selected) == MAX_SENTENCES_PER_PAGE
         )
         if not is_full and (extract.is_own or extract in mine):
-            told.append(extract)
-    told = sorted(told or ranked[:_MAX_GENERAL_SENTENCES], key=lambda one: (one.number, one.place))
-    return join_sentences([append_citations(extract.text, [extract.number]) for extract in told])
+            selected.append(extract)
+    selected = sorted(selected or ranked[:_MAX_GENERAL_SENTENCES], key=lambda one: (one.number, one.place))
+    return join_sentences([append_citations(extract.text, [extract.number]) for extract in selected])
 
 
 def _drop_similar(ranked: Sequence[_Extract]) -> list[_Extract]:
     """Those that do not say the same as one before them."""
-    told: list[_Extract] = []
+    distinct: list[_Extract] = []
     for extract in ranked:
         words = extract_words(extract.text)
-        if all(compute_dice_similarity(words, extract_words(chosen.text)) < _MIN_DUPLICATE_LIKENESS for chosen in told):
-            told.append(extract)
-    return told
+        if all(
+            compute_dice_similarity(words, extract_words(chosen.text)) < _MIN_DUPLICATE_LIKENESS for chosen in distinct
+        ):
+            distinct.append(extract)
+    return distinct
 
 
 def _score_sentences(
@@ -122,8 +124,8 @@ def _score_sentences(
                 + _FRESHNESS_WEIGHT * entry.freshness
                 + _POSITION_WEIGHT / (1 + place)
             )
-            is_told = STOCK_PHRASE.search(text) is None
-            is_own, is_general = is_told and 0 < nearness >= best, is_told and not nearness and not best
+            is_specific = STOCK_PHRASE.search(text) is None
+            is_own, is_general = is_specific and 0 < nearness >= best, is_specific and not nearness and not best
             yield _Extract(number, place, text, score, is_own=is_own, is_general=is_general)
 
 
@@ -142,13 +144,13 @@ def _get_topic_words(paragraph: ParagraphState) -> frozenset[str]:
 
 def _list_sentences(entry: SearchEntry) -> list[str]:
     """What of a page may be told: whole sentences without the 答： before them, no questions."""
-    told = (
+    candidates = (
         _SPEAKER_PREFIX.sub("", sentence)
         for sentence in iter_whole_sentences(get_quotable_text(entry).text, _MAX_SENTENCE_WEIGHT)
     )
     return [
         text
-        for text in told
+        for text in candidates
         if is_excerpt(text)
         and not CITATION.search(text)
         and not _QUESTION.search(text)

@@ -48,9 +48,9 @@ class ConfidenceScorer:
     """Who speaks in the results of a research."""
 
     def __init__(self, entries: Sequence[SearchEntry]) -> None:
-        told: dict[str, SearchEntry] = {entry.url: entry for entry in entries if entry.content}
-        self._publisher_by_url = _group_publishers(list(told.values()))
-        self._texts = [(self._publisher_by_url[url], get_quotable_text(entry)) for url, entry in told.items()]
+        entry_by_url: dict[str, SearchEntry] = {entry.url: entry for entry in entries if entry.content}
+        self._publisher_by_url = _group_publishers(list(entry_by_url.values()))
+        self._texts = [(self._publisher_by_url[url], get_quotable_text(entry)) for url, entry in entry_by_url.items()]
 
     def score_quote(self, quote: str, entry: SearchEntry) -> float:
         """How far a quote of a result's page can be relied on, 0 to 1."""
@@ -218,9 +218,9 @@ async def drop_unverified_quotes(findings: ResearchFindings, load_record_text: R
     texts = await load_record_texts(findings.bases, load_record_text)
     for note, basis in zip(findings.notes, findings.bases, strict=True):
         text = texts.get(basis.record or "", "")
-        standing = [evidence_item for evidence_item in note.evidence if is_verbatim_in(evidence_item.quote, text)]
-        refused["quotes"] += len(note.evidence) - len(standing)
-        mended = _restrict_note(note, standing)
+        verified = [evidence_item for evidence_item in note.evidence if is_verbatim_in(evidence_item.quote, text)]
+        refused["quotes"] += len(note.evidence) - len(verified)
+        mended = _restrict_note(note, verified)
         if mended is not None:
             notes.append(mended)
             bases.append(basis)
@@ -293,22 +293,22 @@ def _find_supporting_results(cited: CitedSentence, entries: Sequence[SearchEntry
     if not MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS or not is_prose(text) or is_prompt_injection(text):
         return (), "uncited"
     orders = frozenset[str]().union(*(get_quotable_text(entry).instruction_words for entry in entries))
-    told = {number: get_quotable_text(entries[number - 1]) for number in cited.numbers}
-    borne = {number: found for number, entry in told.items() if (found := find_support(text, entry)) is not None}
+    quotables = {number: get_quotable_text(entries[number - 1]) for number in cited.numbers}
+    borne = {number: found for number, entry in quotables.items() if (found := find_support(text, entry)) is not None}
     alone = [
         number
         for number, support in borne.items()
-        if not support.missing and is_on_same_topic(text, [told[number]], orders)
+        if not support.missing and is_on_same_topic(text, [quotables[number]], orders)
     ]
     if alone:
         return tuple(alone), ""
     together = _find_joint_support({number: support.missing for number, support in borne.items()})
-    if together and is_on_same_topic(text, [told[number] for number in together], orders):
+    if together and is_on_same_topic(text, [quotables[number] for number in together], orders):
         return together, ""
     has_fault = (
-        bool(told)
+        bool(quotables)
         and has_particulars(text)
-        and bool(find_missing_particulars(text, [quotable.text for quotable in told.values()]))
+        and bool(find_missing_particulars(text, [quotable.text for quotable in quotables.values()]))
     )
     return (), "figures" if has_fault else "uncited"
 

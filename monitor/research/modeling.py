@@ -353,9 +353,9 @@ def _shorten_name(name: str) -> str:
 def _find_relationships(
     drivers: Mapping[str, Driver], notes: Sequence[ResearchNote], pages: Mapping[str, SearchEntry]
 ) -> Iterator[Relationship]:
-    letters = {url: fold_alphanumerics(pages[url].content) for url in drivers if url in pages}
-    for url, text in letters.items():
-        for other in letters:
+    folded_texts = {url: fold_alphanumerics(pages[url].content) for url in drivers if url in pages}
+    for url, text in folded_texts.items():
+        for other in folded_texts:
             if other != url and any(name in text for name in _list_document_names(pages[other])):
                 yield build_relationship(drivers[url], drivers[other], notes, REFERS_TO)
 
@@ -429,8 +429,8 @@ class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
 
     async def run(self, given: ModelingNodeInput) -> ModelingResult:
         self.validate_input(given)
-        parts = self.deps
-        messages = build_blueprint_messages(given.question, given.notes, parts.language, prompts=parts.prompts)
+        deps = self.deps
+        messages = build_blueprint_messages(given.question, given.notes, deps.language, prompts=deps.prompts)
         tokens, failure = 0, None
         refused: Counter[str] = Counter()
         for _ in range(_MAX_ATTEMPTS):
@@ -447,7 +447,7 @@ class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
             messages = [
                 *messages,
                 ChatMessage(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS]),
-                build_retry_message(parts.language),
+                build_retry_message(deps.language),
             ]
         blueprint = build_blueprint_by_rule(given.notes, given.question, given.pages)
         return ModelingResult(blueprint=blueprint, refused=dict(refused), tokens=tokens, fallback=failure)

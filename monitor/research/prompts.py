@@ -282,7 +282,7 @@ class DeepSearchPromptBuilder:
             blocks.append(fence_lines("SEARCHES", previous_queries))
         user = self._prompts.render(
             (_SEARCH_USER if state is None else _REFLECTION_USER)[self._language],
-            tools="\n".join(f"- {name}: {told}" for name, told in tools.items()),
+            tools="\n".join(f"- {name}: {description}" for name, description in tools.items()),
             material="\n".join(blocks),
             today=self._today,
         )
@@ -306,8 +306,8 @@ class DeepSearchPromptBuilder:
         """Asks for a paragraph's text once more, saying what was wrong with its sentences."""
         words = _FAULT_TEXTS[self._language]
         faults = [words[kind] for kind in refused if kind in words] or [words[""]]
-        told = ("；" if self._language == "zh" else "; ").join(faults)
-        return ChatMessage(role="user", content=_CORRECTION[self._language].format(fault=told))
+        fault_text = ("；" if self._language == "zh" else "; ").join(faults)
+        return ChatMessage(role="user", content=_CORRECTION[self._language].format(fault=fault_text))
 
     def _build_messages(self, system: Mapping[str, Prompt], user: str) -> list[ChatMessage]:
         said = self._prompts.render(system[self._language]).rstrip() + MATERIAL_NOTICE[self._language]

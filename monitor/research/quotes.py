@@ -112,9 +112,12 @@ def is_quotable(text: str) -> bool:
 
 def is_excerpt(text: str) -> bool:
     """Whether a text is of a sentence's length, without markup and addresses, and whole."""
-    letters = sum(char.isalnum() for char in text)
+    letter_count = sum(char.isalnum() for char in text)
     return (
-        letters >= _MIN_QUOTE_LETTERS and len(text) <= MAX_QUOTE_CHARS and not _MARKUP.search(text) and is_prose(text)
+        letter_count >= _MIN_QUOTE_LETTERS
+        and len(text) <= MAX_QUOTE_CHARS
+        and not _MARKUP.search(text)
+        and is_prose(text)
     )
 
 
@@ -246,13 +249,13 @@ def _join_adjacent_sentences(line: str) -> Iterator[str]:
 def _split_long_sentence(sentence: str) -> list[str]:
     if len(sentence) <= MAX_QUOTE_CHARS:
         return [sentence]
-    parts: list[str] = []
+    chunks: list[str] = []
     for clause in _CLAUSE.findall(sentence):
-        if parts and len(parts[-1]) + len(clause) <= MAX_QUOTE_CHARS:
-            parts[-1] += clause
+        if chunks and len(chunks[-1]) + len(clause) <= MAX_QUOTE_CHARS:
+            chunks[-1] += clause
         else:
-            parts.append(clause)
-    return [part.strip() for part in parts]
+            chunks.append(clause)
+    return [part.strip() for part in chunks]
 
 
 def _remove_whitespace(text: str) -> str:

@@ -45,7 +45,7 @@ async def score_report(
     refused: Sequence[Mapping[str, int]] = (),
 ) -> ReportScore:
     """The score of a report with its notes, by the formulas above; `refused` is what the steps refused."""
-    quotes, standing = await _count_quotes(notes, bases, load_record_text)
+    quotes, verified = await _count_quotes(notes, bases, load_record_text)
     places = [source.note_index for source in report.sources]
     sentences = list(iter_sentences(report.markdown, len(places)))
     figures = borne = 0
@@ -58,7 +58,7 @@ async def score_report(
     official = sum(bases[place].authority >= OFFICIAL_AUTHORITY for place in citations)
     return ReportScore(
         quotes=quotes,
-        quote_fidelity=_compute_share(standing, quotes),
+        quote_fidelity=_compute_share(verified, quotes),
         figures=figures,
         figure_fidelity=_compute_share(borne, figures),
         sentences=len(sentences),
@@ -90,12 +90,12 @@ def iter_sentences(markdown: str, count: int) -> Iterator[CitedSentence]:
 async def _count_quotes(
     notes: Sequence[ResearchNote], bases: Sequence[NoteBasis], load_record_text: RecordTextLoader
 ) -> tuple[int, int]:
-    count = standing = 0
+    count = verified = 0
     texts = await load_record_texts(bases, load_record_text)
     for note, basis in zip(notes, bases, strict=True):
         count += len(note.evidence)
-        standing += sum(is_verbatim_in(quote, texts.get(basis.record or "", "")) for quote in list_quotes(note))
-    return count, standing
+        verified += sum(is_verbatim_in(quote, texts.get(basis.record or "", "")) for quote in list_quotes(note))
+    return count, verified
 
 
 def _compute_share(part: int, whole: int) -> float | None:

@@ -245,15 +245,15 @@ class SearchAgent:
         async def one(order: int) -> None:
             title = state.paragraphs[order].title
 
-            async def tell(share: float, **payload: Any) -> None:
+            async def report_share(share: float, **payload: Any) -> None:
                 shares[order] = max(share, shares[order])
                 await self._report_progress(sum(shares) / len(shares), **payload)
 
             async def search() -> bool:
                 if not state.paragraphs[order].research.is_completed:
-                    agent = SearchAgent(self._deps, tell, tools=self._tools, extra_nodes=self._extra_nodes)
+                    agent = SearchAgent(self._deps, report_share, tools=self._tools, extra_nodes=self._extra_nodes)
                     await agent.run_paragraph(state, order)
-                    await tell(1.0, metadata={"paragraph": order, "title": title, "node": "done"})
+                    await report_share(1.0, metadata={"paragraph": order, "title": title, "node": "done"})
                 return True
 
             async with slots:

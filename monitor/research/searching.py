@@ -167,14 +167,14 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
 
     async def run(self, given: SearchNodeInput) -> SearchChoice:
         self.validate_input(given)
-        parts = self.deps
-        wording = DeepSearchPromptBuilder(parts.language, parts.prompts, parts.clock.now().date())
-        told = {name: tool.descriptions[parts.language] for name, tool in self._tools.items()}
+        deps = self.deps
+        wording = DeepSearchPromptBuilder(deps.language, deps.prompts, deps.clock.now().date())
+        descriptions = {name: tool.descriptions[deps.language] for name, tool in self._tools.items()}
         messages = wording.build_search_messages(
             given.question,
             given.title,
             given.content,
-            told,
+            descriptions,
             state=given.latest_summary,
             previous_queries=[search_round.search_query for search_round in given.rounds],
         )

@@ -61,9 +61,9 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
 
     async def run(self, given: str) -> ReportStructure:
         self.validate_input(given)
-        parts = self.deps
-        wording = DeepSearchPromptBuilder(parts.language, parts.prompts, parts.clock.now().date())
-        messages = wording.build_structure_messages(given, max_paragraphs=parts.limits.max_paragraphs)
+        deps = self.deps
+        wording = DeepSearchPromptBuilder(deps.language, deps.prompts, deps.clock.now().date())
+        messages = wording.build_structure_messages(given, max_paragraphs=deps.limits.max_paragraphs)
         answer = await self.ask_model(messages, phase=Phase.PLAN, place="structure")
         structure = self.process_output(answer.text, given) if not answer.failure else None
         if structure is None:
@@ -122,9 +122,9 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
             for sentence in split_sentences(_URL.sub("", content))
             if not _has_ungrounded_figures(sentence, question)
         ]
-        told = "".join(kept) if self.deps.language == "zh" else " ".join(kept)
+        body = "".join(kept) if self.deps.language == "zh" else " ".join(kept)
         return PlanParagraph(
-            title=truncate_at_word(title, MAX_TITLE_CHARS), content=truncate_at_word(told, MAX_CONTENT_CHARS) or title
+            title=truncate_at_word(title, MAX_TITLE_CHARS), content=truncate_at_word(body, MAX_CONTENT_CHARS) or title
         )
 
 

@@ -191,8 +191,8 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
         """The text in place of the one that there was."""
 
     def _build_messages(self, given: SummaryNodeInput) -> list[ChatMessage]:
-        parts, paragraph = self.deps, given.paragraph
-        wording = DeepSearchPromptBuilder(parts.language, parts.prompts, parts.clock.now().date())
+        deps, paragraph = self.deps, given.paragraph
+        wording = DeepSearchPromptBuilder(deps.language, deps.prompts, deps.clock.now().date())
         return wording.build_summary_messages(
             given.question,
             paragraph.title,

@@ -203,15 +203,15 @@ class StepOutput:
 
     def to_json(self) -> dict[str, Any]:
         metadata: StepMetadata = getattr(self.result, "metadata", StepMetadata())
-        told: dict[str, Any] = {
+        event_metadata: dict[str, Any] = {
             "tokens": metadata.tokens,
             "durationMs": metadata.duration_ms,
             "isFallback": metadata.is_fallback,
         }
         if metadata.reason is not None:
-            told |= {"reason": render(metadata.reason, "en"), "reasonMessage": metadata.reason.to_json()}
-        told |= {"refused": metadata.refused} if metadata.refused else {}
-        return {"result": self.result.to_json(), "told": told | self.event_metadata, **self.extra}
+            event_metadata |= {"reason": render(metadata.reason, "en"), "reasonMessage": metadata.reason.to_json()}
+        event_metadata |= {"refused": metadata.refused} if metadata.refused else {}
+        return {"result": self.result.to_json(), "told": event_metadata | self.event_metadata, **self.extra}
 
 
 class ResearchTaskProcessor:
@@ -251,21 +251,21 @@ class ResearchTaskProcessor:
         return ResearchOutcome(ResearchStatus.FAILED, reason)
 
     async def _run_plan(self) -> Plan:
-        parts = self._deps
+        deps = self._deps
 
-        async def make(told: ProgressMessage) -> StepOutput:
-            plan = (await PlanAgent(parts, told).run(parts.query, {}, parts.options)).content
-            state = State.create(parts.query, at=parts.clock.now())
-            state.apply_plan(plan.metadata.report_title or parts.query, plan.metadata.paragraphs)
-            await parts.notebook.save_plan(state)
-            is_waiting = parts.options.review_plan and not parts.is_plan_approved
+        async def make(report_progress: ProgressMessage) -> StepOutput:
+            plan = (await PlanAgent(deps, report_progress).run(deps.query, {}, deps.options)).content
+            state = State.create(deps.query, at=deps.clock.now())
+            state.apply_plan(plan.metadata.report_title or deps.query, plan.metadata.paragraphs)
+            await deps.notebook.save_plan(state)
+            is_waiting = deps.options.review_plan and not deps.is_plan_approved
             return StepOutput(plan, event_metadata={"awaitsApproval": True} if is_waiting else {})
 
         return Plan.model_validate((await self._run_step_once(StepType.PLAN, make))["result"])
 
     async def _run_deep_search(self, plan: Plan) -> tuple[SearchAgentResult, list[NoteBasis]]:
         """Each paragraph is a step of its own, which a step around them could not hold."""
-        parts = self._deps
+        deps = self._deps
 
         async def keep(name: str, work: Callable[[], Awaitable[bool]]) -> bool:
             async def kept() -> bool:
@@ -275,13 +275,13 @@ class ResearchTaskProcessor:
 
             return await self._steps.run(name, bool, kept)
 
-        async def make(told: ProgressMessage) -> StepOutput:
-            agent = SearchAgent(parts, told, run_once=keep)
-            found = await agent.run(parts.query, {StepType.PLAN: plan}, parts.options)
+        async def make(report_progress: ProgressMessage) -> StepOutput:
+            agent = SearchAgent(deps, report_progress, run_once=keep)
+            found = await agent.run(deps.query, {StepType.PLAN: plan}, deps.options)
             return StepOutput(found.content, extra={"bases": [base.model_dump(mode="json") for base in found.bases]})
 
-        state = await parts.notebook.load_state()
-        if state is not None and await parts.notebook.load_output(StepType.DEEP_SEARCH) is not None:
+        state = await deps.notebook.load_state()
+        if state is not None and await deps.notebook.load_output(StepType.DEEP_SEARCH) is not None:
             for paragraph in state.paragraphs:  # a flow that is gone through again has to meet the same steps
                 await keep(build_paragraph_step_name(paragraph.order), _skip_finished)
         kept = await self._run_step_once(StepType.DEEP_SEARCH, make, is_step=False)
@@ -289,27 +289,29 @@ class ResearchTaskProcessor:
         return SearchAgentResult.model_validate(kept["result"]), bases
 
     async def _run_modeling(self, plan: Plan, found: SearchAgentResult) -> ModelBlueprint:
-        parts, context = self._deps, {StepType.PLAN: plan, StepType.DEEP_SEARCH: found}
+        deps, context = self._deps, {StepType.PLAN: plan, StepType.DEEP_SEARCH: found}
 
-        async def make(told: ProgressMessage) -> StepOutput:
-            return StepOutput((await ModelingAgent(parts, told).run(parts.query, context, parts.options)).content)
+        async def make(report_progress: ProgressMessage) -> StepOutput:
+            return StepOutput(
+                (await ModelingAgent(deps, report_progress).run(deps.query, context, deps.options)).content
+            )
 
         return ModelBlueprint.model_validate((await self._run_step_once(StepType.MODELING, make))["result"])
 
     async def _run_reporting(
         self, plan: Plan, found: SearchAgentResult, bases: Sequence[NoteBasis], blueprint: ModelBlueprint
     ) -> ResearchReport:
-        parts = self._deps
+        deps = self._deps
         context = {StepType.PLAN: plan, StepType.DEEP_SEARCH: found, StepType.MODELING: blueprint}
 
         async def on_token(piece: str) -> None:
             await self._publish("progress", self._progress, chunk=piece)
 
-        async def make(told: ProgressMessage) -> StepOutput:
-            agent = ReportAgent(parts, told, bases)
-            report = (await agent.run(parts.query, context, parts.options, on_token)).content
+        async def make(report_progress: ProgressMessage) -> StepOutput:
+            agent = ReportAgent(deps, report_progress, bases)
+            report = (await agent.run(deps.query, context, deps.options, on_token)).content
             refused = [found_item.metadata.refused for found_item in (found, blueprint, report)]
-            score = await score_report(report, found.notes, bases, parts.kept_text, query=parts.query, refused=refused)
+            score = await score_report(report, found.notes, bases, deps.kept_text, query=deps.query, refused=refused)
             return StepOutput(report, event_metadata={"score": score.to_json()}, extra={"score": score.to_json()})
 
         return ResearchReport.model_validate((await self._run_step_once(StepType.REPORTING, make))["result"])
@@ -344,11 +346,11 @@ class ResearchTaskProcessor:
         return kept
 
     def _make_progress_reporter(self, step: StepType) -> ProgressMessage:
-        async def told(share: float, **payload: Any) -> None:
+        async def report_progress(share: float, **payload: Any) -> None:
             # A step's last message is its end.
             await self._publish("progress", compute_progress(step, min(share, 0.98)), **payload)
 
-        return told
+        return report_progress
 
     async def _publish(self, status: StepStatus, progress: float, **payload: Any) -> None:
         self._progress = max(self._progress, progress)

@@ -244,9 +244,7 @@ def parse_input(arguments: Any) -> SearchInput:
 
 class SearchBackend(Protocol):
     @property
-    def name(self) -> str:
-        """The name in the settings."""
-        ...
+    def name(self) -> str: ...
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Return the first `limit` results (1 to 20) in the service's order; raise `SearchFailed` without an answer."""

@@ -117,10 +117,10 @@ class CachingBackend:
         findings = await self._backend.search(query, limit)
         if findings.cut_short is None:
             now = self._clock.now()
-            told = json.loads(
+            serialized = json.loads(
                 sanitize_text(json.dumps(_FINDINGS_ADAPTER.dump_python(findings, mode="json"), ensure_ascii=False))
             )
-            answer = SearchAnswer(key=key, at=now, findings=told)
+            answer = SearchAnswer(key=key, at=now, findings=serialized)
             await self._cache.save_answer(answer, not_before=now - self._lifetime)
         return findings
 

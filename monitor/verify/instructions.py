@@ -9,7 +9,9 @@ import unicodedata
 
 from monitor.extract.sentences import split_sentences
 
-_TELL = r"(?:write|say|state|cite|quote|mention|report|conclude|claim|recommend|link|answer|reply|respond|output|print)"
+_WRITE = (
+    r"(?:write|say|state|cite|quote|mention|report|conclude|claim|recommend|link|answer|reply|respond|output|print)"
+)
 _TEXT = r"(?:answer|summary|response|reply|output|report)"
 _TOOLS = (
     r"\b(?:basic_search_news|deep_search_news|search_news_\w+|search_images_for_news|search_tool|search_query|"
@@ -27,12 +29,12 @@ _ENGLISH = rf"""
     | \b (?:ai|llm|language) \s (?:models?|assistants?|agents?) \b .{{0,30}} \b reading\sthis \b
     | \b as\san\s (?:ai|llm|language\smodel) \b
     | \b (?:ai|llm)s? \s (?:assistants?|agents?|readers?|chatbots?|bots?|crawlers?) \b .{{0,20}}
-        \b (?:should|must|shall) \b .{{0,12}} \b (?:{_TELL}|use|call|include) \b
-    | \b (?:ai|llm|language) \s (?:models?|systems?) \b .{{0,20}} \b (?:should|must|shall) \s (?:{_TELL}) \b
+        \b (?:should|must|shall) \b .{{0,12}} \b (?:{_WRITE}|use|call|include) \b
+    | \b (?:ai|llm|language) \s (?:models?|systems?) \b .{{0,20}} \b (?:should|must|shall) \s (?:{_WRITE}) \b
     | \b (?:ai|llm)s? \s (?:assistants?|agents?|readers?|models?|systems?|bots?) \s are \s (?:kindly\s)?
         (?:asked|requested|instructed|told) \b
     | \b you \s (?:are|must|should|shall|will) \s (?:now\b|from\snow\son\b|an?\s(?:ai|assistant|helpful|language)|
-        (?:only|always|instead)\b|(?:{_TELL}|use|call)\b)
+        (?:only|always|instead)\b|(?:{_WRITE}|use|call)\b)
     | \b (?:write|say|state|cite|include|add|insert|point) \b .{{0,60}} \b (?:in|into|to) \s (?:your|the) \s
         (?:answer|summary|response|final\sreport) \b
     | \b (?:your|the) \s (?:answer|summary|final\s{_TEXT}) \s (?:must|should|shall|will) \b
@@ -81,7 +83,7 @@ _BEGINNINGS = rf"""
     | [\[(]?\d{{1,3}}[\])] \s [^|]{{0,200}} \|
     | (?:(?:please|now|instead|then|always|only|and|just),?\s)* (?:
         (?:write|say|reply|respond|output|print|cite|quote|repeat|append|insert) \b [^.]{{0,40}}? [:"“]
-        | (?:{_TELL}|append|insert|include|add|repeat|call|use|visit|open|fetch) \b [^.]{{0,40}}?
+        | (?:{_WRITE}|append|insert|include|add|repeat|call|use|visit|open|fetch) \b [^.]{{0,40}}?
             (?:\b(?:that|exactly|verbatim|instead|the\sfollowing|this\s(?:sentence|url|link|page|source|tool)|
             as\s(?:the|a|your|our)\s(?:only\s)?(?:source|answer|summary|conclusion)|in\syour\s{_TEXT}|
             the\s(?:tool|query))\b|https?:|www\.) ) )

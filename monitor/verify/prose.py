@@ -126,5 +126,5 @@ def compute_dice_similarity(words: frozenset[str], others: frozenset[str]) -> fl
 
 def is_chinese(text: str) -> bool:
     """Whether more than a quarter of a text's letters are Chinese characters."""
-    letters = [char for char in text if char.isalpha()]
-    return sum("\u4e00" <= char <= "\u9fff" for char in letters) * 4 > len(letters)
+    alphabetic = [char for char in text if char.isalpha()]
+    return sum("\u4e00" <= char <= "\u9fff" for char in alphabetic) * 4 > len(alphabetic)

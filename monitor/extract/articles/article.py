@@ -169,13 +169,13 @@ def _detect_language(tree: LexborHTMLParser, text: str) -> str | None:
 def _detect_script_language(text: str) -> str | None:
     if text.isascii():
         return None
-    letters = "".join(filter(str.isalpha, text))
-    kana, hangul, han = (sum(map(len, script.findall(letters))) for script in (_KANA, _HANGUL, _HAN))
-    if hangul > 0.2 * len(letters):
+    alphabetic = "".join(filter(str.isalpha, text))
+    kana, hangul, han = (sum(map(len, script.findall(alphabetic))) for script in (_KANA, _HANGUL, _HAN))
+    if hangul > 0.2 * len(alphabetic):
         return "ko"
-    if kana > 0.1 * len(letters):
+    if kana > 0.1 * len(alphabetic):
         return "ja"
-    return "zh" if han > 0.2 * len(letters) else None
+    return "zh" if han > 0.2 * len(alphabetic) else None
 
 
 def _find_issuer(labelled: Sequence[LabelledValue], metadata: PageMetadata) -> str | None:

@@ -62,11 +62,11 @@ class TextLine:
 
 def find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
     """Return the main text if one element clearly contains nearly all sentences of the page, else None."""
-    least = _MIN_MAIN_SHARE * sum(line.weight for line in lines if line.is_prose)
-    if least < _MIN_MAIN_SHARE * _MIN_PROSE_WEIGHT:
+    min_weight = _MIN_MAIN_SHARE * sum(line.weight for line in lines if line.is_prose)
+    if min_weight < _MIN_MAIN_SHARE * _MIN_PROSE_WEIGHT:
         return None
     prose = _collect_prose_weights(lines)
-    index = max(index for index, weights in prose.items() if sum(weights) >= least)
+    index = max(index for index, weights in prose.items() if sum(weights) >= min_weight)
     body = page.elements[index]
     if body.tag in ("body", "html") or _has_rival(body, prose):
         return None

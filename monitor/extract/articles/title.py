@@ -35,7 +35,7 @@ _OFFICE_NAME = re.compile(
     r"[\u4e00-\u9fff（）()·]{1,14}(?:政府|网站?|網站?|门户|公开|平台|[局厅委]|委员会|办公室|总署|法院|检察院|公开专栏|公开目录|"
     r"政策文件库?)"
 )
-_NO_LETTERS = re.compile(r"[\W_]+")
+_NON_WORD = re.compile(r"[\W_]+")
 _KIND_SCORES = {"h1": 1.6, "named": 1.2, "h2": 0.8, "h3": 0.3}
 
 
@@ -94,7 +94,7 @@ def find_article_title(
 
 def normalize_title(text: str) -> str:
     """Return the form in which titles are compared: letters and digits only, one width, lower case."""
-    return _NO_LETTERS.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
+    return _NON_WORD.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
 def _extract_title_element(metadata: PageMetadata, url: str, headings: Sequence[_HeadlineCandidate]) -> str:

@@ -1,1 +1,1 @@
-"""monitor.search.backends."""
+"""The search backends, one module each, named as in the settings."""

@@ -90,8 +90,8 @@ def parse_result_page(response: Response, *, base_url: str) -> list[SearchHit]:
 
 def _is_captcha(tree: LexborHTMLParser) -> bool:
     """Recognise a captcha by the page's title, which no result page has, or a form or frame of the captcha's host."""
-    parts = tree.css("form, iframe")
-    places = [part.attributes.get("action") or part.attributes.get("src") or "" for part in parts]
+    elements = tree.css("form, iframe")
+    places = [part.attributes.get("action") or part.attributes.get("src") or "" for part in elements]
     return get_text(tree.css_first("title")) == _CAPTCHA_TITLE or any(_CAPTCHA_HOST in place for place in places)
 
 

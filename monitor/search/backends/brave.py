@@ -1,4 +1,4 @@
-"""Brave Search, by its API."""
+"""Brave Search, an independent index, by its API."""
 
 from collections.abc import Sequence
 from typing import Any

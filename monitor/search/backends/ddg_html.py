@@ -146,11 +146,11 @@ def _parse_row(row: LexborNode, base_url: str) -> SearchHit | None:
     )
 
 
-def _parse_lite_results(parts: Sequence[LexborNode], base_url: str) -> list[SearchHit]:
+def _parse_lite_results(elements: Sequence[LexborNode], base_url: str) -> list[SearchHit]:
     """Parse the markup for the simplest browsers: links, each followed by its snippet, if any."""
     hits: list[SearchHit] = []
     is_open = False
-    for part in parts:
+    for part in elements:
         if part.tag == "a":
             url = None if _is_advertisement(part) else _resolve_redirect(part.attributes.get("href") or "", base_url)
             is_open = url is not None
@@ -166,13 +166,13 @@ def _resolve_redirect(href: str, base_url: str) -> str | None:
     """Return the target of a result link without the service's redirect; None for an advertisement."""
     try:
         url = urljoin(base_url, href)
-        parts = urlsplit(url)
+        address = urlsplit(url)
     except ValueError:
         return None
-    is_own = (parts.hostname or "").endswith(_HOST) or parts.netloc == urlsplit(base_url).netloc
-    if is_own and parts.path == "/l/":
-        return next(iter(parse_qs(parts.query).get("uddg", [])), None)
-    return None if is_own and parts.path == "/y.js" else url
+    is_own = (address.hostname or "").endswith(_HOST) or address.netloc == urlsplit(base_url).netloc
+    if is_own and address.path == "/l/":
+        return next(iter(parse_qs(address.query).get("uddg", [])), None)
+    return None if is_own and address.path == "/y.js" else url
 
 
 def _is_advertisement(node: LexborNode) -> bool:

@@ -1,4 +1,4 @@
-"""Tavily, a search API."""
+"""Tavily, a search API for language models and programs."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,1 +1,1 @@
-"""monitor.search.bundles."""
+"""Bundles of search results: built, scored, kept as files and read under a cursor."""

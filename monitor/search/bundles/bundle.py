@@ -248,11 +248,11 @@ def build_natural_key(text: str) -> tuple[object, ...]:
 
     Texts that are equal in this way (`q2`, `q02`) are ordered by their characters.
     """
-    parts = [
+    pieces = [
         (1, 0, words) if words else (0, len(digits.lstrip("0")), digits.lstrip("0"))
         for digits, words in re.findall(r"([0-9]+)|([^0-9]+)", text)
     ]
-    return (*parts, (-1, 0, text))
+    return (*pieces, (-1, 0, text))
 
 
 def build_file_name(name: str) -> str:

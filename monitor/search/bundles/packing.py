@@ -1,4 +1,4 @@
-"""From the answer of a search, and the pages that were opened of it, to the bundle of that query."""
+"""Builds the bundle of a query from the answer of a search and the pages that were opened."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
@@ -31,13 +31,12 @@ def build_bundle(
     pages: Mapping[str, Page] | None = None,
     content_max_chars: int = 20_000,
 ) -> SearchResultBundle:
-    """The bundle of a query, its results judged and each source once.
+    """Return the bundle of a query, with scored results and each source once.
 
     `pages` are the pages that were opened, by the url of the result. A result whose page could not be loaded is
-    `failed` with the page's error code; one outside of the days or the site that were asked for is `filtered`, for not
-    every backend serves these options; a date that is not known is outside of no days. The url of a result is where
-    it really led, as far as that is known: the page's final url, else what the search told. Of two results with one
-    source the better one stays: ok before filtered before failed, then the first.
+    `failed` with the page's error code; one outside of the requested days or site is `filtered`, because not every
+    backend serves these options; an unknown date passes. The url of a result is the page's final url, else that of the
+    search. Of two results with one source the better one stays: ok before filtered before failed, then the first.
     """
     judged = [
         _build_item(item, (pages or {}).get(item.url), query, executed_at, scoring, content_max_chars)
@@ -110,7 +109,7 @@ def _classify_status(
 
 
 def _is_in_range(published_on: dt.date | None, time_range: Recency | DateRange | None, at: dt.datetime) -> bool:
-    """Whether a date is among those asked for, a day more at either end, for dates have no time zone."""
+    """Return whether a date is in range, with a tolerance of one day, because dates have no time zone."""
     if published_on is None or time_range is None:
         return True
     if isinstance(time_range, Recency):
@@ -121,7 +120,6 @@ def _is_in_range(published_on: dt.date | None, time_range: Recency | DateRange |
 
 
 def _dedupe_sources(results: Sequence[SearchResultItem]) -> list[SearchResultItem]:
-    """Each source once, by its best result, where its first one stood."""
     best: dict[str, SearchResultItem] = {}
     for result in results:
         kept = best.get(result.source_id)

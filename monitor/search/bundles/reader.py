@@ -1,8 +1,8 @@
-"""Reading the bundles of a task, one result after another, so that a kill at any moment loses none.
+"""Reads the bundles of a task result by result, so that a crash at any moment loses none.
 
-The order: queries in natural order (`q2` before `q10`), within each the best score first, each source once. A bundle
-that arrives when the reader is past its place is read after all that is in order. What is damaged is reported and
-passed over, and read as well once it was replaced.
+Queries are read in natural order (`q2` before `q10`), the results of each by score, each source once. A bundle that
+arrives after the reader passed its place is read last. A damaged one is reported and
+skipped, and read once it was replaced.
 """
 
 import datetime as dt
@@ -41,11 +41,10 @@ from monitor.search.bundles.bundle import (
 )
 
 CURSOR_SCHEMA = "urn:monitor:search-read-cursor:1"
-"""The name of a cursor's schema; the number at its end is its version."""
 
 
 class SearchReadCursor(BaseModel):
-    """The place that a reader has reached: the result that it consumed last, and how many it consumed in all."""
+    """The position of a reader: the last result that it consumed, and how many in total."""
 
     task_id: str = Field(min_length=1)
     last_query_id: str = Field(min_length=1)
@@ -55,7 +54,7 @@ class SearchReadCursor(BaseModel):
 
 
 def read_cursor(path: Path) -> SearchReadCursor | None:
-    """The cursor in a file, or None where there is no file; `WorkFailed` where it is damaged."""
+    """Return the cursor in a file, or None without a file; raise `WorkFailed` where it is damaged."""
     try:
         return SearchReadCursor.model_validate(parse_document(path.read_bytes(), CURSOR_SCHEMA))
     except FileNotFoundError:
@@ -69,15 +68,14 @@ def read_cursor(path: Path) -> SearchReadCursor | None:
 
 
 def write_cursor(path: Path, cursor: SearchReadCursor) -> None:
-    """Keep a cursor, whole whatever happens; `WorkFailed` where it could not be written."""
     write_atomically(path, serialize_document(cursor, CURSOR_SCHEMA))
 
 
 class ConsumptionJournal:
-    """The sources that one reader consumed, each with its query: a JSON array a line, in the order of reading.
+    """The sources that a reader consumed, each with its query: one JSON array a line, in the order of reading.
 
-    A cursor says where its reader is, not what was missing on the way there. The journal does: it is what a reader
-    believes when it begins again. One process at a time has it open.
+    A cursor has the position, but not what was missing before it; so the journal is authoritative when a reader starts
+    again. Only one process at a time can open it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,24 +105,19 @@ class ConsumptionJournal:
 
     @property
     def last_consumed(self) -> tuple[str, str] | None:
-        """Query and source of what was consumed last, if anything was."""
+        """Query and source of the last result that was consumed, if any."""
         return next(((query_id, source_id) for source_id, query_id in reversed(self._queries.items())), None)
 
     @property
     def query_ids(self) -> Collection[str]:
-        """The queries that something was consumed of."""
         return set(self._queries.values())
 
     @property
     def written_at(self) -> dt.datetime:
-        """When the last line was written, as far as the disk knows."""
         return dt.datetime.fromtimestamp(os.fstat(self._file.fileno()).st_mtime, dt.UTC)
 
     def add(self, *consumed: tuple[str, str]) -> None:
-        """Take down the query and the source of what was consumed; it lasts when this returns.
-
-        `WorkFailed` where it cannot be written: then none of it is taken down.
-        """
+        """Append the queries and sources of consumed results durably; raise `WorkFailed` where none was written."""
         lines = "".join(f"{json.dumps(pair)}\n" for pair in consumed).encode()
         try:
             rest = lines
@@ -132,7 +125,7 @@ class ConsumptionJournal:
                 rest = rest[os.write(self._file.fileno(), rest) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            # Half a line would spoil the next one.
+            # A partial line would damage the next one.
             self._file.truncate(self._length)
             raise WorkFailed(
                 "search.journal_not_written", path=str(self._path), reason=error.strerror or str(error)
@@ -145,14 +138,14 @@ class ConsumptionJournal:
         self._file.close()
 
     def _load(self) -> int:
-        """Reads what is there, and gives its length without a last line that was cut off by its writer's end."""
+        """Read the file and return its length without an incomplete last line."""
         content = self._path.read_bytes()
         length = content.rfind(b"\n") + 1
         for line in content[:length].splitlines():
             try:
                 query_id, source_id = json.loads(line)
             except (ValueError, TypeError):
-                continue  # a line that the disk lost: its source is handed on once more
+                continue  # a damaged line: its source is read once more
             self._queries.setdefault(str(source_id), str(query_id))
         return length
 
@@ -162,14 +155,14 @@ _log = get_logger("retrieval")
 
 @dataclass(frozen=True, slots=True)
 class BundleResult:
-    """A result that is handed on, and the query that found it."""
+    """A result and the query that found it."""
 
     query_id: str
     item: SearchResultItem
 
 
 class ReaderWarningKind(StrEnum):
-    """What a reader met: a bundle that came when its place was passed, one that cannot be read, a broken cursor."""
+    """A bundle that arrived late, one that cannot be read, or a damaged cursor."""
 
     LATE = "late"
     DAMAGED = "damaged"
@@ -178,7 +171,7 @@ class ReaderWarningKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReaderWarning:
-    """What did not go as it should and stopped nothing; `query_id` is empty where it is about no bundle."""
+    """A problem that stopped nothing; `query_id` is empty where it concerns no bundle."""
 
     kind: ReaderWarningKind
     query_id: str
@@ -186,18 +179,17 @@ class ReaderWarning:
 
 
 class BundleReader:
-    """Hands on the results of a task's bundles under a cursor of its own.
+    """Returns the results of a task's bundles under a cursor of its own.
 
-        while (reading := reader.next()) is not None:
-            ...                                   # use reading.item
-            reader.consumed(reading, at=now)
+        while (result := reader.peek()) is not None:
+            ...                                   # use result.item
+            reader.mark_consumed(result, at=now)
 
-    `next` gives the first result that is not yet marked as consumed, so that a reader that was killed in between
-    gives the one in hand once more and no other. When it gives None, nothing is left *now*: `missing` names the
-    queries whose bundles are not there yet, and asked again it goes on with what has arrived: the final pass. Only
-    results of status `ok` are handed on; failed ones are logged.
+    `peek` returns the first result that is not marked as consumed, so that a reader killed in between repeats that one
+    and no other. When it returns None, nothing is left *now*: `missing_query_ids` names the queries without a bundle,
+    and a later call continues with what has arrived. Only results of status `ok` are returned; failed ones are logged.
 
-    `query_ids` are the queries that this reader is about; None stands for all of the task.
+    `query_ids` limits the reader to some queries of the task.
     """
 
     def __init__(
@@ -219,7 +211,7 @@ class BundleReader:
             raise
 
     def peek(self) -> BundleResult | None:
-        """The next result to consume, the same until it is marked; None where none is left now."""
+        """Return the next result, the same until it is marked; None where none is left now."""
         while True:
             while self._pending and self._pending[0].item.source_id in self._journal:
                 self._pending.popleft()
@@ -229,9 +221,9 @@ class BundleReader:
                 return None
 
     def mark_consumed(self, result: BundleResult, *, at: dt.datetime) -> None:
-        """Mark a result as consumed; it lasts when this returns. `WorkFailed` where that cannot be written.
+        """Mark a result as consumed, durably; raise `WorkFailed` where that cannot be written.
 
-        The cursor is written first: a reader that was killed before the journal followed finds it one ahead.
+        The cursor is written first: after a crash before the journal followed, it is one ahead.
         """
         source_id = result.item.source_id
         if source_id not in self._journal:
@@ -239,7 +231,7 @@ class BundleReader:
             self._journal.add((result.query_id, source_id))
 
     def list_remaining(self) -> list[BundleResult]:
-        """All that is left to consume now, in the order of `next`, for those who mark it together."""
+        """Return all results that are left now, in order, to be marked together."""
         while self._load_next_bundle():
             pass
         left: dict[str, BundleResult] = {}
@@ -249,9 +241,9 @@ class BundleReader:
         return list(left.values())
 
     def mark_all_consumed(self, results: Sequence[BundleResult], *, at: dt.datetime) -> None:
-        """Mark results as consumed in one go; it lasts when this returns. `WorkFailed` where that cannot be written.
+        """Mark results as consumed together, durably; raise `WorkFailed` where that cannot be written.
 
-        The journal is written first: a cursor that is behind it by any number is brought up when a reader begins.
+        The journal is written first: a cursor that is behind it is corrected when a reader starts.
         """
         new = [
             (reading.query_id, reading.item.source_id)
@@ -264,15 +256,14 @@ class BundleReader:
 
     @property
     def missing_query_ids(self) -> list[str]:
-        """The queries of this reader of which no bundle could be read yet, in natural order."""
+        """The queries without a readable bundle so far, in natural order."""
         return sorted((self._query_ids or frozenset()) - self._read_query_ids, key=build_natural_key)
 
     def close(self) -> None:
-        """Let another process read under this cursor."""
         self._journal.close()
 
     def _load_next_bundle(self) -> bool:
-        """Takes the next bundle in hand that has something left to consume; False where there is none."""
+        """Load the next bundle with unread results; return False where there is none."""
         present = self._list_own_bundles()
         unread = [query_id for query_id in present if self._signatures.get(query_id) != present[query_id]]
         place = max(map(build_natural_key, self._journal.query_ids), default=())
@@ -288,7 +279,7 @@ class BundleReader:
         return False
 
     def _load_unread(self, query_id: str) -> list[BundleResult]:
-        """What is left to consume of a query, its failed results logged; nothing where its bundle is damaged."""
+        """Return the unread results of a query and log its failed ones; nothing where its bundle is damaged."""
         try:
             bundle = self._folder.read(self._task_id, query_id)
         except BundleDamaged as damage:
@@ -301,10 +292,7 @@ class BundleReader:
         return [reading for reading in _list_results(bundle) if reading.item.source_id not in self._journal]
 
     def _reconcile(self) -> None:
-        """Bring cursor and journal to the same place, whichever of the two is behind, lost or damaged.
-
-        A cursor that is one ahead was written by a reader that was killed before it came to the journal.
-        """
+        """Bring cursor and journal to the same position, whichever is behind, lost or damaged."""
         try:
             cursor = read_cursor(self._cursor_path)
         except WorkFailed as damage:
@@ -320,7 +308,7 @@ class BundleReader:
             self._write_cursor(*last, count=len(self._journal), at=self._journal.written_at)
 
     def _rebuild_journal(self, cursor: SearchReadCursor) -> None:
-        """A cursor without its journal: all that stands before its place, and the place itself, was consumed."""
+        """Rebuild a lost journal: everything up to the position of the cursor counts as consumed."""
         self._add_warning(ReaderWarningKind.CURSOR, "", Message.of("search.journal_lost"))
         place = build_natural_key(cursor.last_query_id)
         for query_id in [query_id for query_id in self._list_own_bundles() if build_natural_key(query_id) <= place]:
@@ -355,11 +343,11 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
     "bundle": (SearchResultBundle, BUNDLE_SCHEMA),
     "cursor": (SearchReadCursor, CURSOR_SCHEMA),
 }
-"""What is published: the documents, each with the name that its files carry under `$schema`."""
+"""The published documents, each with the name that its files have under `$schema`."""
 
 
 def render_schema(name: str) -> str:
-    """What the files of one kind look like in this version, as docs/schemas keeps it."""
+    """Return the JSON Schema of a document, as docs/schemas keeps it."""
     document, urn = SCHEMAS[name]
     schema = document.model_json_schema(mode="serialization")
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": urn}

@@ -1,11 +1,11 @@
-"""What a search result is worth: four numbers from 0 to 1, each by a stated formula.
+"""Scores search results: four numbers from 0 to 1, each by a formula.
 
     relevance = (place + fit) / 2                       place + fit: see `compute_relevance`
     freshness = 0.5 ** (age in days / half-life)        0.5 where the date is not known
     authority = the table's score for the host          0.4 where the table does not know it
     final     = (w1 * relevance + w2 * freshness + w3 * authority) / (w1 + w2 + w3)
 
-Each is rounded to four decimals, and `final` is made of the rounded ones, so that it can be checked by hand.
+Each is rounded to four decimals, and `final` is computed from the rounded ones, so that it can be checked by hand.
 """
 
 import datetime as dt
@@ -18,22 +18,22 @@ from monitor.config.model import RetrievalSettings, Settings, WeightSettings
 from monitor.db.terms import fold_text, is_unspaced, split_runs
 
 _WORD_WEIGHT = 2
-"""A word with spaces around it weighs as much as two characters without, which is how long most Chinese words are."""
+"""A word between spaces counts as two characters without, the length of most Chinese words."""
 
 
 def compute_overlap(query: str, text: str) -> float | None:
-    """The share of the query that stands in the text, 0 to 1; None where the query has neither word nor character.
+    """Return the share of the query in the text, 0 to 1; None where the query has neither word nor character.
 
-    A word counts where the text has it too, letter case, width and an English plural set aside. In a run of
-    characters without spaces, a character counts where it and a neighbour stand side by side in the text: of
+    Words are compared without case, width and English plurals. In a run of characters without spaces, a character
+    counts where the text has it beside one of its neighbours: of
     光伏补贴政策, all six in “光伏发电的补贴新政策”, two in “光明与补贴”, none in “伏天补光”. A single character counts
-    by itself.
+    on its own.
     """
-    runs, told = split_runs(fold_text(query)), fold_text(text)
+    runs, folded = split_runs(fold_text(query)), fold_text(text)
     paired = [run for run in runs if is_unspaced(run)]
     words = [_singularize(run) for run in runs if not is_unspaced(run)]
-    unspaced = "".join(told.split())
-    there = {_singularize(run) for run in split_runs(told)} if words else set()
+    unspaced = "".join(folded.split())
+    there = {_singularize(run) for run in split_runs(folded)} if words else set()
     held = sum(_count_covered(run, unspaced) for run in paired) + _WORD_WEIGHT * sum(word in there for word in words)
     whole = sum(map(len, paired)) + _WORD_WEIGHT * len(words)
     return held / whole if whole else None
@@ -58,19 +58,18 @@ def _singularize(word: str) -> str:
 
 
 UNKNOWN_AUTHORITY = 0.4
-"""The score of a host that no line of the table is about."""
+"""The score of a host that is not in the table."""
 
 OFFICIAL_AUTHORITY = 1.0
-"""The score of governments, parliaments, regulators, and of what states run together."""
+"""The score of governments, parliaments, regulators and intergovernmental organisations."""
 
 _TABLE_FILE = "authority.txt"
 
 
 class AuthorityTable:
-    """Scores by domain, from `authority.txt` beside this file and from the administrator.
+    """Scores by domain, from `authority.txt` beside this file; `overrides` are the administrator's.
 
-    A domain stands for all below it; the longest one that fits a host decides. `own` are the administrator's lines;
-    of two about the same domain, theirs holds.
+    A domain includes its subdomains; the longest one that matches a host decides.
     """
 
     def __init__(self, overrides: Mapping[str, float]) -> None:
@@ -80,7 +79,6 @@ class AuthorityTable:
         }
 
     def score(self, url: str) -> float:
-        """The authority of a url's host, 0 to 1; `UNKNOWN_AUTHORITY` where the table has nothing about it."""
         try:
             host = (urlsplit(url).hostname or "").rstrip(".")
         except ValueError:
@@ -113,7 +111,7 @@ class ResultScores:
 
 
 class ResultScorer:
-    """The formulas, with the weights, half-life and domains that the administrator set."""
+    """The formulas with the weights, half-life and domains of the settings."""
 
     def __init__(self, weights: WeightSettings, settings: RetrievalSettings) -> None:
         self._weights = weights
@@ -123,14 +121,12 @@ class ResultScorer:
     def score_result(
         self, query: str, *, rank: int, title: str, text: str, url: str, published_on: dt.date | None, today: dt.date
     ) -> ResultScores:
-        """The scores of a result for a query; `text` is what is known of it beside its title."""
         relevance = compute_relevance(query, rank=rank, title=title, text=text)
         return self.score_with_relevance(relevance, url=url, published_on=published_on, today=today)
 
     def score_with_relevance(
         self, relevance: float, *, url: str, published_on: dt.date | None, today: dt.date
     ) -> ResultScores:
-        """The scores of what is known to fit a query so well."""
         relevance = round(relevance, _DECIMALS)
         freshness = round(compute_freshness(published_on, today=today, half_life_days=self._half_life_days), _DECIMALS)
         authority = round(self._authorities.score(url), _DECIMALS)
@@ -145,7 +141,7 @@ class ResultScorer:
 
 
 class ResultScorerFactory:
-    """Gives the formulas as the settings want them at the moment; they are made anew only after a change."""
+    """Returns the scorer of the current settings, rebuilt only after a change."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -160,12 +156,12 @@ class ResultScorerFactory:
 
 
 def compute_relevance(query: str, *, rank: int, title: str, text: str) -> float:
-    """How well a result fits a query: the mean of its place in the search and its fit with the query's words.
+    """Return the mean of a result's rank score and its overlap with the words of the query.
 
         place = 1 / (1 + (rank - 1) / 10)               1 for the first, 0.5 for the eleventh
         fit   = (overlap with the title + overlap with title and text) / 2
 
-    `overlap` is the share of the query that stands in the text. A query without words or characters: the place alone.
+    `overlap` is `compute_overlap`. For a query without words or characters it is the rank score alone.
     """
     place = 1 / (1 + (rank - 1) / (_HALF_SCORE_RANK - 1))
     in_title, in_all = compute_overlap(query, title), compute_overlap(query, f"{title}\n{text}")
@@ -175,10 +171,10 @@ def compute_relevance(query: str, *, rank: int, title: str, text: str) -> float:
 
 
 def compute_freshness(published_on: dt.date | None, *, today: dt.date, half_life_days: float) -> float:
-    """How new a result is: 1 on its day, half after each half-life.
+    """Return 1 for a result of today, halved after each half-life.
 
-    A date that is not known counts as one half-life old, and so does one more than a day ahead, which is none: a date
-    is never invented, and not knowing it is neither praise nor blame. One day is left to time zones.
+    An unknown date counts as one half-life old, and so does an invalid one more than a day ahead; one day is the
+    tolerance for time zones.
     """
     if published_on is None or (published_on - today).days > 1:
         return _UNKNOWN_DATE_FRESHNESS

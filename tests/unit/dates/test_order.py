@@ -13,7 +13,7 @@ def test_hosts_of_the_united_states_put_the_month_first(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["https://www.sample.gov.uk/", "https://sample.de/x", "https://www.sample.gob.mx/"])
-def test_hosts_of_most_other_countries_put_the_day_first(url: str) -> None:
+def test_hosts_of_other_countries_put_the_day_first(url: str) -> None:
     assert infer_order(url) == "dmy"
 
 
@@ -21,7 +21,7 @@ def test_hosts_of_most_other_countries_put_the_day_first(url: str) -> None:
     "url",
     ["https://sample.org/", "https://www.sample.com/us/", "https://sample.gc.ca/", "http://192.0.2.7/", "file:///x"],
 )
-def test_a_host_that_tells_no_custom_settles_nothing(url: str) -> None:
+def test_a_host_without_a_known_custom_settles_nothing(url: str) -> None:
     assert infer_order(url) is None
 
 

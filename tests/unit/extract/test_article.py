@@ -117,7 +117,7 @@ def test_the_text_of_a_known_body_is_taken_whole_without_what_surrounds_it() -> 
     ("text", "language"),
     [("这是一个中文页面", "zh"), ("これは日本語のページです", "ja"), ("한국어 페이지입니다", "ko")],
 )
-def test_the_script_of_the_text_tells_the_language(text: str, language: str) -> None:
+def test_the_script_of_the_text_gives_the_language(text: str, language: str) -> None:
     assert read("", f"<p>{text * 10}</p>").language == language
 
 

@@ -195,7 +195,7 @@ PROSE = (
         ('<div class="author-row">Jana Ruh <span class="tarih">14.05.2020 10:11</span></div>', "2020-05-14"),
     ],
 )
-def test_the_day_is_read_in_the_ways_of_many_publishers(line: str, day: str) -> None:
+def test_the_day_is_read_in_the_forms_of_many_publishers(line: str, day: str) -> None:
     assert day_of(f"<h1>{NEWS}</h1>{line}{PROSE}", url="https://www.sample.org/a/1.html") == day
 
 
@@ -222,7 +222,7 @@ def test_a_doubtful_date_is_read_by_the_custom_of_the_country_of_the_host(host: 
     assert day_of(f"<h1>{NEWS}</h1>{line}{PROSE}", url=f"https://{host}/a/1.html") == day
 
 
-def test_a_doubtful_date_stays_none_where_the_host_tells_no_country() -> None:
+def test_a_doubtful_date_stays_none_where_the_host_has_no_country() -> None:
     line = '<p class="date">04/05/2020</p>'
     assert day_of(f"<h1>{NEWS}</h1>{line}{PROSE}", url="https://www.sample.com/a/1.html") is None
 

@@ -95,7 +95,7 @@ def test_an_order_to_a_model_is_known(sentence: str) -> None:
 
 
 @pytest.mark.parametrize("sentence", FACTS)
-def test_what_a_page_tells_people_is_none(sentence: str) -> None:
+def test_text_for_people_is_none(sentence: str) -> None:
     assert not is_prompt_injection(sentence)
 
 
