@@ -77,7 +77,7 @@ def extract(
     facts = ("ms_a_page", "ms_a_list", "ms_an_article", "pages", "failed")
     rows = [(name, *(reader.figures.get(name) for reader in found)) for name in METRICS]
     rows += [(name, *(getattr(reader, name) for reader in found)) for name in facts]
-    terminal.write_rows([("", *(reader.name for reader in found)), *rows])
+    terminal.write_rows([(" ", *(reader.name for reader in found)), *rows])
     for reader in readers:
         if reader.missing is not None:
             terminal.write_line(f"{reader.name}: {reader.missing}")

@@ -1,6 +1,6 @@
 """How fast pages come, and what they cost in memory, against the bare libraries on the same pages in the same run.
 
-Both sides do the same work. Static: a page is fetched and parsed to a tree; ours also asks guard, politeness and limits.
+Both sides do the same work. Static: a page is fetched and parsed to a tree; ours asks guard, politeness and limits too.
 Rendered: a page is drawn with images, media and fonts blocked, until what its script fetched has come, and its HTML is
 taken; Playwright's own wait for that is `networkidle`. Rows that do more or less say so: the bare libraries do not keep
 what they fetched, do not read candidates, dates and text, and at the load event lack a list that the page fetches.

@@ -220,7 +220,7 @@ async def test_a_cancelled_run_looks_at_no_further_page(bureau: Any) -> None:
     for row in rows[:3]:
         bureau.site.on(row.path, answer)
     source = await bureau.store.sources.get(bureau.name)
-    run = await bureau.desk.sweep(source, cancel_event=cancel, by=COMMAND_LINE)
+    run = await bureau.sweeps.sweep(source, cancel_event=cancel, by=COMMAND_LINE)
     assert (str(run.status), len(looked)) == ("cancelled", 1)
 
 
