@@ -64,7 +64,8 @@ class SimulatedDdg:
         day = f"<span>&nbsp; {result.day}T00:00:00.0000000</span>" if result.day else ""
         return (
             '<div class="result results_links results_links_deep web-result "><div class="links_main result__body">'
-            f'<h2 class="result__title"><a rel="nofollow" class="result__a" href="{link}">{escape(result.title)}</a></h2>'
+            f'<h2 class="result__title"><a rel="nofollow" class="result__a" href="{link}">'
+            f"{escape(result.title)}</a></h2>"
             f'<div class="result__extras"><div class="result__extras__url">{day}</div></div>'
             f'<a class="result__snippet" href="{link}">{escape(result.snippet)}</a></div></div>'
         )

@@ -81,7 +81,8 @@ class SiteFarm:
 
     def _render_list(self, site: int, section: int) -> str:
         rows = "".join(
-            f'<li><a href="/{site}/{section}/{self._get_row_date(row):%Y%m%d}{row:02d}.html">{_format_title(site, section, row)}</a>'
+            f'<li><a href="/{site}/{section}/{self._get_row_date(row):%Y%m%d}{row:02d}.html">'
+            f"{_format_title(site, section, row)}</a>"
             f"<span>{self._get_row_date(row)}</span></li>"
             for row in range(ROWS_PER_SECTION)
         )
@@ -90,7 +91,8 @@ class SiteFarm:
     def _render_article(self, site: int, section: str, name: str) -> str:
         row = int(name[8:10])
         title = _format_title(site, int(section), row)
-        text = f"{title}。经研究，现就有关事项通知如下：各单位应当于{self._get_row_date(row)}前完成第{row + 1}项工作，并报送结果。"
+        day = self._get_row_date(row)
+        text = f"{title}。经研究，现就有关事项通知如下：各单位应当于{day}前完成第{row + 1}项工作，并报送结果。"
         return _render_page(title, f"<h1>{title}</h1><p>{text}</p>" + f"<p>{text}</p>" * 3)
 
     def _get_row_date(self, row: int) -> dt.date:

@@ -13,7 +13,6 @@ import structlog
 from structlog.typing import Processor
 
 Logger = structlog.stdlib.BoundLogger
-
 _ROOT_LOGGER = "monitor"
 _NOISY_LOGGERS = (
     "httpx",

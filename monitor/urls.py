@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 _TRACKING = re.compile(r"^(utm_\w+|spm|fbclid|gclid|msclkid|mc_[ce]id|_ga|yclid|igshid|wt\.mc_id)$", re.IGNORECASE)
-
 _MAX_KEY_CHARS = 365
-
 _SAFE_PATH = "/:@!$&'()*+,;=-._~%"
 
 

@@ -24,9 +24,7 @@ from monitor.ranking.rule import classify_tier
 from monitor.vocabulary import RankDirection, SummaryBy
 
 GroupBy = Literal["theme", "source", "none"]
-
 ModelTask = Literal["ranking", "overview"]
-
 LOWEST_TIER = 5
 
 

@@ -11,9 +11,7 @@ from monitor.db.tables.delivery import Delivery, DeliveryKind, DeliveryOutcome, 
 from monitor.errors import MonitorError, NotDelivered
 
 _RETRY_DELAYS_S = (5, 30, 120, 600, 1800, 3600, 7200, 14400, 14400)
-
 _MAX_RETRY_DELAY_S = 86_400.0
-
 _UNREAD_KINDS = ("failed", "cancelled", "running")
 
 

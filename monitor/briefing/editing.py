@@ -17,10 +17,7 @@ ItemPlacement = Literal["top", "more", "out"]
 """Where an item stands: shown in full, named among the further ones, or left out."""
 
 ItemMove = Literal["up", "down", "top", "more", "out"]
-
-
 MAX_TITLE_CHARS = 300
-
 MAX_NOTE_CHARS = 10_000
 
 

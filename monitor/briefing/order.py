@@ -18,7 +18,6 @@ from monitor.ranking.rule import classify_tier, rank_by_rule, sort_newest_first
 from monitor.vocabulary import Phase, RankDirection
 
 RankedBy = Literal["run", "model", "rule"]
-
 MAX_RANKED_ITEMS = 200
 """So many items a model is asked to compare at once; what the rules place behind them stays in their order."""
 

@@ -18,15 +18,10 @@ from monitor.verify.citations import is_supported_by, parse_cited_sentences
 from monitor.vocabulary import Phase
 
 ITEMS_START = "<<<ITEMS"
-
 ITEMS_END = "ITEMS>>>"
-
 MIN_ITEMS = 2
-
 MAX_ITEMS = 20
-
 MAX_SENTENCES = 6
-
 _MAX_SUMMARY_CHARS = 300
 
 _SYSTEM = define_prompt(

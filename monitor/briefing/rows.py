@@ -36,13 +36,9 @@ _COLUMN_WIDTHS = {name: column.width for name, column in ITEM_COLUMNS.items()} |
 """In Latin letters."""
 
 _CHANGE_COLUMNS = ("title", "change", "differences", "source", "seen_at", "url")
-
 _SOURCE_COLUMNS = ("source", "state", "new_items", "remarks", "last_run_at", "last_new_item_at")
-
 _GAP_COLUMNS = ("source", "kind", "detail", "url")
-
 _NOTE_COLUMNS = ("subject", "text")
-
 _FIELDS = tuple(name for name in ItemSchema.model_fields if name != "evidence")
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from monitor.bootstrap import App
 
 app = build_group()
-
 ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the database holds.")]
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from monitor.services.deliveries import DeliverySchema, DeliveryService
 
 app = build_group()
-
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="The name of a target of deliver.targets.")]
 
 

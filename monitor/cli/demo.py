@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 _SITES = ("ministry", "bureau")
-
 _MAX_ITEMS = 30
 
 

@@ -18,19 +18,13 @@ if TYPE_CHECKING:
     from monitor.services.items import FullItemSchema, ItemQuery, RevisionSchema
 
 app = build_group()
-
 SourceNames = Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")]
-
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only of sources with this tag; may be repeated.")]
-
 Types = Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")]
-
 Since = Annotated[
     dt.date | None, typer.Option("--since", parser=parse_day, metavar="DATE", help="The first day, as 2026-02-03.")
 ]
-
 Text = Annotated[str, typer.Option("--text", help="Only items in which all these words stand.")]
-
 Until = Annotated[dt.date | None, typer.Option("--until", parser=parse_day, metavar="DATE", help="The last day.")]
 
 

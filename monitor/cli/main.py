@@ -19,9 +19,7 @@ from monitor.errors import MonitorError
 from monitor.i18n.message import Message
 
 EXIT_INTERRUPTED = 130
-
 _EXIT_CRASHED = 1
-
 _GC_THRESHOLD = 50_000  # new objects; at 700 of them, as Python has it, a start takes a tenth longer
 
 COMMANDS = {

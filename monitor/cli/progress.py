@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 _MAX_PLACE_CHARS = 40
-
 _SHOWN_KINDS = {EventKind.STEP, EventKind.PHASE, EventKind.SECTION}
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 _EXIT_INTERRUPTED = 130
-
 _FORMATS = list_formats({"document", "data"})
 
 

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from monitor.services.run_report import RunSummary
 
 app = build_group()
-
 RunId = Annotated[str, typer.Argument(metavar="ID", help="The id that `runs list` shows.")]
-
 _MAX_VALUE_CHARS = 300
 
 

@@ -154,7 +154,6 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-
 _BOM = "\ufeff"
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from monitor.bootstrap import App
 
 app = build_group()
-
 RoleOption = Annotated[str, typer.Option("--role", help="admin, editor or reader.")]
 
 

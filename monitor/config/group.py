@@ -56,7 +56,6 @@ def setting(default: Any, description: str, **limits: Any) -> Any:
 
 
 _MAX_VALUE_CHARS = 60
-
 _SECRET_SUFFIXES = ("url", "database_url", "storage_url", "proxy")
 
 

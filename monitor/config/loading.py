@@ -81,7 +81,6 @@ def _forbid_unknown_variables() -> None:
 
 
 _COMMENT_COLUMN = 46
-
 _INDENT = "  "
 
 _HEADER = f"""\

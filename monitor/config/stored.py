@@ -39,7 +39,6 @@ _NOT_STORABLE = {
 """Settings that the database cannot hold, each with the code of the reason."""
 
 _NEEDS_RESTART = frozenset({"timezone", "pages.max_bytes", "web.public_url", "briefing.template"})
-
 SEARCH_SERVICES = tuple(name for name, info in BACKENDS.items() if info.is_service)
 """The search backends that are services elsewhere."""
 

@@ -12,7 +12,6 @@ from monitor.config.group import SettingsGroup, has_time_zone, setting
 from monitor.errors import UsageError
 
 MAIL_SCHEMES = ("smtp", "smtps")
-
 WEBHOOK_SCHEMES = ("http", "https")
 
 CHAT_SCHEMES = {
@@ -36,9 +35,7 @@ SCHEMES: Mapping[ChannelKind, Collection[str]] = {
 """The url schemes of each kind of channel; `monitor.notify.registry` has the channel for each kind."""
 
 _NAME = re.compile(r"[\w.-]{1,40}")
-
 _ADDRESS = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+")
-
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 

@@ -17,7 +17,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from monitor.errors import DatabaseError
 
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-
 _EXAMPLES = "sqlite:///data/monitor.db or postgresql://user:password@host/name"
 
 
@@ -67,9 +66,7 @@ class DatabaseAddress:
 
 
 _BUSY_TIMEOUT_MS = 15_000
-
 _CONNECT_TIMEOUT_S = 10
-
 _POOL_SIZE = 20
 """So many connections are kept open: those of sixteen runs at once; making one costs more than most questions."""
 

@@ -32,13 +32,9 @@ from monitor.db.terms import TextQuery, fold_text
 from monitor.urls import is_on_site
 
 _MAX_BATCH_ITEMS = 480
-
 _MIN_BATCH_ITEMS = 60
-
 _MAX_MATCHES = 4000
-
 _MAX_TERMS = 48
-
 _MAX_ITEMS_PER_CLAUSE = 1000
 
 

@@ -81,11 +81,8 @@ async def reindex_without_texts(session: AsyncSession, item_ids: Iterable[int]) 
 _FTS5 = """CREATE VIRTUAL TABLE item_terms_index USING fts5(
     terms, content='item_terms', content_rowid='item_id', detail=none, columnsize=0, tokenize="ascii tokenchars ':'"
 )"""
-
 _REBUILD = "INSERT INTO item_terms_index(item_terms_index) VALUES ('rebuild')"
-
 _ADD = "INSERT INTO item_terms_index(rowid, terms) VALUES (new.item_id, new.terms);"
-
 _DELETE = "INSERT INTO item_terms_index(item_terms_index, rowid, terms) VALUES ('delete', old.item_id, old.terms);"
 
 _TRIGGERS = {
@@ -117,23 +114,14 @@ def create_index(connection: Connection) -> None:
 
 
 MAX_SCANNED_ITEMS = 1500
-
 _SPAN_SIZES = (1_000, 8_000, 64_000)
-
 _MIN_DENSE_SHARE = 0.003
-
 _MAX_STEPS = 100_000
-
 _MAX_RARE_MATCHES = 1000
-
 _MAX_COUNTED_MATCHES = 5000
-
 _MAX_DAYS = 400
-
 _MAX_SOURCES = 200
-
 _MAX_DENSE_SOURCES = 8
-
 ItemPlace = tuple[int, dt.date]
 """An item's number and its day."""
 

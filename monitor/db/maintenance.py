@@ -68,7 +68,6 @@ def _fingerprint_row(row: SQLModel) -> str:
 
 
 INTERRUPTED_RUN_ERROR = Message("cause.run_moved")
-
 INTERRUPTED_RESEARCH_ERROR = Message("cause.research_moved")
 
 # Who is at work at the one place says nothing about the other.

@@ -23,8 +23,6 @@ DEFAULT_MAX_RETRY_S = 300.0
 """So long is waited for; a run that outlives it ends with that reason."""
 
 _PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
-
-
 _Method = Callable[..., Awaitable[Any]]
 
 
@@ -53,16 +51,12 @@ def _retry_method(method: _Method) -> _Method:
 
 
 _UNDEFINED_CODES = ("42P01", "42703")  # PostgreSQL: undefined table, undefined column
-
 _ENVIRONMENT_CODES = ("42P07", "42501")  # PostgreSQL: a table of that name is there already, permission denied
-
 _FOREIGN_KEY_VIOLATION = "23503"  # PostgreSQL: foreign key violation
-
 _MAX_REASON_CHARS = 200
 
 # PostgreSQL: a connection that broke, a server that goes down or comes up, too many connections, no room on the disk.
 _TRANSIENT_CODES = ("08", "57P", "53")
-
 _TRANSIENT_MESSAGES = ("disk is full", "disk I/O error", "database is locked", "unable to open database file")
 
 

@@ -17,35 +17,21 @@ from pydantic import BaseModel
 from monitor.errors import UsageError
 
 MAX_QUERY_CHARS = 1000
-
 _MAX_TERM_CHARS = 64
-
 _MAX_LOOKUP_TERMS = 48
-
 _MAX_LOOSE_CLAUSES = 24
-
 _UNSPACED_CHARS = "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f"
-
 _LETTER = rf"[^\W_{_UNSPACED_CHARS}]"
-
 _SPACED_RUN = rf"[{_UNSPACED_CHARS}]+(?:\s+[{_UNSPACED_CHARS}]+)*"
-
 _UNSPACED_RUN = re.compile(_SPACED_RUN)
-
 _RUN = re.compile(rf"{_SPACED_RUN}|{_LETTER}+")
-
 _QUOTED = re.compile(r'"([^"]*)"')
-
 _QUOTES = str.maketrans("“”„‟＂", '"""""')
-
 _SEPARATORS = re.compile(r'[\s,;!?:"，。、；：！？]+')
-
 _CJK_STOPWORDS = re.compile(r"如何|怎么|怎样|什么|哪些|为何|哪个|[的了是在和与及或有为对就也都而其之于以被把吗呢]")
-
 _ENGLISH_STOPWORDS = re.compile(
     r"an?|and|are|as|at|by|do|does|for|from|has|have|how|in|is|it|of|on|or|the|to|was|were|what|when|where|which|who|with"
 )
-
 _WIDE_CHARS = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\u2f00-\u2fd5\uf900-\ufaff\u0130]")
 
 

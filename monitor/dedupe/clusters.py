@@ -12,21 +12,13 @@ from monitor.dedupe.pairs import DocumentRelation, classify_relation
 from monitor.dedupe.titles import strip_document_form
 
 _MAX_BLOCK_ITEMS = 40
-
 _MAX_NEIGHBOURS = 10
-
 _PREFIX_CHARS = 14
-
 _SUFFIX_CHARS = 12
-
 _ANCHOR_CHARS = 12
-
 _ANCHOR_EVERY, _ANCHOR_EVERY_SHORT = 16, 4  # the anchors of a long text are among those that a short one would have
-
 _SHORT_TEXT_CHARS = 150
-
 _MAX_ANCHORED_CHARS = 600
-
 IndexPair = tuple[int, int]
 
 

@@ -19,21 +19,13 @@ from monitor.urls import get_host, get_registrable_domain, url_key
 from monitor.vocabulary import ItemType
 
 MAX_CLOSE_DAYS = 3
-
 MAX_REPOST_DAYS = 31
-
 _MOBILE_PREFIX = re.compile(r"^(?:m|wap|mobile|3g)\.")
-
 _SESSION_ID = re.compile(r";jsessionid=[^?#]*", re.IGNORECASE)
-
 _LOCAL_LEVEL = re.compile(r"(?:省|市(?!场)|县|区|州|镇|乡|旗|盟)")
-
 _PLACE_NAME = re.compile(r"(?P<name>[^省市县区州镇乡旗盟]{0,8}?)(?P<level>自治区|省|市(?!场)|县|区|州|镇|乡|旗|盟)")
-
 _UNNAMED_PLACE = re.compile(r"(?:省|市|县|区|州|镇|乡|自治区)(?!.{0,3}[省市县])")
-
 _BRANCH_OFFICE = re.compile(r"省|市(?!场)|自治区|(?:监管局|监管办公室|分局|分署|分行|支行|总部|专员办|特派办)$")
-
 _JOINT_ISSUERS = re.compile(r"等$|等?[\d一二三四五六七八九十多]{0,3}个?(?:部门|单位|部委)$")
 
 

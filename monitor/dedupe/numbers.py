@@ -46,24 +46,16 @@ _TRADITIONAL_SIMPLIFIED_PAIRS = (
 TO_SIMPLIFIED = str.maketrans(
     dict(zip(_TRADITIONAL_SIMPLIFIED_PAIRS[::2], _TRADITIONAL_SIMPLIFIED_PAIRS[1::2], strict=True))
 )
-
 _NUMERALS = "〇零一二三四五六七八九十百千两"
-
 _SERIES_UNITS = "季度|部分|标段|阶段|分册|年期|年度|[批期月号届次回轮章卷册版辑编集级类组包项条审读稿日时讲]"
-
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
-
 _NON_WORD = re.compile(r"[^\w\0]+|_+")
-
 _BLANKS = re.compile(r"\s+")
-
 _YEAR = re.compile(r"[〇零一二三四五六七八九]{4}(?=\s*年)")
-
 _COUNTED_NUMERAL = re.compile(
     rf"(?<=第)[{_NUMERALS}]+|(?<=之)[{_NUMERALS}]+(?!\w)|(?<=\()[{_NUMERALS}]+(?=\))"
     rf"|(?<=附件)[{_NUMERALS}]+|(?<=附录)[{_NUMERALS}]+|(?<![\w])[{_NUMERALS}]+(?=[、.])|[{_NUMERALS}]+(?=(?:{_SERIES_UNITS}))"
 )
-
 _ERA_YEAR = re.compile(rf"({'|'.join(ERA_START)})\s*(\d{{1,3}}|元)\s*年")
 
 _CHARACTER_MAP = TO_SIMPLIFIED | str.maketrans(
@@ -111,15 +103,11 @@ _ORDINAL_WORDS = {
 }
 
 _ORDINAL = re.compile(rf"\b(?:({'|'.join(_ORDINAL_WORDS)})|(\d+)(?:st|nd|rd|th))\b")
-
 _SPELLING = re.compile(r"(?<=[a-z]{3})(?:(is)(?=e[sd]?\b|ing\b|ations?\b)|our(?=s?\b)|tre(?=s?\b))|(?<=progra)mme")
-
 _ROMAN_PART = re.compile(
     r"\b((?:part|annex|appendix|volume|vol\.?|phase|chapter|section|title|schedule|tier|pillar|basel|stage|teil)\s+)([ivx]+)\b"
 )
-
 _ROMAN = {"i": 1, "v": 5, "x": 10}
-
 _QUARTER = re.compile(r"\b1?q([1-4])\b|\b([1-4]) quarter\b")
 
 
@@ -174,47 +162,32 @@ def _convert_roman_numeral(letters: str) -> str:
 
 
 _BRACKETED = r"(?P<series>[^\W\d_]{0,14})\s?[\[(](?P<year>(?:19|20)\d\d)年?[\])]\s?第?\s?(?P<serial>\d{1,5})\s?号"
-
 _YEARLY = r"(?P<series2>[^\W\d_]{0,30})\s?(?P<year2>(?:19|20)\d\d)年第?\s?(?P<serial2>\d{1,5})号(?P<form>公告|通告|令)?"
-
 _ORDER = (
     r"(?P<series3>[^\W\d_]{0,30}(?:公告|通告|令))\s?"
     r"(?:第\s?(?P<serial3>\d{1,5})\s?号|[\[(]第?\s?(?P<serial4>\d{1,5})\s?号[\])])"
 )
-
 _STANDARD = r"(?P<standard>\b[a-z]{1,5}(?:/[a-z]{1,2})? ?\d{2,6}(?:\.\d+)?(?:-\d{1,2})?-(?:19|20)\d\d)(?!\d)"
-
 _CODE = (
     r"(?:(?:项目|招标|采购)?编号:? ?)?"
     r"(?P<code>\b(?=(?:[a-z/-]*\d){4})[a-z]{2,8}\d{0,8}(?:[/-][a-z\d]{1,12}){1,6}(?![\w/-]))"
 )
-
 _SLASHED = r"(?P<slashed>\b[a-z]{1,6} ?(?!\d{4}/\d\d\b)\d{1,4}/\d{1,5}\b)"
-
 _NUMBERED = (
     r"(?P<numbered>\b(?:order|release|notice|circular|regulation|directive)"
     r" (?:no\.? ?(?:[a-z]{1,5} ){0,3}|\(?[a-z]{0,3}\)? ?)-?\d[\w./-]*)"
 )
-
 _NUMBER = re.compile("|".join((_BRACKETED, _YEARLY, _ORDER, _STANDARD, _SLASHED, _NUMBERED, _CODE)))
 
 # Characters that any office's series is made of: 政办发, 公告, 令. Offices that differ share such a series.
 _GENERIC_SERIES_CHARS = frozenset("省市县区州镇乡自治人民政府办公室发函字规范通告令文件第委厅局司号的")
-
 _REFERENCE_VERBS = re.compile(r"关于|废止|修改|转发|贯彻|落实|执行|按照|根据")
-
 _REFERENCE = re.compile(r"\(([a-z][a-z\d ./:_-]*)\)$")
-
 _YEARS = re.compile(r"(?<!\d)(?:19|20)\d\d(?:[/-]\d\d)?(?!\d)")
-
 _ACRONYM = re.compile(r"[a-z]{2,6}[ :]+")
-
 _JOINT_OFFICES = re.compile(r"(?:[^\W\d_]{2,14}(?:部|委|委员会|总?局|总?署|院|行|会) )+")
-
 _TRAILING_NAME = re.compile(r"\([^()]{8,}\)")
-
 _SERIES_FORM = re.compile(r"(?:公告|通告|令)$")
-
 _MIN_SERIAL_DIGITS = 4
 
 

@@ -37,9 +37,7 @@ from monitor.dedupe.titles import (
 )
 
 _MIN_DISTINCTIVE_CHARS = 40
-
 _ANNOUNCEMENT_PREFIX = re.compile(r"^[^\W\d_]{2,12}?(?:印发|发布|公布|出台)(?=.{6})")
-
 _WORD = re.compile(r"[a-zà-ÿ]{3,}|\d+(?:\.\d+)?|[^\W\da-zà-ÿ]+")
 
 
@@ -130,13 +128,9 @@ def _compute_share(pieces: Collection[str], text: str) -> float:
 
 
 _LONG_BODY_CHARS = 12
-
 _MIN_TRUNCATED_CHARS = 14
-
 _LONG_TITLE_CHARS = 20
-
 _MAX_COPY_DAYS = 7
-
 _MAX_INTERPRETATION_DAYS = 180
 
 _RECURRING = re.compile(

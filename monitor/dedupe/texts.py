@@ -10,21 +10,13 @@ from rapidfuzz.distance import Indel
 from monitor.dedupe.numbers import keep_alphanumerics, normalize_text
 
 _MAX_CHARS = 1500  # the opening tells documents apart
-
 _MIN_CHARS = 24
-
 _MIN_SHARE = 0.6
-
 _LONG_CHARS = 300
-
 _MAX_GAP_CHARS = 8
-
 _SAMPLE_PIECES = 12
-
 _PIECE_CHARS = 8
-
 _MIN_MATCHING_PIECES = 3
-
 _CREDIT_LINE = re.compile(
     r"(?:信息|文章|稿件)?(?:来源|发布时间|发布日期|责任编辑|编辑|作者|记者|审核|校对|浏览次数|阅读次数|字号|分享到)\s?[:(][^\s。]{0,20}"
 )

@@ -20,24 +20,18 @@ _MARK_PATTERNS_BY_FORM = {
 }
 
 _COMPILED_FORMS = tuple((form, re.compile(pattern)) for form, pattern in _MARK_PATTERNS_BY_FORM.items())
-
 _ANY = "|".join(f"(?:{pattern})" for pattern in _MARK_PATTERNS_BY_FORM.values())
-
 _LEADING_MARK = re.compile(
     rf"^\[?(?:政策|文件|文字|权威|部门|官方|最新)?(?:{_ANY})s?(?:之?\d+)?\]?"
     r"(?: (?:on|about|to|for|regarding|zum|zur|zu))?[\s|:\-]*(?:the )?"
 )
-
 _TRAILING_MARK = re.compile(
     rf"[\s|:,(\-]*(?:的|之)?(?:政策|文件|文字|图文|权威|热点|相关)*(?:{_ANY})(?:之?\d+|\(\d+\))?\)?$"
 )
-
 _PRESS_ANSWER = re.compile(
     r"^.{0,40}?(?:就|关于)(?P<subject>.+?)(?:的?(?:有关|相关)(?:问题|事宜|情况))?(?:答\S{0,8}?记者(?:提)?问|接受.{0,10}采访)"
 )
-
 _HEADLINE = re.compile(r"(?<=[^\W\da-z]{4}):.{4,}$")
-
 _QUOTED_NAME = re.compile(r"《(.+)》")
 
 
@@ -67,7 +61,6 @@ def parse_interpretation(title: str) -> InterpretationMark | None:
 
 
 TitleMark = tuple[str, str]
-
 _UNITS = r"季度|部分|标段|批|期|月|号|届|次|回|轮|章|卷|册|版|辑|编|集|级|차|회|호|분기|월|日|时|审|讲"
 
 _NUMBERS = (
@@ -114,7 +107,6 @@ _STAGES = {
 }
 
 DISTINCT_DOCUMENT_STAGES = frozenset({("stage", "corrected"), ("stage", "passed-on"), ("stage", "ended")})
-
 _STAGE_PATTERNS = tuple((stage, re.compile(pattern)) for stage, pattern in _STAGES.items())
 
 
@@ -163,25 +155,17 @@ def _parse_value(match: re.Match[str]) -> str:
 _DOCUMENT_FORM = re.compile(
     r"的?(?:若干|实施|指导)?(?:通知|公告|通告|意见|决定|函|办法|全文)?(?:全文)?(?:发布|公布|印发|出台)?$"
 )
-
 MIN_BODY_WIDTH = 8
-
 _TRUNCATION = re.compile(r"(?:\.{2,}|…)\s*$")
-
 _TRUNCATED_NUMBER = re.compile(r"第?[\d零一二三四五六七八九十百千两]+$")
-
 _LEADING_TAG = re.compile(
     r"^(?:\[([^\[\]\d]{1,12})\](?=.{4})|\(([^()\d]{1,12})\)(?=.{8})|([^《》|\d]{1,8})\|(?=.{8}))\s*"
 )
-
 _KICKER = re.compile(
     r"^(?:[^《》!]{1,8}!|(?:全文|转载?|刚刚|最新|快讯|官宣|[^\W\da-z]{2,10}(?:网|日报|晚报|新闻))[:,]|\d{1,3}[.、](?=\D))\s*(?=.{6})"
 )
-
 _KINDS = "press release|news release|media release|press announcements?|news|press|pressemitteilung|pm|보도자료|新闻稿"
-
 _KIND_LABEL = re.compile(rf"^(?:{_KINDS})(?: no\.?)?(?: [\d/.-]+)?\s?: ")
-
 _DECORATION = re.compile(
     r"(?<=[^\s\da-z,;:-])\s?(?:new|hot)!?$|\s来源:\S{2,20}$|\s[-|]\s?(?:pdf|docx?|html)$|\.(?:pdf|docx?|xlsx?|wps|ofd|zip|rar)$|\s?[(\[](?:(?:附|别添|첨부|붙임)[^()\d]{0,8}|全文|含[^()]{1,6}|组?图|视频|转发?|转载[^()]*"
     r"|(?:pdf|docx?|xlsx?|word|zip)[^()]*|[^()]*\d ?[kmg]b)[)\]]\s*$"
@@ -194,37 +178,27 @@ _POSTED_DATE = re.compile(
 )
 
 _NUMBER_FORM = re.compile(r"(?:公告|通告|令|第)?")
-
 _EDITION = re.compile(r"\(((?:根据)?\d{4}年?(?:\d{1,2}月)?(?:\d{1,2}日)?[^()]{0,40}(?:修订|修正|修改|通过))\)\s*$")
-
 _TRAILING_NAME_IN_BRACKETS = re.compile(r"\(([^()]{3,30})\)$")
-
 _TRAILING_OFFICE = re.compile(r"\(([^\d\W]{3,20}(?:部|委|委员会|总?局|厅|署|政府|办公室))\)$")
-
 _TAIL = re.compile(
     r"^(.{6,}?)(?:\s*(?P<bar>[|_])\s*|\s+-{1,2}\s+|(?<=[^\s\da-z])-{1,2}(?=[^\W\da-z]))(?P<name>[^|_]{2,60})$"
 )
-
 _SITE_NAME = re.compile(
     rf"{_KINDS}|[^\d]*(?:网|网站|门户|政府|部|委|局|厅|署|院|协会|日报|平台|频道|专栏)|[\w-]+(?:\.[\w-]+)+"
 )
-
 _OFFICE = re.compile(
     r"(?!.*(?:转发|印发|批转|发布|贯彻|落实))[^\d\W]{1,160}?(?:等\d{1,3}个?(?:部门|单位|部委)"
     r"|部|委|委员会|局|厅|署|院|办|办公室|政府|会|行|司|处|中心|人大|检察院|省|市|县|区|单位|部门|党组|社|庁|国|交所|交易所)$"
 )
-
 _ISSUING_OFFICE = re.compile(r"^([^《》]{2,40}?)(?=(?:联合)?(?:印发|发布|公布|颁布|出台|就|对)《)")
-
 _NAME = re.compile(
     r"^(?:关于)?(?:联合|正式)?(?:印发|发布|公布|颁布|出台|下发|实施|施行)?(?:实施|施行)?《((?:[^《》]|《[^《》]*》)+)》"
     r"(?:的(?:通知|公告|通告|决定|令)|全文|正式|发布|公布|出台|印发|实施|施行|今日|,)*$"
 )
-
 _WRAPPED_NAME = re.compile(
     r"^(?:联合|批准)?(?:印发|发布|公布|颁布|下发|颁发)(?:实施|施行)?(?P<name>.+?)的(?:通知|公告|通告|决定|令|函|通报)$"
 )
-
 _NAMED_FORM = re.compile(r"([^《》]{2,12})《([^《》]+)》")
 
 _CALL_FOR_COMMENTS = re.compile(

@@ -21,7 +21,6 @@ from monitor.services.sources.service import SourceService
 from monitor.services.sweeps import SweepService
 
 SAMPLE_TAG = "sample"
-
 _log = get_logger("sample")
 
 

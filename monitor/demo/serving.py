@@ -39,9 +39,7 @@ class BusyTimer:
 
 
 HOST = "127.0.0.1"
-
 REQUEST_TIMEOUT_S = 30.0
-
 _MAX_BODY_BYTES = 1_000_000
 
 

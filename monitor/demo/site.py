@@ -34,7 +34,6 @@ from monitor.demo.serving import HOST, LoopbackRequest, LoopbackResponse, build_
 from monitor.errors import MonitorError, UsageError
 
 ROBOTS = "User-agent: *\nDisallow: /search\n"
-
 HOME = "/index.html"
 
 

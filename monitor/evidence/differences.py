@@ -17,9 +17,7 @@ MIN_SIMILARITY = 0.5
 
 # Scoring takes about 50 microseconds a pair; where more paragraphs differ, they are not paired.
 _MAX_PAIRS = 40_000
-
 _MAX_COMPARED_CHARS = 300
-
 AlignedPair = tuple[int | None, int | None]
 
 
@@ -77,7 +75,6 @@ def _find_best_pairs(left: range, right: range, score: Callable[[int, int], floa
 
 # A shorter paragraph can stand in a longer one by chance.
 _MIN_CONTAINED_CHARS = 12
-
 _SAME_NUMBER_BONUS = 0.2
 
 
@@ -218,10 +215,7 @@ def _join_keys(text: Sequence[TextParagraph]) -> str:
 
 
 _MAX_NAMES = 8
-
 _MAX_NAME_CHARS = 60
-
-
 _LISTED_OPERATIONS = (EditOperation.CHANGED, EditOperation.ADDED, EditOperation.REMOVED)
 
 

@@ -13,15 +13,10 @@ from enum import StrEnum
 from monitor.dates import DATE_SIGN, mask_dates
 
 _MAX_BOILERPLATE_CHARS = 150
-
 _HOUR = r"\d{1,2}\s?[:：时]\s?\d{1,2}(?:\s?[:：分]\s?\d{1,2}\s?秒?)?分?"
-
 _INSTANT = rf"{DATE_SIGN}(?:[ T]*{_HOUR})?"
-
 _WEEKDAY = r"(?:星期|周|礼拜)[一二三四五六日天]"
-
 _NUMBER = r"\d[\d,.]*\s?[kKmM万]?"
-
 _SKY = r"(?:晴|阴|多云|小雨|中雨|大雨|阵雨|雷阵雨|小雪|中雪|大雪|雾|霾)"
 
 _COUNTED = (
@@ -49,7 +44,6 @@ _DATED = (
 )
 
 _WEATHER = rf"(?:天气\s?:\s?)?{_SKY}(?:转{_SKY})?\s?-?\d+\s?(?:°C)?\s?[~-]\s?-?\d+\s?°C|空气质量\s?:?\s?\S{{1,4}}"
-
 _LETTER_SIZES = (
     r"[\[【(]?(?:字体|字号|文字)(?:大小)?\s?:?[\s\[【(]*(?:特大|超大|大|小)[\s\]】)\[【(|/]*(?:大|中|默认)"
     r"[\s\]】)\[【(|/]*[小中][\s\]】)]*"
@@ -86,15 +80,10 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 # Between the paragraphs of Chinese text that an extractor wrote in one line stands a space.
 _PARAGRAPH_BREAK = re.compile(r"(?<=[。；！？])\s+(?=[\u4e00-\u9fff(（\d])|(?<=：)\s+(?=[(（][一二三四五六七八九十])")
-
 _SENTENCE_MARK = re.compile(r"[。;!?]|\.$")
-
 _WORD_CHAR = re.compile(r"[^\W_]")
-
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'"})
-
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]")
-
 _INVISIBLE_CHARS = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff]+")
 
 
@@ -147,9 +136,7 @@ def _strip_boilerplate(line: str) -> str:
 
 
 _HAN = r"[零〇○一二三四五六七八九十百千两\d]{1,9}"
-
 _HAN_ARTICLE = rf"第\s?{_HAN}\s?[条條](?:\s?(?:之|-)\s?{_HAN})?|제\s?\d{{1,4}}\s?조(?:의\s?\d{{1,3}})?"
-
 _HAN_CHAPTER = rf"第\s?{_HAN}\s?(?:[章节節编編]|分编|部分)"
 
 # What follows a number at once when a sentence speaks of the article, and does not begin it.
@@ -166,12 +153,10 @@ _LATIN_ARTICLE = (
 )
 
 _LATIN_CHAPTER = r"(?:Chapter|Part|Title|Kapitel|Abschnitt|Teil)\s(?:\d{1,3}[A-Z]?|[IVXLC]{1,7})"
-
 _LATIN_REFERENCE = (
     r"(?:of|and|or|to|does|shall|is|are|applies|apply|also|thereof|above|below|sets|says|provides|requires|Absatz|Abs\.|"
     r"Satz|und|bis|oder|gilt|der|des)\b"
 )
-
 _ANNEX = (
     r"(?:附件|附表|附录|附錄)\s?(?:\d{1,3}|[一二三四五六七八九十]{1,3})?|附则|附則|"
     r"(?:Annex|Appendix|Schedule|Anlage|Anhang)(?:\s(?:\d{1,3}|[IVXLC]{1,7}|[A-Z]))?"
@@ -186,11 +171,8 @@ _HEAD = re.compile(
 
 # Within a paragraph an article begins after the end of a sentence, and a space follows its number.
 _ARTICLE_WITHIN_PARAGRAPH = re.compile(rf"(?<=[。;:])\s*(?=(?:{_HAN_ARTICLE})\s)")
-
 _EAST_ASIAN_NUMBER = re.compile(r"[第제]")
-
 _MAX_TITLE_CHARS = 80
-
 _SUBDIVISION_MARK = re.compile(r"\s*\(([0-9]{1,3}|[a-z]{1,4}|[A-Z]{1,3})\)")
 
 

@@ -19,21 +19,13 @@ from monitor.pages.strategy import unpack_body
 from monitor.urls import clean_url, url_key
 
 MAX_PASSAGE_CHARS = 600
-
 _MIN_LINK_CHARS = 8  # a shorter link beside a record's own is one of its marks, not another record
-
 _ENTRY_TAGS = ("item", "entry", "url")
-
 _MAX_ENTRY_CHARS = 20_000
-
 _MAX_LEVELS = 12
-
 _MAX_LINKS = 5
-
 _MAX_DISTANCE_TEXTS = 60  # texts above or below a link in which its date is looked for
-
 _TAG = re.compile(r"<!\[CDATA\[|\]\]>|<[^>]*>")
-
 _MIN_SIMILARITY = 0.25
 
 
@@ -242,19 +234,13 @@ def _build_bigrams(text: str) -> set[str]:
 
 
 MAX_SHOWN_CHARS = 200_000
-
 _MARKUP = re.compile(r"<!\[CDATA\[|\]\]>|<[^>]*>")
-
 _NON_TEXT_ELEMENTS = re.compile(r"<(script|style|noscript|template)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-
 _XML_START = re.compile(
     r"\s*(?:<\?xml\b(?!.{0,400}<html)|<(?:rss|feed|urlset|sitemapindex)\b)", re.IGNORECASE | re.DOTALL
 )
-
 _ZERO_WIDTH_CHARS = frozenset("\u200b\u200c\u200d\u2060\ufeff")
-
 _CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
 _SOURCE_CONTEXT_CHARS = 600
 
 

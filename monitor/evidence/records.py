@@ -136,11 +136,8 @@ _TRANSFER_HEADERS = ("content-encoding", "transfer-encoding", "content-length")
 
 # Session cookies are not for later readers of the archive.
 _COOKIE_HEADERS = ("set-cookie", "set-cookie2")
-
 _SAFE_URI_CHARS = "%/:?#[]@!$&'()*+,;=~"
-
 _GZIP_LEVEL = 4
-
 _RESPONSE_RECORD, _CONVERSION_RECORD = "response", "conversion"
 
 
@@ -222,9 +219,7 @@ def _join_header_lines(value: str) -> str:
 
 
 EVIDENCE_FOLDER = "evidence"
-
 _MAX_CACHED_RESULTS = 4
-
 _MAX_CACHED_BYTES = 1_000_000
 
 

@@ -66,7 +66,6 @@ _FILE_SIZE = re.compile(
     r"[(\[]?\s?\d[\d.,]*\s?(?:[KMG]i?B|[KM]|bytes)\b\s?[)\]]?|[(\[]?(?:下载|浏览|点击)(?:次数|量)?\s?:?\s?\d[\d,]*\s?次?[)\]]?",
     re.IGNORECASE,
 )
-
 _EXTENSION = re.compile(r"\.[a-z]{2,4}$", re.IGNORECASE)
 
 
@@ -134,19 +133,12 @@ def _is_replaced(one: AttachmentSnapshot, other: AttachmentSnapshot) -> bool:
 
 
 MAX_EDITS = 200
-
 _MAX_QUOTE_CHARS = 4000
-
 _MIN_LIST_ROWS = 5
-
 _MIN_TEXT_CHARS = 40
-
 _MAX_NOTICE_CHARS = 300
-
 _MIN_SHOWN_CHARS = 12
-
 _STILL_THERE = 0.5
-
 _MAX_KEPT_SHARE_WHEN_GONE = 0.3
 
 _WITHDRAWAL_NOTICE = re.compile(
@@ -159,11 +151,8 @@ _WITHDRAWAL_NOTICE = re.compile(
 )
 
 _LINK_SEPARATORS = re.compile(r"[|｜>»·\\]+")
-
 _TEXT_PIECE = re.compile(r"[^,;:。、]{1,40}")
-
 _MAX_SEARCHED_PIECES = 300
-
 _TITLE_TAIL = re.compile(r"\s*[_|｜\-–—>]")
 
 

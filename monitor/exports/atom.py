@@ -11,9 +11,7 @@ from lxml.etree import Element, tostring
 from monitor.exports.document import Span, normalize_line, sanitize_link_target
 
 _NAMESPACE = "http://www.w3.org/2005/Atom"
-
 _PREFIXES: dict[Any, str] = {None: _NAMESPACE}
-
 _XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
 

@@ -15,13 +15,10 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 
 Tone = Literal["plain", "accent", "warning"]
-
 _INVISIBLE_CHARS = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]+"
 )
-
 _MAX_LINK_TEXT_CHARS = 300
-
 _SAFE_URL_CHARS = "%:/?#[]@!$&()*+,;=~"
 
 

@@ -42,11 +42,8 @@ if TYPE_CHECKING:
 
 
 PLACEHOLDER = "{{briefing}}"
-
 _TEMPLATE_CONTENT_TYPE = b"wordprocessingml.template.main+xml"
-
 _DOCUMENT_CONTENT_TYPE = b"wordprocessingml.document.main+xml"
-
 _CONTENT_TYPES_PART = "[Content_Types].xml"
 
 
@@ -136,11 +133,8 @@ def _iter_package_files(folder: Traversable, path: str) -> Iterator[tuple[str, T
 # Levels of headings, links, no page numbers: those are only known once the pages are laid out, and Word would have
 # to ask its reader whether it may look. The numbers of the entries take their place.
 _TOC_INSTRUCTION = 'TOC \\o "1-3" \\h \\n'
-
 _FIRST_BOOKMARK = 10_000
-
 _MAX_PROPERTY_CHARS = 255
-
 _PARAGRAPH_STYLES: dict[Tone, str] = {"plain": "MonitorPlain", "accent": "MonitorAccent", "warning": "MonitorWarning"}
 
 _BADGE_STYLES: dict[Tone, str] = {

@@ -6,9 +6,7 @@ from typing import Any
 from lxml.etree import Element
 
 W_NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-
 R_NAMESPACE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-
 _XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
 

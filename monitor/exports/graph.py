@@ -13,23 +13,14 @@ from itertools import pairwise
 from monitor.exports.document import measure_text_width, normalize_line
 
 MAX_NODES = 12
-
 _MAX_LINE_LETTERS, _MAX_LABEL_LINES = 18, 3
-
 _LETTER_WIDTH, _LINE_HEIGHT, _FONT_SIZE = 7.4, 19, 14
-
 _SMALL_FONT_SIZE, _SMALL_LETTER_WIDTH = 12, 6.4
-
 _PADDING, _MIN_BOX_GAPS, _MARGIN = 10, (92, 40), 14
-
 _MAX_EDGE_LABEL_LETTERS = 24
-
 _BEND, _BEND_BACK = 0.24, 0.5
-
 _PATH_STEPS = 96
-
 _LABEL_POSITIONS = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
-
 _NOT_AT_LINE_START = "，。、；：！？）》」』”’,.;:!?)"
 
 

@@ -21,7 +21,6 @@ from monitor.exports.document import (
 )
 
 _SPECIAL_CHARS = re.compile(r"([\\`*_{}\[\]<>#|~&!@^$])")
-
 _BLOCK_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 
 

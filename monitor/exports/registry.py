@@ -74,9 +74,7 @@ def list_formats(shapes: Collection[Shape]) -> tuple[str, ...]:
 
 
 REPORT_FORMATS = list_formats({"document"})
-
 BRIEFING_FORMATS = list_formats({"document", "workbook", "sheet", "feed", "data"})
-
 ITEM_FORMATS = list_formats({"workbook", "sheet", "feed", "data", "records"})
 
 if TYPE_CHECKING:

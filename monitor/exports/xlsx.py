@@ -23,21 +23,14 @@ if TYPE_CHECKING:
 
 
 _MAX_CELL_CHARS = 32_767
-
 _MAX_LINK_CHARS = 2_079
-
 _MAX_LINKS = 65_530  # of one sheet: Excel repairs a file that has more by throwing them away
-
 _MAX_TITLE_CHARS = 31
-
 _INVALID_TITLE_CHARS = re.compile(r"[\[\]:*?/\\']")
-
 _FORMULA_STARTS = ("=", "+", "-", "@")
-
 _TEXT_STYLE, _LINK_STYLE, _COUNT_STYLE, _DATE_STYLE, _INSTANT_STYLE, _HEAD_STYLE = (
     f"Monitor {kind}" for kind in ("text", "link", "count", "date", "time", "head")
 )
-
 _LINE_HEIGHT_PT, _MAX_LINES = 15, 12
 
 

@@ -24,12 +24,10 @@ _JSON_FEED = re.compile(
 _BARE_AMPERSAND = re.compile(r"&(?!#?\w{1,10};)")
 # HTML's names for characters, which XML does not know.
 _HTML_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]{2,10};")
-
 _DATE_FIELDS = (
     *("pubdate", "published", "issued", "date", "publication_date"),
     *("created", "lastmod", "updated", "modified"),
 )
-
 _ENTRY_NAMES = frozenset({"item", "entry", "url", "sitemap"})
 
 

@@ -90,7 +90,6 @@ def _count_chars(node: LexborNode | None) -> int:
 _TEXT_TYPES = re.compile(
     r"^(?:text/|application/(?:[\w.+-]*xml|xhtml|json|javascript|ld\+json|[\w.+-]*json))", re.IGNORECASE
 )
-
 _BINARY_SIGNATURES = (
     *(b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff"),
     *(b"GIF8", b"Rar!", b"\x1f\x8b", b"7z\xbc\xaf", b"ID3"),

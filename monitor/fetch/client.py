@@ -36,15 +36,12 @@ from monitor.page import PageErrorCode
 
 PRODUCT = "Monitor"
 DEFAULT_USER_AGENT = "Mozilla/5.0 (compatible; Monitor/0.1; watches publications of public bodies)"
-
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 10
 _CONNECT_TIMEOUT_S = 10.0
 _DEFAULT_MAX_BYTES = 10_485_760
-
 _MAX_ATTEMPTS = 3
 _MAX_RETRY_AFTER_S = 10.0
-
 CACHE_FILE = "http-2.db"
 _CACHE_MAX_BYTES = 268_435_456
 _CACHE_MAX_BODY_BYTES = 10_485_760

@@ -22,9 +22,7 @@ from monitor.page import PageErrorCode
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], Awaitable[list[Address]]]
-
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 # The only part of IPv6 that is assigned to the public; the rest is local, reserved or unassigned.
@@ -36,7 +34,6 @@ _METADATA_ADDRESS = ipaddress.ip_address("168.63.129.16")
 
 # Names that mean another machine in every network; a proxy may resolve them where we cannot.
 _LOCAL_SUFFIXES = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa")
-
 _CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f]")
 
 

@@ -21,7 +21,6 @@ _ROBOTS_TTL_S = 86_400.0
 _ROBOTS_ERROR_TTL_S = 3_600.0
 _MAX_CRAWL_DELAY_S = 10.0
 _MAX_HOSTS = 2_000
-
 _MAX_BLOCKS = 3
 _BLOCK_CODES = frozenset({CAPTCHA_REQUIRED, TOO_MANY_REQUESTS})
 _BLOCK_PAUSE_FACTOR = 10  # a host that blocks us is left alone for so many times the usual pause

@@ -25,7 +25,6 @@ from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
 _LOOPBACK = "127.0.0.1"
 _USER = "monitor"
 _CONNECT_TIMEOUT_S = 10.0

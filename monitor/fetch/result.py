@@ -28,14 +28,12 @@ NO_BROWSER = "no_browser"
 CAPTCHA_REQUIRED = "captcha_required"
 SCRIPT_CHALLENGE = "http_412"
 TOO_MANY_REQUESTS = "http_429"
-
 _NOT_FOUND_STATUSES = (404, 410)
 _FORBIDDEN_STATUSES = (401, 403, 407, 451)
 _RETRYABLE_STATUSES = (502, 503, 504)
 
 # Statuses that script-cookie walls answer with: the script in the body sets a cookie and loads the page again.
 _SCRIPT_CHALLENGE_STATUSES = (202, 412, 521)
-
 _CAPTCHA_PATH = re.compile(r"/(captcha(/|\.|$)|anomaly\.js|cdn-cgi/challenge)", re.IGNORECASE)
 _CAPTCHA_SELECTORS = (
     "form#challenge-form, div#challenge-running, #cf-challenge-running, form[action*='captcha'], "

@@ -18,7 +18,6 @@ from monitor.db.tables.research import Executor, Lease
 from monitor.errors import DatabaseError, UsageError
 
 HEARTBEAT_INTERVAL_S = 5.0
-
 ALIVE_TIMEOUT_S = 20.0
 """Who was seen within this time counts as alive; several heartbeats may be late before that is in doubt."""
 

@@ -19,13 +19,9 @@ from monitor.db.engines import DatabaseAddress, open_queue_engine
 from monitor.vocabulary import Phase
 
 RUN_QUEUE = "sweeps"
-
 DELIVERY_QUEUE = "deliveries"
-
 RESEARCH_QUEUE = "research"
-
 _ALL_QUEUES = [RUN_QUEUE, DELIVERY_QUEUE, RESEARCH_QUEUE]
-
 FAILED_STATES = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
 """How a workflow stands that nobody carries out any more."""
 
@@ -33,22 +29,15 @@ FLOWS_VERSION = "2"
 """Raised when the steps of a flow change, so that a run which began with other steps is begun anew."""
 
 _APP_NAME = "monitor"
-
 _POLL_INTERVAL_S = 0.5
-
 _DELIVERY_CONCURRENCY = 4
-
 _RESEARCH_CONCURRENCY = 2
-
 _DELETE_BATCH_SIZE = 500
-
 _MAX_RECOVERY_ATTEMPTS = 20
 """A run that took its process down so often is given up."""
 
 SweepWorkflow = Callable[[str, str | None, str | None], Coroutine[Any, Any, str]]
-
 DeliveryWorkflow = Callable[[str, int], Coroutine[Any, Any, str | None]]
-
 ResearchWorkflow = Callable[[str], Coroutine[Any, Any, str]]
 
 

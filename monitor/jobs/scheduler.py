@@ -97,7 +97,6 @@ class DeliveryPlanner:
 
 
 _TICK_INTERVAL_S = 1.0
-
 _RENEW_EVERY_TICKS = 5
 """Every so many ticks the lease is renewed and the list of sources read again."""
 

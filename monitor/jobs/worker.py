@@ -37,9 +37,7 @@ from monitor.services.sweeps import SweepService
 from monitor.urls import get_host
 
 _RELEASE_INTERVAL_S = 5.0
-
 _ENQUEUE_AGAIN_AFTER_S = 30.0
-
 _SETTLED_AFTER = dt.timedelta(seconds=30)
 
 
@@ -159,15 +157,10 @@ EXECUTOR_TIMEOUT_S = 30.0
 """An executor whose heartbeat stood still for so long is dead; what it had in hand goes back into the queue."""
 
 _ENQUEUE_INTERVAL_S = 1.0
-
 _REAP_INTERVAL_S = 5.0
-
 _REPAIR_INTERVAL_S = 60.0
-
 _RETENTION_DAYS = 14
-
 _STOP_TIMEOUT_S = 30.0
-
 _log = logging.getLogger(__name__)
 
 

@@ -226,11 +226,9 @@ _THINKING_END = re.compile(rf"</(?:{_TAGS})>", re.IGNORECASE)
 _THINKING_START = re.compile(rf"<(?:{_TAGS})>", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
 _INLINE_FENCE = re.compile(r"^```(?:json|text|markdown)?\s*|\s*```$")
-
 _LABEL = re.compile(
     r"^[*#\s]*(?:内容摘要|文章摘要|摘要|概要|summary)\s*(?:\*\*)?\s*[:：]\s*(?:\*\*)?\s*", re.IGNORECASE
 )
-
 _QUOTE_PAIRS = ('""', "''", "“”", "‘’", "「」", "『』", "``")
 
 

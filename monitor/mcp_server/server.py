@@ -46,11 +46,8 @@ from monitor.services.sources.service import SourceFilter
 from monitor.vocabulary import ItemType
 
 _MAX_ENTRIES = 50
-
 _MAX_TEXT_CHARS = 100_000
-
 _POLL_INTERVAL_S = 0.3
-
 _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 _INSTRUCTIONS = f"""\
@@ -61,7 +58,6 @@ start_research answers a question with a report whose quotes stand in saved page
 web_fetch reads any page. {UNTRUSTED_NOTICE}"""
 
 Names = Annotated[list[str], Field(max_length=_MAX_ENTRIES)]
-
 Day = Annotated[dt.date | None, Field(description="As 2026-02-03")]
 
 

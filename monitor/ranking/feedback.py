@@ -14,7 +14,6 @@ from monitor.db.tables.people import RankFeedbackEntry
 from monitor.vocabulary import ItemType, RankDirection
 
 _OWN_LIFT, _SIMILAR_LIFT = 2, 1
-
 _TOP_TIER, _BOTTOM_TIER = 1, 5
 
 

@@ -9,11 +9,8 @@ from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_promp
 from monitor.ranking.rule import Rankable
 
 MAX_SNIPPET_CHARS = 80
-
 LINES_BEGIN = "<<<LIST"
-
 LINES_END = "LIST>>>"
-
 _MAX_TITLE_CHARS = 200
 
 _SYSTEM = define_prompt(

@@ -17,11 +17,9 @@ from monitor.verify.prose import compute_dice_similarity, compute_overlap, extra
 MAX_QUOTE_CHARS = 300
 MAX_QUOTES_PER_NOTE = 4
 _MIN_QUOTE_LETTERS = 4
-
 _MAX_JOINED_SENTENCES = (
     3  # sentences side by side that make one quote, where the year stands in the first and the day below
 )
-
 MIN_WORD_OVERLAP = 0.25
 """The least share of a sentence's words that the text it rests on must have; see `shared`."""
 

@@ -24,12 +24,10 @@ _MIN_SUBJECT_CHARS, _MAX_SUBJECT_CHARS = 2, 30
 _URL_IN_TEXT = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
 _QUOTED_NAME = re.compile(r"《([^《》]{2,60})》|“([^“”]{2,60})”|\"([^\"]{2,60})\"")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
-
 _SEPARATORS = re.compile(
     r"[\s，。；：、,.;:!?！？（）()/·—-]+|以及|对于|关于|对|在|的|了|"
     r"请问|如何|怎么样|怎样|怎么|有哪些|是什么|什么|哪些|多少|为何|为什么|是否|以来|实施|衔接"
 )
-
 _CONJUNCTION = re.compile(r"(?<=[\u4e00-\u9fffA-Za-z0-9]{2})[和与及或](?=[\u4e00-\u9fffA-Za-z0-9]{2})")
 
 _GENERIC_WORDS = (

@@ -39,7 +39,6 @@ _CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _INVISIBLE_CHARS = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-
 _BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|tr|td|h[1-6])\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[A-Za-z/!?][^<>]*>")
 _UNCLOSED_TAG = re.compile(r"<+(?=[A-Za-z/!?])")

@@ -27,15 +27,10 @@ from monitor.urls import url_key
 from monitor.vocabulary import Phase, RunStatus, SectionEnd
 
 MIN_GAPS = 5
-
 LEARNING_WINDOW_DAYS = 400
-
 MIN_SILENCE_DAYS = 10
-
 _USUAL_GAP_QUANTILE = 0.9
-
 _USUAL_GAP_FACTOR = 3.0
-
 _MAX_GAP_FACTOR = 1.25
 
 
@@ -77,13 +72,9 @@ MAX_EARLIER_READINGS = 30
 """So many earlier readings of a section are looked at."""
 
 _MIN_LIST_LENGTH = 8
-
 _SHRUNK_LIST_RATIO = 0.25
-
 _MIN_USUAL_DATED_RATIO = 0.7
-
 _MAX_CURRENT_DATED_RATIO = 0.3
-
 _MIN_BLOCKED_PAGES = 3
 
 
@@ -230,7 +221,6 @@ def _build_section_finding(state: SectionHistory, kind: AlarmKind, message: Mess
 
 
 _MAX_ALARMS = 1000
-
 _COUNT_TTL = dt.timedelta(seconds=15)
 
 

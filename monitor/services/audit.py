@@ -41,9 +41,7 @@ class Actor:
 
 
 COMMAND_LINE = Actor("cli", Role.ADMIN)
-
 ASSISTANT = Actor("assistant", Role.EDITOR)
-
 RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name})
 """Names that no person and no token can have."""
 

@@ -41,11 +41,8 @@ from monitor.services.run_report import load_run_report
 from monitor.vocabulary import ItemType
 
 PromptsLoader = Callable[[], Awaitable[PromptSet]]
-
 ChatModelFactory = Callable[[str, Store], Awaitable[ChatModel | None]]
-
 _LANGUAGES = ("zh", "en")
-
 MAX_EDITABLE_ITEMS = 2000
 """So many items a briefing may have that is put in order by hand."""
 

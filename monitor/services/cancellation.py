@@ -8,9 +8,7 @@ from typing import Any, TypeVar
 from monitor.errors import DatabaseError
 
 T = TypeVar("T")
-
 POLL_INTERVAL_S = 1.0
-
 CANCEL_GRACE_S = 2.5
 """A step that has not stopped by itself by then is cancelled, so that a run ends within 5 seconds."""
 

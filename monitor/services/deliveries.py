@@ -34,14 +34,11 @@ from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType, Role
 
 _POLL_INTERVAL_S = 0.5
-
 _SERVICE_TIMEOUT_S = 60.0
-
 _COMMAND_LEASE = dt.timedelta(minutes=10)
 """So long a delivery that a command has in hand is left to it; after that, whoever works takes it up."""
 
 _PROBLEM_WINDOW = dt.timedelta(days=30)
-
 _MIN_FAILED_ATTEMPTS = 3
 
 

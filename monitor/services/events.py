@@ -18,7 +18,6 @@ from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.vocabulary import EventKind
 
 POLL_INTERVAL_S = 0.25
-
 RUN_SETTLE_DELAY_S = 1.2
 """How long after its end a run's last events may be written."""
 
@@ -37,7 +36,6 @@ class LifecycleStatus(Protocol):
 
 
 E = TypeVar("E", bound=StreamEvent)
-
 S = TypeVar("S", bound=LifecycleStatus)
 
 
@@ -225,14 +223,11 @@ class EventStreamService(Generic[E, S]):
 
 
 WRITE_INTERVAL_S = 0.4
-
 MAX_PENDING_EVENTS = 5000
 """More pending events than that push out the oldest ones."""
 
 _CLOSE_TIMEOUT_S = 2.0
-
 _MAX_TEXT_CHARS = 500
-
 _log = get_logger("events")
 
 

@@ -58,11 +58,8 @@ def _parse_host(url: str) -> str:
 
 
 DISK_WARN_BYTES = 1_000_000_000
-
 DISK_FAIL_BYTES = 100_000_000
-
 _MIN_CLOCK_TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-
 FindingLevel = Literal["ok", "warn", "fail"]
 
 

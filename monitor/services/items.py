@@ -149,19 +149,12 @@ def _build_revision_schema(revision: Revision, language: str) -> RevisionSchema:
 
 
 MAX_COUNT = 1000
-
 _MAX_SNIPPET_CHARS = 200
-
 _MAX_RELATED_CANDIDATES = 20
-
 _MAX_TITLE_CHARS = 160
-
 _MIN_TITLE_CHARS = 6
-
 _CITED_TITLE_PATTERN = re.compile(r"《([^《》]{6,120})》")
-
 _QUOTATION_MARKS = re.compile('["“”„‟＂]')
-
 ItemKey = tuple[dt.date, int]
 """Where a list goes on: the day and the number of the last item."""
 

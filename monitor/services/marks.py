@@ -12,7 +12,6 @@ from monitor.services.audit import Actor, AuditAction, AuditService
 from monitor.vocabulary import RankDirection, Role
 
 MAX_NOTE_CHARS = 4000
-
 MAX_REASON_CHARS = 500
 
 

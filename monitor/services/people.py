@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 
 MIN_PASSWORD_CHARS = 12
-
 _MAX_PASSWORD_CHARS = 1000
-
 _MIN_DISTINCT_CHARS = 5
 
 _COMMON_PASSWORDS = frozenset(
@@ -65,7 +63,6 @@ _COMMON_PASSWORDS = frozenset(
 )
 
 _ONE_TIME_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that could be taken for another
-
 _DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdC1vZi1hLW5vYm9keQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 """Matches no password; comparing with it takes as long as with a real hash."""
 
@@ -134,19 +131,12 @@ FIRST_ADMIN_NAME = "admin"
 """The administrator that the first start makes."""
 
 SESSION_IDLE_TIMEOUT = dt.timedelta(days=14)
-
 MAX_SESSION_AGE = dt.timedelta(days=90)
-
 _SEEN_UPDATE_INTERVAL = dt.timedelta(minutes=1)
-
 _FAILURE_WINDOW = dt.timedelta(minutes=15)
-
 _MAX_FAILURES_PER_NAME = 5
-
 _MAX_FAILURES_PER_ADDRESS = 20
-
 NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"
-
 UI_LANGUAGES = ("zh", "en")
 
 
@@ -386,7 +376,6 @@ def _derive_session_id(cookie: str) -> str:
 
 
 _USE_UPDATE_INTERVAL = dt.timedelta(minutes=1)
-
 MAX_TOKEN_DAYS = 3650
 
 

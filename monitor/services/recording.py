@@ -23,9 +23,7 @@ from monitor.sweep.ledger import DateWindow
 from monitor.verify.grounding import EvidenceLinker
 
 PageLoaderFactory = Callable[[Recorder | None], PageLoader]
-
 PromptsLoader = Callable[[], Awaitable[PromptSet]]
-
 ChatModelFactory = Callable[[str, Store], Awaitable[ChatModel | None]]
 
 

@@ -35,11 +35,8 @@ from monitor.verify.grounding import EvidenceLinker
 from monitor.vocabulary import Disposition, RunStatus
 
 T = TypeVar("T")
-
 ReplayLoaderFactory = Callable[[RunManifest, Transport, Clock], PageLoader]
-
 DocumentReaderFactory = Callable[[RunManifest], DocumentReader]
-
 _LAST_STEP = "end"
 
 # What a later look at an item's page brings up to date, so that the run is no longer alone in having written it.

@@ -146,9 +146,7 @@ async def _load_batch_summaries(runs: Sequence[Run], store: Store) -> list[RunSu
 
 
 REVISIT_PHASE = "revisit"
-
 _PHASE_ORDER = [*map(str, SWEEP_PHASES), REVISIT_PHASE]
-
 _FINAL_PHASES = {str(Phase.RANK), REVISIT_PHASE}
 """A run that came so far went through all of its phases: often nothing is due to be looked at again."""
 

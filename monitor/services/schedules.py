@@ -18,7 +18,6 @@ NextFireTime = Callable[[dt.datetime], dt.datetime | None]
 """Returns the first planned instant later than its argument, in UTC."""
 
 _MAX_CLOCK_SHIFT = dt.timedelta(hours=3)
-
 _TICK = dt.timedelta(microseconds=1)
 
 

@@ -12,11 +12,8 @@ from cryptography.fernet import Fernet, InvalidToken
 from monitor.errors import UsageError
 
 KEY_VARIABLE = "MONITOR_SECRET_KEY"
-
 KEY_FILE = "secret.key"
-
 _KEY_SALT = b"monitor: stored secrets"
-
 _OTHERS_MODE = stat.S_IRWXG | stat.S_IRWXO
 
 

@@ -42,11 +42,8 @@ from monitor.services.secrets import SecretBox
 from monitor.vocabulary import Role
 
 SettingCheck = Callable[[Settings], object]
-
 MODEL_PHASES = ("navigate", "crawl", "summarise", "rank", "plan", "search", "modeling", "report")
-
 _PROXY_SCHEMES = ("http", "https", "socks4", "socks5", "socks5h")
-
 _HOST_PATTERN = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?", re.IGNORECASE)
 
 
@@ -131,11 +128,8 @@ def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
 
 
 _SECRET_NAME_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
-
 _MAX_SECRET_CHARS = 4000
-
 _INVALID_SECRET = Message.of("settings.bad_secret_characters")
-
 _log = get_logger("settings")
 
 

@@ -37,15 +37,11 @@ from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.vocabulary import Disposition, Phase, Render, Role, RunStatus, SourceKind
 
 _TITLE_SEPARATOR = re.compile(r"\s*[|｜_—–·»>]\s*|\s+-+\s+|(?<=[\u3000-\u9fff])-+|-+(?=[\u3000-\u9fff])")
-
 _NAME_AFFIXES = re.compile(r"^(欢迎(访问|光临|来到)|welcome to )|(门户)?(网站)?(首页)?$", re.IGNORECASE)
-
 _GENERIC_NAME = re.compile(
     r"(网站|门户|官网)?(首页|主页)|home( ?page)?|welcome|index|start(seite)?|accueil|rss|atom|欢迎您?", re.IGNORECASE
 )
-
 _MAX_NAME_CHARS = 60
-
 _POLL_INTERVAL_S = 0.5
 
 

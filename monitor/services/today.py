@@ -29,25 +29,18 @@ HISTORY_DAYS = 30
 """The days whose numbers of new items are told, for comparison."""
 
 _MAX_LOADED_ITEMS = 3 * MAX_SHOWN_ITEMS
-
 _VISIT_GAP = dt.timedelta(hours=2)
 """After so long without a look a new sitting begins."""
 
 _VISIT_UPDATE_INTERVAL = dt.timedelta(minutes=5)
-
 _MAX_LOOKBACK = dt.timedelta(days=7)
-
 _DELIVERY_WINDOW = dt.timedelta(days=7)
-
 _BUDGET_WARN_RATIO = 0.8
-
 _EXPLAINING_ALARMS = (AlarmKind.FAILING, AlarmKind.BLOCKED)
 """Alarms that say why a source was not read, so that its places need not be told one by one."""
 
 _MAX_ALARMS = 200
-
 _MAX_PLACES = 500
-
 _MAX_DELIVERIES = 20
 
 

@@ -21,15 +21,10 @@ from monitor.sweep.tools import ALL_TOOLS, Toolbox
 from monitor.vocabulary import Phase
 
 RESERVE_CHARS = 1500
-
 _MAX_OLD_PAGE_CHARS = 1200
-
 _MAX_ARGUMENTS_CHARS = 300
-
 _MAX_COMPLETION_CHARS = 1500
-
 _MIN_PAGE_CHARS = 1000
-
 _MAX_NAVIGATION_LINE_CHARS = 500
 
 
@@ -142,9 +137,7 @@ def _list_navigation_lines(page: str) -> list[str]:
 
 
 StopReason = Literal["finish", "done", "max_turns", "no_tool_call"]
-
 _NUDGE_MESSAGE = "请通过工具继续；若已完成，请调用 finish。/ Go on through the tools, or call finish."
-
 _ONE_PAGE_AT_A_TIME_ERROR = (
     '{"error": "one page at a time: save what is needed from the page above, then open the next"}'
 )

@@ -98,7 +98,6 @@ def build_toolbox(
 
 
 NO_LIST_REASON = Message("cause.no_list")
-
 _MAX_KNOWN_URLS_IN_PROMPT = 50
 
 

@@ -52,19 +52,12 @@ def extend_window(window: DateWindow, memory: SourceSection | None) -> DateWindo
 
 
 UNDATED = Message("candidate.undated")
-
 NOT_OPENED = Message("candidate.undated_not_opened")
-
 ROBOTS = Message("candidate.undated_robots")
-
 OTHER_HOST = Message("candidate.other_host")
-
 EXCLUDED = Message("candidate.keyword_excluded")
-
 NOT_INCLUDED = Message("candidate.no_keyword")
-
 NO_ROOM = Message("candidate.max_items")
-
 NO_TITLE = Message("candidate.title_missing")
 
 

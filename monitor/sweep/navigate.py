@@ -19,7 +19,6 @@ from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Phase, SavedBy
 
 HOME_SECTION_NAMES = {"zh": "首页", "en": "Home page"}
-
 MAX_SECTIONS = 30
 
 _SECTION_WORDS = (
@@ -65,7 +64,6 @@ _SECTION_WORDS = (
 )
 
 _MAX_LINK_CHARS = 24
-
 _MAX_LINK_WORDS = 6
 
 

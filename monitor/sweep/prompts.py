@@ -13,11 +13,8 @@ from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_promp
 from monitor.vocabulary import ItemType
 
 MATERIAL_START = "<<<PAGE"
-
 MATERIAL_END = "PAGE>>>"
-
 _TYPES = "、".join(ItemType)
-
 _MAX_KNOWN_URLS_CHARS = 1000
 
 _MATERIAL_NOTICE = {

@@ -18,13 +18,9 @@ from monitor.urls import url_key
 from monitor.vocabulary import DateSource, Disposition, EventKind, Phase, Render, SectionEnd
 
 MAX_ARTICLE_FETCHES = 20
-
 MAX_BARREN_PAGES = 2
-
 MAX_PAGES_FACTOR = 4
-
 _MAX_HEAD_URLS = 5
-
 _TAIL_CANDIDATES = 3
 
 

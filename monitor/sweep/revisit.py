@@ -25,7 +25,6 @@ MAX_REVISITS_PER_RUN = 10
 """So many pages are looked at again in one run at most."""
 
 _MAX_HASHED_DOCUMENTS = 5
-
 _MIN_KEPT_SHARE = 0.5
 
 

@@ -105,9 +105,7 @@ def _build_article(page: Page, snapshot: PageSnapshot) -> ArticleContent:
 
 
 MIN_EXTRACT_CHARS = 60
-
 MAX_EXTRACT_SENTENCES = 3
-
 _FIGURE_PATTERN = re.compile(
     r"\d+(?:[.,]\d+)*\s?(?:%|％|亿|万|元|个|项|家|吨|千瓦|倍|percent|per cent|million|billion"
     r"|euros?|dollars?)|百分之|[$€£]\d"
@@ -202,9 +200,7 @@ def _is_chinese(text: str) -> bool:
 
 
 MIN_SUMMARY_CHARS = 20
-
 MAX_SUMMARY_CHARS = 1000
-
 _MAX_ATTEMPTS = 2
 
 

@@ -22,13 +22,9 @@ from monitor.web.middleware import get_app_path, is_page_request, negotiate_lang
 from monitor.web.problems import PasswordChangeRequired, Problem
 
 SESSION_COOKIE = "monitor_session"
-
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-
 _ONE_TIME_PASSWORD_PATHS = ("/account", "/sign-out")
-
 _BEARER = HTTPBearer(auto_error=False, description="A token: Settings › People, or `monitor users token`.")
-
 _COOKIE = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The session of a browser.")
 
 
@@ -94,9 +90,7 @@ def require_scope(name: str) -> Callable[..., Awaitable[None]]:
 
 
 Reader = Annotated[Principal, Depends(require_role(Role.READER))]
-
 Editor = Annotated[Principal, Depends(require_role(Role.EDITOR))]
-
 Admin = Annotated[Principal, Depends(require_role(Role.ADMIN))]
 
 

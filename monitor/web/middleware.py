@@ -12,7 +12,6 @@ from monitor.i18n.catalogue import LANGUAGES
 from monitor.i18n.model import reader_language
 
 LANGUAGE_COOKIE = "monitor_language"
-
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
 

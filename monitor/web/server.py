@@ -13,7 +13,6 @@ from monitor.errors import UsageError
 from monitor.web.app import create_web_app
 
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
-
 _SHUTDOWN_TIMEOUT_S = 5
 
 

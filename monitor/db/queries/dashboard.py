@@ -17,9 +17,7 @@ from monitor.i18n.message import Message
 from monitor.vocabulary import RunStatus
 
 _EXCLUDED_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.CANCELLED)
-
 _MAX_BLOCKS = 5_000
-
 _MAX_QUEUE_WAIT = dt.timedelta(days=2)
 """So long a run may have waited before it started."""
 

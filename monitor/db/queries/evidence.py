@@ -145,9 +145,7 @@ _SELECT_CLAIMS = (
 )
 
 _DELETE_CLAIMS = delete(_CLAIMS).where(_CLAIMS.c.id.in_(bindparam("claims", expanding=True)))
-
 _INSERT_CLAIMS = insert(_CLAIMS)
-
 _UPDATE_EVIDENCE = update(_ITEMS).where(_ITEMS.c.id == bindparam("item")).values(evidence=bindparam("records"))
 
 

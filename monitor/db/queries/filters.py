@@ -25,7 +25,6 @@ async def list_distinct_values(session: AsyncSession, column: ColumnElement[Any]
 
 
 _BRACKETS = (("〔", "〕"), ("[", "]"), ("［", "］"), ("(", ")"), ("（", "）"))
-
 _OPENING_BRACKET, _CLOSING_BRACKET = (
     re.compile(f"[{re.escape(''.join(signs))}]") for signs in zip(*_BRACKETS, strict=True)
 )

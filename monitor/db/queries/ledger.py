@@ -22,7 +22,6 @@ SECTION_ERROR = Message("candidate.section_error")
 """The reason of a candidate that was left because its section broke off: it counts as never seen."""
 
 _INSERT_CANDIDATE = insert(SQLModel.metadata.tables["candidate"])
-
 MAX_ARRIVAL_DAYS = 60
 """So many of the latest days on which something new came are remembered of a section."""
 

@@ -14,9 +14,7 @@ from monitor.db.tables.research import Research, ResearchEvent, ResearchParagrap
 from monitor.i18n.message import Message
 
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
-
 _OPEN_STATUSES = (*_ACTIVE_STATUSES, ResearchStatus.AWAITING_PLAN)
-
 ResearchKey = tuple[dt.datetime, str]
 """Where the list goes on: when the last one that was shown was asked, and its id."""
 

@@ -17,9 +17,7 @@ from monitor.db.tables.research import Research, ResearchStatus, RunEvent, Searc
 from monitor.vocabulary import RunStatus
 
 _ACTIVE_RUN_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING)
-
 _ACTIVE_RESEARCH_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
-
 _FINAL_DELIVERY_STATUSES = (DeliveryStatus.SENT, DeliveryStatus.QUIET, DeliveryStatus.FAILED)
 
 

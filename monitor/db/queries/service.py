@@ -119,7 +119,6 @@ class ScheduleStore(Queries, retries=False):
 
 
 _MAX_REPORTS = 100
-
 _REPORT_STATUSES = (ResearchStatus.SUCCEEDED, ResearchStatus.DEGRADED)
 
 

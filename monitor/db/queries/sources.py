@@ -15,7 +15,6 @@ from monitor.i18n.message import Message
 from monitor.vocabulary import RunStatus
 
 _SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
-
 _IMMUTABLE_FIELDS = ("id", "created_at")
 
 

@@ -22,22 +22,15 @@ from monitor.demo.model.conversation import (
 from monitor.demo.model.research import RESEARCH_TASKS, build_research_reply
 
 PLAN_MARKER = "待访问："
-
 _LINK = re.compile(r"\[([^\]\n]{1,80})\]\((https?://[^)\s]+)\)")
-
 _DATE_RANGE = re.compile(r"(\d{4}-\d{2}-\d{2})\D{1,8}(\d{4}-\d{2}-\d{2})")
-
 _MAX_ITEMS_PATTERN = re.compile(r"(?:最多|at most)\D{0,8}(\d+)", re.IGNORECASE)
-
 _ARTICLE_PATH = re.compile(r"\d{4,}|/\d+\.s?html?$|\.(?:pdf|docx?|xlsx?|zip)$", re.IGNORECASE)
-
 _LIST_PATH = re.compile(r"(?:/|/(?:index|list|default)[^/\d]*\.\w+)$", re.IGNORECASE)
-
 _NO_SECTION = re.compile(
     r"首页|联系|留言|互动|机构|职能|领导|简介|地图|关于|登录|注册|无障碍|邮箱|繁体|更多|返回|搜索|home|contact|about|sitemap|english|login|more|search",
     re.IGNORECASE,
 )
-
 _LAST_DAY = dt.date(2100, 1, 1)
 
 _TYPES = (
@@ -54,11 +47,8 @@ _TYPES = (
 )
 
 _IMPORTANT_WORDS = re.compile(r"条例|办法|规划|意见|方案|行动计划|电价|碳市场|碳排放|补贴|准入")
-
 _OVERVIEW_LINE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
-
 _MAX_OVERVIEW_ITEMS = 4
-
 _ROUTINE_WORDS = re.compile(r"会议|座谈|调研|任免|慰问|开幕|培训|党")
 
 
@@ -237,21 +227,13 @@ _COMMAND_PATTERN = re.compile(
 )
 
 _URL = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
-
 _ONLY = re.compile(r"\bonly\b|只|仅|不要保存其他|finish now|立即结束", re.IGNORECASE)
-
 _FIRST = re.compile(r"\bfirst\b|排在?(?:第一|首位|最前)|置顶", re.IGNORECASE)
-
 _RANK_INDEX = re.compile(r"^\[(\d+)\] \[")
-
 _PROSE = (PromptTask.SUMMARY, PromptTask.OVERVIEW)
-
 _THOUGHT = '<think>The links are [1,2] or {"a": [3]}; let me see…</think>\n'
-
 _INVENTED_URL = "https://www.invented.example/zcwj/20310101/t20310101_999999.html"
-
 _INVENTED_FIGURES = "预计2031年12月31日前新增投资98765亿元，同比增长87.3%。"
-
 _COMMANDED_TITLE = "关于落实有关要求的重要通知"
 
 

@@ -13,13 +13,9 @@ from enum import StrEnum
 from typing import Any
 
 ITEMS_MARKER = "可直接采集的条目"
-
 NEXT_PAGE_MARKER = "下一页"
-
 URL_PATTERN = re.compile(r"https?://[^\s\"'<>()（）［］\[\]，。、；]+")
-
 RANK_LINE_PATTERN = re.compile(r"^\[(\d+)\] \[([^\]]*)\] (\S*) ?\| ?(.*)$", re.MULTILINE)
-
 _OFFSET = re.compile(r"offset\W{0,4}(\d+)")
 
 

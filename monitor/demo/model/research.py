@@ -45,37 +45,25 @@ ORDER_PATTERN = re.compile(
 """What reads as an order to a model: a good one leaves it alone, an obedient one follows it."""
 
 URL_PATTERN = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
-
 CITATION_PATTERN = re.compile(r"\s*\[\d+\]")
-
 _TIMELESS = (TOOLS[0], TOOLS[1], TOOLS[4], TOOLS[5])
-
 _MAX_PARAGRAPHS_PATTERN = re.compile(
     r"(?:最多|至多|不超过|at most|up to|no more than)\D{0,8}(?P<n>\d+)|(?P<m>\d+) paragraphs at most", re.IGNORECASE
 )
-
 _CUT = re.compile(r"[，。？！、；：,?!\s]|如何|怎样|怎么样|什么|哪些|多少|是否|分析|研究|目前|当前|的|与|和|及|对")
-
 _FILLERS = re.compile(
     r"a|an|and|are|at|be|by|can|does?|for|from|has|have|how|in|is|it|its|of|on|or|the|their|this|to|was|what|when|where|"
     r"which|who|why|will|with"
 )
-
 _ASPECTS = {
     "zh": ("发展现状", "政策与规则", "市场与投资", "安全与标准", "前景与挑战"),
     "en": ("current state", "policy and rules", "market and investment", "safety and standards", "outlook"),
 }
-
 _RESULT = re.compile(r"^\[(\d+)\] (.+) \| ([^|\n]*) \| ([^|\n]*) \| ([^|\n]*)$", re.MULTILINE)
-
 _NOTE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
-
 _LINE = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
-
 _SENTENCE = re.compile(r"[^\n]+?(?:[。！？]|(?<!No)[.!?](?=\s|$))")
-
 _QUANTITY = re.compile(r"\d(?:\.\d+)?\s*(?:%|[万亿]|元|小时|吉瓦|个|项|起|次|percent|[GM]Wh?\b|billion|dollars)")
-
 _FIGURE = re.compile(
     r"([\u4e00-\u9fff]{2,10}|[A-Za-z][A-Za-z ]{2,24})\s*(\d[\d,]*(?:\.\d+)?)\s*"
     r"(%|亿千瓦时|万千瓦时|亿千瓦|万千瓦|吉瓦时|亿元|万元|元/瓦时|小时|GWh|GW|percent|billion|million)"
@@ -294,31 +282,24 @@ def _split_words(text: str) -> set[str]:
 
 
 INVENTED_URL = "https://www.invented.example/report/20310101.html"
-
 INVENTED_FIGURES = {
     "zh": "预计2031年12月31日前新增投资98765亿元，同比增长87.3%",
     "en": "Investment is expected to rise by 87.3 percent to 98,765 billion by 31 December 2031",
 }
-
 _INVENTED_DOCUMENT = {
     "zh": "《关于未来储能的若干意见》（国能发〔2031〕99号）已经印发",
     "en": "Directive No. 99 of 2031 has been adopted",
 }
-
 _INVENTED_QUOTE = {
     "zh": "有关负责人表示，这一政策将使行业规模在三年内翻两番",
     "en": "Officials said that the policy would make the sector four times as large within three years",
 }
-
 _SUMMARIES = {
     PromptTask.FIRST_SUMMARY: "paragraph_latest_state",
     PromptTask.REFLECTION_SUMMARY: "updated_paragraph_latest_state",
 }
-
 _LINK_LINE = re.compile(r"^(?!\[\d+\] ).*https?://.*$", re.MULTILINE)  # a line of a page that names an address
-
 _INVISIBLE_CHARACTERS = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
-
 _THOUGHT = '<think>\n## 草稿\n先想一想 [1,2]，{"title": "草稿"}，增长 55.5%[1]。\n</think>\n'
 
 

@@ -92,9 +92,7 @@ def _write_chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
 
 
 MODEL_NAME = "scripted"
-
 _SLOW_LATENCY_S = 2.0
-
 _MAX_BODY_BYTES = 10_000_000
 
 _REASONS = {

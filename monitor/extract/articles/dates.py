@@ -260,9 +260,7 @@ _VAGUE_META_NAMES = (
     *("dc.date", "dcterms.date", "date", "created"),
     *("dc.date.created", "dcterms.created", "createdate", "dc:created"),
 )
-
 _JSON_LD_KEYS = ("datePublished", "dateCreated", "uploadDate")
-
 _MODIFIED_NAMES = (
     *("article:modified_time", "og:updated_time", "datemodified"),
     *("last-modified", "dateModified", "dateupdate"),

@@ -26,12 +26,10 @@ _NAME = re.compile(
     r"[\"'](?P<name>[A-Za-z_][\w-]{0,40})_?[\"']\s*\+\s*(?:\"_\"|'_'|\w+|"
     r"\([^)]*\))[^;\n]{0,60}?[\"']\.?(?P<extension>s?html?|jsp|aspx?)[\"']"
 )
-
 _SCRIPT_MARKERS = (
     *("reatePage", "creatPage", "showPage", "makePager", "pagination(", "getPage", "turnPage"),
     *("countPage", "totalPage", "pageCount", "PageCount", "PAGE_COUNT", "total_page"),
 )
-
 _STRING = re.compile(r"""^\s*["'](.*)["']\s*$""")
 _EXTENSION = re.compile(r"^\.?(s?html?|jsp|aspx?|php)$", re.IGNORECASE)
 

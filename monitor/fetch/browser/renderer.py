@@ -25,7 +25,6 @@ from monitor.page import PageErrorCode
 
 _MAX_ATTEMPTS = 2
 _GRACE_S = 2.0
-
 _PRINT_TIMEOUT_S = 120.0
 _PRINT_FLAGS = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
 

@@ -21,14 +21,12 @@ _UNAWAITED_RESOURCE_TYPES = frozenset({"eventsource", "websocket", "ping", "beac
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _NAVIGATION_ABORTED = "net::ERR_ABORTED"  # the browser's word for a page that was left before it had loaded
 _WORLD_NAME = "monitor"
-
 _QUIET_S = 0.25
 _LONG_QUIET_S = 1.0
 _MAX_SETTLE_S = 8.0  # a page that is never idle is taken as it is then
 _CLOSE_TIMEOUT_S = 5.0
 _MAX_ROUNDS = 5  # of scrolling, and of pressing a button for more
 _MAX_TOTAL_FACTOR = 4  # all that a page loads may be as large as so many pages
-
 HAS_SCRIPTS = "() => document.querySelector('script') !== null"
 IS_NEARLY_EMPTY = "() => !document.body || document.body.innerText.trim().length < 200"
 

@@ -32,9 +32,7 @@ _CAPTCHA_TITLE = "百度安全验证"
 _DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 365}
 _CHINA_TIMEZONE = dt.timezone(dt.timedelta(hours=8))
 _SNIPPET_SELECTORS = ("[class*='summary-text_']", "[class*='content-right_']", ".c-abstract", "[class*='c-abstract']")
-
 _MAX_DAY_CHARS = 20
-
 _NO_RESULTS_SELECTOR = ".content_none, .nors, [class^='content-none'], [class^='content_none']"
 _MISSING_URL_PREFIX = "http://nourl."
 

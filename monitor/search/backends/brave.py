@@ -28,11 +28,9 @@ _FRESHNESS = {Recency.DAY: "pd", Recency.WEEK: "pw", Recency.MONTH: "pm", Recenc
 # Brave's own names where they are not the language's.
 _LANGUAGES = {"zh-tw": "zh-hant", "zh-hk": "zh-hant", "zh-cn": "zh-hans", "en-gb": "en-gb", "pt-br": "pt-br"}
 _LANGUAGES_WITHOUT_REGION = {"zh": "zh-hans", "ja": "jp", "pt": "pt-pt"}
-
 _COUNTRIES = (
     "AR AU AT BE BR CA CL DK FI FR DE GR HK IN ID IT JP KR MY MX NL NZ NO CN PL PT PH RU SA ZA ES SE CH TW TR GB US"
 )
-
 _INVALID_KEY_CODE = "SUBSCRIPTION"  # a wrong key is answered with 422 and a code that begins so
 
 

@@ -163,7 +163,6 @@ def compute_source_id(url: str) -> str:
 
 SCHEMA_KEY = "$schema"
 BUNDLE_SCHEMA = "urn:monitor:search-result-bundle:1"
-
 _FILE_SUFFIX = ".json"
 _MAX_NAME_BYTES = 200
 _OBJECT_ADAPTER: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])

@@ -151,7 +151,6 @@ def dump_state(state: State) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 _HAN_CHAR = re.compile(r"[\u3400-\u9fff]")
-
 _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
 
 

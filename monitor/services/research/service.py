@@ -83,9 +83,7 @@ def build_approval_event(
 
 
 WRITE_INTERVAL_S = 0.25
-
 FOLLOW_INTERVAL_S = 0.25
-
 _CLOSE_TIMEOUT_S = 2.0
 
 
@@ -233,13 +231,9 @@ MAX_QUESTION_CHARS = 2000
 """The longest question."""
 
 _EXECUTOR = "research"
-
 _POLL_INTERVAL_S = 0.5
-
 _CANCELLED = Message("cause.research_cancelled")
-
 _log = get_logger("research")
-
 ResearchEventCallback = Callable[[ResearchEvent], None]
 
 

@@ -20,9 +20,7 @@ from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
 
 LIST_FIELDS = ("focus_areas", "sections", "keywords_include", "keywords_exclude", "tags")
-
 _NUMBER_FIELDS = ("window_days", "max_items")
-
 _BOOLEAN_FIELDS = ("allow_other_hosts", "enabled")
 
 _BOOLEAN_WORDS = {
@@ -40,9 +38,7 @@ _FIELDS = list(SourceForm.model_fields)
 
 # A cell that begins so is a formula to some spreadsheet; an apostrophe before it makes it a text.
 _FORMULA_PATTERN = re.compile(r"[=+\-@|%＝＋－＠\t\r]|'['=+\-@|%＝＋－＠\t\r]")
-
 _ESCAPED_FORMULA_PATTERN = re.compile(r"'['=+\-@|%＝＋－＠\t\r]")
-
 _DELIMITERS = ",;\t"
 
 
@@ -138,11 +134,8 @@ def parse_section(line: str) -> dict[str, str]:
 
 
 MAX_IMPORT_BYTES = 2 * 1024 * 1024
-
 MAX_IMPORT_SOURCES = 5000
-
 _OPML_ATTRIBUTE = "monitorSource"
-
 _INVALID_XML_CHARS = re.compile(r"[\ud800-\udfff\ufffe\uffff]")  # JSON itself escapes control characters
 
 

@@ -30,15 +30,10 @@ def _normalize_name(text: str) -> str:
 
 
 SourceName = Annotated[str, AfterValidator(_normalize_name)]
-
 OneLineText = Annotated[str, AfterValidator(normalize_line)]
-
 FocusArea = Annotated[str, AfterValidator(normalize_line), Field(max_length=2000)]
-
 Keyword = Annotated[str, AfterValidator(normalize_line), Field(max_length=200)]
-
 Tag = Annotated[str, AfterValidator(normalize_line), Field(max_length=100)]
-
 StorableText = Annotated[str, AfterValidator(sanitize_text)]
 
 
@@ -57,7 +52,6 @@ class SectionForm(BaseModel):
 
 
 StrictInteger = Annotated[int, Field(strict=True)]
-
 StrictBoolean = Annotated[bool, Field(strict=True)]
 
 

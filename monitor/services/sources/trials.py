@@ -24,17 +24,11 @@ from monitor.sweep.progress import Progress
 from monitor.vocabulary import EventKind, Role, SectionEnd
 
 MAX_CONCURRENT_TRIALS = 2
-
 MAX_UNFINISHED_TRIALS = 20
-
 MAX_TRIAL_S = 300.0
-
 TRIAL_RETENTION = dt.timedelta(minutes=30)
-
 _MAX_STEPS = 500
-
 _REPORTED_KINDS = (EventKind.PHASE, EventKind.SECTION, EventKind.PAGE, EventKind.FALLBACK)
-
 _log = get_logger("trials")
 
 

@@ -26,9 +26,7 @@ from monitor.web.auth import Editor, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _SEPARATORS = re.compile(r"[,，、;；\n]+")
-
 _LIST_FIELDS = {"source": "sources", "tag": "tags", "type": "types"}
-
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
@@ -111,7 +109,6 @@ def describe_files(formats: Iterable[str]) -> dict[str, Any]:
 
 
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
-
 _EXAMPLE_ITEMS: list[JsonValue] = [
     {"id": 12, "standing": "top", "note": "与我方项目有关"},
     {"id": 7, "standing": "out"},

@@ -12,9 +12,7 @@ from monitor.db.sessions import sanitize_text
 from monitor.web.problems import Problem
 
 Row = TypeVar("Row")
-
 _MAX_CURSOR_CHARS = 400
-
 _MAX_ROW_ID = 2**31 - 1  # PostgreSQL takes no larger integer as the id of a row
 
 

@@ -21,16 +21,12 @@ from monitor.web.auth import Reader
 from monitor.web.problems import build_problem_responses
 
 _HEARTBEAT_S = 15.0
-
 _MAX_STREAM_S = 600.0
 """After so long a stream ends and the client comes back, which has to be signed in still."""
 
 _RECONNECT_MS = 1000
-
 _MAX_EVENT_ID = 2**31 - 1
-
 After = Annotated[int, Query(ge=0, le=_MAX_EVENT_ID, description="The `id` of the last event that is known.")]
-
 LastEventId = Annotated[int | None, Header(ge=0, le=_MAX_EVENT_ID, include_in_schema=False)]
 
 
@@ -143,9 +139,7 @@ class _RunEventFormatter:
 
 
 EXAMPLE_TASK_ID = "r-20260203T010000Z-5f3a9c1e"
-
 TaskId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=[EXAMPLE_TASK_ID])]
-
 _STEP = StepType.REPORTING
 
 _EXAMPLE = StepEvent(

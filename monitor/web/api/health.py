@@ -17,7 +17,6 @@ from monitor.web.auth import Admin, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _EXAMPLE_DAYS = {"a week": {"value": 7}, "a quarter": {"value": 90}}
-
 _IS_OPEN_BY_STATE = {"open": True, "past": False, "all": None}
 
 

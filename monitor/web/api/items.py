@@ -22,7 +22,6 @@ from monitor.web.auth import Editor, Reader
 from monitor.web.problems import PROBLEM_RESPONSES, Problem, describe_invalid_fields
 
 _Name = Annotated[str, Field(max_length=200)]
-
 _LIST_FIELDS = ("source", "tag", "type")
 
 
@@ -80,11 +79,8 @@ def parse_item_parameters(request: Request) -> ItemParameters:
 
 
 MAX_EXPORTED_ITEMS = 10_000
-
 ItemId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of an item", examples=[7])]
-
 NoteId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a note", examples=[1])]
-
 _EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {get_format(name).media_type: {} for name in ITEM_FORMATS}, "description": "The file"}
 }
@@ -243,7 +239,6 @@ def _add_hide_routes(routes: APIRouter, app: App) -> None:
 
 
 _ATOM_MEDIA_TYPE = get_format("atom").media_type
-
 _FEED_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {_ATOM_MEDIA_TYPE: {}}, "description": "An Atom feed"}
 }

@@ -149,7 +149,6 @@ def _build_person(person: Person) -> PersonSchema:
 
 
 SessionId = Annotated[str, Path(min_length=1, max_length=64, description="The number of a session.")]
-
 TokenName = Annotated[str, Path(min_length=1, max_length=60, description="The name of a token.", examples=["grafana"])]
 
 

@@ -22,9 +22,7 @@ from monitor.web.auth import Editor, Reader, require_scope
 from monitor.web.problems import PROBLEM_RESPONSES
 
 NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
-
 _STRICT_CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
-
 _STEP_NAMES = ("plan", "search", "modeling", "report")
 
 
@@ -45,7 +43,6 @@ def _validate_models(models: dict[str, str]) -> dict[str, str]:
 
 
 QuestionText = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_normalize_text)]
-
 Title = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_normalize_text)]
 
 StepModels = Annotated[

@@ -17,11 +17,8 @@ from monitor.web.auth import Editor, Reader, require_scope
 from monitor.web.problems import build_problem_responses
 
 RunId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["s1-20260203T010000Z-5f3a"])]
-
 Limit = Annotated[int, Query(ge=1, le=200)]
-
 Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before.")]
-
 Text = Annotated[str, Query(max_length=200)]
 
 

@@ -44,7 +44,6 @@ _EXAMPLE_CHANGES = {
 }
 
 SettingPath = Annotated[str, Path(max_length=200, description="As `llm.model` or `secrets.OPENAI_API_KEY`.")]
-
 PromptName = Annotated[str, Path(max_length=60, description="As `summary.user.zh`.")]
 
 

@@ -39,9 +39,7 @@ _FORMS_BY_MEDIA_TYPE = {
 }
 
 _RUN_SCOPE = Depends(require_scope("run"))
-
 SourceId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the source.")]
-
 TrialId = Annotated[str, Path(min_length=1, max_length=40, pattern="^[A-Za-z0-9_-]+$")]
 
 

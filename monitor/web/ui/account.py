@@ -48,7 +48,6 @@ def describe_browser(user_agent: str) -> str:
 
 
 FormText = Annotated[str, Form()]
-
 FormChoices = Annotated[list[str], Form(default_factory=list)]
 
 

@@ -13,7 +13,6 @@ from monitor.web.auth import Admin
 from monitor.web.ui.rendering import TemplateRenderer
 
 _PAGE_SIZE = 50
-
 FilterText = Annotated[str, Query(max_length=200)]
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from monitor.briefing.editing import ItemMove
 
 PAGE_SIZE = 50
-
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
@@ -196,9 +195,7 @@ def _list_errors(error: ValidationError) -> dict[str, Message]:
 
 
 _ORDER_PATTERN = re.compile(r"(top|more|out):([\d,]*)")
-
 _MOVE_PATTERN = re.compile(r"(up|down|top|more|out)-(\d{1,10})")
-
 _MAX_LISTED_ITEMS = 200
 """So many further items, and so many of those left out, have their buttons on the page."""
 

@@ -12,20 +12,14 @@ import svg
 from markupsafe import Markup, escape
 
 WIDTH = 400
-
 HEIGHT = 168
-
 _LEFT, _RIGHT, _TOP, _BOTTOM = 4, 4, 20, 20
-
 _PATTERN_COUNT = 6
 """So many series can be distinguished: full, stripes, dots, cross stripes, rows, an outline."""
 
 _STRIP_DAYS = 90
-
 _STRIP_AHEAD_DAYS = 14
-
 _STRIP_DAY_WIDTH = 4
-
 _STRIP_HEIGHT = 26
 
 

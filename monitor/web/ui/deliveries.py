@@ -124,11 +124,8 @@ def _get_notice(status: DeliveryStatus) -> str:
 
 
 _LIST_FIELDS = ("to", "sources", "tags", "keywords")
-
 _CHECKBOX_FIELDS = ("types", "formats")
-
 _NUMBER_FIELDS = ("days", "top", "deadline_minutes")
-
 _TEXT_FIELDS = ("url", "secret", "sender", "schedule", "timezone", "language", "quiet")
 
 

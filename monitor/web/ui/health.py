@@ -33,7 +33,6 @@ from monitor.web.ui.charts import (
 from monitor.web.ui.rendering import TemplateRenderer
 
 _MAX_ROWS = 20
-
 ShareRow = tuple[str, int, int, Markup, str, str]
 
 
@@ -206,13 +205,9 @@ class HealthCharts:
 
 
 DAY_SPANS = (7, 30, 90)
-
 _PAGE_SIZE = 50
-
 _MAX_PAST_ALARMS = 20
-
 _BLOCK_DAYS = 30
-
 Days = Annotated[int, Query(ge=1, le=366)]
 
 

@@ -30,7 +30,6 @@ from monitor.web.middleware import sanitize_redirect_path
 from monitor.web.ui.rendering import TemplateRenderer
 
 _TOKEN = re.compile(r"[A-Za-z]+|[0-9.,%]+|\s+|.", re.DOTALL)
-
 _MAX_COMPARED_TOKENS = 1500
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from monitor.web.auth import Principal
 
 NOTICE_COOKIE = "monitor_notice"
-
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

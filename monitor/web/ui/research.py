@@ -22,15 +22,10 @@ from monitor.web.ui.rendering import TemplateRenderer
 from monitor.web.ui.research_view import PlanForm, load_research_context, rearrange_plan
 
 _PAGE_SIZE = 20
-
 _SECTION = "research"
-
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
-
 _RUN_SCOPE = [Depends(require_scope("run"))]
-
 Cursor = Annotated[str, Query(max_length=400)]
-
 QueryText = Annotated[str, Query(max_length=200)]
 
 

@@ -88,7 +88,6 @@ SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
 """The headings of a report's sources: on the page they stand beside it."""
 
 _SECTION_BY_RULE, _IN_PARAGRAPH = "research.section_by_rule", "research.paragraph_problem"
-
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
 """The words that the script needs for what a research tells."""
 

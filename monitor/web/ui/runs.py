@@ -103,7 +103,6 @@ def build_ledger_view(
 
 
 _PAGE_SIZE = 50
-
 _REPLAYED_EVENTS = 60
 """So many events from before the page was made are told once more: what a watcher sees when he comes."""
 

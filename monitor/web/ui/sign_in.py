@@ -15,9 +15,7 @@ from monitor.web.problems import Problem
 from monitor.web.ui.rendering import TemplateRenderer
 
 _YEAR_S = 365 * 86_400
-
 FormText = Annotated[str, Form()]
-
 NextPath = Annotated[str, Query(alias="next", description="A path of ours to go on to.")]
 
 

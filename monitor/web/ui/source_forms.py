@@ -29,11 +29,8 @@ from monitor.web.auth import Admin, Editor, Principal, Reader, require_scope
 from monitor.web.ui.rendering import TemplateRenderer
 
 LIST_FIELDS = ("focus_areas", "keywords_include", "keywords_exclude", "tags")
-
 NUMBER_FIELDS = ("window_days", "max_items")
-
 SWITCH_FIELDS = ("allow_other_hosts", "enabled")
-
 _TEXT_FIELDS = ("name", "url", "schedule", "timezone", "language", "summary_language")
 
 
@@ -86,9 +83,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 TrialId = Annotated[str, Path(min_length=1, max_length=40)]
-
 _AUTO_KIND = "auto"
-
 RUN_SCOPE = Depends(require_scope("run"))
 
 

@@ -25,9 +25,7 @@ from monitor.web.ui.source_forms import (
 )
 
 _PAGE_SIZE = 50
-
 _MAX_LATEST = 10
-
 SourceId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 

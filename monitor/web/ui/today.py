@@ -16,7 +16,6 @@ from monitor.web.ui.charts import render_sparkline
 from monitor.web.ui.rendering import TemplateRenderer
 
 _MAX_MATTERS = 12
-
 _MIN_TREND_DAYS = 7
 
 
