@@ -4,8 +4,9 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from monitor.web.ui.language import translate
 from playwright.async_api import Locator, Page, expect
+
+from monitor.i18n.catalogue import translate
 
 PASSWORD = "rain on the third bridge"  # noqa: S105 -- of a service that lives for one test
 PATIENCE_MS = 90_000

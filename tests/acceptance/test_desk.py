@@ -17,11 +17,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from docx import Document
-from monitor.web.ui.language import get_label
 from playwright.async_api import expect
 
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import SampleSite
+from monitor.i18n.catalogue import get_word
 from tests.acceptance.people import PASSWORD, PATIENCE_MS, Person, Service
 
 
@@ -183,7 +183,7 @@ async def sends_and_exports_it(person: Person, office: Office, order: list[str])
     assert in_order(docx_text(await asyncio.to_thread(file.read_bytes)), order)
     await person.button("Send as it stands").click()
     await expect(person.page.locator("aside .badge.good")).to_have_text(
-        get_label(person.language, "delivery", "sent"), timeout=PATIENCE_MS
+        get_word(person.language, "delivery", "sent"), timeout=PATIENCE_MS
     )
     (letter,) = office.mailbox.messages()
     body = letter.get_body(("plain",)).get_content()

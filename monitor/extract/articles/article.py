@@ -113,7 +113,7 @@ _TRAILING_LABEL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class ArticleFacts:
+class ParsedArticle:
     """What a page says as an article; each field empty or None where it does not say it."""
 
     title: str = ""
@@ -127,7 +127,7 @@ class ArticleFacts:
 
 def read_article(
     page: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date, *, candidates: Sequence[Candidate] = ()
-) -> ArticleFacts:
+) -> ParsedArticle:
     """Read a page as an article. `today` bounds its dates.
 
     What the page states (metadata, labelled lines) comes before what a library guesses, and a guess that nothing
@@ -142,7 +142,7 @@ def read_article(
         page, metadata, title, today, labelled=labelled, is_list=is_list, html_text=html_text
     )
     text = extract_main_text(page, html_text, is_list=is_list)
-    return ArticleFacts(
+    return ParsedArticle(
         title=title,
         text=text,
         published_on=day,

@@ -15,6 +15,7 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView, Delivery, DeliveryStatus
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.jobs.background import AlarmNotifier
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.jobs.scheduler import DeliveryPlanner, Scheduler
@@ -361,7 +362,11 @@ async def test_a_day_on_which_a_source_failed_is_not_quiet(new_desk: NewDesk, cl
     assert [(gap["source"], gap["kind"]) for gap in body["briefing"]["gaps"]] == [("office", "failed")]
 
 
-async def raised(desk: Desk, source: Source, section: str, message: str) -> AlarmView:
+def fewer(usual: int, now: int) -> Message:
+    return Message.of("alarm.list_fell", usual=usual, now=now)
+
+
+async def raised(desk: Desk, source: Source, section: str, message: Message) -> AlarmView:
     """An alarm of this moment, handed to the notifier, as the end of a run does."""
     finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message=message, section=section, section_key=section)
     await desk.store.alarms.reconcile(
@@ -377,14 +382,14 @@ async def test_the_alarms_of_a_minute_go_to_a_target_as_one_message(
     new_desk: NewDesk, clock: Any, idle: Source
 ) -> None:
     desk = new_desk(alarms=True)
-    one = await raised(desk, idle, "news", "the list fell from 20 candidates to 2")
+    one = await raised(desk, idle, "news", fewer(20, 2))
     clock.turn(seconds=20)
-    other = await raised(desk, idle, "laws", "the list fell from 9 candidates to 1")
+    other = await raised(desk, idle, "laws", fewer(9, 1))
     clock.turn(seconds=29)
     await desk.work()
     assert desk.site.asked == []  # the minute is not over for everybody
     clock.turn(minutes=1)
-    later = await raised(desk, idle, "data", "the list fell from 30 candidates to 3")
+    later = await raised(desk, idle, "data", fewer(30, 3))
     await desk.work()
     clock.turn(minutes=2)
     await desk.work()
@@ -396,7 +401,7 @@ async def test_the_alarms_of_a_minute_go_to_a_target_as_one_message(
 
 async def test_an_alarm_is_told_once_however_often_it_is_handed_on(new_desk: NewDesk, clock: Any, idle: Source) -> None:
     desk = new_desk(alarms=True)
-    note = await raised(desk, idle, "news", "no list")
+    note = await raised(desk, idle, "news", fewer(20, 2))
     notices = AlarmNotifier(store=desk.store, settings=desk.settings, clock=clock)
     for _ in range(3):
         await notices.notify([note])  # a process that was killed before it had heard of it
@@ -409,11 +414,11 @@ async def test_an_alarm_that_comes_after_the_message_of_its_minute_goes_by_itsel
     new_desk: NewDesk, clock: Any, idle: Source
 ) -> None:
     desk = new_desk(alarms=True)
-    first = await raised(desk, idle, "news", "no list")
+    first = await raised(desk, idle, "news", fewer(20, 2))
     clock.turn(minutes=2)
     await desk.work()
     clock.turn(minutes=-2, seconds=30)  # as another machine has it
-    second = await raised(desk, idle, "laws", "no list")
+    second = await raised(desk, idle, "laws", fewer(9, 1))
     clock.turn(minutes=5)
     await desk.work()
     told = [[alarm["id"] for alarm in json.loads(asked.body)["alarms"]] for asked in desk.site.asked]

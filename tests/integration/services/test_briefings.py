@@ -251,7 +251,7 @@ async def test_possible_gaps_of_any_run_and_open_alarms_stand_at_the_end(store: 
         if gap.kind != "silent"
     ]
     assert gaps == [
-        ("possible_gap", "公告", "", "https://a.example/gg/"),
+        ("possible_gap", "公告", None, "https://a.example/gg/"),
         ("structure", "公告", "the list fell from 20 candidates to 2", None),
     ]
 

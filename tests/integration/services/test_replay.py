@@ -24,6 +24,8 @@ from monitor.db.database import Store
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import RecordLost, UsageError
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.evidence import ItemProof
@@ -132,7 +134,8 @@ class TestProof:
             assert briefing.overview_dropped >= 5 * len({one.items[0] for one in briefing.overview})
         kept = " ".join(one["text"] for one in recorded.overview)
         assert not any(invented in kept for invented in ("98765", "87.3%", "2031", "关于未来的若干意见"))
-        reasons = [reason for (reason,) in recorded.rows("SELECT reason FROM fallback WHERE phase = 'summarise'")]
+        rows = recorded.rows("SELECT reason FROM fallback WHERE phase = 'summarise'")
+        reasons = [render(Message.from_json(json.loads(reason)), "en") for (reason,) in rows]
         extracts = [item for item in recorded.items if item["summary_by"] == "extract"]
         assert len(extracts) > 40
         assert sum("not on the page: " in reason and "98765亿元" in reason for reason in reasons) == len(extracts)
@@ -306,7 +309,7 @@ class TestReplay:
         with sqlite3.connect(copy.folder / "monitor.db") as connection:
             connection.execute("DELETE FROM known_url WHERE rowid IN (SELECT rowid FROM known_url LIMIT 1)")
         async with open_app(copy.settings) as app:
-            with pytest.raises(RecordLost, match="can no longer be told"):
+            with pytest.raises(RecordLost, match="can no longer be reconstructed"):
                 await app.replays.replay(recorded.second)
 
     async def test_there_is_nothing_to_replay_of_what_was_never_recorded(self, recorded: Recorded) -> None:

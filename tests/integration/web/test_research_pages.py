@@ -8,6 +8,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.db.tables.research import ResearchStatus
+from monitor.i18n.message import Message
 from tests.integration.web.payloads import PAYLOADS
 from tests.integration.web.researches import put
 
@@ -187,7 +188,7 @@ async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> No
 
 async def test_a_failed_research_says_why_and_shows_what_it_had(desk: Any, editor: Any) -> None:
     error = "The database cannot be reached."
-    await put(desk.app, "failed", at=NOON, status=ResearchStatus.FAILED, steps=1, far=2, error=error)
+    await put(desk.app, "failed", at=NOON, status=ResearchStatus.FAILED, steps=1, far=2, error=Message.other(error))
     page = page_of(await editor.get("/research/failed"))
     assert error in words_of(page.css_first(".trouble"))
     assert [node.attributes["class"] for node in page.css("[data-step]")][:2] == ["phase done", "phase stopped"]

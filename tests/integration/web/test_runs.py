@@ -67,7 +67,9 @@ async def read_run(desk: Any, source: Source) -> str:
     unseen = [UnseenPlace(section="通知", url="https://o.gov/n/2", reason=Message("cause.ended_max_pages"))]
     reading = SectionReading(plan=plan, ended=SectionEnd.MAX_PAGES, pages=3, entries=entries, unseen=unseen)
     await store.runs.save_reading("read", source.id or 0, reading, on=date(2026, 2, 3), at=NOON)
-    await store.runs.add_fallback("read", Phase.CRAWL, "通知", Message.of("cause.cut_short", limit="max_pages"), NOON)
+    await store.runs.add_fallback(
+        "read", Phase.CRAWL, "通知", Message.of("cause.cut_short", limit=Message("cause.ended_max_pages")), NOON
+    )
     await store.usage.add(
         ModelCall(
             run_id="read", phase=Phase.RANK, place="示例部", model="m", prompt_tokens=1200, latency_ms=900, at=NOON

@@ -28,7 +28,7 @@ def loaded(folder: Path, *targets: dict[str, Any]) -> list[TargetSettings]:
         ({**HOOK, "url": "https://"}, "https://…"),
         ({**HOOK, "url": "https://x.example:none/"}, "https://…"),
         ({**HOOK, "keywrds": ["x"]}, "did you mean `deliver.targets.0.keywords`"),
-        ({**HOOK, "quiet": "silent"}, "'none' or 'note'"),
+        ({**HOOK, "quiet": "silent"}, "none, note"),
         ({**HOOK, "timezone": "Moon/Base"}, "no time zone"),
         ({**HOOK, "deadline_minutes": -1}, "greater than or equal to 0"),
         ({**HOOK, "to": ["p@x.org"]}, "is no mail"),
