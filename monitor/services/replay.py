@@ -269,7 +269,9 @@ def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:
     candidates = {f"candidate {row['url']} in {row['section']}": row for row in told.pop("candidates")}
     for candidate in candidates.values():
         if candidate["disposition"] == Disposition.SAVED:
-            del candidate["reason"]  # who saved it: that stands in the item, and here not after an interruption
+            # Who saved it stands in the item, and here not after an interruption.
+            for name in ("reason", "reason_code", "reason_args"):
+                candidate.pop(name, None)
     whole: dict[str, Any] = told | sections | candidates
     return whole
 

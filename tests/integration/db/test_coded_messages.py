@@ -144,8 +144,10 @@ def old_url(empty_url: str) -> str:
         item = Item(id=1, run_id="r", source="s", section="n", url="u", url_key="u", title="t", first_seen=NOW)
         insert(connection, item)
         page = PageSnapshot(url="u", seen_at=NOW).model_dump(mode="json", exclude={"text"})
-        sight = ItemSnapshot(item_id=1, run_id="r", looked_at=NOW, page=page)
-        insert(connection, sight, failure="the page is not there", page=page | {"reason": "The site has no address."})
+        snapshot = ItemSnapshot(item_id=1, run_id="r", looked_at=NOW, page=page)
+        insert(
+            connection, snapshot, failure="the page is not there", page=page | {"reason": "The site has no address."}
+        )
         insert(
             connection,
             Revision(id=1, item_id=1, run_id="r", seen_at=NOW, kind=ChangeKind.WITHDRAWN),

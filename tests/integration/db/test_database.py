@@ -58,11 +58,11 @@ async def test_a_server_that_does_not_answer_is_told_in_one_sentence_without_its
         url = f"postgresql://monitor:s3cret@127.0.0.1:{held.getsockname()[1]}/monitor?password=s3cret"
         async with Store.open(url) as store:
             for asked in (store.check, store.sources.list):
-                with pytest.raises(DatabaseError, match="cannot be used") as told:
+                with pytest.raises(DatabaseError, match="cannot be used") as reported:
                     await asked()
-                assert "postgresql://monitor:***@127.0.0.1" in str(told.value)
-                assert "s3cret" not in str(told.value)
-                assert "\n" not in str(told.value)
+                assert "postgresql://monitor:***@127.0.0.1" in str(reported.value)
+                assert "s3cret" not in str(reported.value)
+                assert "\n" not in str(reported.value)
 
 
 async def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "reported"),
     [
         ("nonsense", "no database url"),
         ("mysql://root:s3cret@host/name", "kind 'mysql'"),
@@ -89,8 +89,8 @@ async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         ("postgresql://host:port/name", "no database url"),
     ],
 )
-def test_a_url_that_names_no_database_of_ours_is_refused_at_once(url: str, told: str) -> None:
-    with pytest.raises(DatabaseError, match=told) as error:
+def test_a_url_that_names_no_database_of_ours_is_refused_at_once(url: str, reported: str) -> None:
+    with pytest.raises(DatabaseError, match=reported) as error:
         Store.open(url)
     assert "s3cret" not in str(error.value)
 

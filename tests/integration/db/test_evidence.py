@@ -25,7 +25,7 @@ HOSTILE = "http://evil.example/../../etc/passwd%00/\ud800\x00?a=b/..//con|rm -rf
 BODY = "<html><title>通知</title><p>共12项。</p></html>".encode()
 
 
-def sighting(url: str = "http://a.example/1.html", body: bytes | None = BODY, **changes: Any) -> FetchResult:
+def fetch_result(url: str = "http://a.example/1.html", body: bytes | None = BODY, **changes: Any) -> FetchResult:
     headers = {"content-type": "text/html; charset=utf-8", "content-encoding": "gzip", "set-cookie": "session=secret"}
     return replace(
         FetchResult(url=url, mode=FetchMode.HTTP, at=AT, final_url=url, status=200, headers=headers, body=body),
@@ -63,14 +63,14 @@ async def item(store: Store, run: Run, number: int = 1) -> Item:
 async def test_what_was_seen_is_read_again_as_it_was(store: Store, run: Run, records: EvidenceArchive) -> None:
     recorder = records.create_recorder(run.id, attempt=1)
     seen = [
-        sighting(
+        fetch_result(
             hops=("http://a.example/0",),
             final_url="http://a.example/2",
             notes={"http://a.example/robots.txt": Message.other("x")},
         ),
-        sighting(mode=FetchMode.RENDERED, body=b"\xef\xbb\xbf" + BODY, is_cut_short=True),
-        sighting(status=503, error=PageError(code=PageErrorCode.BAD_GATEWAY, message="down"), body=b""),
-        sighting(body=None, status=None, headers={}, error=PageError(code=PageErrorCode.TIMEOUT, message="late")),
+        fetch_result(mode=FetchMode.RENDERED, body=b"\xef\xbb\xbf" + BODY, is_cut_short=True),
+        fetch_result(status=503, error=PageError(code=PageErrorCode.BAD_GATEWAY, message="down"), body=b""),
+        fetch_result(body=None, status=None, headers={}, error=PageError(code=PageErrorCode.TIMEOUT, message="late")),
     ]
     ids = [await recorder.keep(one) for one in seen]
     rows = await store.evidence.list_records(run.id)
@@ -84,9 +84,9 @@ async def test_a_body_that_was_seen_before_is_stored_once(
     store: Store, run: Run, records: EvidenceArchive, files: Any
 ) -> None:
     recorder = records.create_recorder(run.id, attempt=1)
-    await recorder.keep(sighting())
-    await recorder.keep(sighting("http://b.example/", at=AT + dt.timedelta(days=40)))
-    await recorder.keep(sighting(body=b"another"))
+    await recorder.keep(fetch_result())
+    await recorder.keep(fetch_result("http://b.example/", at=AT + dt.timedelta(days=40)))
+    await recorder.keep(fetch_result(body=b"another"))
     assert len(files()) == 2
     assert len({row.stored_at for row in await store.evidence.list_records(run.id)}) == 2
     assert len(await store.evidence.list_records(run.id)) == 3
@@ -97,7 +97,7 @@ async def test_nothing_that_a_page_says_becomes_a_path(
 ) -> None:
     headers = {"content-disposition": "attachment; filename=../../x.sh", "x": "a\r\nWARC-Type: response\r\n\r\n"}
     body = b"WARC/1.1\r\nWARC-Type: response\r\n\r\n" + BODY
-    await records.create_recorder(run.id, attempt=1).keep(sighting(HOSTILE, body=body, headers=headers))
+    await records.create_recorder(run.id, attempt=1).keep(fetch_result(HOSTILE, body=body, headers=headers))
     (row,) = await store.evidence.list_records(run.id)
     place = f"evidence/2026/02/03/{hashlib.sha256(body).hexdigest()}.warc.gz"
     assert row.stored_at == place
@@ -109,8 +109,8 @@ async def test_a_record_whose_file_is_gone_or_altered_proves_nothing(
     store: Store, run: Run, records: EvidenceArchive, files: Any
 ) -> None:
     recorder = records.create_recorder(run.id, attempt=1)
-    await recorder.keep(sighting())
-    await recorder.keep(sighting(body=b"another"))
+    await recorder.keep(fetch_result())
+    await recorder.keep(fetch_result(body=b"another"))
     one, other = await store.evidence.list_records(run.id)
     first, second = files()
     content = first.read_bytes()
@@ -127,9 +127,9 @@ async def test_a_file_that_was_lost_is_written_again_when_its_body_is_seen_again
     store: Store, run: Run, records: EvidenceArchive, files: Any
 ) -> None:
     recorder = records.create_recorder(run.id, attempt=1)
-    await recorder.keep(sighting())
+    await recorder.keep(fetch_result())
     files()[0].unlink()
-    await recorder.keep(sighting(at=AT + dt.timedelta(days=1)))
+    await recorder.keep(fetch_result(at=AT + dt.timedelta(days=1)))
     for row in await store.evidence.list_records(run.id):
         assert (await records.load(row)).body == BODY
 
@@ -141,7 +141,7 @@ async def test_a_file_without_a_record_does_no_harm_and_goes_in_time(
     place = f"evidence/2026/02/03/{hashlib.sha256(BODY).hexdigest()}.warc.gz"
     storage.write(place, b"half of it")
     storage.write("evidence/2026/02/01/" + "a" * 64 + ".warc.gz", b"nobody's")
-    await records.create_recorder(run.id, attempt=1).keep(sighting())
+    await records.create_recorder(run.id, attempt=1).keep(fetch_result())
     (row,) = await store.evidence.list_records(run.id)
     assert (await records.load(row)).body == BODY
     assert await records.remove_unused(dt.date(2026, 3, 1)) == 1
@@ -156,8 +156,8 @@ async def test_records_are_forgotten_with_their_run_and_shared_files_stay(
     await store.runs.update(run.id, status=RunStatus.SUCCEEDED)
     kept = await item(store, run)
     of_first, of_later = records.create_recorder(run.id, attempt=1), records.create_recorder(later.id, attempt=1)
-    ids = [await of_first.keep(sighting()), await of_first.keep(sighting(body=b"of the first alone"))]
-    shared = await of_later.keep(sighting(at=later.planned_at))
+    ids = [await of_first.keep(fetch_result()), await of_first.keep(fetch_result(body=b"of the first alone"))]
+    shared = await of_later.keep(fetch_result(at=later.planned_at))
     claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=ids[0], passage="通知")]
     await linked(store, {kept.id or 0: claims}, instead_of=[ClaimKind.LIST])
     await store.evidence.add_answer(ModelAnswer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
@@ -180,7 +180,7 @@ async def test_records_are_forgotten_with_their_run_and_shared_files_stay(
 async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, records: EvidenceArchive) -> None:
     kept = await item(store, run)
     recorder = records.create_recorder(run.id, attempt=1)
-    page, listed = await recorder.keep(sighting(body=b"page")), await recorder.keep(sighting(body=b"list"))
+    page, listed = await recorder.keep(fetch_result(body=b"page")), await recorder.keep(fetch_result(body=b"list"))
 
     def claim(kind: ClaimKind, said: str, record: str) -> Claim:
         return Claim(item_id=0, kind=kind, claim=said, record_id=record, passage="\x00通知\ud800")
@@ -206,7 +206,7 @@ async def test_records_go_with_the_database_to_another_one(
     store: Store, url: str, run: Run, records: EvidenceArchive, storage: FileStorage, tmp_path: Path
 ) -> None:
     kept = await item(store, run)
-    record = await records.create_recorder(run.id, attempt=1).keep(sighting())
+    record = await records.create_recorder(run.id, attempt=1).keep(fetch_result())
     claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=record, passage="通知")]
     await linked(store, {kept.id or 0: claims}, instead_of=[])
     await store.evidence.add_answer(ModelAnswer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
@@ -224,7 +224,7 @@ async def test_records_go_with_the_database_to_another_one(
 
 async def test_attempts_are_counted_from_what_was_recorded(store: Store, run: Run, records: EvidenceArchive) -> None:
     assert await store.evidence.get_next_attempt(run.id) == 1
-    await records.create_recorder(run.id, attempt=1).keep(sighting())
+    await records.create_recorder(run.id, attempt=1).keep(fetch_result())
     assert await store.evidence.get_next_attempt(run.id) == 2
     await store.evidence.add_answer(
         ModelAnswer(run_id=run.id, attempt=4, request="r", phase=Phase.RANK, place="\x00", at=AT)
@@ -240,7 +240,7 @@ async def test_a_run_keeps_what_it_set_out_with(store: Store, run: Run) -> None:
 
 async def test_a_bucket_serves_as_well_as_a_folder(store: Store, run: Run) -> None:
     records = EvidenceArchive(store=store, storage=FileStorage(f"memory://bucket-{store.sessions!r:.40}"))
-    await records.create_recorder(run.id, attempt=1).keep(sighting())
+    await records.create_recorder(run.id, attempt=1).keep(fetch_result())
     (row,) = await store.evidence.list_records(run.id)
     assert (await records.load(row)).body == BODY
     assert (records.get_display_path(row) or "").startswith("memory://")
@@ -253,5 +253,5 @@ async def test_a_storage_that_does_not_work_says_so_in_a_sentence(store: Store, 
     (tmp_path / "file").write_text("in the way")
     records = EvidenceArchive(store=store, storage=FileStorage(str(tmp_path / "file")))
     with pytest.raises(WorkFailed, match="The storage could not write"):
-        await records.create_recorder(run.id, attempt=1).keep(sighting())
+        await records.create_recorder(run.id, attempt=1).keep(fetch_result())
     assert await store.evidence.list_records(run.id) == []

@@ -101,10 +101,10 @@ async def test_the_index_follows_whatever_changes_an_item(store: Store, source: 
         ["新题"],
         ["新题"],
     )
-    sight = ItemSnapshot(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.CHANGED)
+    snapshot = ItemSnapshot(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.CHANGED)
     change = {"kind": ChangeKind.CHANGED, "edits": [], "more_edits": 0, "reason": None, "before_text": ""}
     revision = Revision(item_id=number, run_id="run-1", seen_at=NOON, **change)
-    await store.revisions.save(sight, revision=revision, text="修订", changes={"title": "改题"})
+    await store.revisions.save(snapshot, revision=revision, text="修订", changes={"title": "改题"})
     assert (await titles(store, "旧文"), await titles(store, "修订"), await titles(store, "改题")) == (
         [],
         ["改题"],
@@ -124,8 +124,8 @@ async def test_the_index_follows_whatever_changes_an_item(store: Store, source: 
 
 async def test_what_is_withdrawn_is_found_and_said_to_be(store: Store, source: Source) -> None:
     number = await keep(store, source, "光伏")
-    sight = ItemSnapshot(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.WITHDRAWN)
-    await store.revisions.save(sight)
+    snapshot = ItemSnapshot(item_id=number, run_id="run-1", looked_at=NOON, page={}, standing=ChangeKind.WITHDRAWN)
+    await store.revisions.save(snapshot)
     found = await store.fulltext.find(TextQuery.parse("光伏"), FullTextScope(items=ItemFilter()), limit=None)
     assert [match.is_withdrawn for match in found] == [True]
 

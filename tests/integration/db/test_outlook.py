@@ -71,8 +71,8 @@ async def test_the_last_run_of_a_source_that_ended_speaks_for_it(store: Store, s
             for n in (1, 2)
         ]
         await store.runs.add_unseen(run_id, places)
-    told = {run.source: (run.run_id, run.status) for run in await store.dashboard.list_last_runs(NOON)}
-    assert told == {source.name: (last, RunStatus.DEGRADED), "other": ("of the other", RunStatus.SUCCEEDED)}
+    reported = {run.source: (run.run_id, run.status) for run in await store.dashboard.list_last_runs(NOON)}
+    assert reported == {source.name: (last, RunStatus.DEGRADED), "other": ("of the other", RunStatus.SUCCEEDED)}
     await store.runs.update("early", is_baseline=True)
     firsts = {one.source: one.is_baseline for one in await store.dashboard.list_last_runs(NOON)}
     assert firsts == {source.name: True, "other": False}, "an earlier run of the day was the source's first"
@@ -128,8 +128,8 @@ async def test_a_block_is_found_in_what_fell_back_and_in_what_was_not_seen_once_
         Message.other('Timeout: it said WebBlocked/http_403: "cause.page_blocked"'),
         NOON,
     )
-    told = [(block.source, block.place, block.reason) for block in await store.dashboard.list_blocks(NOON - HOUR)]
-    assert told == [(source.name, "https://cdn.example/7", reason), (source.name, url, REFUSED)]
+    reported = [(block.source, block.place, block.reason) for block in await store.dashboard.list_blocks(NOON - HOUR)]
+    assert reported == [(source.name, "https://cdn.example/7", reason), (source.name, url, REFUSED)]
     assert len(await store.dashboard.list_blocks(NOON - 72 * HOUR, source_id=source.id)) == 3
     assert await store.dashboard.list_blocks(NOON - 72 * HOUR, source_id=999) == []
 

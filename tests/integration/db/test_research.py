@@ -154,9 +154,9 @@ async def test_messages_come_in_their_order_and_from_the_one_that_has_it(store: 
 
 
 async def test_a_step_that_began_anew_has_not_ended(store: Store, running: Research) -> None:
-    told = [("plan", "start"), ("plan", "complete"), ("deep_search", "start"), ("deep_search", "complete")]
-    told += [("deep_search", "start"), ("modeling", "start")]
-    await store.research_events.add([message(step=step, status=status) for step, status in told], executor="a")
+    reported = [("plan", "start"), ("plan", "complete"), ("deep_search", "start"), ("deep_search", "complete")]
+    reported += [("deep_search", "start"), ("modeling", "start")]
+    await store.research_events.add([message(step=step, status=status) for step, status in reported], executor="a")
     assert await store.research_events.list_ended_steps(running.id) == {"plan"}
 
 

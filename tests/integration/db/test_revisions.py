@@ -39,9 +39,9 @@ async def saved(store: Store, source: Source, run: Run, number: int, *, first_se
     return item.id or 0
 
 
-def sight_of(item_id: int, at: datetime, **more: Any) -> ItemSnapshot:
-    sight = ItemSnapshot.from_page(item_id, "run-1", PageSnapshot(url="https://example.gov/", seen_at=at))
-    return ItemSnapshot(**sight.model_dump() | more)
+def snapshot_of(item_id: int, at: datetime, **more: Any) -> ItemSnapshot:
+    snapshot = ItemSnapshot.from_page(item_id, "run-1", PageSnapshot(url="https://example.gov/", seen_at=at))
+    return ItemSnapshot(**snapshot.model_dump() | more)
 
 
 async def due(store: Store, source: Source, days_later: float, limit: int = 10) -> list[int]:
@@ -52,13 +52,13 @@ async def test_an_item_is_due_once_for_each_day_that_came(store: Store, source: 
     item_id = await saved(store, source, run, 1)
     assert await due(store, source, 0.5) == []
     assert await due(store, source, 1) == [item_id], "no look is on record: the first one is due"
-    await store.revisions.save(sight_of(item_id, AT))
+    await store.revisions.save(snapshot_of(item_id, AT))
     assert await due(store, source, 0.5) == []
     assert await due(store, source, 1) == [item_id]
-    await store.revisions.save(sight_of(item_id, AT + timedelta(days=1)))
+    await store.revisions.save(snapshot_of(item_id, AT + timedelta(days=1)))
     assert await due(store, source, 2) == []
     assert await due(store, source, 20) == [item_id], "the service was down for days: one look makes up for all"
-    await store.revisions.save(sight_of(item_id, AT + timedelta(days=20)))
+    await store.revisions.save(snapshot_of(item_id, AT + timedelta(days=20)))
     assert await due(store, source, 36) == []
 
 
@@ -67,7 +67,7 @@ async def test_the_doubtful_come_first_and_then_the_longest_unseen(store: Store,
     looks = [AT + timedelta(hours=3), AT + timedelta(hours=1), AT + timedelta(hours=2), AT + timedelta(days=1)]
     for item_id, at in zip(ids, looks, strict=True):
         doubt = ChangeKind.WITHDRAWN if at == looks[3] else None
-        await store.revisions.save(sight_of(item_id, at, doubt=doubt))
+        await store.revisions.save(snapshot_of(item_id, at, doubt=doubt))
     assert await due(store, source, 1) == [ids[3], ids[1], ids[2], ids[0]]
     assert await due(store, source, 1, limit=2) == [ids[3], ids[1]]
     without = await saved(store, source, run, 9, first_seen=AT - timedelta(days=2))
@@ -91,9 +91,9 @@ async def test_a_look_is_kept_whole(store: Store, source: Source, run: Run) -> N
     await store.revisions.save(
         ItemSnapshot.from_page(item_id, "run-2", seen), revision=revision, text="新", changes={"issuer": "局"}
     )
-    sight = await store.revisions.get_snapshot(item_id)
-    assert sight is not None
-    assert sight.build_page_snapshot("新") == seen
+    snapshot = await store.revisions.get_snapshot(item_id)
+    assert snapshot is not None
+    assert snapshot.build_page_snapshot("新") == seen
     (kept,) = await store.revisions.list_for_item(item_id)
     assert (kept.change.edits, kept.before_text) == ([edit], "旧")
     item = await store.items.get(item_id)
@@ -107,7 +107,7 @@ async def test_revisions_of_a_period(
 ) -> None:
     item_id = await saved(store, source, run, 1)
     revision = Revision(item_id=item_id, run_id="run-1", seen_at=AT, kind=ChangeKind.MOVED)
-    await store.revisions.save(sight_of(item_id, AT), revision=revision)
+    await store.revisions.save(snapshot_of(item_id, AT), revision=revision)
     rows = await store.revisions.list_between(
         AT + timedelta(days=begin), AT + timedelta(days=end), sources=[source.name]
     )

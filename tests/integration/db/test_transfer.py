@@ -61,12 +61,14 @@ async def fill(store: Store, *, at: datetime = AT, number: int = 1) -> Source:
         )
     )
     await store.items.update(item.id or 0, text="正文")
-    sight = ItemSnapshot.from_page(item.id or 0, run.id, PageSnapshot(url=url, seen_at=at, title="关于开展工作的通知"))
+    snapshot = ItemSnapshot.from_page(
+        item.id or 0, run.id, PageSnapshot(url=url, seen_at=at, title="关于开展工作的通知")
+    )
     edit = PageEdit(op=EditOperation.CHANGED, part=PagePart.ARTICLE, article="第七条", before="一万元", after="二万元")
     revision = Revision(
         item_id=item.id or 0, run_id=run.id, seen_at=at, kind=ChangeKind.CHANGED, edits=[edit.model_dump(mode="json")]
     )
-    await store.revisions.save(sight, revision=revision)
+    await store.revisions.save(snapshot, revision=revision)
     candidate = Candidate(title=item.title, url=url, date=item.date, date_source=DateSource.LISTED)
     entry = LedgerEntry(
         candidate=candidate, page_url=PLAN.url, position=0, disposition=Disposition.SAVED, item_id=item.id

@@ -82,8 +82,10 @@ async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(sto
     await store.usage.add(a_call(Phase.REPORT, tokens=(8, 8), run_id="a research"))
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=-1))
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=24))
-    told = await store.usage.load_daily([Day(NOON.date(), NOON, NOON + timedelta(hours=24))])
-    figures = {(one.source, one.phase): (one.calls, one.prompt_tokens, one.cost, one.unpriced_calls) for one in told}
+    reported = await store.usage.load_daily([Day(NOON.date(), NOON, NOON + timedelta(hours=24))])
+    figures = {
+        (one.source, one.phase): (one.calls, one.prompt_tokens, one.cost, one.unpriced_calls) for one in reported
+    }
     assert figures == {
         (run.source, Phase.CRAWL): (3, 2010, 0.75, 1),
         (run.source, Phase.RANK): (1, 5, None, 1),
@@ -101,8 +103,8 @@ async def test_spendings_of_many_days_come_from_one_query_each_day_with_its_own(
     await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 20), hours=23))
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 200), hours=24))
     await store.usage.add(a_call(Phase.RANK, tokens=(5, 5), hours=24 * 90))
-    told = [(one.day, one.phase, one.calls, one.tokens) for one in await store.usage.load_daily_by_phase(days)]
-    assert told == [(days[0].date, Phase.CRAWL, 2, 33), (days[1].date, Phase.RANK, 1, 300)]
+    reported = [(one.day, one.phase, one.calls, one.tokens) for one in await store.usage.load_daily_by_phase(days)]
+    assert reported == [(days[0].date, Phase.CRAWL, 2, 33), (days[1].date, Phase.RANK, 1, 300)]
     assert [(one.day, one.source, one.tokens) for one in await store.usage.load_daily(days)] == [
         (days[0].date, run.source, 33),
         (days[1].date, run.source, 300),

@@ -20,8 +20,8 @@ FILES = Path(__file__).resolve().parents[3] / "fixtures" / "sites" / "ministry" 
 
 
 def item(bureau: Any, row: Any, **changes: Any) -> dict[str, Any]:
-    told = {"title": row.text, "url": bureau.site.url(row.path), "date": str(row.day), "type": "通知"}
-    return {**told, **changes}
+    reported = {"title": row.text, "url": bureau.site.url(row.path), "date": str(row.day), "type": "通知"}
+    return {**reported, **changes}
 
 
 def browse(bureau: Any, path: str = "/news/") -> tuple[str, dict[str, Any]]:
@@ -67,8 +67,8 @@ async def test_a_save_that_does_not_rest_on_the_page_is_refused_in_the_answer(
     model.calls(("save_result", item(bureau, rows[0], **changes)))
     model.calls(("finish", {}))
     run = await bureau.sweep()
-    told = json.loads(model_answer(model, "refused"))
-    assert (told["saved"], told["refused"][0]["reason"]) == (0, reason)
+    reported = json.loads(model_answer(model, "refused"))
+    assert (reported["saved"], reported["refused"][0]["reason"]) == (0, reason)
     assert run.sections[0].refused_saves == 1
     assert {one.by for one in run.items} == {SavedBy.RULE}
     assert len(run.items) == 2

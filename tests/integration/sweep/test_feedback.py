@@ -23,7 +23,7 @@ async def test_feedback_on_an_item_moves_those_like_it_in_the_next_run(bureau: A
     new[0].title, new[1].title = "关于开展光伏检查的通知", "关于受理乙项目申请的公告"
     bureau.show([*new, *old])
     run = await bureau.sweep()
-    placed = [(item.title, item.moved) for item in await bureau.store.items.for_run(run.run_id)]
+    placed = [(item.title, item.moved) for item in await bureau.store.items.list_for_run(run.run_id)]
     assert placed == [(new[1].title, None), (new[0].title, RankDirection.LOWER)]
 
     assert (await replayed(bureau, tmp_path, run.run_id)).differences == []

@@ -186,8 +186,8 @@ async def test_blocks_are_named_by_kind_and_told_apart_from_failures(bureau: Any
         url = bureau.site.on(f"/{name}/", reply(body, status))
         bureau.options["sections"].append({"name": name, "url": url})
     run = await bureau.sweep()
-    told = {place.section: render(place.reason, "en").partition(": ")[0] for place in run.coverage.unseen}
-    assert told == {name: reason for name, (_, _, reason) in ANSWERS.items()}
+    reported = {place.section: render(place.reason, "en").partition(": ")[0] for place in run.coverage.unseen}
+    assert reported == {name: reason for name, (_, _, reason) in ANSWERS.items()}
     assert run.status is RunStatus.FAILED
 
 
@@ -235,8 +235,8 @@ async def test_the_date_of_the_list_stands_and_the_one_of_the_article_is_kept(bu
         rows[0].path, f"<html><body><h1>{rows[0].text}</h1><p>发布时间：{stated}</p><p>{body}</p></body></html>"
     )
     run = await bureau.sweep()
-    told = {item.url.rpartition("/")[2]: (item.date, item.date_source, item.date_conflict) for item in run.items}
-    assert told == {
+    reported = {item.url.rpartition("/")[2]: (item.date, item.date_source, item.date_conflict) for item in run.items}
+    assert reported == {
         "100.html": (rows[0].day, DateSource.LISTED, stated),
         "101.html": (rows[1].day, DateSource.LISTED, None),
     }

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from monitor.db.tables.delivery import AlarmKind
+from monitor.i18n.catalogue import render
 from monitor.vocabulary import Disposition, RunStatus, SectionEnd
 
 OLD = (400, 410, 420, 430, 440, 450)
@@ -20,7 +21,7 @@ async def kinds(bureau: Any) -> list[AlarmKind]:
     return [alarm.kind for alarm in (await bureau.health.get_report()).alarms]
 
 
-def told(bureau: Any) -> list[AlarmKind]:
+def reported(bureau: Any) -> list[AlarmKind]:
     return [alarm.kind for alarm in bureau.notices.received]
 
 
@@ -39,7 +40,7 @@ async def test_a_list_that_is_gone_is_told_once_and_is_over_when_it_is_back(bure
     tomorrow(bureau)
     await bureau.sweep()
     assert await kinds(bureau) == []
-    assert told(bureau) == [AlarmKind.STRUCTURE, AlarmKind.FAILING]
+    assert reported(bureau) == [AlarmKind.STRUCTURE, AlarmKind.FAILING]
     past = (await bureau.health.get_report(include_cleared=True)).alarms
     assert all(alarm.cleared_at == bureau.clock.now() for alarm in past)
 
@@ -84,7 +85,7 @@ async def test_what_scrolled_off_a_list_of_one_page_is_a_possible_gap_until_the_
     bureau.show(bureau.rows(0, 0, 1, 1, 2, 2, 3, 3, first=500))
     run = await bureau.sweep()
     assert (len(run.items), await kinds(bureau)) == (8, [AlarmKind.GAP])
-    assert "possible gap" in bureau.notices.received[-1].message
+    assert "possible gap" in render(bureau.notices.received[-1].message, "en")
     tomorrow(bureau)
     await bureau.sweep()
     assert await kinds(bureau) == []
@@ -129,7 +130,7 @@ async def test_a_site_that_begins_to_keep_us_out_is_an_alarm(bureau: Any, reply:
     tomorrow(bureau)
     await bureau.sweep()
     (alarm,) = (await bureau.health.get_report()).alarms
-    assert (alarm.kind, alarm.section, f"http_{status}" in alarm.message) == (AlarmKind.BLOCKED, "", True)
+    assert (alarm.kind, alarm.section, f"http_{status}" in render(alarm.message, "en")) == (AlarmKind.BLOCKED, "", True)
     bureau.show(rows)
     tomorrow(bureau)
     await bureau.sweep()
@@ -148,7 +149,7 @@ async def test_a_source_that_keeps_failing_rests_and_comes_back_by_itself(bureau
     (health,) = (await bureau.health.get_report()).sources
     assert (run.status, health.consecutive_failures, health.resting_until) == (RunStatus.SUCCEEDED, 0, None)
     assert await kinds(bureau) == []
-    assert told(bureau) == [AlarmKind.FAILING]
+    assert reported(bureau) == [AlarmKind.FAILING]
 
 
 async def test_silence_is_learned_from_the_dates_of_the_list_and_ends_with_the_next_item(bureau: Any) -> None:
@@ -175,11 +176,11 @@ async def test_an_alarm_that_did_not_arrive_is_handed_on_again(bureau: Any) -> N
     bureau.notices.is_down = True
     tomorrow(bureau)
     run = await bureau.sweep()
-    assert (await kinds(bureau), told(bureau)) == ([AlarmKind.STRUCTURE], [])
+    assert (await kinds(bureau), reported(bureau)) == ([AlarmKind.STRUCTURE], [])
     bureau.notices.is_down = False
     for _ in range(2):
-        await bureau.health.examine(run.run_id)
-    assert told(bureau) == [AlarmKind.STRUCTURE]
+        await bureau.health.update_alarms(run.run_id)
+    assert reported(bureau) == [AlarmKind.STRUCTURE]
     assert await kinds(bureau) == [AlarmKind.STRUCTURE]
 
 
@@ -189,4 +190,4 @@ async def test_a_trial_raises_nothing(bureau: Any) -> None:
     bureau.site.on("/news/", EMPTY)
     source = await bureau.store.sources.get(bureau.name)
     await bureau.sweeps.run_trial(source)
-    assert (await kinds(bureau), told(bureau)) == ([], [])
+    assert (await kinds(bureau), reported(bureau)) == ([], [])

@@ -227,9 +227,9 @@ async def test_a_trial_writes_nothing_and_knows_what_is_known(bureau: Any) -> No
     source = await bureau.store.sources.get("bureau")
     trial = await bureau.sweeps.run_trial(source)
     assert trial.would_save == 1
-    told = {
+    reported = {
         candidate.candidate.url.rpartition("/")[2]: candidate.disposition for candidate in trial.sections[0].candidates
     }
-    assert (told["200.html"], told["100.html"]) == (Disposition.SAVED, Disposition.KNOWN)
+    assert (reported["200.html"], reported["100.html"]) == (Disposition.SAVED, Disposition.KNOWN)
     assert len(await bureau.store.runs.list()) == 1
     assert len((await bureau.sweep()).items) == 1

@@ -127,7 +127,7 @@ async def test_a_feed_is_recorded_and_replayed_like_a_list(bureau: Any, tmp_path
     for item in run.items:
         claims = await bureau.store.evidence.list_claims(item.id or 0)
         row = next(claim for claim in claims if claim.kind is ClaimKind.LIST)
-        record = await bureau.store.evidence.record(row.record_id)
+        record = await bureau.store.evidence.get_record(row.record_id)
         assert record.url == bureau.site.url("/map.xml.gz")
         assert row.passage == f"{item.url} {item.date}"
     assert (await replayed(bureau, tmp_path, run.run_id)).differences == []

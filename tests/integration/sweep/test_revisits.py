@@ -9,6 +9,7 @@ from sqlalchemy import delete
 
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.evidence import ChangeKind, EditOperation, ItemSnapshot
+from monitor.i18n.catalogue import render
 from monitor.services.audit import COMMAND_LINE
 from tests.integration.conftest import Reply
 
@@ -75,9 +76,9 @@ def watched(bureau: Any) -> Watched:
 async def test_a_changed_article_is_found_by_the_next_run_and_named(watched: Watched) -> None:
     await watched.begin(page(*LAW))
     (revision,) = await watched.after(1, page(*changed("第三条", "48小时", "24小时"), views=77))
-    assert (revision.kind, revision.change.articles(EditOperation.CHANGED)) == (ChangeKind.CHANGED, ["第三条"])
+    assert (revision.kind, revision.change.list_articles(EditOperation.CHANGED)) == (ChangeKind.CHANGED, ["第三条"])
     assert "48小时" in revision.before_text
-    text = await watched.bureau.store.items.text((await watched.item()).id)
+    text = await watched.bureau.store.items.get_text((await watched.item()).id)
     assert "24小时" in text, "the item keeps the newest text"
     assert len(await watched.after(2, page(*changed("第三条", "48小时", "24小时")))) == 1, "it is said once"
 
@@ -112,7 +113,7 @@ async def test_a_page_that_is_gone_is_said_to_be_once_two_runs_have_seen_it(watc
     (revision,) = await watched.after(1, gone)
     assert revision.kind is ChangeKind.WITHDRAWN
     assert len(await watched.after(2, gone)) == 1, "it is said once"
-    assert await watched.bureau.store.items.text((await watched.item()).id), "what it said is kept"
+    assert await watched.bureau.store.items.get_text((await watched.item()).id), "what it said is kept"
     back = await watched.after(3, page(*LAW))
     assert [one.kind for one in back] == [ChangeKind.RESTORED, ChangeKind.WITHDRAWN]
 
@@ -122,10 +123,10 @@ async def test_a_page_that_fails_for_a_while_is_neither_changed_nor_gone(watched
     failing = Reply(status=500, body="oops")
     assert await watched.after(1, failing) == []
     assert await watched.after(2, failing) == []
-    sight = await watched.bureau.store.revisions.sight((await watched.item()).id)
-    assert "500" in sight.failure
+    snapshot = await watched.bureau.store.revisions.get_snapshot((await watched.item()).id)
+    assert "500" in render(snapshot.failure, "en")
     (revision,) = await watched.after(4, page(*changed("第五条", "有效期五年", "有效期三年")))
-    assert revision.change.articles(EditOperation.CHANGED) == ["第五条"], "compared with what was seen last"
+    assert revision.change.list_articles(EditOperation.CHANGED) == ["第五条"], "compared with what was seen last"
 
 
 async def test_a_page_missing_for_one_run_only_is_not_said_to_be_gone(watched: Watched) -> None:
@@ -139,7 +140,7 @@ async def test_a_loss_of_most_of_the_words_is_said_once_two_runs_have_seen_it(wa
     await watched.begin(page(*LAW))
     assert await watched.after(1, page(*LAW[:2])) == []
     (revision,) = await watched.after(1, page(*LAW[:2]))
-    assert revision.change.articles(EditOperation.REMOVED) == ["第三条", "第四条", "第五条"]
+    assert revision.change.list_articles(EditOperation.REMOVED) == ["第三条", "第四条", "第五条"]
 
 
 async def test_a_page_that_moved_is_followed(watched: Watched) -> None:
@@ -168,7 +169,7 @@ async def test_an_item_without_a_first_look_gets_one_and_is_compared_from_then_o
         await session.execute(delete(ItemSnapshot))  # as an earlier version left it
     assert await watched.after(1, page(*changed("第三条", "48小时", "24小时"))) == []
     (revision,) = await watched.after(2, page(*LAW))
-    assert revision.change.articles(EditOperation.CHANGED) == ["第三条"]
+    assert revision.change.list_articles(EditOperation.CHANGED) == ["第三条"]
 
 
 async def test_a_scanned_document_is_another_one_when_its_bytes_are(watched: Watched) -> None:
@@ -184,7 +185,7 @@ async def test_what_could_not_be_seen_at_first_is_no_revision_when_it_can(watche
     watched.bureau.site.on(watched.path, Reply(status=503))
     assert await watched.after(1, page(*LAW)) == []
     (revision,) = await watched.after(2, page(*LAW[:2], *LAW[3:]))
-    assert revision.change.articles(EditOperation.REMOVED) == ["第三条"]
+    assert revision.change.list_articles(EditOperation.REMOVED) == ["第三条"]
 
 
 async def test_looks_do_not_change_how_the_run_ended(watched: Watched) -> None:
@@ -199,10 +200,10 @@ async def test_revisions_of_a_period_come_with_their_items(watched: Watched) -> 
     await watched.begin(page(*LAW))
     await watched.after(1, page(*changed("第三条", "48小时", "24小时")))
     store, now = watched.bureau.store, watched.bureau.clock.now()
-    (found,) = await store.revisions.between(now, now + dt.timedelta(hours=1))
+    (found,) = await store.revisions.list_between(now, now + dt.timedelta(hours=1))
     assert (found[0].title, found[1].kind) == ((await watched.item()).title, ChangeKind.CHANGED)
-    assert await store.revisions.between(now - dt.timedelta(days=1), now) == []
-    assert await store.revisions.between(now, now + dt.timedelta(hours=1), sources=["another"]) == []
+    assert await store.revisions.list_between(now - dt.timedelta(days=1), now) == []
+    assert await store.revisions.list_between(now, now + dt.timedelta(hours=1), sources=["another"]) == []
 
 
 async def test_a_cancelled_run_looks_at_no_further_page(bureau: Any) -> None:

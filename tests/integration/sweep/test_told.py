@@ -9,8 +9,8 @@ from monitor.vocabulary import EventKind
 OLD = (400, 410, 420, 430, 440, 450)
 
 
-def of_kind(told: list[Progress], kind: EventKind) -> list[Progress]:
-    return [one for one in told if one.kind is kind]
+def of_kind(reported: list[Progress], kind: EventKind) -> list[Progress]:
+    return [one for one in reported if one.kind is kind]
 
 
 async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: Any, model: Any) -> None:
@@ -19,10 +19,10 @@ async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: 
     page = bureau.site.url("/news/")
     model.calls(("browse_page", {"url": page}))
     model.calls(("save_result", {"title": rows[0].text, "url": bureau.site.url(rows[0].path), "type": "通知"}))
-    told: list[Progress] = []
-    run = await bureau.sweep(on_progress=told.append)
+    reported: list[Progress] = []
+    run = await bureau.sweep(on_progress=reported.append)
 
-    phases = [(str(one.phase), one.done, one.total) for one in of_kind(told, EventKind.PHASE)]
+    phases = [(str(one.phase), one.done, one.total) for one in of_kind(reported, EventKind.PHASE)]
     assert phases == [
         ("navigate", 0, None),
         ("navigate", 1, 1),
@@ -33,19 +33,19 @@ async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: 
         ("rank", 0, 2),
         ("rank", 2, 2),
     ]
-    begun, ended = of_kind(told, EventKind.SECTION)
+    begun, ended = of_kind(reported, EventKind.SECTION)
     assert (begun.place, begun.ordinal, begun.ended) == ("通知公告", 0, None)
     assert (ended.ended, ended.pages, ended.candidates, ended.saved) == (run.sections[0].ended, 1, len(rows), 2)
-    (read,) = of_kind(told, EventKind.PAGE)
+    (read,) = of_kind(reported, EventKind.PAGE)
     assert (read.url, read.candidates, read.reason) == (page, len(rows), None)
-    assert {one.title for one in of_kind(told, EventKind.SAVED)} == {item.title for item in run.items}
-    assert {one.item_id for one in of_kind(told, EventKind.SAVED)} == {item.id for item in run.items}
+    assert {one.title for one in of_kind(reported, EventKind.SAVED)} == {item.title for item in run.items}
+    assert {one.item_id for one in of_kind(reported, EventKind.SAVED)} == {item.id for item in run.items}
 
-    asked, answered = of_kind(told, EventKind.ASKED), of_kind(told, EventKind.ANSWERED)
+    asked, answered = of_kind(reported, EventKind.ASKED), of_kind(reported, EventKind.ANSWERED)
     assert len(asked) == len(answered) == len(model.requests) == run.usage.calls
     assert sum(one.tokens or 0 for one in answered) == run.usage.prompt_tokens + run.usage.completion_tokens
     assert {one.outcome for one in answered} == {"ok"}
-    fell = [(str(one.phase), one.place, render(one.reason, "en")) for one in of_kind(told, EventKind.FALLBACK)]
+    fell = [(str(one.phase), one.place, render(one.reason, "en")) for one in of_kind(reported, EventKind.FALLBACK)]
     assert sorted(fell) == sorted(
         (str(fallback.phase), fallback.where, render(fallback.reason, "en")) for fallback in run.fallbacks
     )
@@ -57,11 +57,11 @@ async def test_a_run_tells_of_a_page_that_it_cannot_read_and_of_a_call_that_fail
 ) -> None:
     bureau.show(bureau.rows(0, 1, *OLD))
     bureau.site.on("/v1/chat/completions", reply('{"error": {"message": "bad key"}}', 401))
-    told: list[Progress] = []
-    await bureau.sweep(on_progress=told.append)
-    assert of_kind(told, EventKind.ANSWERED)[0].outcome == "auth"
+    reported: list[Progress] = []
+    await bureau.sweep(on_progress=reported.append)
+    assert of_kind(reported, EventKind.ANSWERED)[0].outcome == "auth"
     bureau.site.on("/news/", reply("gone", 500))
-    told.clear()
-    await bureau.sweep(on_progress=told.append)
-    (unread,) = of_kind(told, EventKind.PAGE)
+    reported.clear()
+    await bureau.sweep(on_progress=reported.append)
+    (unread,) = of_kind(reported, EventKind.PAGE)
     assert render(unread.reason, "en").startswith("BadGateway")

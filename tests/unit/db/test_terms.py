@@ -69,12 +69,12 @@ def test_a_quick_look_never_misses_a_text_in_which_the_query_stands(
     query = TextQuery.parse(f'"{word}"')
     stands = all(clause.pattern.search(fold_text(text)) for clause in query.clauses)
     assert not (stands and query.is_missing_in(text))
-    told = [
+    reported = [
         clause
         for clause in query.clauses
         if clause not in query.unverified_clauses and set(clause.terms) <= extract_terms(text)
     ]
-    assert all(clause.pattern.search(fold_text(text)) for clause in told)
+    assert all(clause.pattern.search(fold_text(text)) for clause in reported)
 
 
 def test_a_quick_look_tells_what_is_not_there() -> None:

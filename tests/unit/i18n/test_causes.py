@@ -29,8 +29,10 @@ def test_every_reason_has_words_of_its_own_in_chinese() -> None:
     [
         (
             Message.of("cause.nothing_read", reason=SHELL.reason),
-            "No section could be read: WebBlocked/http_412: "
-            "The site lets only browsers in: it answered 412 with a script.",
+            (
+                "No section could be read: WebBlocked/http_412: "
+                "The site lets only browsers in: it answered 412 with a script."
+            ),
             "没有一个栏目能够读取：网站只让浏览器访问（412）",
         ),
         (
