@@ -1,1 +1,1 @@
-"""monitor.briefing."""
+"""Items become a document that people read: selected, ordered, composed, laid out."""

@@ -93,8 +93,8 @@ def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -
             _clear_tables(into, there, is_replacing=is_replacing)
             with translate_errors(here), reader.begin() as out_of:
                 counts = {table.name: _copy_table(table, out_of, into) for table in _list_tables()}
-            under_way = col(Run.status).in_([RunStatus.QUEUED, RunStatus.RUNNING])
-            into.execute(update(Run).where(under_way).values(status=RunStatus.FAILED, error=INTERRUPTED_RUN_ERROR))
+            in_progress = col(Run.status).in_([RunStatus.QUEUED, RunStatus.RUNNING])
+            into.execute(update(Run).where(in_progress).values(status=RunStatus.FAILED, error=INTERRUPTED_RUN_ERROR))
             at_work = col(Research.status).in_([ResearchStatus.QUEUED, ResearchStatus.RUNNING])
             cut_off = {"status": ResearchStatus.FAILED, "error": INTERRUPTED_RESEARCH_ERROR}
             into.execute(update(Research).where(at_work).values(cut_off))

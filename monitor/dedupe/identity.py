@@ -14,7 +14,7 @@ from monitor.dedupe.numbers import (
     parse_document_number,
 )
 from monitor.dedupe.texts import normalize_for_comparison
-from monitor.dedupe.titles import TitleParts, is_office, parse_subject, parse_title
+from monitor.dedupe.titles import TitleFields, is_office, parse_subject, parse_title
 from monitor.urls import get_host, get_registrable_domain, url_key
 from monitor.vocabulary import ItemType
 
@@ -42,7 +42,7 @@ class DocumentIdentity:
     host: str
     domain: str
     day: dt.date | None
-    title: TitleParts
+    title: TitleFields
     number: DocumentNumber | None
     issuer: str
     source: str
@@ -144,7 +144,7 @@ def is_same_office(a: str, b: str) -> bool:
     return is_abbreviation_of(shorter, longer) or sorted(shorter) == sorted(longer)
 
 
-def _complete_number(number: DocumentNumber | None, title: TitleParts, issuer: str) -> DocumentNumber | None:
+def _complete_number(number: DocumentNumber | None, title: TitleFields, issuer: str) -> DocumentNumber | None:
     """A number that gives only year and serial is its issuer's, in the series that the title ends in."""
     if number and number.year and number.series in ("", "公告", "通告", "令") and is_office(issuer):
         form = next((form for form in ("公告", "通告") if title.full.endswith(form)), "")
@@ -152,7 +152,7 @@ def _complete_number(number: DocumentNumber | None, title: TitleParts, issuer: s
     return number
 
 
-def _strip_heading(text: str, title: TitleParts, number: str) -> str:
+def _strip_heading(text: str, title: TitleFields, number: str) -> str:
     """The text without its own title and number at its head: one copier repeats them, another does not."""
     headings = sorted({title.full, title.issuer, title.body, number, "的通知", "的公告"} - {""}, key=len, reverse=True)
     while heading := next((heading for heading in headings if text.startswith(heading)), ""):

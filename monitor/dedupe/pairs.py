@@ -26,7 +26,7 @@ from monitor.dedupe.texts import TextComparison, TextMatch, compare_texts, could
 from monitor.dedupe.titles import (
     DISTINCT_DOCUMENT_STAGES,
     MIN_BODY_WIDTH,
-    TitleParts,
+    TitleFields,
     filter_stages,
     have_conflicting_marks,
     is_office,
@@ -73,7 +73,7 @@ def is_proven_by_text(one: DocumentIdentity, other: DocumentIdentity, texts: Tex
     return _is_about_both(one.title, other.title, texts.shared, has_figures=figures >= least_figures)
 
 
-def _is_about_both(a: TitleParts, b: TitleParts, shared: str, *, has_figures: bool) -> bool:
+def _is_about_both(a: TitleFields, b: TitleFields, shared: str, *, has_figures: bool) -> bool:
     """Whether the titles are two names for what a shared text is about: one cut down, extended, mistyped or retold."""
     if a.body == b.body:
         return not (a.aside and b.aside)
@@ -94,28 +94,28 @@ def _is_about_both(a: TitleParts, b: TitleParts, shared: str, *, has_figures: bo
     return min(shares) >= 0.25 or (is_retold and max(shares) >= 0.5 and sum(shares) >= 0.6)
 
 
-def _is_subtitled(a: TitleParts, b: TitleParts) -> bool:
+def _is_subtitled(a: TitleFields, b: TitleFields) -> bool:
     """Whether one title is the other without what stands behind its dash."""
     return (a.head == b.body or b.head == a.body) and min(map(measure_width, (a.head, b.head))) >= MIN_BODY_WIDTH
 
 
-def _is_prefixed_by_speaker(a: TitleParts, b: TitleParts) -> bool:
+def _is_prefixed_by_speaker(a: TitleFields, b: TitleFields) -> bool:
     """Whether one title is the other with a name and a colon before it."""
     names = {keep_alphanumerics(title.plain.partition(":")[2]) for title in (a, b)} & {a.full, b.full}
     return any(measure_width(name) >= MIN_BODY_WIDTH for name in names)
 
 
-def _extract_numbers(title: TitleParts) -> list[str]:
+def _extract_numbers(title: TitleFields) -> list[str]:
     return re.findall(r"\d+", title.body)
 
 
-def _compute_title_shares(a: TitleParts, b: TitleParts, shared: str) -> tuple[float, float]:
+def _compute_title_shares(a: TitleFields, b: TitleFields, shared: str) -> tuple[float, float]:
     """How much of what only one title says stands in the shared text, for both."""
     pieces, others = _split_title_pieces(a), _split_title_pieces(b)
     return _compute_share(pieces - others, shared), _compute_share(others - pieces, shared)
 
 
-def _split_title_pieces(title: TitleParts) -> frozenset[str]:
+def _split_title_pieces(title: TitleFields) -> frozenset[str]:
     """The words of scripts with blanks, and the pairs of letters of those without."""
     found: set[str] = set()
     for word in _WORD.findall(title.plain):
@@ -254,7 +254,7 @@ def _have_same_title(one: DocumentIdentity, other: DocumentIdentity) -> bool:
     return len(shorter) >= MIN_BODY_WIDTH and longer != before and (is_site or is_office(before))
 
 
-def _may_share_number(a: TitleParts, b: TitleParts) -> bool:
+def _may_share_number(a: TitleFields, b: TitleFields) -> bool:
     """Whether two titles of one number may be one document's: spellings of one title, or one the number alone.
 
     An annex or a part of a document may bear its number too.
@@ -264,7 +264,7 @@ def _may_share_number(a: TitleParts, b: TitleParts) -> bool:
     return a.marks == b.marks and Indel.normalized_similarity(a.body, b.body) >= 0.6
 
 
-def _is_truncation(a: TitleParts, b: TitleParts) -> bool:
+def _is_truncation(a: TitleFields, b: TitleFields) -> bool:
     """Whether a cut title is how the other one begins, be it without the issuer that one of them names."""
     for short, long in ((a, b), (b, a)):
         for cut, whole in ((short.full, long.full), (short.head, long.head)):
@@ -302,8 +302,8 @@ def _accepts_without_text(one: DocumentIdentity, other: DocumentIdentity, gap: i
         return is_named or (is_signed and is_elsewhere and not _is_recurring(one, other))
     if _is_recurring(one, other) and not is_named:
         has_period = any(kind in ("year", "期", "号", "nth", "number") for kind, _ in one.title.marks)
-        is_told_apart = has_period or least >= _LONG_TITLE_CHARS
-        return least >= _LONG_BODY_CHARS and (gap == 0 or (gap <= MAX_CLOSE_DAYS and is_elsewhere and is_told_apart))
+        is_distinguished = has_period or least >= _LONG_TITLE_CHARS
+        return least >= _LONG_BODY_CHARS and (gap == 0 or (gap <= MAX_CLOSE_DAYS and is_elsewhere and is_distinguished))
     if not is_elsewhere:
         return gap <= MAX_CLOSE_DAYS if is_signed else gap <= 1 and not _are_sibling_files(one, other)
     return gap <= (MAX_REPOST_DAYS if is_signed or least >= _LONG_TITLE_CHARS else _MAX_COPY_DAYS)
@@ -336,7 +336,7 @@ def _accepts_truncated_title(one: DocumentIdentity, other: DocumentIdentity, tex
     return gap == 0 and (is_elsewhere or (is_whole_known and one.title.marks == other.title.marks))
 
 
-def _differ_by_year_only(a: TitleParts, b: TitleParts) -> bool:
+def _differ_by_year_only(a: TitleFields, b: TitleFields) -> bool:
     """Whether the rest of the title has no batch, annex or stage that makes another document of it."""
     return all(kind == "year" for kind, _ in a.marks ^ b.marks)
 

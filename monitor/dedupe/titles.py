@@ -210,7 +210,7 @@ _CALL_FOR_COMMENTS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class TitleParts:
+class TitleFields:
     """The parts of a title, each in the form of `folding.core`.
 
     `body` is the title without number, decoration, issuer and the wrapping 关于印发…的通知, `is_named` where that is a
@@ -235,7 +235,7 @@ class TitleParts:
     interpretation: InterpretationMark | None
 
 
-def parse_title(title: str, *, published: tuple[int, int, int] | None, site_names: Collection[str]) -> TitleParts:
+def parse_title(title: str, *, published: tuple[int, int, int] | None, site_names: Collection[str]) -> TitleFields:
     """The parts of a title as published; `posted` is the item's day, `places` the cores of the names of its site."""
     plain = normalize_text(title)
     is_cut = bool(_TRUNCATION.search(plain))
@@ -253,7 +253,7 @@ def parse_title(title: str, *, published: tuple[int, int, int] | None, site_name
         issuer, rest = _split_issuer(body)
         body = _unwrap_name(rest)[0]
     reading = parse_interpretation(f"{tag} {plain}".strip())
-    return TitleParts(
+    return TitleFields(
         plain=plain,
         full=keep_alphanumerics(plain),
         body=_normalize_name(body) or keep_alphanumerics(plain),

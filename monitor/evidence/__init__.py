@@ -1,1 +1,1 @@
-"""monitor.evidence."""
+"""What was seen: records of responses, the passages in them, and how pages changed."""

@@ -171,7 +171,7 @@ def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) ->
         notice="" if page.text else "\n".join(lines)[:_MAX_QUOTE_CHARS],
         # The heading of an article may be a link to itself.
         links=[line for line in links if line and not _begins_article(line)],
-        beside=_hash_outside_lines(page),
+        beside=_hash_surrounding_lines(page),
         whole="".join(build_text_key(line) for line in page.lines),
         attachments=[
             AttachmentSnapshot(**attachment.model_dump(), sha256=known.get(attachment.url))
@@ -184,7 +184,7 @@ def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) ->
     )
 
 
-def _hash_outside_lines(page: Page) -> list[str]:
+def _hash_surrounding_lines(page: Page) -> list[str]:
     """The marks of the lines outside of the text, where most pages have hundreds: 8 digits each."""
     text = _join_paragraph_keys(page.text)
     return sorted(
@@ -253,10 +253,10 @@ def _extract_own_paragraphs(snapshot: PageSnapshot, other: PageSnapshot) -> list
     own = split_paragraphs(snapshot.text, without={build_text_key(line) for line in [*snapshot.links, snapshot.title]})
     text = _join_paragraph_keys(other.text) if other.whole else ""
 
-    def is_outside(key: str) -> bool:
+    def is_surrounding(key: str) -> bool:
         return _hash_key(key) in beside or (len(key) >= _MIN_SHOWN_CHARS and key in other.whole and key not in text)
 
-    return [paragraph for paragraph in own if not is_outside(paragraph.key)]
+    return [paragraph for paragraph in own if not is_surrounding(paragraph.key)]
 
 
 def _compute_kept_share(old: Sequence[TextParagraph], new: Sequence[TextParagraph]) -> float:

@@ -1,1 +1,1 @@
-"""monitor.exports."""
+"""Documents and tables written as files, one module for each format."""

@@ -1,4 +1,4 @@
-"""Rows as CSV."""
+"""Rows written as CSV, safe to open in a spreadsheet."""
 
 import csv
 import datetime as dt

@@ -221,11 +221,11 @@ def _render_edge(edge: GraphEdge, path: Sequence[tuple[float, float]], words: Ma
 
 def _find_point_at(path: Sequence[tuple[float, float]], share: float) -> tuple[float, float]:
     """The point of a line at this share of its length."""
-    left = share * sum(math.dist(one, other) for one, other in pairwise(path))
-    for one, other in pairwise(path):
-        left -= math.dist(one, other)
+    left = share * sum(math.dist(start, end) for start, end in pairwise(path))
+    for start, end in pairwise(path):
+        left -= math.dist(start, end)
         if left <= 0:
-            return other
+            return end
     return path[-1]
 
 

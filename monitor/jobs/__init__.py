@@ -1,1 +1,1 @@
-"""monitor.jobs."""
+"""When and where work runs: schedules, queues, workers and their heartbeats."""

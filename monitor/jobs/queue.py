@@ -211,19 +211,19 @@ class StepTracker:
     def __init__(self) -> None:
         self._accepting = asyncio.Event()
         self._accepting.set()
-        self._under_way = 0
+        self._in_progress = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
     async def begin_step(self) -> None:
         """Begin a step, or wait for ever."""
         await self._accepting.wait()
-        self._under_way += 1
+        self._in_progress += 1
         self._idle.clear()
 
     def end_step(self) -> None:
-        self._under_way -= 1
-        if not self._under_way:
+        self._in_progress -= 1
+        if not self._in_progress:
             self._idle.set()
 
     async def drain(self, *, timeout_s: float) -> bool:

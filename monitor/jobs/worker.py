@@ -126,24 +126,24 @@ class ResearchReconciler:
 
     async def repair(self) -> None:
         """Have done what the queue does not do any more: broken off, of another version, or from a backup."""
-        under_way = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
+        in_progress = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
         waiting = [
             research
             for research in await self._store.research.list_open()
-            if research.status in under_way and research.enqueued_at is not None
+            if research.status in in_progress and research.enqueued_at is not None
         ]
         if not waiting:
             return
         stale = set(await self._queue.list_outdated(RESEARCH_QUEUE))
-        states = await self._queue.get_states([one.workflow_id for one in waiting])
-        for one in waiting:
-            is_lost = self._is_settled(one) and states.get(one.workflow_id, "SUCCESS") == "SUCCESS"
-            if one.workflow_id in stale or is_lost:
-                await self._queue.delete(one.workflow_id)
-                await self._store.research.requeue(one.id)
-            elif states.get(one.workflow_id) in FAILED_STATES:
-                reason = Message.of("cause.research_given_up", task_id=one.id)
-                await self._service.abandon(one.id, executor=one.executor, reason=reason)
+        states = await self._queue.get_states([research.workflow_id for research in waiting])
+        for research in waiting:
+            is_lost = self._is_settled(research) and states.get(research.workflow_id, "SUCCESS") == "SUCCESS"
+            if research.workflow_id in stale or is_lost:
+                await self._queue.delete(research.workflow_id)
+                await self._store.research.requeue(research.id)
+            elif states.get(research.workflow_id) in FAILED_STATES:
+                reason = Message.of("cause.research_given_up", task_id=research.id)
+                await self._service.abandon(research.id, executor=research.executor, reason=reason)
 
     def _is_settled(self, research: OpenResearch) -> bool:
         # Between the row and the queue another worker may be at work this very moment.
@@ -376,19 +376,19 @@ class Reaper:
 
 async def run_periodically(interval_s: float, work: Callable[[], Awaitable[None]]) -> None:
     """Do the work again and again; what goes wrong is told and tried again, for nothing may end the service."""
-    told = ""
+    is_reported = ""
     while True:
         try:
             await work()
-            told = ""
+            is_reported = ""
         except MonitorError as error:
-            if str(error) != told:
+            if str(error) != is_reported:
                 _log.warning("%s", error)
-            told = str(error)
+            is_reported = str(error)
         except Exception as error:  # noqa: BLE001 -- the loop must go on, whatever the library meets
-            if repr(error) != told:
+            if repr(error) != is_reported:
                 _log.exception("The service goes on after an unexpected error.")
-            told = repr(error)
+            is_reported = repr(error)
         await asyncio.sleep(interval_s)
 
 

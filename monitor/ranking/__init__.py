@@ -1,1 +1,1 @@
-"""monitor.ranking."""
+"""The order of importance: by a model, by rule, and after feedback of readers."""

@@ -36,7 +36,7 @@ _OWN_TOPIC_WEIGHT, _TOPIC_WEIGHT, _LANGUAGE_WEIGHT, _RESULT_SCORE_WEIGHT, _FRESH
     0.2,
 )
 
-_PARTICULARS_WEIGHT, _TELLING_WEIGHT, _LEANING_WEIGHT = 0.4, 0.2, -0.4
+_PARTICULARS_WEIGHT, _FACT_WEIGHT, _LEANING_WEIGHT = 0.4, 0.2, -0.4
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _score_content(text: str) -> float:
 
     Less where it leans on the one before it.
     """
-    worth = _PARTICULARS_WEIGHT * has_particulars(text) + _TELLING_WEIGHT * min(len(STATEMENT_WORDS.findall(text)), 2)
+    worth = _PARTICULARS_WEIGHT * has_particulars(text) + _FACT_WEIGHT * min(len(STATEMENT_WORDS.findall(text)), 2)
     return worth + _LEANING_WEIGHT * bool(DEPENDENT_START.match(text))
 
 

@@ -1,1 +1,1 @@
-"""monitor.services."""
+"""The use cases, one module for each subject; every face calls them."""

@@ -199,7 +199,7 @@ def _check_section_failing(state: SectionHistory) -> AlarmFinding | None:
 def _check_blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
     """The site turns us away from a list, or from several articles; one article elsewhere is no block."""
     blocked = [fallback for fallback in fallbacks if fallback.reason.code == BLOCKED_CODE]
-    if not any(one.phase is not Phase.SUMMARISE for one in blocked) and len(blocked) < _MIN_BLOCKED_PAGES:
+    if not any(fallback.phase is not Phase.SUMMARISE for fallback in blocked) and len(blocked) < _MIN_BLOCKED_PAGES:
         return None
     count, first = len(blocked), blocked[0].reason
     message = Message.of("alarm.blocked_page", reason=first)
@@ -360,8 +360,8 @@ class AlarmService:
         return [self._build_source_health(source, sections.get(source.id or 0, [])) for source in sources]
 
     def _build_source_health(self, source: Source, sections: Sequence[SourceSection]) -> SourceHealth:
-        told = {name: getattr(source, name) for name in SourceHealth.model_fields if name in Source.model_fields}
-        told.pop("sections")
+        facts = {name: getattr(source, name) for name in SourceHealth.model_fields if name in Source.model_fields}
+        facts.pop("sections")
         now, rest = self._clock.now(), get_backoff_end(source)
         is_resting = rest is not None and rest > now
         return SourceHealth(
@@ -369,7 +369,7 @@ class AlarmService:
             resting_until=rest if is_resting else None,
             next_run_at=self._compute_next_run(source, rest if rest is not None and is_resting else now),
             sections=[_build_section_health(section) for section in sections],
-            **told,
+            **facts,
         )
 
     def _compute_next_run(self, source: Source, after: dt.datetime) -> dt.datetime | None:

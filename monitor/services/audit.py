@@ -47,8 +47,6 @@ RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name})
 
 
 class AuditAction(StrEnum):
-    """Every act that is recorded."""
-
     SOURCE_ADD = "source.add"
     SOURCE_EDIT = "source.edit"
     SOURCE_REMOVE = "source.remove"

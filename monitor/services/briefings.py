@@ -171,12 +171,12 @@ class BriefingService:
             update={"first_seen_since": None, "first_seen_until": None, "ids": [item.id for item, _ in rows]}
         )
         ids = {item.id for item in await self._store.items.list(meant, limit=None)}
-        told = {(change.item, change.seen_at) for change in query.previous.changes} if query.previous else set()
+        reported = {(change.item, change.seen_at) for change in query.previous.changes} if query.previous else set()
         changes = [build_changed_item(item, revision) for item, revision in rows if item.id in ids]
         return [
             change.model_copy(update={"seen_at": change.seen_at.astimezone(zone)})
             for change in changes
-            if (change.item, change.seen_at) not in told
+            if (change.item, change.seen_at) not in reported
         ]
 
     async def _load_source_states(

@@ -55,7 +55,7 @@ class SnapshotReader:
 
     async def load_view(self, record: EvidenceRecord, *, title: str, passage: str = "") -> SnapshotView:
         """The page of a record, with a passage in it."""
-        told = SnapshotView(
+        shown = SnapshotView(
             title=title,
             passage=passage,
             record=record.id,
@@ -64,8 +64,8 @@ class SnapshotReader:
         try:
             found = await self._find_passage(record, passage, title)
         except (RecordLost, WorkFailed) as error:
-            return told.model_copy(update={"problem": str(error)})
-        return told.model_copy(
+            return shown.model_copy(update={"problem": str(error)})
+        return shown.model_copy(
             update={
                 "text": found.text,
                 "start": found.start,
@@ -81,36 +81,34 @@ class SnapshotReader:
         if record is None:
             return None
         try:
-            sighting = await self._records.load(record)
-            kind = _detect_file_type(sighting)
+            result = await self._records.load(record)
+            kind = _detect_file_type(result)
             if kind in _DOCUMENT_TYPES:
-                return await self._read_document(sighting, kind)
-            return "" if sighting.body is None else await asyncio.to_thread(extract_all_text, sighting)
+                return await self._read_document(result, kind)
+            return "" if result.body is None else await asyncio.to_thread(extract_all_text, result)
         except (RecordLost, WorkFailed):
             return None
 
     async def _find_passage(self, record: EvidenceRecord, passage: str, title: str) -> HighlightedText:
-        sighting = await self._records.load(record)
-        if sighting.body is None:
+        result = await self._records.load(record)
+        if result.body is None:
             return HighlightedText("")
-        kind = _detect_file_type(sighting)
+        kind = _detect_file_type(result)
         if kind in _DOCUMENT_TYPES:
-            return await asyncio.to_thread(
-                highlight_text, await self._read_document(sighting, kind), passage, near=title
-            )
-        return await asyncio.to_thread(highlight_passage, sighting, passage, near=title)
+            return await asyncio.to_thread(highlight_text, await self._read_document(result, kind), passage, near=title)
+        return await asyncio.to_thread(highlight_passage, result, passage, near=title)
 
-    async def _read_document(self, sighting: FetchResult, kind: str) -> str:
+    async def _read_document(self, result: FetchResult, kind: str) -> str:
         with tempfile.TemporaryDirectory(prefix="monitor-saved-") as folder:
             path = Path(folder) / f"document.{kind}"
-            await asyncio.to_thread(path.write_bytes, sighting.body or b"")
+            await asyncio.to_thread(path.write_bytes, result.body or b"")
             return await self._documents.read(path)
 
 
-def _detect_file_type(sighting: FetchResult) -> str:
-    if sighting.body is None:
+def _detect_file_type(result: FetchResult) -> str:
+    if result.body is None:
         return ""
-    return detect_extension(sighting.body, url=sighting.final_url, content_type=sighting.content_type)
+    return detect_extension(result.body, url=result.final_url, content_type=result.content_type)
 
 
 class ItemSnapshotView(SnapshotView):
@@ -142,8 +140,8 @@ class SnapshotService:
             raise NotFound("item.no_snapshot", item=item_id)
         asked = claim if claim_number is not None else None
         page = await self._pages.load_view(record, title=item.title, passage=asked.passage if asked else "")
-        told = {"kind": asked.kind, "claim": asked.claim} if asked else {}
-        return ItemSnapshotView(item_id=item_id, claim_number=claim_number, **told, **page.model_dump())
+        shown = {"kind": asked.kind, "claim": asked.claim} if asked else {}
+        return ItemSnapshotView(item_id=item_id, claim_number=claim_number, **shown, **page.model_dump())
 
     async def _load_claim(self, item_id: int, number: int | None) -> Claim | None:
         claims = await self._store.evidence.list_claims(item_id)

@@ -43,7 +43,9 @@ def count_blocks_by_host(blocks: Sequence[BlockedPage], zone: ZoneInfo) -> list[
     """Count the blocks, newest day first; one that names a section counts for its source's host."""
     counted: Counter[tuple[dt.date, str, str]] = Counter()
     for block in blocks:
-        kind = next((str(one.args["detail"]) for one in block.reason.walk() if one.code == BLOCKED_CODE), "")
+        kind = next(
+            (str(message.args["detail"]) for message in block.reason.walk() if message.code == BLOCKED_CODE), ""
+        )
         host = _parse_host(block.place) or _parse_host(block.source_url or "") or block.source
         counted[block.at.astimezone(zone).date(), host, kind] += 1
     rows = sorted(counted.items(), key=lambda row: (-row[0][0].toordinal(), row[0][1:]))

@@ -262,17 +262,17 @@ def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:
 
     A section that was gone on with after an interruption ended otherwise than one that is read in one go.
     """
-    told = run.model_dump(mode="json", exclude={"items", "usage", "alarms"})
-    sections = {f"section {row['name']} ({number})": row for number, row in enumerate(told.pop("sections"), start=1)}
+    dumped = run.model_dump(mode="json", exclude={"items", "usage", "alarms"})
+    sections = {f"section {row['name']} ({number})": row for number, row in enumerate(dumped.pop("sections"), start=1)}
     for section in sections.values() if not is_uninterrupted else ():
         del section["ended"]
-    candidates = {f"candidate {row['url']} in {row['section']}": row for row in told.pop("candidates")}
+    candidates = {f"candidate {row['url']} in {row['section']}": row for row in dumped.pop("candidates")}
     for candidate in candidates.values():
         if candidate["disposition"] == Disposition.SAVED:
             # Who saved it stands in the item, and here not after an interruption.
             for name in ("reason", "reason_code", "reason_args"):
                 candidate.pop(name, None)
-    whole: dict[str, Any] = told | sections | candidates
+    whole: dict[str, Any] = dumped | sections | candidates
     return whole
 
 

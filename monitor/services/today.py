@@ -142,15 +142,15 @@ class TodayService:
         today = days[-1]
         last = await self._get_last_visit(person, now, record_visit=record_visit)
         since = today.begin if last is None else min(today.begin, max(last, today.begin - _MAX_LOOKBACK))
-        outlook = self._store.dashboard
-        tiers = await outlook.count_by_tier(since, fresh_since=last or since)
-        found = await outlook.list_top_items(since, _MAX_LOADED_ITEMS)
+        dashboard = self._store.dashboard
+        tiers = await dashboard.count_by_tier(since, fresh_since=last or since)
+        found = await dashboard.list_top_items(since, _MAX_LOADED_ITEMS)
         sources, runs, pulse = (
-            await outlook.list_sources(),
-            await outlook.list_last_runs(today.begin),
-            await outlook.load_queue_status(today.begin),
+            await dashboard.list_sources(),
+            await dashboard.list_last_runs(today.begin),
+            await dashboard.load_queue_status(today.begin),
         )
-        unread, places = await outlook.list_unread(today.begin, _MAX_PLACES)
+        unread, places = await dashboard.list_unread(today.begin, _MAX_PLACES)
         return TodaySummary(
             day=today.date,
             since=since,
@@ -158,7 +158,7 @@ class TodayService:
             new=sum(tier.count for tier in tiers),
             tiers=tiers,
             items=await self._build_new_items(found, person, last),
-            new_by_day=await outlook.count_new_by_day(days),
+            new_by_day=await dashboard.count_new_by_day(days),
             ran=_count_runs(runs, pulse, unread),
             attention=await self._list_attention(today, sources, pulse, places),
             sources=len(sources),
@@ -207,12 +207,12 @@ class TodayService:
             for delivery in failed
             if delivery.planned_at >= today.begin - _DELIVERY_WINDOW
         ]
-        told = {
+        reported = {
             matter.source
             for matter in matters
             if matter.matter is AttentionKind.FAILING or matter.alarm in _EXPLAINING_ALARMS
         }
-        return matters + _list_unread_entries(places, sources, told)
+        return matters + _list_unread_entries(places, sources, reported)
 
 
 def merge_same_titles(items: Iterable[Item]) -> list[tuple[Item, list[str]]]:

@@ -26,10 +26,11 @@ from monitor.web.middleware import (
     BodyLimitMiddleware,
     LanguageMiddleware,
     PrefixMiddleware,
+    Problem,
     ResponseHeadersMiddleware,
     negotiate_language,
 )
-from monitor.web.problems import Problem, ProblemSchema, add_problem_handlers, build_problem_answer
+from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
 from monitor.web.ui import (
     account,
     audit,

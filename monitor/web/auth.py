@@ -18,8 +18,7 @@ from monitor.db.tables.people import Token
 from monitor.i18n.model import reader_language
 from monitor.services.audit import Actor
 from monitor.vocabulary import Role
-from monitor.web.middleware import get_app_path, is_page_request, negotiate_language
-from monitor.web.problems import PasswordChangeRequired, Problem
+from monitor.web.middleware import PasswordChangeRequired, Problem, get_app_path, is_page_request, negotiate_language
 
 SESSION_COOKIE = "monitor_session"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")

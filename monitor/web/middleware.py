@@ -1,6 +1,7 @@
 """What every request and answer goes through: proxy prefix, language, size limit, security headers."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from babel.core import Locale, UnknownLocaleError, negotiate_locale
@@ -9,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor.i18n.catalogue import LANGUAGES
+from monitor.i18n.message import Message as CodedMessage
 from monitor.i18n.model import reader_language
 
 LANGUAGE_COOKIE = "monitor_language"
@@ -162,3 +164,22 @@ def sanitize_redirect_path(text: str | None) -> str:
     """Return a path of ours to redirect to; `/` for anything that could lead elsewhere."""
     is_ours = text is not None and text.startswith("/") and not text.startswith(("//", "/\\"))
     return text if text is not None and is_ours and text.isprintable() and "\\" not in text else "/"
+
+
+class Problem(Exception):
+    """An answer that is a problem: a status, a message, and headers that go along."""
+
+    def __init__(
+        self, status: int, code: str | CodedMessage, /, *, headers: Mapping[str, str] | None = None, **args: Any
+    ) -> None:
+        self.message = code if isinstance(code, CodedMessage) else CodedMessage(code, args)
+        super().__init__(self.message)
+        self.status = status
+        self.headers = dict(headers or {})
+
+
+class PasswordChangeRequired(Problem):
+    """A one-time password has to be replaced before anything else."""
+
+    def __init__(self) -> None:
+        super().__init__(403, "sign_in.password_change_required")

@@ -1,6 +1,5 @@
 """Errors as answers: problem+json (RFC 9457) for programs, a page for people, both in the reader's language."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -17,7 +16,14 @@ from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.i18n.validation import describe_validation_error
 from monitor.logs import get_logger
-from monitor.web.middleware import build_sign_in_path, get_app_path, is_page_request, negotiate_language
+from monitor.web.middleware import (
+    PasswordChangeRequired,
+    Problem,
+    build_sign_in_path,
+    get_app_path,
+    is_page_request,
+    negotiate_language,
+)
 from monitor.web.ui.rendering import TemplateRenderer
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
@@ -56,25 +62,6 @@ class ProblemSchema(BaseModel):
     detail: str
     code: str
     args: dict[str, Any]
-
-
-class Problem(Exception):
-    """An answer that is a problem: a status, a message, and headers that go along."""
-
-    def __init__(
-        self, status: int, code: str | Message, /, *, headers: Mapping[str, str] | None = None, **args: Any
-    ) -> None:
-        self.message = code if isinstance(code, Message) else Message(code, args)
-        super().__init__(self.message)
-        self.status = status
-        self.headers = dict(headers or {})
-
-
-class PasswordChangeRequired(Problem):
-    """A one-time password has to be replaced before anything else."""
-
-    def __init__(self) -> None:
-        super().__init__(403, "sign_in.password_change_required")
 
 
 def build_problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

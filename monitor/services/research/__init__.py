@@ -1,1 +1,1 @@
-"""monitor.services.research."""
+"""Questions that are asked, carried out, watched and read again."""

@@ -63,8 +63,8 @@ def build_plan_output(state: State, output: dict[str, Any]) -> dict[str, Any]:
             f"{number}. {entry.title}: {entry.content}" for number, entry in enumerate(paragraphs, 1)
         )
         plan.metadata.report_title, plan.metadata.paragraphs = state.report_title, paragraphs
-    told = {name: value for name, value in output["told"].items() if name != "awaitsApproval"}
-    return output | {"result": plan.to_json(), "told": told}
+    published = {name: value for name, value in output["told"].items() if name != "awaitsApproval"}
+    return output | {"result": plan.to_json(), "told": published}
 
 
 def build_approval_event(
@@ -447,19 +447,21 @@ class ResearchService(ResearchReader):
         ]
         lost = [research for research in running if research.enqueued_at is None]
         alive = await self._presence.list_alive() if lost else {}
-        for one in lost:
-            if one.executor not in alive or one.executor == own_executor:
-                reason = Message.of("cause.research_process_ended", task_id=one.id)
-                await self.abandon(one.id, executor=one.executor, reason=reason)
+        for research in lost:
+            if research.executor not in alive or research.executor == own_executor:
+                reason = Message.of("cause.research_process_ended", task_id=research.id)
+                await self.abandon(research.id, executor=research.executor, reason=reason)
 
     async def abandon(
         self, task_id: str, *, executor: str | None, reason: Message, status: ResearchStatus = ResearchStatus.FAILED
     ) -> None:
         """End a research that this executor had and nobody carries out any more."""
         code = "cancelled" if status is ResearchStatus.CANCELLED else "failed"
-        told = await self._build_final_event(await self.load_research(task_id), code, reason)
+        published = await self._build_final_event(await self.load_research(task_id), code, reason)
         now = self._clock.now()
-        await self._store.research.abandon(task_id, status=status, reason=reason, at=now, executor=executor, event=told)
+        await self._store.research.abandon(
+            task_id, status=status, reason=reason, at=now, executor=executor, event=published
+        )
 
     async def _execute_workflow(
         self, research: Research, steps: StepRunner, log: ResearchEventLog, event: asyncio.Event

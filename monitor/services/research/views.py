@@ -148,7 +148,9 @@ def _collect_warnings(documents: Any) -> list[Message]:
 
 def _build_usage(usage: RunUsage) -> ResearchUsage:
     names = set(StepUsage.model_fields)
-    by_phase = {name: StepUsage(**one.model_dump(include=names)) for name, one in usage.by_phase.items()}
+    by_phase = {
+        name: StepUsage(**phase_usage.model_dump(include=names)) for name, phase_usage in usage.by_phase.items()
+    }
     return ResearchUsage(**usage.model_dump(include=names), by_phase=by_phase)
 
 

@@ -1,1 +1,1 @@
-"""monitor.services.sources."""
+"""The sources that are watched: edited, listed, imported and tried out."""

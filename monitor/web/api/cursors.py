@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from monitor.db.sessions import sanitize_text
-from monitor.web.problems import Problem
+from monitor.web.middleware import Problem
 
 Row = TypeVar("Row")
 _MAX_CURSOR_CHARS = 400

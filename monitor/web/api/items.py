@@ -19,7 +19,8 @@ from monitor.vocabulary import ItemType, RankDirection
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
 from monitor.web.auth import Editor, Reader
-from monitor.web.problems import PROBLEM_RESPONSES, Problem, describe_invalid_fields
+from monitor.web.middleware import Problem
+from monitor.web.problems import PROBLEM_RESPONSES, describe_invalid_fields
 
 _Name = Annotated[str, Field(max_length=200)]
 _LIST_FIELDS = ("source", "tag", "type")

@@ -11,7 +11,8 @@ from monitor.db.tables.people import Person, Token, WebSession
 from monitor.services.people import MAX_TOKEN_DAYS, NAME_PATTERN, TokenScope
 from monitor.vocabulary import Role
 from monitor.web.auth import Admin, Principal, Reader
-from monitor.web.problems import PROBLEM_RESPONSES, Problem
+from monitor.web.middleware import Problem
+from monitor.web.problems import PROBLEM_RESPONSES
 
 PersonName = Annotated[str, Path(min_length=1, max_length=60, description="Whose.", examples=["lilei"])]
 

@@ -21,7 +21,8 @@ from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
 from monitor.web.api.cursors import decode_id, encode_cursor
 from monitor.web.auth import Admin, Editor, Reader, require_scope
-from monitor.web.problems import PROBLEM_RESPONSES, Problem, build_problem_responses
+from monitor.web.middleware import Problem
+from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
 
 MEDIA_TYPES = {
     SourceListFormat.YAML: "application/yaml",

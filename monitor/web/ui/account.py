@@ -12,7 +12,7 @@ from monitor.i18n.message import Message
 from monitor.services.audit import ROLE_ORDER
 from monitor.services.people import MIN_PASSWORD_CHARS
 from monitor.web.auth import Admin, Principal, Reader
-from monitor.web.problems import Problem
+from monitor.web.middleware import Problem
 from monitor.web.ui.rendering import TemplateRenderer
 from monitor.web.ui.sign_in import set_language_cookie
 

@@ -17,7 +17,7 @@ from monitor.search.registry import find_missing_setting, select_backends
 from monitor.services.settings import InvalidSettings, SecretSettingSchema, SettingSchema
 from monitor.web.api.settings import try_model, try_search
 from monitor.web.auth import Admin, Principal
-from monitor.web.problems import Problem
+from monitor.web.middleware import Problem
 from monitor.web.ui.rendering import TemplateRenderer
 
 FieldKind = Literal["text", "number", "choice", "switch", "words", "numbers", "pairs", "prices", "phases"]

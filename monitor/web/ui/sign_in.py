@@ -10,8 +10,7 @@ from monitor.bootstrap import App
 from monitor.i18n.catalogue import LANGUAGES
 from monitor.services.people import MAX_SESSION_AGE, SignInError
 from monitor.web.auth import SESSION_COOKIE, Reader, load_principal
-from monitor.web.middleware import LANGUAGE_COOKIE, sanitize_redirect_path
-from monitor.web.problems import Problem
+from monitor.web.middleware import LANGUAGE_COOKIE, Problem, sanitize_redirect_path
 from monitor.web.ui.rendering import TemplateRenderer
 
 _YEAR_S = 365 * 86_400

@@ -20,6 +20,7 @@ from monitor.db.tables.evidence import (
 )
 from monitor.db.tables.people import HiddenItem, ItemNote
 from monitor.db.tables.research import ResearchStatus, RunEvent
+from monitor.i18n.message import Message
 from monitor.page import Candidate
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
@@ -59,7 +60,7 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
             created_at=at,
             rules=sanitize_text(WORST),
             tags=[sanitize_text(text)[:60] for text in list(PAYLOADS.values())[:12]],
-            last_error=sanitize_text(WORST),
+            last_error=Message.other(sanitize_text(WORST)),
             focus_areas=[sanitize_text(WORST)],
             consecutive_failures=3,
             last_run_at=at,
@@ -70,7 +71,10 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     items = {name: await _item(app, source, run_id, text, at) for name, text in PAYLOADS.items()}
     await _say(app, items, at)
     finding = AlarmFinding(
-        kind=AlarmKind.STRUCTURE, message=sanitize_text(WORST), section=sanitize_text(WORST), section_key="k"
+        kind=AlarmKind.STRUCTURE,
+        message=Message.other(sanitize_text(WORST)),
+        section=sanitize_text(WORST),
+        section_key="k",
     )
     judged = {"k": frozenset({AlarmKind.STRUCTURE})}
     await app.store.alarms.reconcile(source.id or 0, run_id=run_id, findings=[finding], judged_kinds=judged, at=at)
@@ -94,7 +98,7 @@ async def _run(app: App, source: Source, at: dt.datetime) -> str:
         status=RunStatus.DEGRADED,
         since=at.date(),
         until=at.date(),
-        error=worst,
+        error=Message.other(worst),
     )
     await app.store.runs.create(run)
     plan = SectionPlan(ordinal=0, name=worst, url="https://evil.example/list")
@@ -110,15 +114,15 @@ async def _run(app: App, source: Source, at: dt.datetime) -> str:
             page_url=plan.url,
             position=place,
             disposition=Disposition.LEFT,
-            reason=sanitize_text(text),
+            reason=Message.other(sanitize_text(text)),
         )
         for place, text in enumerate(PAYLOADS.values())
     ]
     reading = SectionReading(plan=plan, ended=SectionEnd.ERROR, pages=1, entries=entries, listed=len(entries))
     await app.store.runs.save_reading(run.id, source.id or 0, reading, on=at.date(), at=at)
     for text in PAYLOADS.values():
-        await app.store.runs.add_fallback(run.id, Phase.CRAWL, text, text, at)
-    await app.store.runs.add_unseen(run.id, [UnseenPlace(section=worst, url=worst, reason=worst)])
+        await app.store.runs.add_fallback(run.id, Phase.CRAWL, text, Message.other(text), at)
+    await app.store.runs.add_unseen(run.id, [UnseenPlace(section=worst, url=worst, reason=Message.other(worst))])
     return run.id
 
 
@@ -147,7 +151,9 @@ async def _researches(app: App, at: dt.datetime) -> None:
     }
     await put(app, "research-evil", at=at, status=ResearchStatus.DEGRADED, **evil)
     await put(app, "research-plan", at=at, status=ResearchStatus.AWAITING_PLAN, steps=1, far=0, **evil)
-    await put(app, "research-failed", at=at, status=ResearchStatus.FAILED, steps=1, far=2, error=worst, **evil)
+    await put(
+        app, "research-failed", at=at, status=ResearchStatus.FAILED, steps=1, far=2, error=Message.other(worst), **evil
+    )
     await put(app, "research-live", at=at, status=ResearchStatus.RUNNING, steps=1, far=3, **evil)
 
 
@@ -191,7 +197,7 @@ async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
             run_id="run-evil",
             seen_at=at,
             kind=ChangeKind.CHANGED,
-            reason=text,
+            reason=Message.other(text),
             edits=[edit.model_dump(mode="json")],
         )
         await app.store.revisions.save(sight, revision=revision)

@@ -7,6 +7,7 @@ from typing import Any
 from monitor.bootstrap import App
 from monitor.db.sessions import sanitize_value
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
+from monitor.i18n.message import Message
 from monitor.research.shapes import STEP_IDS, STEP_LABELS, StepEvent, StepType, compute_progress
 
 STEPS = list(StepType)
@@ -132,7 +133,7 @@ async def put(
     steps: int = 4,
     far: int = 3,
     remarks: tuple[str, ...] = (),
-    error: str | None = None,
+    error: Message | None = None,
 ) -> None:
     """A research in the store: so many of its steps are finished, its paragraphs are so far."""
     given = outputs_of(query=query, topics=list(topics), quote=quote, url=url, title=title, record=record)

@@ -273,7 +273,7 @@ async def test_a_delivery_that_fails_says_why_in_chinese_and_is_tried_again_with
     await editor.send("PATCH", f"/api/briefings/{number}", json={"version": 1, "items": [{"id": third}]})
     assert (await editor.post(f"/briefings/{number}/send", {"target": "weekly"})).status_code == 303
     page = (await editor.get("/deliveries")).text
-    assert "连不上邮件服务器 127.0.0.1:9" in page
+    assert "无法连接邮件服务器 127.0.0.1:9" in page
     (row,) = (await editor.get("/api/deliveries")).json()["deliveries"]
     assert (row["saved_id"], row["kind"], row["status"]) == (number, "typed", "queued")
     kept = await desk.app.deliveries.get_sent_briefing(row["id"])

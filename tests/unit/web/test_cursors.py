@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.web.api.cursors import cut_page, decode_cursor, decode_id, encode_cursor
-from monitor.web.problems import Problem
+from monitor.web.middleware import Problem
 
 
 @given(

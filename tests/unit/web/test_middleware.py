@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request, Response
 from monitor.web.middleware import (
     MAX_BODY_BYTES,
     BodyLimitMiddleware,
+    Problem,
     ResponseHeadersMiddleware,
     build_sign_in_path,
     get_app_path,
@@ -17,7 +18,7 @@ from monitor.web.middleware import (
     negotiate_language,
     sanitize_redirect_path,
 )
-from monitor.web.problems import Problem, build_problem_answer
+from monitor.web.problems import build_problem_answer
 
 
 def request(path: str, *, root_path: str = "", query: str = "", headers: dict[str, str] | None = None) -> Request:
