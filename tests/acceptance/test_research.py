@@ -21,6 +21,7 @@ from monitor.demo.model.conversation import Conversation, PromptTask
 from monitor.demo.model.research import build_research_reply
 from monitor.demo.model.server import ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.services.audit import COMMAND_LINE
 
 CHECKER = Path(__file__).with_name("check_research.py")
 QUESTIONS = {
@@ -90,7 +91,7 @@ async def research(
                         question,
                         config=SearchConfig(),
                         options=ResearchOptions(),
-                        by="test",
+                        by=COMMAND_LINE,
                         on_event=lambda event: events.append(event.data),
                     )
                     result = (await app.research.get(task_id)).to_json()

@@ -21,6 +21,7 @@ from monitor.db.engines import DatabaseAddress
 from monitor.demo.model.conversation import Conversation, PromptTask
 from monitor.demo.model.server import ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.services.audit import COMMAND_LINE
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 LIMITS = {"max_paragraphs": 4, "max_reflections": 1, "concurrency": 2}
@@ -154,7 +155,7 @@ async def undisturbed(lab: Lab, url: str) -> Undisturbed:
     lab.as_new(url)
     async with open_app(load_settings(lab.place.folder / "config.yaml")) as app:
         task_id = await app.research.run_in_process(
-            QUESTION, config=SearchConfig(), options=ResearchOptions(), by="test"
+            QUESTION, config=SearchConfig(), options=ResearchOptions(), by=COMMAND_LINE
         )
         report = (await app.research.get(task_id)).report
         messages = await app.store.research_events.count(task_id)
