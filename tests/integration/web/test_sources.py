@@ -11,6 +11,7 @@ import pytest
 
 from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
+from monitor.i18n.message import Message
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.sources.trials import TrialReport
 
@@ -193,7 +194,7 @@ async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
     failing = await desk.app.sources.get("s1")
     now = dt.datetime.now(dt.UTC)
     await desk.app.store.sources.update(
-        "s1", consecutive_failures=2, last_run_at=now, last_error="Timeout: slow (30 s)"
+        "s1", consecutive_failures=2, last_run_at=now, last_error=Message.other("Timeout: slow (30 s)")
     )
     reader = await desk.sign_in("reader")
     first = (await reader.get("/api/sources?limit=2")).json()
