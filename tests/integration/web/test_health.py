@@ -14,11 +14,21 @@ from monitor.config.model import Settings
 from monitor.db.tables.collection import ModelCall, Run, Source, SourceSection
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
 from monitor.db.tables.research import SearchCall
+from monitor.i18n.message import Message
+from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import Phase, RunStatus
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)
 DAY = 24 * HOUR
+REFUSED = PageError(
+    code=PageErrorCode.WEB_BLOCKED, detail_code="http_403", message=Message.of("page.refused", status=403)
+).reason
+CAPTCHA = PageError(
+    code=PageErrorCode.WEB_BLOCKED, detail_code="captcha_required", message=Message("page.captcha")
+).reason
+LATE = PageError(code=PageErrorCode.TIMEOUT, message=Message.of("page.no_answer_in_full", seconds="30")).reason
+GAP = Message.of("alarm.gap", pages=2, ended="end")
 PAGES = ("/health", "/health/alarms", "/health/blocks", "/health/costs")
 
 
@@ -51,7 +61,7 @@ async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
     return source
 
 
-async def alarm(desk: Any, source: Source, kind: AlarmKind, message: str, at: dt.datetime = NOON) -> None:
+async def alarm(desk: Any, source: Source, kind: AlarmKind, message: Message, at: dt.datetime = NOON) -> None:
     finding = AlarmFinding(kind=kind, message=message, section=f"the {kind}", section_key=str(kind))
     await desk.app.store.alarms.reconcile(source.id or 0, run_id="run-1", findings=[finding], judged_kinds={}, at=at)
 
@@ -87,10 +97,8 @@ async def test_with_nothing_on_record_every_page_says_so_in_both_languages(desk:
 async def test_an_alarm_is_told_in_words_with_what_to_do_and_stays_on_record_when_it_is_over(
     desk: Any, source: Source
 ) -> None:
-    await alarm(
-        desk, source, AlarmKind.GAP, "possible gap: nothing of what was newest last time stood on the first pages"
-    )
-    await alarm(desk, source, AlarmKind.BLOCKED, "the site keeps us from a page: WebBlocked/http_403: refused (403)")
+    await alarm(desk, source, AlarmKind.GAP, GAP)
+    await alarm(desk, source, AlarmKind.BLOCKED, Message.of("alarm.blocked_page", reason=REFUSED))
     reader = await desk.sign_in("reader")
     page = (await reader.get("/health")).text
     assert "有一个网页不让读取：网站拒绝显示此页（403）" in page
@@ -113,7 +121,7 @@ async def test_an_alarm_is_told_in_words_with_what_to_do_and_stays_on_record_whe
 
 async def test_alarms_are_listed_page_by_page(desk: Any, source: Source) -> None:
     for kind in (AlarmKind.GAP, AlarmKind.SILENCE, AlarmKind.STRUCTURE):
-        await alarm(desk, source, kind, f"of {kind}")
+        await alarm(desk, source, kind, Message.other(f"of {kind}"))
     reader = await desk.sign_in("reader")
     first = (await reader.get("/api/alarms?limit=2")).json()
     second = (await reader.get(f"/api/alarms?limit=2&cursor={first['next']}")).json()
@@ -128,7 +136,7 @@ async def test_the_number_of_open_alarms_is_counted_anew_after_a_while_only(
     desk: Any, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await desk.app.alarms.count_open_alarms() == 0
-    await alarm(desk, source, AlarmKind.GAP, "a gap")
+    await alarm(desk, source, AlarmKind.GAP, GAP)
     assert await desk.app.alarms.count_open_alarms() == 0
     monkeypatch.setattr(type(desk.app.clock), "now", lambda _: NOON + dt.timedelta(seconds=15))
     assert await desk.app.alarms.count_open_alarms() == 1
@@ -180,10 +188,10 @@ async def test_sources_in_trouble_come_first_and_the_rest_page_by_page(desk: Any
 async def test_blocks_are_drawn_by_day_and_told_by_host_and_kind(desk: Any, source: Source) -> None:
     runs = desk.app.store.runs
     for place, reason in (
-        ("https://cdn.example/1", "WebBlocked/http_403: refused"),
-        ("the list", "WebBlocked/http_403: refused"),
-        ("https://m.gov/2", "WebBlocked/captcha_required: a captcha"),
-        ("https://m.gov/3", "Timeout: late"),
+        ("https://cdn.example/1", REFUSED),
+        ("the list", REFUSED),
+        ("https://m.gov/2", CAPTCHA),
+        ("https://m.gov/3", LATE),
     ):
         await runs.add_fallback("run-1", Phase.CRAWL, place, reason, NOON)
     reader = await desk.sign_in("reader", language="en")

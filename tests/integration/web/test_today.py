@@ -13,9 +13,13 @@ from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, Delivery, DeliveryStatus
 from monitor.db.tables.people import HiddenItem
+from monitor.i18n.message import Message
+from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import Phase, RunStatus
 
 HOUR = dt.timedelta(hours=1)
+LATE = PageError(code=PageErrorCode.TIMEOUT, message=Message.of("page.no_answer_in_full", seconds="30")).reason
+GONE = PageError(code=PageErrorCode.NOT_FOUND, message=Message.of("page.not_found", status=404)).reason
 
 
 @pytest.fixture
@@ -185,15 +189,15 @@ async def test_what_came_after_the_last_look_of_the_same_day_is_marked(desk: Any
 
 
 async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: Life) -> None:
-    down = await life.source("down", RunStatus.FAILED, consecutive_failures=2, last_error="Timeout: late (30 s)")
+    down = await life.source("down", RunStatus.FAILED, consecutive_failures=2, last_error=LATE)
     silent = await life.source("silent", schedule="0 7 * * *")
     await life.source("partly", RunStatus.DEGRADED)
-    places = [UnseenPlace(section="news", url=f"https://partly.gov/{n}", reason="NotFound: gone") for n in (1, 2, 3)]
+    places = [UnseenPlace(section="news", url=f"https://partly.gov/{n}", reason=GONE) for n in (1, 2, 3)]
     await life.store.runs.add_unseen("run-partly", places)
     await life.store.runs.add_unseen("run-down", places[:1])
     finding = AlarmFinding(
         kind=AlarmKind.SILENCE,
-        message="nothing new since 2026-01-02; something new usually comes every 3 days",
+        message=Message.of("alarm.silent", since="2026-01-02", days=3),
         section="<i>notices</i>",
         section_key="k",
     )
@@ -208,7 +212,7 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
             planned_at=life.noon,
             key="k",
             message_id="m",
-            last_error="550 no such user",
+            last_error=Message.other("550 no such user"),
         )
     )
     call = ModelCall(run_id="r", phase=Phase.RANK, model="m", prompt_tokens=900, completion_tokens=0, at=life.noon)
@@ -272,8 +276,6 @@ async def test_the_day_takes_no_more_queries_for_many_sources(desk: Any, life: L
     for number in range(20):
         source = await life.source(f"s{number}", RunStatus.FAILED if number % 3 else RunStatus.DEGRADED)
         await life.item(source, f"Title {number}", tier=1)
-        await life.store.runs.add_unseen(
-            f"run-s{number}", [UnseenPlace(section="news", url=source.url, reason="Timeout: late")]
-        )
+        await life.store.runs.add_unseen(f"run-s{number}", [UnseenPlace(section="news", url=source.url, reason=LATE)])
     many = await asked()
     assert few <= many <= 12
