@@ -57,7 +57,8 @@ class BriefingQuery(BaseModel):
     """Which briefing is wanted: what was first seen in the `days` that end with `day`, by default today.
 
     With `previous`, the last briefing of the same reader, it is what was first seen since that was written and does
-    not stand in it, however long ago. Of `tags` and `keywords` one has to fit.
+    not stand in it, however long ago. Of `tags` and `keywords` one has to fit. Days are those of `timezone`, by
+    default that of the settings.
     """
 
     day: dt.date | None = None
@@ -69,6 +70,7 @@ class BriefingQuery(BaseModel):
     types: Sequence[ItemType] = ()
     keywords: Sequence[str] = ()
     language: str = "zh"
+    timezone: str | None = None
     group: GroupBy = "theme"
 
 
@@ -101,14 +103,14 @@ class BriefingService:
     async def compose(self, query: BriefingQuery, *, include_all: bool = False) -> Briefing:
         """The briefing; it speaks for every enabled source that is meant, whether it brought something or not.
 
-        `is_whole`, for one that people put in order by hand: every item is in full, whatever `top` says, and more of
+        `include_all`, for one that people put in order by hand: every item is in full, whatever `top` says, and more of
         them than anybody can look through are a `UsageError`. The model's calls are booked under an id of the
         briefing's own, and held against the budgets of a run.
         """
         if query.language not in _LANGUAGES:
             raise UsageError("briefing.unknown_language", language=query.language, known=_LANGUAGES)
         await check_sources(query.sources, self._store)
-        zone = ZoneInfo(self._settings.timezone)
+        zone = ZoneInfo(query.timezone or self._settings.timezone)
         now = self._clock.now()
         span = _compute_period_bounds(query, now, zone)
         items = await self._list_items(query, span, max_items=MAX_EDITABLE_ITEMS if include_all else None)

@@ -3,6 +3,7 @@
 import datetime as dt
 import traceback
 from collections.abc import Awaitable, Callable
+from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
@@ -138,7 +139,12 @@ class DeliveryDispatcher:
         if delivery.kind is DeliveryKind.PLANNED:
             record = await self._store.deliveries.get_last_briefing(target.name)
             previous = parse_briefing_record(record)
-            since = record.composed_at.date() if record else await self._store.deliveries.get_first_day(target.name)
+            zone = ZoneInfo(target.timezone or self._settings.timezone)
+            since = (
+                record.composed_at.astimezone(zone).date()
+                if record
+                else await self._store.deliveries.get_first_day(target.name)
+            )
             days += (delivery.day - since).days if delivery.day and since else 0
         return BriefingQuery(
             day=delivery.day,
@@ -150,6 +156,7 @@ class DeliveryDispatcher:
             types=[ItemType(word) for word in target.types],
             keywords=target.keywords,
             language=target.language,
+            timezone=target.timezone,
         )
 
     async def _send(self, delivery: Delivery, target: TargetSettings) -> DeliveryOutcome:

@@ -335,6 +335,19 @@ async def test_a_target_gets_what_its_filters_let_through_in_its_language(
     assert (len(briefing["items"]), [one["name"] for one in briefing["sources"]]) == (1, ["bureau of energy"])
 
 
+async def test_the_day_of_a_target_is_that_of_its_own_time_zone(new_desk: NewDesk, clock: Any, idle: Source) -> None:
+    desk = new_desk(timezone="America/New_York", schedule="0 20 * * *")
+    await desk.plan()
+    clock.turn(minutes=30)  # half past seven in the evening of the first of March there, the next morning in Shanghai
+    await desk.see(idle, "能源法")
+    clock.turn(minutes=31)
+    await desk.plan()
+    await desk.work()
+    (delivery,) = await desk.log()
+    assert (delivery.day, delivery.status) == (dt.date(2026, 3, 1), DeliveryStatus.SENT)
+    assert [titles for _, titles in desk.received()] == [["能源法"]]
+
+
 @pytest.mark.parametrize(("quiet", "status", "letters"), [("none", "quiet", 0), ("note", "sent", 1)])
 async def test_a_quiet_day_sends_what_the_administrator_chose(
     new_desk: NewDesk, clock: Any, idle: Source, quiet: str, status: str, letters: int
