@@ -237,7 +237,7 @@ class TestInTheBrowser:
 def _kill_browsers() -> list[int]:
     """Kill, at once, every Chromium that this process has started; answers their numbers."""
     ours, found = {os.getpid()}, []
-    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda one: int(one.name)):
+    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         try:
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             name = (folder / "comm").read_text()

@@ -195,8 +195,8 @@ async def test_blocks_are_drawn_by_day_and_told_by_host_and_kind(desk: Any, sour
     ):
         await runs.add_fallback("run-1", Phase.CRAWL, place, reason, NOON)
     reader = await desk.sign_in("reader", language="en")
-    told = (await reader.get("/api/blocks?days=2")).json()["blocks"]
-    assert [(entry["day"], entry["host"], entry["detail_code"], entry["pages"]) for entry in told] == [
+    body = (await reader.get("/api/blocks?days=2")).json()["blocks"]
+    assert [(entry["day"], entry["host"], entry["detail_code"], entry["pages"]) for entry in body] == [
         ("2026-02-03", "cdn.example", "http_403", 1),
         ("2026-02-03", "m.gov", "captcha_required", 1),
         ("2026-02-03", "m.gov", "http_403", 1),
@@ -233,9 +233,9 @@ async def test_costs_are_drawn_by_day_and_told_by_model_and_source(desk: Any, so
     assert "4,000 / 4,000" in page.text, "today's tokens, of the budget"
     assert "daily budget" in [picture.text for picture in pictures(page, "chart")[0].iter()]
     assert "1 call was to a model without a price" in page.text
-    told = (await reader.get("/api/costs?days=2")).json()
-    assert (told["calls"], told["tokens"], told["cost"], told["since"]) == (3, 6000, 0.75, "2026-02-02")
-    assert [(cost["day"], cost["phase"]) for cost in told["costs"]] == [
+    body = (await reader.get("/api/costs?days=2")).json()
+    assert (body["calls"], body["tokens"], body["cost"], body["since"]) == (3, 6000, 0.75, "2026-02-02")
+    assert [(cost["day"], cost["phase"]) for cost in body["costs"]] == [
         ("2026-02-03", "crawl"),
         ("2026-02-03", "rank"),
         ("2026-02-02", "crawl"),
@@ -250,11 +250,11 @@ async def test_what_cannot_be_meant_is_refused(desk: Any, path: str) -> None:
 async def test_programs_see_what_the_work_stands_on(desk: Any, source: Source) -> None:
     program = await desk.program("reader")
     async with desk.app.presence.register("worker") as name:
-        told = (await program.get("/api/health")).json()
-    assert told["machine"]["processes"] == [{"name": name, "kind": "worker"}]
-    assert told["machine"]["free_bytes"] > 0
-    assert told["machine"]["database_bytes"] > 0
-    (source_row,) = told["sources"]
+        body = (await program.get("/api/health")).json()
+    assert body["machine"]["processes"] == [{"name": name, "kind": "worker"}]
+    assert body["machine"]["free_bytes"] > 0
+    assert body["machine"]["database_bytes"] > 0
+    (source_row,) = body["sources"]
     assert (source_row["source"], source_row["next_run_at"], len(source_row["sections"])) == (
         source.name,
         "2026-02-04T07:00:00Z",

@@ -137,12 +137,12 @@ async def test_what_is_new_is_ranked_under_its_principle_and_the_hidden_is_left_
     page = await reader.get("/")
     titles = re.findall(r'<h4><a href="/items/(\d+)">(.*?)</a>', page.text)
     assert titles == [(str(law), "A &lt;law&gt;"), (titles[1][0], "A visit")]
-    told = words(page)
-    assert "3 new items" in told, "of two with the same title both are counted"
-    assert "ministry and bureau" in told
-    assert told.index("National policy and law") < told.index("A &lt;law&gt;") < told.index("Daily business")
-    assert "Of yesterday" not in told
-    assert "Hidden" not in told
+    text = words(page)
+    assert "3 new items" in text, "of two with the same title both are counted"
+    assert "ministry and bureau" in text
+    assert text.index("National policy and law") < text.index("A &lt;law&gt;") < text.index("Daily business")
+    assert "Of yesterday" not in text
+    assert "Hidden" not in text
 
 
 async def test_a_first_run_is_said_to_be_a_baseline(desk: Any, life: Life) -> None:
@@ -230,15 +230,15 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     assert not seen.is_well
     reader = await desk.sign_in("reader")
     page = await reader.get("/")
-    told = words(page)
-    assert "没有工作进程在运行" in told
-    assert "今日词元额度已用 90%" in told
-    assert "自 2026-01-02 起没有新内容" in told
-    assert "&lt;i&gt;notices&lt;/i&gt;" in told
-    assert "最近 2 次采集失败" in told
-    assert "网站未按时应答（30 s）" in told
-    assert "550 no such user" in told
-    assert "另有 2 处" in told
+    text = words(page)
+    assert "没有工作进程在运行" in text
+    assert "今日词元额度已用 90%" in text
+    assert "自 2026-01-02 起没有新内容" in text
+    assert "&lt;i&gt;notices&lt;/i&gt;" in text
+    assert "最近 2 次采集失败" in text
+    assert "网站未按时应答（30 s）" in text
+    assert "550 no such user" in text
+    assert "另有 2 处" in text
     assert f'href="/health/sources/{down.id}"' in page.text
     assert 'href="/runs/run-partly"' in page.text
     api = (await reader.get("/api/today")).json()
