@@ -1,103 +1,114 @@
-"""Taking note, every few seconds, of settings that another process stored."""
+"""What a process does again and again: its duties by the steady clock, its housekeeping by APScheduler."""
 
 import asyncio
 import datetime as dt
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
 
-from monitor.briefing.deliver import create_delivery, format_planned_time
-from monitor.clock import Clock
-from monitor.config.model import Settings
-from monitor.config.targets import TargetSettings
-from monitor.db.database import Store
-from monitor.db.tables.delivery import AlarmView, Delivery, DeliveryKind
-from monitor.jobs.worker import run_periodically
+from monitor.errors import MonitorError
 from monitor.logs import get_logger
-from monitor.services.settings import SettingsService
-from monitor.services.usage import RetentionService
 
-_POLL_INTERVAL_S = 2.0
+if TYPE_CHECKING:
+    from monitor.services.settings import SettingsService
+    from monitor.services.usage import RetentionService
+
+Work = Callable[[], Awaitable[None]]
+_SETTINGS_INTERVAL = dt.timedelta(seconds=2)
+_PRUNE_INTERVAL = dt.timedelta(days=1)
+_log = logging.getLogger(__name__)
+
+
+def survive_errors(work: Work) -> Work:
+    """Wrap work that is repeated: an error is logged, once until another one comes, and never raised."""
+    last_error = ""
+
+    async def run() -> None:
+        nonlocal last_error
+        try:
+            await work()
+            last_error = ""
+        except MonitorError as error:
+            if str(error) != last_error:
+                _log.warning("%s", error)
+            last_error = str(error)
+        except Exception as error:  # noqa: BLE001 -- the work goes on, whatever the library meets
+            if repr(error) != last_error:
+                _log.exception("The service goes on after an unexpected error.")
+            last_error = repr(error)
+
+    return run
 
 
 @asynccontextmanager
-async def follow_settings(
-    service: SettingsService, *, close_unused: Callable[[], Awaitable[None]]
-) -> AsyncIterator[None]:
-    """Follow for as long as the block lasts; `tidy` closes what only earlier settings needed."""
+async def repeat(*duties: tuple[float, Work]) -> AsyncIterator[None]:
+    """Do each duty at once and again after a pause of so many seconds, for as long as the block lasts.
 
-    async def look() -> None:
-        await service.reload_if_changed()
-        await close_unused()
-
-    task = asyncio.create_task(run_periodically(_POLL_INTERVAL_S, look))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-_PRUNE_INTERVAL_S = 86_400.0
-
-
-@asynccontextmanager
-async def prune_daily(retention: RetentionService) -> AsyncIterator[None]:
-    """Prune at once and then daily, for as long as the block lasts; done twice it does no harm."""
-
-    async def prune() -> None:
-        pruned = await retention.prune_expired()
-        get_logger("upkeep").info("pruned", **pruned.model_dump())
-
-    task = asyncio.create_task(run_periodically(_PRUNE_INTERVAL_S, prune))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-_BATCH_DELAY = dt.timedelta(seconds=70)
-"""A message leaves a little after its minute: whoever saw the minute has written down by then."""
-
-
-class AlarmNotifier:
-    """Writes each alarm to the log and puts deliveries on record for the targets with `alarms` (`ports.Notifier`).
-
-    The alarms of a minute go to a target as one message, which a worker sends when the minute is over. An alarm and
-    its delivery are written down at once, so that each is told once.
+    The pauses are measured with the steady clock, whatever happens to the time of day: other processes take one that
+    is silent for dead.
     """
 
-    def __init__(self, *, store: Store, settings: Settings, clock: Clock) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
+    async def run(pause_s: float, work: Work) -> None:
+        while True:
+            await work()
+            await asyncio.sleep(pause_s)
 
-    async def notify(self, alarms: Sequence[AlarmView]) -> None:
-        """One line of the log for each alarm, one delivery for each target."""
-        for alarm in alarms:
-            get_logger("health").warning(
-                "alarm",
-                kind=str(alarm.kind),
-                source=alarm.source,
-                section=alarm.section,
-                message=alarm.message,
-                run=alarm.run_id,
-            )
-        targets = [target for target in self._settings.deliver.targets if target.alarms]
-        if not targets:
-            return
-        now, ids = self._clock.now(), [alarm.id for alarm in alarms]
-        minute = now.replace(second=0, microsecond=0)
-        if not await self._store.alarms.attach_to_deliveries(ids, _build_deliveries(targets, minute), now=now):
-            # The message of this minute has left: these go by themselves.
-            await self._store.alarms.attach_to_deliveries(ids, _build_deliveries(targets, now), now=now)
+    tasks = [asyncio.create_task(run(pause_s, survive_errors(work))) for pause_s, work in duties]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _build_deliveries(targets: Sequence[TargetSettings], at: dt.datetime) -> list[Delivery]:
-    name = f"alarms-{format_planned_time(at)}"
-    return [
-        create_delivery(target, DeliveryKind.ALARM, name=name, planned_at=at, now=at + _BATCH_DELAY)
-        for target in targets
-    ]
+@asynccontextmanager
+async def run_housekeeping(
+    settings: "SettingsService", *, close_unused: Work, retention: "RetentionService | None"
+) -> AsyncIterator[None]:
+    """Follow settings that another process stored, and prune daily where there is `retention`.
+
+    `close_unused` closes what only earlier settings needed. Each job runs at once and then at its interval, never
+    twice at a time; to do it twice does no harm.
+    """
+    from apscheduler.schedulers.asyncio import AsyncIOScheduler
+    from apscheduler.triggers.interval import IntervalTrigger
+
+    async def follow_settings() -> None:
+        await settings.reload_if_changed()
+        await close_unused()
+
+    jobs: list[tuple[dt.timedelta, Work]] = [(_SETTINGS_INTERVAL, follow_settings)]
+    if retention is not None:
+        jobs.append((_PRUNE_INTERVAL, partial(_prune, retention)))
+    running: set[asyncio.Task[None] | None] = set()
+
+    async def run(work: Work) -> None:
+        task = asyncio.current_task()
+        running.add(task)
+        with suppress(asyncio.CancelledError):  # the end of the process is no error of the job
+            await work()
+        running.discard(task)
+
+    # Errors are logged by `survive_errors`; that a job outlasts its interval is no news.
+    logging.getLogger("apscheduler").setLevel(logging.CRITICAL)
+    scheduler = AsyncIOScheduler(
+        timezone=dt.UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+    )
+    for interval, work in jobs:
+        trigger = IntervalTrigger(seconds=interval.total_seconds(), timezone=dt.UTC)
+        scheduler.add_job(run, trigger, args=[survive_errors(work)], next_run_time=dt.datetime.now(dt.UTC))
+    scheduler.start()
+    try:
+        yield
+    finally:
+        scheduler.shutdown()
+        await asyncio.sleep(0)  # in this turn of the event loop it stops, and cancels what is running
+        await asyncio.gather(*filter(None, running))
+
+
+async def _prune(retention: "RetentionService") -> None:
+    pruned = await retention.prune_expired()
+    get_logger("upkeep").info("pruned", **pruned.model_dump())
