@@ -1,8 +1,8 @@
 """What the model is told in the phases of a sweep: role, inputs, constraints, format of the answer (seed 002).
 
-Each wording exists in Chinese and in English; a source's `summary_language` chooses, and an administrator may put
-another one in its place. Page text stands between markers, and every prompt says that it is material, never an
-instruction: code adds both, so that no wording can leave them out.
+Each wording exists in Chinese and in English; a source's `summary_language` chooses, and an administrator may replace
+it. Page text stands between markers, and every prompt says that it is material, never an instruction: code adds both,
+so that no wording can leave them out.
 """
 
 import datetime as dt
@@ -135,20 +135,11 @@ _SUMMARY_USER = define_prompt(
     optional="language",
 )
 
-SWEEP_PROMPTS: tuple[Prompt, ...] = tuple(
-    prompt
-    for group in (
-        _NAVIGATE_SYSTEM,
-        _NAVIGATE_USER,
-        _SECTION_SYSTEM,
-        _SECTION_USER,
-        _GENERAL_USER,
-        _SUMMARY_SYSTEM,
-        _SUMMARY_USER,
-    )
-    for prompt in group.values()
+SWEEP_PROMPTS: tuple[Prompt, ...] = (
+    *(*_NAVIGATE_SYSTEM.values(), *_NAVIGATE_USER.values()),
+    *(*_SECTION_SYSTEM.values(), *_SECTION_USER.values(), *_GENERAL_USER.values()),
+    *(*_SUMMARY_SYSTEM.values(), *_SUMMARY_USER.values()),
 )
-"""The wordings of the phases of a sweep."""
 
 
 def build_navigate_messages(
@@ -162,7 +153,7 @@ def build_navigate_messages(
     prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> list[ChatMessage]:
     """Phase 1a: the one completion that finds the sections."""
-    wording = _get_prompt_language(language)
+    wording = _get_wording(language)
     user = prompts.render(
         _NAVIGATE_USER[wording],
         name=name,
@@ -171,13 +162,10 @@ def build_navigate_messages(
         rules=_format_rules(rules, wording),
         page=_fence_material(page_text),
     )
-    return [
-        _build_system_message(prompts.render(_NAVIGATE_SYSTEM[wording]), wording),
-        ChatMessage(role="user", content=user),
-    ]
+    return _build_messages(_render_system(_NAVIGATE_SYSTEM, wording, prompts), user)
 
 
-def build_section_prompt(
+def build_agent_prompt(
     *,
     section: str,
     url: str,
@@ -187,14 +175,20 @@ def build_section_prompt(
     rules: str,
     known: Iterable[str],
     language: str,
+    focus: Sequence[str] | None = None,
     prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> tuple[str, str]:
-    """Phase 1b: system prompt and first message of a section agent; known urls are listed up to 1,000 characters."""
-    wording = _get_prompt_language(language)
+    """Phase 1b: system prompt and first message of an agent; known urls are listed up to 1,000 characters.
+
+    Without `focus` it reads one section; with it, also where empty, it is the general agent for the whole site, whose
+    name is then given as `section`.
+    """
+    wording = _get_wording(language)
     user = prompts.render(
-        _SECTION_USER[wording],
+        (_SECTION_USER if focus is None else _GENERAL_USER)[wording],
         section=section,
         url=url,
+        focus=_join_focus_areas(focus or (), wording),
         since=since,
         until=until,
         max_items=max_items,
@@ -202,44 +196,14 @@ def build_section_prompt(
         rules=_format_rules(rules, wording),
         known=_format_known_urls(known, wording),
     )
-    return _append_material_notice(prompts.render(_SECTION_SYSTEM[wording]), wording), user
-
-
-def build_general_prompt(
-    *,
-    name: str,
-    url: str,
-    focus: Sequence[str],
-    since: dt.date,
-    until: dt.date,
-    max_items: int,
-    rules: str,
-    known: Iterable[str],
-    language: str,
-    prompts: PromptSet = DEFAULT_PROMPTS,
-) -> tuple[str, str]:
-    """The general agent's prompt: the whole site at once, with all tools."""
-    wording = _get_prompt_language(language)
-    user = prompts.render(
-        _GENERAL_USER[wording],
-        section=name,
-        url=url,
-        focus=_join_focus_areas(focus, wording),
-        since=since,
-        until=until,
-        max_items=max_items,
-        types=_TYPES,
-        rules=_format_rules(rules, wording),
-        known=_format_known_urls(known, wording),
-    )
-    return _append_material_notice(prompts.render(_SECTION_SYSTEM[wording]), wording), user
+    return _render_system(_SECTION_SYSTEM, wording, prompts), user
 
 
 def build_summary_messages(
     *, title: str, text: str, rules: str, language: str, prompts: PromptSet = DEFAULT_PROMPTS
 ) -> list[ChatMessage]:
     """Phase 2: one isolated completion for one item."""
-    wording = _get_prompt_language(language)
+    wording = _get_wording(language)
     user = prompts.render(
         _SUMMARY_USER[wording],
         title=title,
@@ -247,22 +211,20 @@ def build_summary_messages(
         rules=_format_rules(rules, wording),
         language=language,
     )
-    return [
-        _build_system_message(prompts.render(_SUMMARY_SYSTEM[wording]), wording),
-        ChatMessage(role="user", content=user),
-    ]
+    return _build_messages(_render_system(_SUMMARY_SYSTEM, wording, prompts), user)
 
 
-def _get_prompt_language(language: str) -> str:
+def _get_wording(language: str) -> str:
     return "zh" if language.lower().startswith("zh") else "en"
 
 
-def _build_system_message(text: str, wording: str) -> ChatMessage:
-    return ChatMessage(role="system", content=_append_material_notice(text, wording))
+def _build_messages(system: str, user: str) -> list[ChatMessage]:
+    return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
 
-def _append_material_notice(text: str, wording: str) -> str:
-    return f"{text.rstrip()}{'' if wording == 'zh' else ' '}{_MATERIAL_NOTICE[wording]}"
+def _render_system(prompt: dict[str, Prompt], wording: str, prompts: PromptSet) -> str:
+    text = prompts.render(prompt[wording]).rstrip()
+    return f"{text}{'' if wording == 'zh' else ' '}{_MATERIAL_NOTICE[wording]}"
 
 
 def _fence_material(text: str) -> str:
@@ -291,5 +253,5 @@ def _format_known_urls(urls: Iterable[str], wording: str) -> str:
         kept.append(url)
     if not kept:
         return ""
-    head = "\n已经收过、不要再存的网址：\n" if wording == "zh" else "\nAlready held, not to be saved again:\n"
-    return head + "\n".join(kept)
+    heading = "已经收过、不要再存的网址：" if wording == "zh" else "Already held, not to be saved again:"
+    return "\n".join(["", heading, *kept])

@@ -19,12 +19,7 @@ from monitor.page import Candidate, Link, Page
 from monitor.pages.text import render_page_text
 from monitor.ranking.prompt import build_ranking_messages
 from monitor.ranking.rule import RankLine
-from monitor.sweep.prompts import (
-    build_general_prompt,
-    build_navigate_messages,
-    build_section_prompt,
-    build_summary_messages,
-)
+from monitor.sweep.prompts import build_agent_prompt, build_navigate_messages, build_summary_messages
 from monitor.sweep.tools import ALL_TOOLS, CRAWLER_TOOLS
 
 SITE = "http://www.lvneng.gov.cn"
@@ -86,7 +81,7 @@ def navigation() -> list[ChatMessage]:
 
 
 def section(language: str = "zh") -> list[dict[str, Any]]:
-    system, user = build_section_prompt(
+    system, user = build_agent_prompt(
         section="政策法规",
         url=f"{SITE}/zcfg/1.html",
         since=SINCE,
@@ -100,8 +95,8 @@ def section(language: str = "zh") -> list[dict[str, Any]]:
 
 
 def site() -> list[dict[str, Any]]:
-    system, user = build_general_prompt(
-        name="国家绿色能源总署",
+    system, user = build_agent_prompt(
+        section="国家绿色能源总署",
         url=f"{SITE}/",
         focus=[],
         since=SINCE,

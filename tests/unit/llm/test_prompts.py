@@ -7,7 +7,7 @@ import pytest
 from monitor.errors import UsageError
 from monitor.llm.prompts import Prompt, PromptSet
 from monitor.services.settings import load_prompts
-from monitor.sweep.prompts import MATERIAL_END, MATERIAL_START, build_section_prompt, build_summary_messages
+from monitor.sweep.prompts import MATERIAL_END, MATERIAL_START, build_agent_prompt, build_summary_messages
 
 PROMPT = Prompt("p.zh", "甲{text}乙{title}", frozenset({"text"}), frozenset({"title"}))
 
@@ -56,7 +56,7 @@ def test_an_adjusted_wording_holds_in_its_language_alone() -> None:
     prompts = PromptSet({"section.user.zh": "{url}{since}{until}{max_items}{rules}{known} 只此一句"})
     day = dt.date(2026, 2, 3)
     for language, is_adjusted in (("zh", True), ("en", False)):
-        _, user = build_section_prompt(
+        _, user = build_agent_prompt(
             section="S",
             url="u",
             since=day,
