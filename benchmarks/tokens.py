@@ -25,11 +25,10 @@ from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
 from monitor.steps import InProcessSteps
 from monitor.sweep.agent import CrawlAgent
-from monitor.sweep.crawl import CrawlDependencies, build_toolbox
+from monitor.sweep.context import RunContext, SweepDependencies
+from monitor.sweep.crawl import build_toolbox
 from monitor.sweep.ledger import DateWindow, build_window
-from monitor.sweep.pipeline import SweepDependencies, run_sweep
-from monitor.sweep.progress import FallbackRecorder
-from monitor.sweep.summarise import Summariser
+from monitor.sweep.pipeline import run_sweep
 from monitor.vocabulary import RunStatus
 
 _MAX_SITE_ITEMS = 1000
@@ -119,30 +118,7 @@ async def _read_by_general_agent(run: Run, source: Source, window: DateWindow, d
     if deps.model is None:
         raise ValueError("the general agent needs a model")
     plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
-    fallbacks = FallbackRecorder(run_id=run.id, store=deps.store, clock=deps.clock)
-    summaries = Summariser(
-        source=source,
-        store=deps.store,
-        loader=deps.loader,
-        documents=deps.documents,
-        model=None,
-        limits=deps.limits,
-        folder=deps.folder,
-        fallbacks=fallbacks,
-    )
-    crawl_parts = CrawlDependencies(
-        store=deps.store,
-        loader=deps.loader,
-        documents=deps.documents,
-        model=deps.model,
-        clock=deps.clock,
-        limits=deps.limits,
-        folder=deps.folder,
-        fallbacks=fallbacks,
-        summariser=summaries,
-    )
-    toolbox = build_toolbox(
-        plan, source=source, run_id=run.id, window=window, memory=None, deps=crawl_parts, max_items=_MAX_SITE_ITEMS
-    )
-    agent = CrawlAgent(model=deps.model, toolbox=toolbox, limits=deps.limits, place=source.name)
+    context = RunContext(run_id=run.id, source=source, window=window, deps=deps)
+    toolbox = build_toolbox(context, plan, memory=None, max_items=_MAX_SITE_ITEMS)
+    agent = CrawlAgent(model=deps.model, toolbox=toolbox)
     await agent.run_agent(source)

@@ -445,7 +445,7 @@ class App:
 
     @cached_property
     def alarms(self) -> "AlarmService":
-        from monitor.jobs.background import AlarmNotifier
+        from monitor.jobs.scheduler import AlarmNotifier
         from monitor.services.alarms import AlarmService
 
         return AlarmService(
@@ -577,7 +577,7 @@ def _check_targets(settings: Settings) -> None:
 
 def _check_blackout(settings: Settings) -> None:
     if settings.work.blackout:
-        from monitor.jobs.schedules import Blackout
+        from monitor.jobs.scheduler import Blackout
 
         Blackout.parse(settings.work.blackout, settings.timezone)
 
@@ -614,15 +614,13 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
 
     `UsageError` where a SQLite database has a service already.
     """
-    from monitor.jobs.background import follow_settings, prune_daily
-    from monitor.jobs.presence import lock_database
+    from monitor.jobs.presence import lock_database, run_housekeeping
 
     async with AsyncExitStack() as stack:
         database = DatabaseAddress.parse(settings.database_url).file
         if database is not None and (worker or scheduler):
             stack.enter_context(lock_database(database))
         app = await stack.enter_async_context(open_app(settings))
-        await stack.enter_async_context(follow_settings(app.settings_service, close_unused=app.loaders.close_unused))
         if worker:
             from monitor.jobs.worker import Worker
 
@@ -641,7 +639,11 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
 
             planner = Scheduler(store=app.store, settings=app.settings, clock=app.clock, presence=app.presence)
             await stack.enter_async_context(planner.run())
-            await stack.enter_async_context(prune_daily(app.retention))
+        # Last, for opening the queue holds the event loop while it waits for the database.
+        retention = app.retention if scheduler else None
+        await stack.enter_async_context(
+            run_housekeeping(app.settings_service, close_unused=app.loaders.close_unused, retention=retention)
+        )
         yield app
 
 

@@ -1,4 +1,4 @@
-"""Items joined to documents: pairs worth comparing, clusters in which every two are one, readings below policies."""
+"""Groups items to documents: candidate pairs, clusters in which every two are one, interpretations below policies."""
 
 import datetime as dt
 from collections import defaultdict
@@ -24,11 +24,7 @@ IndexPair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class DocumentCluster:
-    """One document: the item that leads, the other places that it was seen in, and the readings of it.
-
-    The lead is on the issuer's own site where it was seen there, else the place that was seen first. An interpretation
-    is a group of its own, for a reading may stand in many places too.
-    """
+    """One document: the lead, on the issuer's own site or else seen first, the other places, the interpretations."""
 
     lead: Item
     places: tuple[Item, ...] = ()
@@ -36,16 +32,16 @@ class DocumentCluster:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """The document's items, the lead first, without its readings."""
+        """The document's items, the lead first, without its interpretations."""
         return (self.lead, *self.places)
 
 
 def cluster_items(items: Sequence[Item], texts: Mapping[int, str] | None = None) -> list[DocumentCluster]:
-    """The documents that these items are, each once; `texts` are the pages' texts by the items' ids, as far as known.
+    """Return the documents that these items are, each once; `texts` are the pages' texts by the items' ids.
 
-    In a group every two items are one document: none stands with another that it differs from, whatever third is like
-    both. A reading stands below its policy if that is among the items. The documents come in the order of the items,
-    each where the first of its items or readings stood; which items make a group does not depend on their order.
+    In a cluster every two items are one document, whatever third is like both. An interpretation is below its policy if
+    that is among the items. The documents are in the order of the first of their items or interpretations; what is
+    clustered does not depend on the order.
     """
     known = texts or {}
     identities = [build_identity(item, known.get(item.id) if item.id is not None else None) for item in items]
@@ -87,7 +83,7 @@ class _RelationCache:
         return self._known[pair]
 
     def build_closeness_key(self, pair: IndexPair) -> tuple[bool, int, list[tuple[str, str, str]]]:
-        """What to join first, the same whatever the order of the items: one address, then days, then the names."""
+        """What to join first, whatever the order of the items: one address, then days, then the names."""
         one, other = (self.identities[index] for index in pair)
         gap = count_days_between(one, other)
         names = sorted((each.address, each.title.full, each.text[:200]) for each in (one, other))
@@ -95,10 +91,10 @@ class _RelationCache:
 
 
 def iter_candidate_pairs(identities: Sequence[DocumentIdentity]) -> Iterator[IndexPair]:
-    """The pairs that may be one document or a policy and its reading: those that share a key, each pair once.
+    """Yield the pairs that may be one document, or a policy and its interpretation: those that share a key, each once.
 
-    Words of a text that very many share are a form's and no key. Of another key that very many share, only items that
-    were published one after the other are compared.
+    Words of a text that very many share are a form's and no key. Of any other key that very many share, only items
+    published one after the other are compared.
     """
     blocks: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for index, identity in enumerate(identities):
@@ -110,16 +106,13 @@ def iter_candidate_pairs(identities: Sequence[DocumentIdentity]) -> Iterator[Ind
             continue
         if kind == "start" and not any(identities[index].title.is_truncated for index in members):
             continue
-        for pair in _iter_block_pairs(members, identities, is_rare=len(members) <= _MAX_BLOCK_ITEMS):
-            if pair not in seen:
-                seen.add(pair)
-                yield pair
+        pairs = list(dict.fromkeys(_iter_block_pairs(members, identities)))
+        yield from (pair for pair in pairs if pair not in seen)
+        seen.update(pairs)
 
 
-def _iter_block_pairs(
-    members: Sequence[int], identities: Sequence[DocumentIdentity], *, is_rare: bool
-) -> Iterator[IndexPair]:
-    if is_rare:
+def _iter_block_pairs(members: Sequence[int], identities: Sequence[DocumentIdentity]) -> Iterator[IndexPair]:
+    if len(members) <= _MAX_BLOCK_ITEMS:
         yield from combinations(members, 2)
         return
     in_time = sorted(members, key=lambda index: _build_time_key(identities[index]))
@@ -149,7 +142,6 @@ def _iter_blocking_keys(identity: DocumentIdentity) -> Iterator[tuple[str, str]]
 
 
 def _build_clusters(count: int, edges: Iterable[IndexPair], relations: _RelationCache) -> list[list[int]]:
-    """The items in clusters of which every two are one document."""
     clusters: dict[int, list[int]] = {index: [index] for index in range(count)}
     cluster_of = list(range(count))
     for first, other in sorted(edges, key=relations.build_closeness_key):
@@ -167,7 +159,7 @@ def _build_clusters(count: int, edges: Iterable[IndexPair], relations: _Relation
 def _assign_parents(
     clusters: Sequence[Sequence[int]], edges: Iterable[IndexPair], relations: _RelationCache
 ) -> dict[int, int]:
-    """The policy's cluster for each cluster of readings that has one: the one that most of its items explain."""
+    """Return for each cluster of interpretations the policy's cluster that most of its items explain, if any."""
     cluster_of = {index: number for number, members in enumerate(clusters) for index in members}
     readings = {
         number

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from monitor.db.tables.collection import Item
@@ -33,9 +34,8 @@ _JOINT_ISSUERS = re.compile(r"等$|等?[\d一二三四五六七八九十多]{0,3
 class DocumentIdentity:
     """An item as it is compared with others.
 
-    `subject` is the body of the policy that a reading is about, and of the title itself for all else; `subject_issuer`
-    is the policy's office where the reading names it. `issuer` and `source` are the item's fields in the form of
-    `folding.core`, `text` that of `textmatch.comparable`.
+    `subject` is the body of the policy that an interpretation is about, else that of the title; `subject_issuer` is the
+    policy's office if the interpretation names it. `issuer` and `source` are folded to letters and digits.
     """
 
     address: str
@@ -53,35 +53,31 @@ class DocumentIdentity:
 
 
 def build_identity(item: Item, text: str | None = None) -> DocumentIdentity:
-    """Read an item, with the text of its page where there is one."""
     day, source = item.date, keep_alphanumerics(normalize_text(item.source))
     issuer = keep_alphanumerics(normalize_text(item.issuer or ""))
     domain = _get_domain(item.url)
     places = [source, issuer, *re.findall(r"^[a-z\d-]{4,}", domain)]
     title = parse_title(item.title, published=(day.year, day.month, day.day) if day else None, site_names=places)
     subject_issuer, subject = parse_subject(title.interpretation) if title.interpretation else ("", title.body)
+    number = parse_document_number(item.document_number) or title.number
+    written_number = keep_alphanumerics(normalize_text(item.document_number or ""))
     return DocumentIdentity(
         address=_MOBILE_PREFIX.sub("", url_key(_SESSION_ID.sub("", item.url))),
         host=_MOBILE_PREFIX.sub("", get_host(item.url).removeprefix("www.")),
         domain=domain,
         day=day,
         title=title,
-        number=_complete_number(
-            parse_document_number(item.document_number) or title.number, title, title.issuer or issuer
-        ),
+        number=_complete_number(number, title, title.issuer or issuer),
         issuer=issuer,
         source=source,
         is_interpretation=title.interpretation is not None or item.type is ItemType.INTERPRETATION,
         subject=subject,
         subject_issuer=subject_issuer,
-        text=_strip_heading(
-            normalize_for_comparison(text), title, keep_alphanumerics(normalize_text(item.document_number or ""))
-        ),
+        text=_strip_heading(normalize_for_comparison(text), title, written_number),
     )
 
 
 def count_days_between(one: DocumentIdentity, other: DocumentIdentity) -> int | None:
-    """The days between two publications; None where one is not known."""
     return abs((one.day - other.day).days) if one.day and other.day else None
 
 
@@ -89,13 +85,12 @@ def have_same_unique_number(one: DocumentIdentity, other: DocumentIdentity) -> b
     """Whether both carry one number that no other office gives."""
     if not (one.number and other.number) or not compare_numbers(one.number, other.number):
         return False
-    if one.number.year:
-        return one.number.is_unique and other.number.is_unique
-    return one.number.is_unique or other.number.is_unique
+    are_unique = (one.number.is_unique, other.number.is_unique)
+    return all(are_unique) if one.number.year else any(are_unique)
 
 
 def are_from_different_offices(one: DocumentIdentity, other: DocumentIdentity) -> bool:
-    """Whether the items say that each is the work of an office of its own: in their titles, or as local offices."""
+    """Whether each item names an office of its own: in its title, or as its local issuer."""
     a, b = one.title.issuer, other.title.issuer
     if a and b and not is_same_office(a, b):
         return True
@@ -107,10 +102,10 @@ def are_from_different_offices(one: DocumentIdentity, other: DocumentIdentity) -
 
 
 def is_office_ambiguous(one: DocumentIdentity, other: DocumentIdentity) -> bool:
-    """Whether equal titles may be the work of two offices, so that only text or number can tell.
+    """Whether equal titles may be of two offices, so that only text or number can tell.
 
-    A province that reposts a ministry looks the same as one that writes under the same title; and where one title
-    names a local office, a title that names none may be any other's.
+    A province that reposts a ministry looks like one that writes under the same title; and where one title names a
+    local office, a title that names none may be any other's.
     """
     a, b = one.title.issuer, other.title.issuer
     if count_days_between(one, other) != 0 and _are_sister_sites(one.host, other.host) and not (a and b):
@@ -133,19 +128,15 @@ def is_office_ambiguous(one: DocumentIdentity, other: DocumentIdentity) -> bool:
 
 
 def is_same_office(a: str, b: str) -> bool:
-    """Whether one name is short for the other (工信部, 工业和信息化部), or the first of several that issue jointly.
-
-    A branch is an office of its own: 国家税务总局 is not 国家税务总局四川省税务局. The order of joint issuers is free.
-    """
+    """Whether one name is short for the other (工信部, 工业和信息化部) or its joint issuers, but no branch of it."""
     shorter, longer = sorted((_JOINT_ISSUERS.sub("", name) for name in (a, b)), key=len)
-    is_branch = bool(shorter) and longer.startswith(shorter) and _BRANCH_OFFICE.search(longer.removeprefix(shorter))
-    if is_branch:
+    if shorter and longer.startswith(shorter) and _BRANCH_OFFICE.search(longer.removeprefix(shorter)):
         return False
     return is_abbreviation_of(shorter, longer) or sorted(shorter) == sorted(longer)
 
 
 def _complete_number(number: DocumentNumber | None, title: TitleFields, issuer: str) -> DocumentNumber | None:
-    """A number that gives only year and serial is its issuer's, in the series that the title ends in."""
+    """Give a number of only year and serial its issuer's series, in the form that the title ends in."""
     if number and number.year and number.series in ("", "公告", "通告", "令") and is_office(issuer):
         form = next((form for form in ("公告", "通告") if title.full.endswith(form)), "")
         return replace(number, series=issuer + (number.series or form))
@@ -153,7 +144,7 @@ def _complete_number(number: DocumentNumber | None, title: TitleFields, issuer: 
 
 
 def _strip_heading(text: str, title: TitleFields, number: str) -> str:
-    """The text without its own title and number at its head: one copier repeats them, another does not."""
+    """Return the text without its own title and number at its head: only some copiers repeat them."""
     headings = sorted({title.full, title.issuer, title.body, number, "的通知", "的公告"} - {""}, key=len, reverse=True)
     while heading := next((heading for heading in headings if text.startswith(heading)), ""):
         text = text.removeprefix(heading)
@@ -161,27 +152,25 @@ def _strip_heading(text: str, title: TitleFields, number: str) -> str:
 
 
 def _get_speaking_office(item: DocumentIdentity) -> str:
-    """Who says that he speaks: the office of the title, else that of the field."""
     if item.title.issuer and not _UNNAMED_PLACE.match(item.title.issuer):
         return item.title.issuer
     return item.issuer if is_office(item.issuer) else ""
 
 
 def _are_sister_sites(host: str, other: str) -> bool:
-    """Whether two hosts are those of offices of one kind in two places: fgw.one.gov.cn, fgw.two.gov.cn."""
+    """Whether two hosts are of offices of one kind in two places: fgw.one.gov.cn, fgw.two.gov.cn."""
     label, _, rest = host.partition(".")
     other_label, _, other_rest = other.partition(".")
     return label == other_label and rest != other_rest and rest.count(".") >= 2 and other_rest.count(".") >= 2
 
 
 def _are_different_places(place: re.Match[str], other: re.Match[str]) -> bool:
-    """Whether two places are of two levels, or have two names; 省政府 may be any province's."""
+    """Whether two places differ in level or name; 省政府 may be any province's."""
     names = place["name"], other["name"]
     return place["level"] != other["level"] or (all(names) and names[0] != names[1])
 
 
 def _get_domain(url: str) -> str:
-    try:
+    with suppress(ValueError):
         return get_registrable_domain(url)
-    except ValueError:
-        return ""
+    return ""

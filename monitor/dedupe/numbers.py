@@ -43,9 +43,6 @@ _TRADITIONAL_SIMPLIFIED_PAIRS = (
     "掙挣揀拣搖摇撐撑撫抚撲扑擱搁攬揽敘叙斂敛暈晕"
 )
 
-TO_SIMPLIFIED = str.maketrans(
-    dict(zip(_TRADITIONAL_SIMPLIFIED_PAIRS[::2], _TRADITIONAL_SIMPLIFIED_PAIRS[1::2], strict=True))
-)
 _NUMERALS = "〇零一二三四五六七八九十百千两"
 _SERIES_UNITS = "季度|部分|标段|阶段|分册|年期|年度|[批期月号届次回轮章卷册版辑编集级类组包项条审读稿日时讲]"
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
@@ -58,35 +55,10 @@ _COUNTED_NUMERAL = re.compile(
 )
 _ERA_YEAR = re.compile(rf"({'|'.join(ERA_START)})\s*(\d{{1,3}}|元)\s*年")
 
-_CHARACTER_MAP = TO_SIMPLIFIED | str.maketrans(
-    {
-        "〔": "[",
-        "〕": "]",
-        "【": "[",
-        "】": "]",
-        "“": '"',
-        "”": '"',
-        "‘": "'",
-        "’": "'",
-        "「": "《",
-        "」": "》",
-        "『": "《",
-        "』": "》",
-        "〈": "《",
-        "〉": "》",
-        "—": "-",
-        "–": "-",
-        "―": "-",
-        "−": "-",
-        "‐": "-",
-        "‑": "-",
-        "─": "-",
-        "×": "x",
-        "✕": "x",
-        "丨": "|",
-        "│": "|",
-        "⋯": "...",
-    }
+_CHARACTER_MAP = (
+    str.maketrans(_TRADITIONAL_SIMPLIFIED_PAIRS[::2], _TRADITIONAL_SIMPLIFIED_PAIRS[1::2])
+    | str.maketrans("〔〕【】“”‘’「」『』〈〉—–―−‐‑─×✕丨│", "[][]\"\"''《》《》《》-------xx||")
+    | str.maketrans({"⋯": "..."})
 )
 
 _MONTHS = re.compile(
@@ -112,10 +84,10 @@ _QUARTER = re.compile(r"\b1?q([1-4])\b|\b([1-4]) quarter\b")
 
 
 def normalize_text(written: str) -> str:
-    """The text in one way of writing, punctuation kept.
+    """Return the text in one way of writing, with its punctuation.
 
     Width, letter case, traditional characters, brackets, quotes and dashes are folded; counted numerals become digits
-    (第三批, 二〇二六年, Part II, third), years of an era the years of the calendar, month names three letters.
+    (第三批, 二〇二六年, Part II, third), years of an era calendar years, names of months three letters.
     """
     text = unicodedata.normalize("NFKC", html.unescape(written)).casefold().translate(_CHARACTER_MAP)
     text = _BLANKS.sub(" ", text).strip()
@@ -136,7 +108,7 @@ def normalize_text(written: str) -> str:
 
 
 def keep_alphanumerics(text: str) -> str:
-    """Letters and digits alone; two numbers stay apart by a dot where anything stood between them."""
+    """Return letters and digits alone; two numbers are separated by a dot where anything was between them."""
     return _NON_WORD.sub("", _BETWEEN_NUMBERS.sub("\0", text)).replace("\0", ".")
 
 
@@ -157,8 +129,7 @@ def _unify_spelling(found: re.Match[str]) -> str:
 
 def _convert_roman_numeral(letters: str) -> str:
     values = [_ROMAN[letter] for letter in letters]
-    total = sum(-value if value < max(values[place:]) else value for place, value in enumerate(values))
-    return str(total)
+    return str(sum(-value if value < max(values[place:]) else value for place, value in enumerate(values)))
 
 
 _BRACKETED = r"(?P<series>[^\W\d_]{0,14})\s?[\[(](?P<year>(?:19|20)\d\d)年?[\])]\s?第?\s?(?P<serial>\d{1,5})\s?号"
@@ -193,10 +164,7 @@ _MIN_SERIAL_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class DocumentNumber:
-    """A number taken apart; `series` is empty where it is not given, `year` where the number has none.
-
-    `is_code` where it is the reference of a matter, which several documents bear: a call for tenders and its result.
-    """
+    """The parts of a number, empty if not given; `is_code`: several documents bear it, as a tender and its result."""
 
     series: str
     year: str
@@ -205,7 +173,7 @@ class DocumentNumber:
 
     @property
     def is_unique(self) -> bool:
-        """Whether the number alone names a document: its series is one office's, or it is long and has letters."""
+        """Whether the number alone names a document: its series is of one office, or it is long and has letters."""
         if self.year or self.series:
             return bool(set(self.series) - _GENERIC_SERIES_CHARS)
         is_long = any(map(str.isalpha, self.serial)) and sum(map(str.isdigit, self.serial)) >= _MIN_SERIAL_DIGITS
@@ -213,21 +181,17 @@ class DocumentNumber:
 
 
 def parse_document_number(written: str | None) -> DocumentNumber | None:
-    """The number that a field or label states; None for an empty one."""
+    """Parse the number of a field or label; None where it has no digit."""
     plain = normalize_text(written or "")
     if not any(map(str.isdigit, plain)):
         return None
     plain = re.sub(r"(?<=[^\W\d]) (?=[^\W\d])", "", plain)  # 国家税务总局 财政部公告2026年第9号
     found = next((found for found in _NUMBER.finditer(plain) if _get_serial(found)), None)
-    return _parse_match(found) if found else DocumentNumber("", "", keep_alphanumerics(plain).replace(".", ""))
+    return _parse_match(found) if found else DocumentNumber("", "", _keep_undotted(plain))
 
 
 def split_document_number(title: str) -> tuple[DocumentNumber | None, str]:
-    """The document's own number in a folded title, and the title without it.
-
-    A number is the document's own where it stands at the beginning or end of the title or alone in brackets; amid the
-    words it is that of a document they speak of. Nothing is left of a title that is a number alone.
-    """
+    """Split a folded title into the number at its beginning or end, or alone in brackets, and the rest."""
     for found in _NUMBER.finditer(title):
         before, after = title[: found.start()], title[found.end() :]
         number = _parse_match(found)
@@ -249,17 +213,14 @@ def split_document_number(title: str) -> tuple[DocumentNumber | None, str]:
             return DocumentNumber("", number.year, number.serial), f"{before}{_get_series(found)} {after}".strip()
     reference = _REFERENCE.search(title)
     if reference and sum(map(str.isdigit, _YEARS.sub("", reference[1]))) >= _MIN_SERIAL_DIGITS:
-        return DocumentNumber("", "", keep_alphanumerics(reference[1]).replace(".", ""), is_code=True), title[
-            : reference.start()
-        ].strip()
+        number = DocumentNumber("", "", _keep_undotted(reference[1]), is_code=True)
+        return number, title[: reference.start()].strip()
     return None, title
 
 
 def compare_numbers(one: DocumentNumber | None, other: DocumentNumber | None) -> bool | None:
-    """Whether two numbers are one; None where one is missing or they are of kinds that cannot be compared."""
-    if one is None or other is None:
-        return None
-    if bool(one.year) != bool(other.year):
+    """Whether two numbers are the same; None where one is missing or they are of different kinds."""
+    if one is None or other is None or bool(one.year) != bool(other.year):
         return None
     if (one.year, one.serial) != (other.year, other.serial):
         shorter, longer = sorted((one.serial, other.serial), key=len)
@@ -272,7 +233,7 @@ def compare_numbers(one: DocumentNumber | None, other: DocumentNumber | None) ->
 
 
 def is_abbreviation_of(shorter: str, longer: str) -> bool:
-    """Whether the letters of one name stand in the other in their order: 工信部 in 工业和信息化部."""
+    """Whether the other name has the letters of the shorter in their order: 工信部, 工业和信息化部."""
     letters = iter(longer)
     return all(letter in letters for letter in shorter)
 
@@ -281,9 +242,11 @@ def _parse_match(found: re.Match[str]) -> DocumentNumber:
     year, serial = found["year"] or found["year2"], _get_serial(found)
     if serial:
         return DocumentNumber(_get_series(found), year or "", str(int(serial)))
-    return DocumentNumber(
-        "", "", keep_alphanumerics(found["code"] or found[0]).replace(".", ""), is_code=found["code"] is not None
-    )
+    return DocumentNumber("", "", _keep_undotted(found["code"] or found[0]), is_code=found["code"] is not None)
+
+
+def _keep_undotted(text: str) -> str:
+    return keep_alphanumerics(text).replace(".", "")
 
 
 def _get_series(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Whether two texts are one text in two places: the same but for what a copier puts before, behind and between."""
+"""Whether two texts are copies: the same but for what a copier adds before, behind and between."""
 
 import re
 from dataclasses import dataclass
@@ -29,8 +29,6 @@ _PAGE_NUMBER = re.compile(
 
 
 class TextMatch(Enum):
-    """What comparing two texts came to."""
-
     AGREE = "agree"
     CONFLICT = "clash"  # one form, filled in differently
     UNRELATED = "apart"
@@ -39,7 +37,7 @@ class TextMatch(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TextComparison:
-    """The verdict, what both texts share in one piece, and whether a letter or two differ in or around it."""
+    """The verdict, the stretch that both texts share, and whether a letter or two differ in or around it."""
 
     verdict: TextMatch
     shared: str = ""
@@ -47,17 +45,17 @@ class TextComparison:
 
 
 def normalize_for_comparison(text: str | None) -> str:
-    """A text as it is compared: its opening, folded, letters and digits alone, without credits and page numbers."""
+    """Return a text's opening as it is compared: folded letters and digits, without credits and page numbers."""
     opening = _PAGE_NUMBER.sub(" ", (text or "")[: 2 * _MAX_CHARS])
     return keep_alphanumerics(_CREDIT_LINE.sub(" ", normalize_text(opening)))[:_MAX_CHARS]
 
 
 def compare_texts(one: str, other: str) -> TextComparison:
-    """Compare two texts in the form of `comparable`.
+    """Compare two texts as `normalize_for_comparison` gives them.
 
-    They agree where the greater part of the shorter one stands in the other without a gap that is filled differently.
-    A copier adds at one end or cuts at one: where both have something else before or behind what they share, or
-    another figure or name within it, they are one form filled in twice.
+    They agree where the other has most of the shorter one, without a gap that is filled differently. A copier adds or
+    cuts at one end: where both have something else before or behind what they share, or another figure or name within
+    it, they are one form filled in twice.
     """
     if len(one) < _MIN_CHARS or len(other) < _MIN_CHARS:
         return TextComparison(TextMatch.UNKNOWN)
@@ -77,9 +75,9 @@ def compare_texts(one: str, other: str) -> TextComparison:
     ]
     slips = sum(_is_small_difference(gap) for gap in gaps)
     edge = max(min(map(len, edge)) for edge in edges)
-    if edge > _get_max_edge_chars(matched) or any(not _is_harmless(gap) for gap in gaps):
-        return TextComparison(TextMatch.CONFLICT)
-    if slips > 1 + len(shorter) // 200:
+    # Beside a long shared text, both may have a line of their site's before or behind.
+    is_edge_long = edge > (2 if matched < _LONG_CHARS else matched // 25)
+    if is_edge_long or not all(map(_is_harmless, gaps)) or slips > 1 + len(shorter) // 200:
         return TextComparison(TextMatch.CONFLICT)
     if matched < max(_MIN_CHARS, _MIN_SHARE * len(shorter)):
         return TextComparison(TextMatch.UNKNOWN)
@@ -87,7 +85,7 @@ def compare_texts(one: str, other: str) -> TextComparison:
 
 
 def could_match(one: str, other: str) -> bool:
-    """Whether two texts can agree at all, told cheaply: some pieces of the shorter one stand in the other."""
+    """Whether two texts can agree at all, checked cheaply: the other has some pieces of the shorter one."""
     shorter, longer = sorted((one, other), key=len)
     if len(shorter) < _MIN_CHARS:
         return False
@@ -97,18 +95,14 @@ def could_match(one: str, other: str) -> bool:
 
 
 def extract_figures(text: str) -> frozenset[str]:
-    """The numbers of a text but years and single digits: what a form is filled in with."""
+    """Return the numbers of a text without years and single digits."""
     numbers = re.findall(r"\d+(?:\.\d+)*", text)
     return frozenset(number for number in numbers if len(number) > 1 and not re.fullmatch(r"(?:19|20)\d\d", number))
 
 
 def _find_long_blocks(shorter: str, longer: str) -> list[tuple[int, int, int]]:
-    """The long pieces that both texts have, in their order: place in the shorter, place in the longer, length.
-
-    The shorter text is aligned with the part of the longer that its pieces stand in: alignment with the whole of a text
-    that is much longer would find its letters all over it.
-    """
-    least = 6 if _is_wide(shorter) else 14
+    """Return the long pieces that both texts have, in order: place in the shorter, place in the longer, length."""
+    least = 6 if len(shorter.encode()) > 2 * len(shorter) else 14  # of wide characters, or of others
     start, end = _find_window(shorter, longer)
     blocks: list[tuple[int, int, int]] = []
     for op in Indel.opcodes(shorter, longer[start:end]):
@@ -122,7 +116,7 @@ def _find_long_blocks(shorter: str, longer: str) -> list[tuple[int, int, int]]:
 
 
 def _find_window(shorter: str, longer: str) -> tuple[int, int]:
-    """Where in the longer text the shorter one may stand, by the places of its pieces; all of it where that is open."""
+    """Return where in the longer text the shorter one may be, by the places of its pieces; all of it if unclear."""
     shifts = [
         found - place
         for place in _iter_piece_offsets(shorter)
@@ -140,15 +134,6 @@ def _iter_piece_offsets(text: str) -> range:
 
 def _get_piece(text: str, place: int) -> str:
     return text[place : place + _PIECE_CHARS]
-
-
-def _get_max_edge_chars(matched: int) -> int:
-    """What both texts may have for themselves before or behind: beside a long shared text, a line of the site's."""
-    return 2 if matched < _LONG_CHARS else matched // 25
-
-
-def _is_wide(text: str) -> bool:
-    return len(text.encode()) > 2 * len(text)
 
 
 def _is_small_difference(gap: tuple[str, str]) -> bool:

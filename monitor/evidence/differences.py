@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
+from typing import TypeVar
 
 from rapidfuzz.fuzz import ratio
 
@@ -12,27 +13,27 @@ from monitor.evidence.paragraphs import Clause, TextParagraph, split_clauses
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 
-MIN_SIMILARITY = 0.5
-"""From which likeness on two texts, 0 to 1, are two versions of one."""
+MIN_SIMILARITY = 0.5  # two texts at least this similar, of 0 to 1, are two versions of one
 
 # Scoring takes about 50 microseconds a pair; where more paragraphs differ, they are not paired.
 _MAX_PAIRS = 40_000
 _MAX_COMPARED_CHARS = 300
 AlignedPair = tuple[int | None, int | None]
+T = TypeVar("T")
 
 
 def compute_similarity(one: str, other: str) -> float:
-    """How much of two texts is the same, in order, from 0 to 1; of long ones their beginnings are weighed."""
+    """Return how much of two texts is the same, in order, from 0 to 1; of long texts only their beginnings count."""
     return ratio(one[:_MAX_COMPARED_CHARS], other[:_MAX_COMPARED_CHARS]) / 100
 
 
 def align_texts(
     before: Sequence[str], after: Sequence[str], *, score: Callable[[int, int], float] | None = None
 ) -> list[AlignedPair]:
-    """The places of both sequences in order, each once: together where one became the other, else alone.
+    """Return the places of both sequences in order, each once: paired where one became the other, else alone.
 
-    Equal ones come together first; between them the pairs with the largest sum of weights. Without `weight` that is
-    the likeness of the two texts, where they are alike; a weight of 0 keeps two apart.
+    Equal texts are paired first; between them the pairs with the largest sum of scores. The default `score` is the
+    similarity of two versions; a score of 0 keeps two texts apart.
     """
 
     def compare(i: int, j: int) -> float:
@@ -49,7 +50,7 @@ def align_texts(
 
 
 def _find_best_pairs(left: range, right: range, score: Callable[[int, int], float]) -> list[AlignedPair]:
-    """The pairs of two stretches whose scores sum up highest, without changing the order of either."""
+    """Pair two stretches so that the scores sum up highest, without changing the order of either."""
     if len(left) * len(right) > _MAX_PAIRS:
         return [*((i, None) for i in left), *((None, j) for j in right)]
     scores = [[score(i, j) for j in right] for i in left]
@@ -79,13 +80,13 @@ _SAME_NUMBER_BONUS = 0.2
 
 
 def diff_paragraphs(before: Sequence[TextParagraph], after: Sequence[TextParagraph]) -> list[PageEdit]:
-    """The edits that lead from one version to the other, in order; none where only the cut into paragraphs differs."""
+    """Return the edits from one version to the other, in order; none where only the cut into paragraphs differs."""
     if _join_keys(before) == _join_keys(after):
         return []
     old, new = split_clauses(before), split_clauses(after)
 
     def compare(i: int, j: int) -> float:
-        """Two clauses of one number are one, rewritten, unless another clause is more like it."""
+        # Two clauses of one number are one, rewritten, unless another clause is more like it.
         if old[i].kind is not new[j].kind:
             return 0.0
         found = compute_similarity(old[i].key, new[j].key)
@@ -95,14 +96,11 @@ def diff_paragraphs(before: Sequence[TextParagraph], after: Sequence[TextParagra
 
     keys, other_keys = ([f"{clause.kind}:{clause.key}" for clause in clauses] for clauses in (old, new))
     pairs = align_texts(keys, other_keys, score=compare)
-    return [edit for pair in pairs for edit in _iter_clause_edits(*_get_clause_pair(old, new, pair))]
+    return [edit for i, j in pairs for edit in _iter_clause_edits(_get(old, i), _get(new, j))]
 
 
-def _get_clause_pair(
-    old: Sequence[Clause], new: Sequence[Clause], pair: AlignedPair
-) -> tuple[Clause | None, Clause | None]:
-    i, j = pair
-    return None if i is None else old[i], None if j is None else new[j]
+def _get(sequence: Sequence[T], place: int | None) -> T | None:
+    return None if place is None else sequence[place]
 
 
 def _iter_clause_edits(old: Clause | None, new: Clause | None) -> Iterator[PageEdit]:
@@ -126,7 +124,7 @@ def _iter_clause_edits(old: Clause | None, new: Clause | None) -> Iterator[PageE
 
 
 def _iter_whole_clause_edits(old: Clause | None, new: Clause | None) -> Iterator[PageEdit]:
-    """A clause that is new or gone: one edit for an article, one for each paragraph without a number."""
+    """Yield one edit for an article that is new or gone, one for each paragraph without a number."""
     clause = old or new
     op = EditOperation.REMOVED if new is None else EditOperation.ADDED
     if clause is None:
@@ -147,10 +145,8 @@ def _merge_article_edits(old: Clause, new: Clause, edits: Sequence[PageEdit]) ->
     before = [edit.before for edit in edits if edit.before]
     after = [edit.after for edit in edits if edit.after]
     places = [place for place, paragraph in enumerate(new.paragraphs) if paragraph.text in after]
-    if not places:
-        number = old.number_at([place for place, paragraph in enumerate(old.paragraphs) if paragraph.text in before])
-    else:
-        number = new.number_at(places)
+    old_places = [place for place, paragraph in enumerate(old.paragraphs) if paragraph.text in before]
+    number = new.number_at(places) if places else old.number_at(old_places)
     return PageEdit(
         op=EditOperation.CHANGED,
         part=PagePart.ARTICLE,
@@ -161,7 +157,6 @@ def _merge_article_edits(old: Clause, new: Clause, edits: Sequence[PageEdit]) ->
 
 
 def _iter_paragraph_edits(before: Sequence[TextParagraph], after: Sequence[TextParagraph]) -> Iterator[PageEdit]:
-    """The paragraphs that differ; what was only cut otherwise does not."""
     pairs = align_texts([paragraph.key for paragraph in before], [paragraph.key for paragraph in after])
     for is_same, run in groupby(pairs, key=lambda pair: _is_same_paragraph(before, after, pair)):
         if is_same:
@@ -181,7 +176,7 @@ def _is_same_paragraph(before: Sequence[TextParagraph], after: Sequence[TextPara
 
 
 def _pair_lone_paragraphs(stretch: Sequence[AlignedPair]) -> Iterator[AlignedPair]:
-    """Between those that belong together, as many lone ones on both sides are brought together one by one."""
+    """Pair lone texts one by one where both sides have as many of them between two pairs."""
     for is_lone, run in groupby(stretch, key=lambda pair: None in pair):
         pairs = list(run)
         left = [i for i, _ in pairs if i is not None]
@@ -193,8 +188,7 @@ def _iter_stretch_edits(
     before: Sequence[TextParagraph], after: Sequence[TextParagraph], pairs: Iterator[AlignedPair], old: str, new: str
 ) -> Iterator[PageEdit]:
     for i, j in pairs:
-        left = None if i is None else before[i]
-        right = None if j is None else after[j]
+        left, right = _get(before, i), _get(after, j)
         if (left is None or _is_contained(left, new)) and (right is None or _is_contained(right, old)):
             continue
         if left is None or right is None:
@@ -206,7 +200,6 @@ def _iter_stretch_edits(
 
 
 def _is_contained(paragraph: TextParagraph, text: str) -> bool:
-    """Whether the words of a paragraph stand, in one piece, in a stretch of the other version."""
     return not paragraph.key or (len(paragraph.key) >= _MIN_CONTAINED_CHARS and paragraph.key in text)
 
 
@@ -220,10 +213,7 @@ _LISTED_OPERATIONS = (EditOperation.CHANGED, EditOperation.ADDED, EditOperation.
 
 
 def describe_change(change: PageChange, language: str = "zh") -> str:
-    """Return what changed as one sentence: articles by their numbers, attachments by their titles.
-
-    Page text in it is quoted; the language is `zh` or `en`.
-    """
+    """Say what changed in one sentence of `zh` or `en`: articles by number, attachments by title, page text quoted."""
     parts = [*_describe_page(change), *_describe_articles(change)]
     paragraphs = Counter(edit.op for edit in change.list_edits(PagePart.PARAGRAPH))
     parts += [
@@ -261,7 +251,6 @@ def _describe_articles(change: PageChange) -> Iterator[Message]:
 
 
 def _limit_names(names: Sequence[str | Message]) -> Sequence[str | Message] | Message:
-    """The names, or the first of a long list and how many there are in all."""
     if len(names) <= _MAX_NAMES:
         return names
     return Message.of("change.more", names=names[:_MAX_NAMES], count=len(names))

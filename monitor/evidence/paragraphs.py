@@ -1,8 +1,4 @@
-"""The words of a page, paragraph by paragraph, as two looks at it are compared.
-
-What a site changes by itself is no word of the document: counters, the hour of the visit, tools to share and print,
-the year in the footer. It is known by its form, never by the site.
-"""
+"""The paragraphs and clauses of a page, without what its site changes by itself, recognised by form alone."""
 
 import re
 import unicodedata
@@ -88,7 +84,7 @@ _INVISIBLE_CHARS = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff]+")
 
 
 def build_text_key(text: str) -> str:
-    """What two writings of the same words share: width, white space, kind of quotation marks and dashes fold away."""
+    """Return a text without white space, its width, quotation marks and dashes folded."""
     folded = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     return _INVISIBLE_CHARS.sub("", _DASHES.sub("-", folded))
 
@@ -106,13 +102,13 @@ class TextParagraph:
 
 
 def split_paragraphs(text: str, *, without: Collection[str] = ()) -> list[TextParagraph]:
-    """The paragraphs that are the document's own words; lines whose key is among `without` are left out."""
+    """Return the document's own paragraphs; those whose key is among `without` are left out."""
     found = (TextParagraph.from_text(_strip_boilerplate(line)) for line in split_lines(text))
     return [paragraph for paragraph in found if paragraph.key and paragraph.key not in without]
 
 
 def split_lines(text: str) -> Iterator[str]:
-    """The lines of a text, the cells of a table and the paragraphs within a line each as one."""
+    """Yield the lines of a text, cells of tables and paragraphs within a line each as one."""
     for line in text.splitlines():
         cells = _CELL.split(line) if line.lstrip().startswith("|") else [line]
         for cell in cells:
@@ -120,7 +116,7 @@ def split_lines(text: str) -> Iterator[str]:
 
 
 def _strip_boilerplate(line: str) -> str:
-    """The line without what the site adds; empty where that is all it says."""
+    """Return the line without what the site adds; empty where nothing else is left."""
     masked = mask_dates(line)
     without_clock = _VOLATILE_PHRASE.sub(" ", masked.text)
     line = masked.restore(without_clock)
@@ -185,10 +181,7 @@ class ClauseKind(StrEnum):
 
 @dataclass(slots=True)
 class Clause:
-    """A part of a document under one number; without one, what stands before the first.
-
-    The first of its `paragraphs` is what follows the number in its own line; it may be empty.
-    """
+    """A part of a document under one number; the first of its `paragraphs` is the rest of the number's line."""
 
     kind: ClauseKind = ClauseKind.TEXT
     number: str | None = None
@@ -200,10 +193,7 @@ class Clause:
         return "".join(paragraph.key for paragraph in self.paragraphs)
 
     def number_at(self, places: Sequence[int]) -> str | None:
-        """The clause's number, with the subdivision in which all these paragraphs stand: Section 4(b), § 3(2).
-
-        Chinese articles are named without: their items are no articles.
-        """
+        """The clause's number with the subdivision of all these paragraphs, Section 4(b), but for Chinese articles."""
         if self.number is None or self.kind is not ClauseKind.ARTICLE or _EAST_ASIAN_NUMBER.match(self.number):
             return self.number
         marks = {_find_subdivision(self.paragraphs, place) for place in places}
@@ -224,13 +214,9 @@ def split_clauses(text: Sequence[TextParagraph]) -> list[Clause]:
 
 
 def _split_at_articles(text: Sequence[TextParagraph]) -> Iterator[TextParagraph]:
-    """The paragraphs, those that hold several articles cut before each."""
+    """Yield the paragraphs, cut before each article within them."""
     for paragraph in text:
-        parts = (
-            _ARTICLE_WITHIN_PARAGRAPH.split(paragraph.text)
-            if _ARTICLE_WITHIN_PARAGRAPH.search(paragraph.text)
-            else [paragraph.text]
-        )
+        parts = _ARTICLE_WITHIN_PARAGRAPH.split(paragraph.text)
         yield from map(TextParagraph.from_text, parts) if len(parts) > 1 else (paragraph,)
 
 
@@ -247,7 +233,7 @@ def _parse_head(paragraph: TextParagraph) -> Clause | None:
 
 
 def _normalize_number(written: str) -> str:
-    """A number as people write it: Chinese ones without spaces, others with one."""
+    """A number as people write it: in Chinese without spaces, else with one."""
     plain = " ".join(written.split()).rstrip(".")
     if plain[0] in "第제附":
         return plain.replace(" ", "")
@@ -255,7 +241,7 @@ def _normalize_number(written: str) -> str:
 
 
 def _find_subdivision(paragraphs: Sequence[TextParagraph], place: int) -> str:
-    """The mark of the subdivision, of the outermost sort, that holds a paragraph: b in (b); empty outside of any."""
+    """The mark of the outermost subdivision that holds a paragraph: b in (b); empty outside of any."""
     outermost, found = "", ""
     for paragraph in paragraphs[: place + 1]:
         mark = _SUBDIVISION_MARK.match(paragraph.text)

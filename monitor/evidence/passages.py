@@ -3,7 +3,7 @@
 import datetime as dt
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,37 +30,33 @@ _MIN_SIMILARITY = 0.25
 
 
 class PassageFinder:
-    """The passages of one recorded page."""
-
     def __init__(self, result: FetchResult) -> None:
         self._url = result.final_url
         self._source = decode(*unpack_body(result))[0]
         self._today = result.at.date() + dt.timedelta(days=1)
 
     def find_row(self, url: str, title: str, date: dt.date | None = None) -> str:
-        """The text of the record that links to `url`, with its date where that stands beside it.
-
-        Else the title alone, as far as it stands on the page at all; the empty string where nothing of it does.
-        """
-        rows = [_find_row_element(anchor) for anchor in self._anchors_by_key.get(url_key(url), [])[:_MAX_LINKS]]
+        """Return the text of the record that links to `url`, with a date beside it; else the title, if it is there."""
+        rows = [_find_row_element(anchor) for anchor in self._list_anchors(url)[:_MAX_LINKS]]
         for text in (text for row in rows for text in _iter_row_texts(row)):
             if text and (date is None or self._shows_date(text, date)):
                 return text[:MAX_PASSAGE_CHARS]
-        for row in rows:
-            if text := _get_text(row):
+        for text in map(_get_text, rows):
+            if text:
                 return text[:MAX_PASSAGE_CHARS]
+        title = collapse_whitespace(title)
         for entry in self._entries:
             text = collapse_whitespace(html.unescape(_TAG.sub(" ", entry[:_MAX_ENTRY_CHARS])))
-            if url in html.unescape(entry) or collapse_whitespace(title) in text:
+            if url in html.unescape(entry) or title in text:
                 return text[:MAX_PASSAGE_CHARS]
-        return collapse_whitespace(title) if collapse_whitespace(title) in self._plain_source else ""
+        return title if title in self._plain_source else ""
 
     def find_row_date(self, url: str, row: str, date: dt.date) -> str:
-        """The words that date the record that links to `url`: its row, or else the nearest above it or below."""
+        """Return the text that dates the record that links to `url`: its row, else the nearest above it or below."""
         if row and self._shows_date(row, date):
             return row
         texts, places = self._text_flow
-        for anchor in self._anchors_by_key.get(url_key(url), [])[:_MAX_LINKS]:
+        for anchor in self._list_anchors(url)[:_MAX_LINKS]:
             place = places.get(anchor.mem_id, 0)
             for start in (
                 *range(place, max(place - _MAX_DISTANCE_TEXTS, -1), -1),
@@ -73,7 +69,7 @@ class PassageFinder:
         return ""
 
     def find_date(self, date: dt.date) -> str:
-        """The words in which the page gives a date: those that people read first, then those for machines."""
+        """Return the text in which the page gives a date: visible text first, then metadata."""
         for text in self._iter_texts():
             if any(match.date == date for match in find_days(text, self._today)):
                 return _cut_around_date(text, date)
@@ -81,19 +77,16 @@ class PassageFinder:
 
     def find_href(self, url: str) -> str:
         """The address of the link to `url` as the page writes it."""
-        return next(
-            (anchor.attributes.get("href") or "" for anchor in self._anchors_by_key.get(url_key(url), [])), ""
-        ).strip()
+        return next((anchor.attributes.get("href") or "" for anchor in self._list_anchors(url)), "").strip()
 
     def find_link_text(self, url: str) -> str:
-        """The text of the link to `url`."""
-        return next((text for anchor in self._anchors_by_key.get(url_key(url), []) if (text := _get_text(anchor))), "")[
-            :MAX_PASSAGE_CHARS
-        ]
+        return next(filter(None, map(_get_text, self._list_anchors(url))), "")[:MAX_PASSAGE_CHARS]
+
+    def _list_anchors(self, url: str) -> list[LexborNode]:
+        return self._anchors_by_key.get(url_key(url), [])
 
     @cached_property
     def _entries(self) -> list[str]:
-        """The entries of a feed or sitemap, as they are written."""
         return [entry for tag in _ENTRY_TAGS for entry in _iter_between(self._source, f"<{tag}", f"</{tag}>")]
 
     @cached_property
@@ -124,7 +117,7 @@ class PassageFinder:
         places: dict[int, int] = {}
         body = self._tree.body
         for node in body.traverse(include_text=True) if body is not None else ():
-            if _is_text_node(node):
+            if node.is_text_node and (node.text_content or "").strip():
                 texts.append(collapse_whitespace(node.text_content or ""))
             elif node.tag == "a":
                 places[node.mem_id] = len(texts)
@@ -137,7 +130,7 @@ class PassageFinder:
         yield from (time.attributes.get("datetime") or "" for time in self._tree.css("time[datetime]"))
 
     def _shows_date(self, text: str, date: dt.date) -> bool:
-        """Whether a row shows a date, be it without its year, in two pieces, or as a word."""
+        """Whether a row shows a date, also without its year, in two pieces, or as a word."""
         if any(match.date == date for match in find_days(text, self._today, relative=True)):
             return True
         numbers = {int(number) for number in re.findall(r"\d{1,2}(?!\d)", text)}
@@ -145,7 +138,7 @@ class PassageFinder:
 
 
 def find_nearest_sentence(sentence: str, text: str) -> str:
-    """The sentence of a text that a sentence was most likely made from; the empty string where none is near."""
+    """Return the sentence of a text that is most like a sentence; the empty string where none is near."""
     wanted = _build_bigrams(sentence)
     if sentence in text:
         return sentence
@@ -159,7 +152,6 @@ def find_nearest_sentence(sentence: str, text: str) -> str:
 
 
 def collapse_whitespace(text: str) -> str:
-    """The text with every stretch of white space as one space."""
     return " ".join(text.split())
 
 
@@ -171,18 +163,14 @@ def _find_row_element(anchor: LexborNode) -> LexborNode:
         parent = row.parent
         if parent is None or parent.tag in ("body", "html", "-undef"):
             break
-        others = (link for link in parent.css("a[href]") if link.attributes.get("href") != own)
-        if (
-            any(len(_get_text(other)) >= _MIN_LINK_CHARS for other in others)
-            or len(_get_text(parent)) > MAX_PASSAGE_CHARS
-        ):
+        others = [link for link in parent.css("a[href]") if link.attributes.get("href") != own]
+        if _has_long_link(others) or len(_get_text(parent)) > MAX_PASSAGE_CHARS:
             break
         row = parent
     return row
 
 
 def _iter_between(text: str, begin: str, end: str) -> Iterator[str]:
-    """The stretches from one mark to the next end."""
     start = text.find(begin)
     while start >= 0 and (stop := text.find(end, start)) >= 0:
         yield text[start:stop]
@@ -204,23 +192,20 @@ def _get_neighbour_text(row: LexborNode, *, is_before: bool) -> str:
     beside = row.prev if is_before else row.next
     while beside is not None and not _get_text(beside):
         beside = beside.prev if is_before else beside.next
-    if beside is None or (
-        beside.tag != "-text" and any(len(_get_text(link)) >= _MIN_LINK_CHARS for link in beside.css("a"))
-    ):
+    if beside is None or (beside.tag != "-text" and _has_long_link(beside.css("a"))):
         return ""
     return _get_text(beside)
+
+
+def _has_long_link(links: Sequence[LexborNode]) -> bool:
+    return any(len(_get_text(link)) >= _MIN_LINK_CHARS for link in links)
 
 
 def _get_text(node: LexborNode) -> str:
     return collapse_whitespace(node.text(separator=" ") or "")
 
 
-def _is_text_node(node: LexborNode) -> bool:
-    return bool(node.is_text_node and (node.text_content or "").strip())
-
-
 def _cut_around_date(text: str, date: dt.date) -> str:
-    """The passage, cut to what stands around the date."""
     if len(text) <= MAX_PASSAGE_CHARS:
         return text
     place = next((m.start() for m in re.finditer(str(date.year), text)), 0)
@@ -234,7 +219,6 @@ def _build_bigrams(text: str) -> set[str]:
 
 
 MAX_SHOWN_CHARS = 200_000
-_MARKUP = re.compile(r"<!\[CDATA\[|\]\]>|<[^>]*>")
 _NON_TEXT_ELEMENTS = re.compile(r"<(script|style|noscript|template)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
 _XML_START = re.compile(
     r"\s*(?:<\?xml\b(?!.{0,400}<html)|<(?:rss|feed|urlset|sitemapindex)\b)", re.IGNORECASE | re.DOTALL
@@ -246,10 +230,10 @@ _SOURCE_CONTEXT_CHARS = 600
 
 @dataclass(frozen=True, slots=True)
 class HighlightedText:
-    """A text, with the place of a passage in it from `start` to before `end`; both None where it does not stand there.
+    """A text, with the place of a passage from `start` to before `end`; both None where it is not there.
 
-    `is_source`: the passage stands in no text that people see, but in the page's markup, a piece of which this is.
-    `is_cut`: the page goes on before or after.
+    `is_source`: the text is a piece of the page's markup, for no visible text has the passage. `is_cut`: the page goes
+    on before or after.
     """
 
     text: str
@@ -260,10 +244,7 @@ class HighlightedText:
 
 
 def highlight_passage(result: FetchResult, passage: str, *, near: str = "") -> HighlightedText:
-    """The text of a recorded page with the passage in it.
-
-    Of several places that have the same words, the one that is nearest to the words `near`.
-    """
+    """Return the text of a recorded page with the passage in it, of several places the nearest to the words `near`."""
     source = decode(*unpack_body(result))[0]
     text = _extract_text(source, result.final_url)
     found = highlight_text(text, passage, near=near)
@@ -279,51 +260,46 @@ def highlight_passage(result: FetchResult, passage: str, *, near: str = "") -> H
 
 
 def extract_all_text(result: FetchResult) -> str:
-    """All that a recorded page holds, whether people see it or only its markup has it."""
+    """Return all text of a recorded page, visible or only in its markup."""
     source = decode(*unpack_body(result))[0]
     return _replace_control_chars(f"{_extract_text(source, result.final_url)}\n{html.unescape(source)}")
 
 
 def highlight_text(text: str, passage: str, *, near: str = "") -> HighlightedText:
-    """A text, as of a document, with the passage in it; one that is too long is cut to what stands around it."""
+    """Return a text with the passage in it; a long one is cut to what is around the passage."""
     text = _replace_control_chars(text)
     place = _locate_passage(passage, text, near)
     if len(text) <= MAX_SHOWN_CHARS:
         start, end = place or (None, None)
         return HighlightedText(text, start, end)
-    begin = max((place[0] if place else 0) - MAX_SHOWN_CHARS // 2, 0)
+    if place is None:
+        return HighlightedText(text[:MAX_SHOWN_CHARS], is_cut=True)
+    begin = max(place[0] - MAX_SHOWN_CHARS // 2, 0)
     piece = text[begin : begin + MAX_SHOWN_CHARS]
-    return (
-        HighlightedText(piece, place[0] - begin, place[1] - begin, is_cut=True)
-        if place
-        else HighlightedText(piece, is_cut=True)
-    )
+    return HighlightedText(piece, place[0] - begin, place[1] - begin, is_cut=True)
 
 
 def _extract_text(source: str, url: str) -> str:
-    return _extract_xml_text(source) if _XML_START.match(source) else _extract_visible_text(source, url)
-
-
-def _extract_visible_text(source: str, url: str) -> str:
-    """What a browser shows of a page, a line for each block."""
+    """Return what a browser shows of a page, a line for each block."""
+    if _XML_START.match(source):
+        return _extract_xml_text(source)
     page = build_outline(LexborHTMLParser(source), url)
     return extract_block_text(page, page.elements[0]) if page.elements else ""
 
 
 def _extract_xml_text(source: str) -> str:
-    """What stands between the tags of a feed or a sitemap, a line each; their texts may hold markup of their own."""
-    text = html.unescape(_MARKUP.sub("\n", source))
-    text = html.unescape(_MARKUP.sub("\n", _NON_TEXT_ELEMENTS.sub("\n", text)))
+    # The texts of a feed may contain markup of their own.
+    text = html.unescape(_TAG.sub("\n", source))
+    text = html.unescape(_TAG.sub("\n", _NON_TEXT_ELEMENTS.sub("\n", text)))
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def _replace_control_chars(text: str) -> str:
-    """The text with a space in place of each sign that a page must not give to a reader, at the same length."""
+    """Return the text with a space in place of each control character, at the same length."""
     return _CONTROL_CHARS.sub(" ", text)
 
 
 def _locate_passage(passage: str, text: str, near: str) -> tuple[int, int] | None:
-    """Where the passage stands, white space aside."""
     wanted = _strip_whitespace(passage)[0]
     if not wanted:
         return None
@@ -342,7 +318,7 @@ def _locate_passage(passage: str, text: str, near: str) -> tuple[int, int] | Non
 
 
 def _strip_whitespace(text: str) -> tuple[str, list[int]]:
-    """The text without white space and signs that are none, and where each of its characters stood."""
+    """Return the text without white space and invisible characters, and the place of each character that is left."""
     text = _replace_control_chars(text)
     places = [place for place, sign in enumerate(text) if not sign.isspace() and sign not in _ZERO_WIDTH_CHARS]
     return "".join(text[place] for place in places), places

@@ -10,7 +10,8 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,20 +32,15 @@ if TYPE_CHECKING:
 _LOCATION = re.compile(r"[a-z0-9]+(?:[/.-][a-z0-9]+)*")
 
 
+@dataclass
 class FileStorage:
-    """Files in a folder or bucket, by relative paths of lowercase letters, digits and `/`. Calls block.
+    """Files in a folder or bucket, each complete or absent. Calls block."""
 
-    A file is complete or absent: a folder gets it by rename, a bucket in one put.
-    """
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._opened: tuple[AbstractFileSystem, str] | None = None
+    url: str
 
     def write(self, location: str, content: bytes) -> None:
         """Write a file, replacing an earlier one; `WorkFailed` where that fails."""
-        with self._translate_errors("write", location):
-            files, path = self._resolve(location)
+        with self._access("write", location) as (files, path):
             if not _is_local(files):
                 files.pipe_file(path, content)
                 return
@@ -59,26 +55,20 @@ class FileStorage:
 
     def read(self, location: str) -> bytes:
         """Return the content of a file; `WorkFailed` where it is missing or cannot be read."""
-        with self._translate_errors("read", location):
-            files, path = self._resolve(location)
+        with self._access("read", location) as (files, path):
             return bytes(files.cat_file(path))
 
     def exists(self, location: str) -> bool:
-        with self._translate_errors("look", location):
-            files, path = self._resolve(location)
+        with self._access("look", location) as (files, path):
             return bool(files.exists(path))
 
     def remove(self, location: str) -> None:
-        """Remove a file, if it is there."""
-        with self._translate_errors("remove", location):
-            files, path = self._resolve(location)
+        with self._access("remove", location) as (files, path):
             if files.exists(path):
                 files.rm_file(path)
 
     def list_locations(self, folder: str) -> list[str]:
-        """Return the paths of all files below a folder."""
-        with self._translate_errors("list", folder):
-            files, path = self._resolve(folder)
+        with self._access("list", folder) as (files, path):
             root = path.removesuffix(folder)
             found = files.find(path) if files.exists(path) else []
             return [place for file in found if _LOCATION.fullmatch(place := str(file).removeprefix(root))]
@@ -95,28 +85,29 @@ class FileStorage:
         return f"{self.get_display_path(place).removesuffix(place)} keeps and gives back"
 
     def get_display_path(self, location: str) -> str:
-        """Return the full path of a file, for people."""
-        with self._translate_errors("find", location):
-            files, path = self._resolve(location)
+        with self._access("find", location) as (files, path):
             return str(path) if _is_local(files) else str(files.unstrip_protocol(path))
 
     def _resolve(self, location: str) -> "tuple[AbstractFileSystem, str]":
         if not _LOCATION.fullmatch(location):
             raise ValueError(f"{location!r} is no place in the storage")
-        if self._opened is None:
-            from fsspec.core import url_to_fs
-
-            # Other processes write and remove files too, so listings are not cached.
-            self._opened = url_to_fs(self._url, use_listings_cache=False)
-        files, root = self._opened
+        files, root = self._root
         return files, f"{root.rstrip('/')}/{location}"
 
+    @cached_property
+    def _root(self) -> "tuple[AbstractFileSystem, str]":
+        from fsspec.core import url_to_fs
+
+        # Other processes write and remove files too, so listings are not cached.
+        root: tuple[AbstractFileSystem, str] = url_to_fs(self.url, use_listings_cache=False)
+        return root
+
     @contextmanager
-    def _translate_errors(self, operation: str, location: str) -> Iterator[None]:
-        """Turn the errors of any kind of storage into ours."""
+    def _access(self, operation: str, location: str) -> "Iterator[tuple[AbstractFileSystem, str]]":
+        """Give the storage and the file's path in it; turn the errors of any kind of storage into ours."""
         action = Message.of(f"storage.{operation}", location=location)
         try:
-            yield
+            yield self._resolve(location)
         except ImportError as error:
             raise SettingsError("storage.package_missing", error=str(error)) from error
         except FileNotFoundError as error:
@@ -142,15 +133,14 @@ _RESPONSE_RECORD, _CONVERSION_RECORD = "response", "conversion"
 
 
 def filter_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of an answer as far as they are kept: without cookies."""
     return {name: value for name, value in headers.items() if name not in _COOKIE_HEADERS}
 
 
 def build_warc(result: FetchResult, *, sha256: str) -> bytes:
-    """A fetched response as a gzipped WARC file: a `warcinfo` and the record.
+    """Build a gzipped WARC file of a fetched response: a `warcinfo` and the record.
 
-    The body stands in it as the parsers saw it, unpacked: the headers that told how it was packed are there under
-    `x-original-…`. A page that a browser drew is a `conversion`: no server ever sent it so.
+    The body is unpacked, as the parsers saw it; the headers that describe how it was packed are kept as `x-original-…`.
+    A page that a browser rendered is a `conversion`: no server ever sent it so.
     """
     from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
     from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
@@ -159,16 +149,17 @@ def build_warc(result: FetchResult, *, sha256: str) -> bytes:
     writer = WARCWriter(written, gzip=False, warc_version="1.1")
     body = result.body or b""
     warc_headers = {"WARC-Date": f"{result.at:%Y-%m-%dT%H:%M:%S.%fZ}", "WARC-Payload-Digest": f"sha256:{sha256}"}
-    content_type, http_headers = "application/http; msgtype=response", None
+    record_type, content_type = _RESPONSE_RECORD, "application/http; msgtype=response"
+    http_headers = None
     if result.mode is FetchMode.RENDERED:
+        record_type = _CONVERSION_RECORD
         content_type = _join_header_lines(result.content_type or "").strip() or "text/html; charset=utf-8"
     else:
-        http_headers = StatusAndHeaders(
-            _format_status_line(result.status), _build_http_headers(result, len(body)), "HTTP/1.1"
-        )
+        status = _format_status_line(result.status)
+        http_headers = StatusAndHeaders(status, _build_http_headers(result, len(body)), "HTTP/1.1")
     record = writer.create_warc_record(
         quote(result.final_url, safe=_SAFE_URI_CHARS, errors="replace"),
-        _CONVERSION_RECORD if result.mode is FetchMode.RENDERED else _RESPONSE_RECORD,
+        record_type,
         payload=io.BytesIO(body),
         length=len(body),
         http_headers=http_headers,
@@ -186,7 +177,7 @@ def build_warc(result: FetchResult, *, sha256: str) -> bytes:
 
 
 def extract_body(content: bytes) -> bytes | None:
-    """The body in such a file; None where it holds none, or is no such file."""
+    """Return the body in a WARC file; None where there is none."""
     from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
     from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
 
@@ -214,7 +205,7 @@ def _build_http_headers(result: FetchResult, length: int) -> list[tuple[str, str
 
 
 def _join_header_lines(value: str) -> str:
-    """A header's value without its line ends: a browser joins headers of one name by them, and they would end ours."""
+    # A browser joins headers of one name by line ends, which would end ours.
     return re.sub(r"[\r\n]+", " ", value)
 
 
@@ -223,27 +214,25 @@ _MAX_CACHED_RESULTS = 4
 _MAX_CACHED_BYTES = 1_000_000
 
 
+@dataclass(kw_only=True)
 class EvidenceArchive:
     """The records of a database and the files behind them."""
 
-    def __init__(self, *, store: Store, storage: FileStorage) -> None:
-        self._store = store
-        self._storage = storage
+    store: Store
+    storage: FileStorage
 
     def create_recorder(
         self, run_id: str | None = None, *, attempt: int, research_id: str | None = None
     ) -> "RunRecorder":
-        """What keeps the results of a run, or of a research, from now on."""
-        owner = {"run_id": run_id, "research_id": research_id}
-        return RunRecorder(owner, attempt=attempt, store=self._store, storage=self._storage, archive=self)
+        return RunRecorder({"run_id": run_id, "research_id": research_id}, attempt=attempt, archive=self)
 
     async def load_by_id(self, record_id: str) -> FetchResult | None:
-        """What the record of that id holds; None where there is none, `RecordLost` where it proves nothing any more."""
-        record = await self._store.evidence.get_record(record_id)
+        """Load the record of that id; None where there is none, `RecordLost` where it proves nothing any more."""
+        record = await self.store.evidence.get_record(record_id)
         return None if record is None else await self.load(record)
 
     async def load(self, record: EvidenceRecord) -> FetchResult:
-        """What was seen, with its body; `RecordLost` where the file is missing or its bytes are not those recorded."""
+        """Return what was fetched; `RecordLost` where the file is missing or its bytes are not those recorded."""
         return FetchResult(
             url=record.url,
             mode=record.way,
@@ -260,27 +249,24 @@ class EvidenceArchive:
         )
 
     def get_display_path(self, record: EvidenceRecord) -> str | None:
-        """The file of a record, for people; None where nothing came."""
-        return self._storage.get_display_path(record.stored_at) if record.stored_at else None
+        """The file of a record, for people; None where it has no body."""
+        return self.storage.get_display_path(record.stored_at) if record.stored_at else None
 
     async def remove_unused(self, before: dt.date) -> int:
-        """Remove the files of days before `before` that no record refers to; answers how many.
-
-        Among them are those of a process that was killed between writing a file and its record.
-        """
-        places = await asyncio.to_thread(self._storage.list_locations, EVIDENCE_FOLDER)
+        """Remove the files of days before `before` that no record refers to; return how many."""
+        places = await asyncio.to_thread(self.storage.list_locations, EVIDENCE_FOLDER)
         old = [place for place in places if (day := _parse_location_day(place)) is not None and day < before]
-        unused = sorted(set(old) - await self._store.evidence.list_used_locations(old))
+        unused = sorted(set(old) - await self.store.evidence.list_used_locations(old))
         for place in unused:
-            if not await self._store.evidence.list_used_locations([place]):
-                await asyncio.to_thread(self._storage.remove, place)
+            if not await self.store.evidence.list_used_locations([place]):
+                await asyncio.to_thread(self.storage.remove, place)
         return len(unused)
 
     async def _load_body(self, record: EvidenceRecord) -> bytes | None:
         if record.sha256 is None or record.stored_at is None:
             return None
         try:
-            content = await asyncio.to_thread(self._storage.read, record.stored_at)
+            content = await asyncio.to_thread(self.storage.read, record.stored_at)
         except WorkFailed as error:
             raise RecordLost("record.not_readable", record=record.id, url=record.url, reason=error.message) from error
         body = await asyncio.to_thread(extract_body, content)
@@ -291,40 +277,33 @@ class EvidenceArchive:
         return body
 
 
+@dataclass
 class RunRecorder:
-    """Keeps what one run or one research fetches; `owner` names it.
+    """Records what one run or one research fetches; `owner` names it.
 
-    A body that is held already is not written again; its place is made of the day and its hash, never of anything that
-    a page says.
+    A body that is stored already is not written again; its path is made of the day and its hash, never of anything
+    that a page says.
     """
 
-    def __init__(
-        self,
-        owner: dict[str, str | None],
-        *,
-        attempt: int,
-        store: Store,
-        storage: FileStorage,
-        archive: EvidenceArchive,
-    ) -> None:
-        self._owner = owner
-        self._attempt = attempt
-        self._store = store
-        self._storage = storage
-        self._archive = archive
+    owner: dict[str, str | None]
+    _: KW_ONLY
+    attempt: int
+    archive: EvidenceArchive
+
+    def __post_init__(self) -> None:
         self._count = 0
         self._latest: OrderedDict[str, FetchResult] = OrderedDict()
 
     async def keep(self, result: FetchResult) -> str:
-        """The id of the record; `WorkFailed` where the storage does not take it."""
+        """Record a result and return the record's id; `WorkFailed` where it cannot be stored."""
         self._count += 1
         number, body = self._count, result.body
         sha256 = None if body is None else hashlib.sha256(body).hexdigest()
         stored_at = None if sha256 is None else await self._store_body(result, sha256)
         record = EvidenceRecord(
             id=secrets.token_hex(8),
-            **self._owner,
-            attempt=self._attempt,
+            **self.owner,
+            attempt=self.attempt,
             number=number,
             url=result.url,
             way=result.mode,
@@ -340,7 +319,7 @@ class RunRecorder:
             size=len(body or b""),
             stored_at=stored_at,
         )
-        await self._store.evidence.add_record(record)
+        await self.archive.store.evidence.add_record(record)
         if len(body or b"") <= _MAX_CACHED_BYTES:
             self._latest[record.id] = replace(result, record=record.id)
             if len(self._latest) > _MAX_CACHED_RESULTS:
@@ -349,24 +328,20 @@ class RunRecorder:
 
     async def load_by_id(self, record_id: str) -> FetchResult | None:
         """Return what a record holds; the latest ones come from memory."""
-        return self._latest.get(record_id) or await self._archive.load_by_id(record_id)
+        return self._latest.get(record_id) or await self.archive.load_by_id(record_id)
 
     async def _store_body(self, result: FetchResult, sha256: str) -> str:
-        held = await self._store.evidence.find_body_location(sha256)
-        if held is not None and await asyncio.to_thread(self._storage.exists, held):
+        held = await self.archive.store.evidence.find_body_location(sha256)
+        if held is not None and await asyncio.to_thread(self.archive.storage.exists, held):
             return held
         place = held or f"{EVIDENCE_FOLDER}/{result.at:%Y/%m/%d}/{sha256}.warc.gz"
         content = await asyncio.to_thread(build_warc, result, sha256=sha256)
-        await asyncio.to_thread(self._storage.write, place, content)
+        await asyncio.to_thread(self.archive.storage.write, place, content)
         return place
 
 
 def _parse_location_day(location: str) -> dt.date | None:
     try:
-        return (
-            dt.datetime.strptime(location.removeprefix(f"{EVIDENCE_FOLDER}/")[:10], "%Y/%m/%d")
-            .replace(tzinfo=dt.UTC)
-            .date()
-        )
+        return dt.date.fromisoformat(location.removeprefix(f"{EVIDENCE_FOLDER}/")[:10].replace("/", "-"))
     except ValueError:
         return None

@@ -3,56 +3,52 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TypeVar
 
 from monitor.clock import Clock
 from monitor.db.tables.evidence import EvidenceRecord, ModelAnswer
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.records import EvidenceArchive
 from monitor.fetch.result import FetchResult, Recorder
-from monitor.i18n.message import Message as FailureMessage
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, ChatModel, Completion, OnToken, Tool
 from monitor.vocabulary import FetchMode, Phase
+
+RecordedT = TypeVar("RecordedT", EvidenceRecord, ModelAnswer)
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 class ReplayTransport:
     """A transport that returns what a run fetched, without network, browser or waiting.
 
-    A url that was fetched more than once returns its results in order, then the last one again. Of an interrupted run
-    it returns those of the last attempt.
+    A url that was fetched more than once gets its results in order, then the last one again; of an interrupted run,
+    those of the last attempt.
     """
 
     def __init__(self, archive: EvidenceArchive, records: Sequence[EvidenceRecord], *, can_render: bool) -> None:
         self._archive = archive
         self._run_records = list(records)
         self._can_render = can_render
-        self._records_by_request: dict[tuple[str, FetchMode], list[EvidenceRecord]] = defaultdict(list)
-        for row in records:
-            latest = self._records_by_request[row.url, row.way]
-            if latest and latest[0].attempt != row.attempt:
-                latest.clear()
-            latest.append(row)
+        self._records_by_request = _group_latest_attempts(records, lambda record: (record.url, record.way))
         self.used_record_ids: set[str] = set()
 
     async def fetch(self, url: str, mode: FetchMode) -> FetchResult:
         """Return the recorded result; `RecordLost` for a url that the run did not fetch."""
-        rows = self._records_by_request.get((url, mode))
-        if not rows:
+        records = self._records_by_request.get((url, mode))
+        if not records:
             raise RecordLost("replay.page_not_recorded", url=url, mode=str(mode))
-        row = rows.pop(0) if len(rows) > 1 else rows[0]
-        self.used_record_ids.add(row.id)
-        return await self._archive.load(row)
+        record = records.pop(0) if len(records) > 1 else records[0]
+        self.used_record_ids.add(record.id)
+        return await self._archive.load(record)
 
     def can_render(self) -> bool:
-        """Whether the run had a browser."""
         return self._can_render
 
     def renders_first(self, url: str) -> bool:
-        """Whether the run went to the browser at once."""
-        return (url, FetchMode.RENDERED) in self._records_by_request and (
-            url,
-            FetchMode.HTTP,
-        ) not in self._records_by_request
+        known = self._records_by_request
+        return (url, FetchMode.RENDERED) in known and (url, FetchMode.HTTP) not in known
 
     def mark_rendered(self, url: str) -> None:
         """Do nothing: what the run learned about a site is in its records."""
@@ -67,7 +63,6 @@ class ReplayTransport:
 
 
 def hash_request(messages: Sequence[ChatMessage], *, phase: Phase, place: str, tools: Sequence[Tool]) -> str:
-    """Return the key of a model request: a hash of its messages, tools, phase and place."""
     request = {
         "messages": [message.model_dump() for message in messages],
         "tools": [tool.model_dump() for tool in tools],
@@ -77,23 +72,29 @@ def hash_request(messages: Sequence[ChatMessage], *, phase: Phase, place: str, t
     return hashlib.sha256(json.dumps(request, ensure_ascii=True, sort_keys=True).encode()).hexdigest()
 
 
+def _group_latest_attempts(
+    recorded: Iterable[RecordedT], key: Callable[[RecordedT], KeyT]
+) -> dict[KeyT, list[RecordedT]]:
+    """Group what a run recorded by its request, in order; of each request only what the last attempt recorded."""
+    groups: dict[KeyT, list[RecordedT]] = defaultdict(list)
+    for entry in recorded:
+        group = groups[key(entry)]
+        if group and group[0].attempt != entry.attempt:
+            group.clear()
+        group.append(entry)
+    return groups
+
+
+@dataclass
 class RecordingModel:
     """A `ChatModel` that records each answer or failure before it returns it."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        *,
-        run_id: str,
-        attempt: int,
-        save_answer: Callable[[ModelAnswer], Awaitable[None]],
-        clock: Clock,
-    ) -> None:
-        self._model = model
-        self._run_id = run_id
-        self._attempt = attempt
-        self._save_answer = save_answer
-        self._clock = clock
+    model: ChatModel
+    _: KW_ONLY
+    run_id: str
+    attempt: int
+    save_answer: Callable[[ModelAnswer], Awaitable[None]]
+    clock: Clock
 
     async def complete(
         self,
@@ -106,35 +107,30 @@ class RecordingModel:
     ) -> Completion:
         request = hash_request(messages, phase=phase, place=place, tools=tools)
         answer = ModelAnswer(
-            run_id=self._run_id, attempt=self._attempt, request=request, phase=phase, place=place, at=self._clock.now()
+            run_id=self.run_id, attempt=self.attempt, request=request, phase=phase, place=place, at=self.clock.now()
         )
         try:
-            completion = await self._model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
+            completion = await self.model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
         except ModelFailed as error:
             is_final = isinstance(error, ModelUnavailable)
             answer.failure = {"outcome": error.outcome, "message": error.message.to_json(), "is_final": is_final}
-            await self._save_answer(answer)
+            await self.save_answer(answer)
             raise
         answer.completion = completion.model_dump()
-        await self._save_answer(answer)
+        await self.save_answer(answer)
         return completion
 
 
 class ReplayModel:
     """A `ChatModel` that returns the recorded answers of a run.
 
-    A request that was made more than once gets its answers in order, then the last one again. Of an interrupted run it
-    returns those of the last attempt; where a conversation was cut off, the model fails.
+    A request that was made more than once gets its answers in order, then the last one again; of an interrupted run,
+    those of the last attempt. Where a conversation was cut off, the model fails.
     """
 
     def __init__(self, answers: Sequence[ModelAnswer]) -> None:
         self._was_interrupted = len({answer.attempt for answer in answers}) > 1
-        self._answers: dict[str, list[ModelAnswer]] = defaultdict(list)
-        for answer in answers:
-            latest = self._answers[answer.request]
-            if latest and latest[0].attempt != answer.attempt:
-                latest.clear()
-            latest.append(answer)
+        self._answers = _group_latest_attempts(answers, lambda answer: answer.request)
 
     async def complete(
         self,
@@ -145,10 +141,7 @@ class ReplayModel:
         tools: Sequence[Tool] = (),
         on_token: OnToken | None = None,
     ) -> Completion:
-        """Return the recorded answer in one piece.
-
-        `RecordLost` for a request that the run, if it was not interrupted, did not make.
-        """
+        """Return the recorded answer in one piece; `RecordLost` for a request that the run did not make."""
         answers = self._answers.get(hash_request(messages, phase=phase, place=place, tools=tools))
         if not answers and self._was_interrupted:
             raise ModelFailed("replay.interrupted", outcome="not_recorded")
@@ -162,9 +155,6 @@ class ReplayModel:
             return completion
         failure = answer.failure or {}
         kind = ModelUnavailable if failure.get("is_final") else ModelFailed
-        raise kind(_load_failure_message(failure.get("message")), outcome=str(failure.get("outcome")))
-
-
-def _load_failure_message(value: object) -> FailureMessage:
-    """Read a recorded failure; earlier versions kept its English sentence."""
-    return FailureMessage.from_json(value) if isinstance(value, dict) else FailureMessage.other(str(value))
+        message = failure.get("message")  # earlier versions stored an English sentence
+        reason = Message.from_json(message) if isinstance(message, dict) else Message.other(str(message))
+        raise kind(reason, outcome=str(failure.get("outcome")))

@@ -1,15 +1,13 @@
-"""Whether a page was revised: two snapshots of it compared.
-
-Changes that a site makes by itself are ignored, and a page that could not be loaded proves nothing.
-"""
+"""Whether a page was revised: two snapshots compared, without the changes that a site makes by itself."""
 
 import datetime as dt
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from operator import attrgetter
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from monitor.db.tables.evidence import (
     AttachmentSnapshot,
@@ -44,21 +42,18 @@ _TRANSIENT_PARAMETER = re.compile(
 
 
 def build_address_key(url: str) -> str:
-    """The key of what a url names: of its query only what names something, no session, no hour, no signature."""
-    parts = urlsplit(_SESSION_ID.sub("", url))
-    query = [(name, value) for name, value in parse_qsl(parts.query) if not _TRANSIENT_PARAMETER.fullmatch(name)]
+    """The key of a url without session, time or signature in its query."""
+    parts, query = _split_url(url)
     return url_key(parts._replace(query=urlencode(query)).geturl())
 
 
-def get_file_name(url: str) -> str:
-    """The last part of the path, with the query's naming fields; empty where the path ends in a slash."""
+def _split_url(url: str) -> tuple[SplitResult, list[tuple[str, str]]]:
+    """Split a url, and list the parameters that name something."""
     parts = urlsplit(_SESSION_ID.sub("", url))
-    query = sorted(value for name, value in parse_qsl(parts.query) if not _TRANSIENT_PARAMETER.fullmatch(name))
-    return "?".join([unquote(parts.path).rsplit("/", 1)[-1], *query])
+    return parts, [(name, value) for name, value in parse_qsl(parts.query) if not _TRANSIENT_PARAMETER.fullmatch(name)]
 
 
-def is_home_page(url: str) -> bool:
-    """Whether a url names the first page of a site."""
+def _is_home_page(url: str) -> bool:
     return not re.sub(r"/(?:index|default|home|main)(?:\.\w{2,5})?$", "/", urlsplit(url).path).strip("/")
 
 
@@ -70,21 +65,13 @@ _EXTENSION = re.compile(r"\.[a-z]{2,4}$", re.IGNORECASE)
 
 
 def diff_attachments(before: Sequence[AttachmentSnapshot], after: Sequence[AttachmentSnapshot]) -> list[PageEdit]:
-    """What happened to the documents of a page.
-
-    One is known again by its hash, its address, its file's name or its title. It changed if its hash is another one;
-    where a hash is unknown, if file and title are not both the same.
-    """
+    """Compare the documents of a page, matched by hash, address, file name or title."""
     old, new = list(before), list(after)
     pairs: list[tuple[AttachmentSnapshot, AttachmentSnapshot]] = []
-    for same in (
-        _has_same_hash,
-        _build_matcher(_get_address_key),
-        _build_matcher(_get_document_file_name),
-        _build_matcher(_normalize_title),
-    ):
+    for get_key in (attrgetter("sha256"), _get_address_key, _get_file_name, _normalize_title):
         for attachment in list(old):
-            other = next((candidate for candidate in new if same(attachment, candidate)), None)
+            key = get_key(attachment)
+            other = next((candidate for candidate in new if key and get_key(candidate) == key), None)
             if other is not None:
                 pairs.append((attachment, other))
                 old.remove(attachment)
@@ -99,27 +86,19 @@ def diff_attachments(before: Sequence[AttachmentSnapshot], after: Sequence[Attac
     return changed + gone + added
 
 
-def _has_same_hash(one: AttachmentSnapshot, other: AttachmentSnapshot) -> bool:
-    return one.sha256 is not None and one.sha256 == other.sha256
-
-
-def _build_matcher(
-    name: Callable[[AttachmentSnapshot], str],
-) -> Callable[[AttachmentSnapshot, AttachmentSnapshot], bool]:
-    return lambda one, other: bool(name(one)) and name(one) == name(other)
-
-
 def _get_address_key(one: AttachmentSnapshot) -> str:
     return build_address_key(one.url)
 
 
-def _get_document_file_name(one: AttachmentSnapshot) -> str:
-    name = get_file_name(one.url)
+def _get_file_name(one: AttachmentSnapshot) -> str:
+    """The last part of the path and the parameters; empty where that is no file's name."""
+    parts, query = _split_url(one.url)
+    name = "?".join([unquote(parts.path).rsplit("/", 1)[-1], *sorted(value for _, value in query)])
     return name if _EXTENSION.search(name) else ""
 
 
 def _normalize_title(one: AttachmentSnapshot) -> str:
-    """The title without the size of the file, how often it was fetched, and its extension."""
+    """The title without the file's size, extension and number of downloads."""
     return build_text_key(_EXTENSION.sub("", _FILE_SIZE.sub("", unicodedata.normalize("NFKC", one.title)).strip()))
 
 
@@ -127,7 +106,7 @@ def _is_replaced(one: AttachmentSnapshot, other: AttachmentSnapshot) -> bool:
     if one.sha256 is not None and other.sha256 is not None:
         return one.sha256 != other.sha256
     is_same_file = _get_address_key(one) == _get_address_key(other) or (
-        _get_document_file_name(one) != "" and _get_document_file_name(one) == _get_document_file_name(other)
+        _get_file_name(one) != "" and _get_file_name(one) == _get_file_name(other)
     )
     return not is_same_file or _normalize_title(one) != _normalize_title(other)
 
@@ -156,12 +135,10 @@ _MAX_SEARCHED_PIECES = 300
 _TITLE_TAIL = re.compile(r"\s*[_|｜\-–—>]")
 
 
-def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) -> PageSnapshot:
-    """What a look at a page saw; `hashes` are those of its attachments, by url, as far as they were fetched."""
+def create_page_snapshot(page: Page) -> PageSnapshot:
     targets = {build_text_key(link.text) for link in page.links} | {""}
     links = dict.fromkeys(line.strip() for line in split_lines(page.text) if _is_link_line(targets, line))
     lines = [line for line in page.lines if len(line) <= _MAX_NOTICE_CHARS and not _is_link_line(targets, line)]
-    known = hashes or {}
     return PageSnapshot(
         url=page.final_url,
         seen_at=page.fetched_at,
@@ -173,10 +150,7 @@ def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) ->
         links=[line for line in links if line and not _begins_article(line)],
         beside=_hash_surrounding_lines(page),
         whole="".join(build_text_key(line) for line in page.lines),
-        attachments=[
-            AttachmentSnapshot(**attachment.model_dump(), sha256=known.get(attachment.url))
-            for attachment in page.attachments
-        ],
+        attachments=[AttachmentSnapshot(**attachment.model_dump()) for attachment in page.attachments],
         is_list=len(page.candidates) >= _MIN_LIST_ROWS,
         sha256=page.sha256,
         failure=page.error.code if page.error else None,
@@ -185,7 +159,7 @@ def create_page_snapshot(page: Page, hashes: Mapping[str, str] | None = None) ->
 
 
 def _hash_surrounding_lines(page: Page) -> list[str]:
-    """The marks of the lines outside of the text, where most pages have hundreds: 8 digits each."""
+    """The hashes of the lines outside of the text; 8 digits each, for most pages have hundreds."""
     text = _join_paragraph_keys(page.text)
     return sorted(
         {_hash_key(paragraph.key) for paragraph in split_paragraphs("\n".join(page.lines)) if paragraph.key not in text}
@@ -201,7 +175,7 @@ def _hash_key(key: str) -> str:
 
 
 def _is_link_line(targets: Collection[str], line: str) -> bool:
-    """Whether a line is the text of a link, or of several with signs between them."""
+    """Whether a line is the text of a link, or of several with separators."""
     return build_text_key(line) in targets or all(
         build_text_key(part) in targets for part in _LINK_SEPARATORS.split(line)
     )
@@ -212,11 +186,11 @@ def _begins_article(line: str) -> bool:
 
 
 def compare_snapshots(before: PageSnapshot, after: PageSnapshot) -> PageChange:
-    """What became of a page between two looks.
+    """Return what became of a page between two visits.
 
-    A page that answers that it is not there, says so in place of its text, or leads to the home page or to a list, is
-    `withdrawn`; one that leads to another address with its words is `moved`; one that shows nothing, or a few words
-    under another title, is `unreachable`: a wall, a page to sign in.
+    A page that is not there, says so in place of its text, or leads to the home page or a list, is `withdrawn`; one at
+    another address with its words is `moved`; one that shows nothing, or a few words under another title, as a login
+    page, is `unreachable`.
     """
     if after.failure is PageErrorCode.NOT_FOUND:
         return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=after.reason or Message("cause.not_there"))
@@ -245,10 +219,7 @@ def compare_snapshots(before: PageSnapshot, after: PageSnapshot) -> PageChange:
 
 
 def _extract_own_paragraphs(snapshot: PageSnapshot, other: PageSnapshot) -> list[TextParagraph]:
-    """The paragraphs of the document: no links that stand among them, no repetition of the title.
-
-    Nor what the other look saw outside of the text: where that begins and ends is not found alike each time.
-    """
+    """The document's paragraphs without links, its title, and what the other snapshot has outside of the text."""
     beside = set(other.beside)
     own = split_paragraphs(snapshot.text, without={build_text_key(line) for line in [*snapshot.links, snapshot.title]})
     text = _join_paragraph_keys(other.text) if other.whole else ""
@@ -260,7 +231,7 @@ def _extract_own_paragraphs(snapshot: PageSnapshot, other: PageSnapshot) -> list
 
 
 def _compute_kept_share(old: Sequence[TextParagraph], new: Sequence[TextParagraph]) -> float:
-    """The share of the old words that still stand, clause of sentence by clause."""
+    """The share of the old words that are still there, counted by pieces of sentences."""
     pieces, stand = _split_pieces(old), set(_split_pieces(new))
     words = "".join(paragraph.key for paragraph in new)
     missing = dict.fromkeys(piece for piece in pieces if piece not in stand)
@@ -276,13 +247,13 @@ def _split_pieces(text: Sequence[TextParagraph]) -> list[str]:
 def _detect_replacement(
     before: PageSnapshot, after: PageSnapshot, old: Sequence[TextParagraph], new: Sequence[TextParagraph]
 ) -> PageChange | None:
-    """What a page means that holds hardly anything of the old words; None where it may be a new text."""
+    """What a page is that has hardly any of the old words; None where it may be a new text."""
     words = "\n".join(paragraph.text for paragraph in new)
     shown = "\n".join((after.title, words, after.notice))
     if len(words) <= _MAX_NOTICE_CHARS and (notice := _WITHDRAWAL_NOTICE.search(shown)):
         return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=Message.other(_get_line_at(shown, notice.start())))
     is_elsewhere = _is_different_address(before.url, after.url)
-    if is_elsewhere and (is_home_page(after.url) or after.is_list):
+    if is_elsewhere and (_is_home_page(after.url) or after.is_list):
         return PageChange(kind=ChangeKind.WITHDRAWN, kept=0, reason=Message.of("cause.leads_to", url=after.url))
     is_other = not _is_same_title(before.title, after.title)
     if is_other and (is_elsewhere or len(words) <= _MAX_NOTICE_CHARS):
@@ -311,7 +282,7 @@ def _diff_title(before: PageSnapshot, after: PageSnapshot) -> list[PageEdit]:
 
 
 def _is_same_title(one: str, other: str) -> bool:
-    """Whether two titles are one; the name of the site may stand behind either."""
+    """Whether two titles are the same, but for the name of the site behind either."""
     if build_text_key(one) == build_text_key(other):
         return True
     short, long = sorted((one.strip(), other.strip()), key=len)
@@ -329,7 +300,7 @@ def _diff_date(before: PageSnapshot, after: PageSnapshot) -> list[PageEdit]:
 
 
 def _is_near_day(day: dt.date, instant: dt.datetime) -> bool:
-    """Whether a day is an instant's, in whatever zone the site counts."""
+    """Whether a day is that of an instant in some time zone."""
     return abs((day - instant.date()).days) <= 1
 
 

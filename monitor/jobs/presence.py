@@ -1,100 +1,194 @@
-"""Being known to be at work: a name of one's own, and a heartbeat under it."""
+"""A process at work: what it does again and again, its name and heartbeat, its lock of a database, its leases."""
 
 import asyncio
+import datetime as dt
 import fcntl
+import logging
 import os
 import re
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.tables.research import Executor, Lease
-from monitor.errors import DatabaseError, UsageError
+from monitor.errors import DatabaseError, MonitorError, UsageError
+from monitor.logs import get_logger
+
+if TYPE_CHECKING:
+    from monitor.services.settings import SettingsService
+    from monitor.services.usage import RetentionService
+
+_log = logging.getLogger(__name__)
+Work = Callable[[], Awaitable[None]]
+_SETTINGS_INTERVAL = dt.timedelta(seconds=2)
+_PRUNE_INTERVAL = dt.timedelta(days=1)
+
+
+def survive_errors(work: Work) -> Work:
+    """Wrap work that is repeated: an error is logged, once until another one comes, and never raised."""
+    last_error = ""
+
+    async def run() -> None:
+        nonlocal last_error
+        try:
+            await work()
+            last_error = ""
+        except MonitorError as error:
+            if str(error) != last_error:
+                _log.warning("%s", error)
+            last_error = str(error)
+        except Exception as error:  # noqa: BLE001 -- the work goes on, whatever the library meets
+            if repr(error) != last_error:
+                _log.exception("The service goes on after an unexpected error.")
+            last_error = repr(error)
+
+    return run
+
+
+@asynccontextmanager
+async def repeat(*duties: tuple[float, Work]) -> AsyncIterator[None]:
+    """Do each duty at once and again after so many seconds of the steady clock, which no change of the time stops."""
+
+    async def run(pause_s: float, work: Work) -> None:
+        while True:
+            await work()
+            await asyncio.sleep(pause_s)
+
+    tasks = [asyncio.create_task(run(pause_s, survive_errors(work))) for pause_s, work in duties]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def run_housekeeping(
+    settings: "SettingsService", *, close_unused: Work, retention: "RetentionService | None"
+) -> AsyncIterator[None]:
+    """Follow settings that another process stored, and prune daily where there is `retention`.
+
+    `close_unused` closes what only earlier settings needed. Each job runs at once and then at its interval, never
+    twice at a time; to do it twice does no harm.
+    """
+    from apscheduler.schedulers.asyncio import AsyncIOScheduler
+    from apscheduler.triggers.interval import IntervalTrigger
+
+    async def follow_settings() -> None:
+        await settings.reload_if_changed()
+        await close_unused()
+
+    jobs: list[tuple[dt.timedelta, Work]] = [(_SETTINGS_INTERVAL, follow_settings)]
+    if retention is not None:
+        jobs.append((_PRUNE_INTERVAL, partial(_prune, retention)))
+    running: set[asyncio.Task[None] | None] = set()
+
+    async def run(work: Work) -> None:
+        task = asyncio.current_task()
+        running.add(task)
+        with suppress(asyncio.CancelledError):  # the end of the process is no error of the job
+            await work()
+        running.discard(task)
+
+    # Errors are logged by `survive_errors`; that a job outlasts its interval is no news.
+    logging.getLogger("apscheduler").setLevel(logging.CRITICAL)
+    scheduler = AsyncIOScheduler(
+        timezone=dt.UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+    )
+    for interval, work in jobs:
+        trigger = IntervalTrigger(seconds=interval.total_seconds(), timezone=dt.UTC)
+        scheduler.add_job(run, trigger, args=[survive_errors(work)], next_run_time=dt.datetime.now(dt.UTC))
+    scheduler.start()
+    try:
+        yield
+    finally:
+        scheduler.shutdown()
+        await asyncio.sleep(0)  # in this turn of the event loop it stops, and cancels what is running
+        await asyncio.gather(*filter(None, running))
+
+
+async def _prune(retention: "RetentionService") -> None:
+    pruned = await retention.prune_expired()
+    get_logger("upkeep").info("pruned", **pruned.model_dump())
+
 
 HEARTBEAT_INTERVAL_S = 5.0
-ALIVE_TIMEOUT_S = 20.0
-"""Who was seen within this time counts as alive; several heartbeats may be late before that is in doubt."""
+ALIVE_TIMEOUT_S = 20.0  # a process seen within this time counts as alive, even if several heartbeats are late
 
 
+@dataclass(kw_only=True)
 class HeartbeatRegistry:
-    """Who is at work (`ports.Presence`): rows of the database, renewed for as long as a process lives."""
+    """Who is at work: rows of the database, renewed for as long as a process lives."""
 
-    def __init__(self, *, store: Store, clock: Clock, folder: Path, executor_id: str | None = None) -> None:
-        self._store = store
-        self._clock = clock
-        self._folder = folder
-        self._executor_id = executor_id
+    store: Store
+    clock: Clock
+    folder: Path
+    executor_id: str | None = None
 
     @asynccontextmanager
     async def register(self, kind: str) -> AsyncIterator[str]:
-        """Be at work as a process of that kind; the name stays the same from start to start.
-
-        `UsageError` where a configured name is used by another process that lives.
-        """
+        """Be at work under a name that is the same at every start; `UsageError` where a live process has it."""
         with self._reserve_name(kind) as name:
             await self._check_name_is_free(name)
             me = self._build_executor(name, kind)
-            await self._store.executors.record_heartbeat(me)
-            beating = asyncio.create_task(self._send_heartbeats(me))
+            await self.store.executors.record_heartbeat(me)
             try:
-                yield name
+                async with repeat((HEARTBEAT_INTERVAL_S, partial(self._send_heartbeat, me))):
+                    yield name
             finally:
-                beating.cancel()
-                with suppress(asyncio.CancelledError):
-                    await beating
                 with suppress(DatabaseError):
-                    await self._store.executors.remove(me.id, token=me.token)
+                    await self.store.executors.remove(me.id, token=me.token)
 
     async def list_alive(self) -> dict[str, str]:
-        """The processes that were seen lately, each with its kind; on this machine, only those that still are there."""
-        now = self._clock.now()
+        """The kinds of the processes seen lately, by name; on this machine, only of those that still exist."""
         return {
             executor.id: executor.kind
-            for executor in await self._store.executors.list_all()
-            if abs((now - executor.seen_at).total_seconds()) < ALIVE_TIMEOUT_S
-            and (executor.host != _get_hostname() or _is_process_alive(executor.pid))
+            for executor in await self.store.executors.list_all()
+            if self._is_fresh(executor) and (executor.host != _get_hostname() or _is_process_alive(executor.pid))
         }
 
     async def is_here(self, kind: str) -> bool:
-        """Whether this very process is at work as one of that kind."""
         me = (_get_hostname(), os.getpid(), kind)
         return any(
-            (executor.host, executor.pid, executor.kind) == me for executor in await self._store.executors.list_all()
+            (executor.host, executor.pid, executor.kind) == me for executor in await self.store.executors.list_all()
         )
 
-    async def _send_heartbeats(self, me: Executor) -> None:
-        while True:
-            await asyncio.sleep(HEARTBEAT_INTERVAL_S)
-            # A database that is gone for a while comes back; the work itself says that it is gone.
-            with suppress(DatabaseError):
-                await self._store.executors.record_heartbeat(me.model_copy(update={"seen_at": self._clock.now()}))
+    async def _send_heartbeat(self, me: Executor) -> None:
+        # A database that is gone for a while comes back; the work itself says that it is gone.
+        with suppress(DatabaseError):
+            await self.store.executors.record_heartbeat(me.model_copy(update={"seen_at": self.clock.now()}))
+
+    def _is_fresh(self, executor: Executor) -> bool:
+        return abs((self.clock.now() - executor.seen_at).total_seconds()) < ALIVE_TIMEOUT_S
 
     async def _check_name_is_free(self, name: str) -> None:
-        now = self._clock.now()
-        for executor in await self._store.executors.list_all():
-            is_fresh = abs((now - executor.seen_at).total_seconds()) < ALIVE_TIMEOUT_S
-            if executor.id == name and executor.host != _get_hostname() and is_fresh:
+        for executor in await self.store.executors.list_all():
+            if executor.id == name and executor.host != _get_hostname() and self._is_fresh(executor):
                 raise UsageError("process.name_taken", name=name, host=executor.host)
 
     @contextmanager
     def _reserve_name(self, kind: str) -> Iterator[str]:
         """A name that no other process of this machine holds: the configured one, or the host's with a number."""
-        names = iter([self._executor_id]) if self._executor_id else (f"{_get_hostname()}-{kind}-{n}" for n in count(1))
+        names = iter([self.executor_id]) if self.executor_id else (f"{_get_hostname()}-{kind}-{n}" for n in count(1))
         for name in names:
-            with _try_lock(self._folder / "executors" / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}.lock") as is_mine:
+            with _try_lock(self.folder / "executors" / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}.lock") as is_mine:
                 if is_mine:
                     yield name
                     return
-        raise UsageError("process.name_taken_here", name=self._executor_id)
+        raise UsageError("process.name_taken_here", name=self.executor_id)
 
     def _build_executor(self, name: str, kind: str) -> Executor:
-        now = self._clock.now()
+        now = self.clock.now()
         return Executor(
             id=name,
             kind=kind,
@@ -142,44 +236,37 @@ def _is_process_alive(pid: int) -> bool:
     return True
 
 
-LEASE_TIMEOUT_S = 15.0
-"""A holder that has not renewed for so long has lost its duty; it renews several times within."""
+LEASE_TIMEOUT_S = 15.0  # a holder that has not renewed for this long has lost its duty
 
 
+@dataclass
 class LeaseHolder:
-    """One process's claim on a duty.
+    """One process's claim on a duty; a holder's silence is measured with this process's own steady clock."""
 
-    `has_it()` is asked every few seconds: it renews, or takes over where the duty is free or its holder silent. Silence
-    is measured with this process's own steady clock, so that clocks that differ or jump do no harm.
-    """
-
-    def __init__(
-        self, name: str, *, holder: str, store: Store, clock: Clock, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._name = name
-        self._holder = holder
-        self._store = store
-        self._clock = clock
-        self._monotonic = monotonic
-        self._seen: Lease | None = None
-        self._seen_at_s = 0.0
+    name: str
+    _: KW_ONLY
+    holder: str
+    store: Store
+    clock: Clock
+    monotonic: Callable[[], float] = time.monotonic
+    _seen: Lease | None = field(default=None, init=False)
+    _seen_at_s: float = field(default=0.0, init=False)
 
     async def acquire(self) -> bool:
-        """Whether the duty is this process's for now."""
-        leases = self._store.leases
-        if await leases.renew(self._name, self._holder, at=self._clock.now()):
+        """Renew the lease, or take it over where it is free or its holder silent; whether it is this process's now."""
+        leases = self.store.leases
+        if await leases.renew(self.name, self.holder, at=self.clock.now()):
             return True
-        lease = await leases.get(self._name)
+        lease = await leases.get(self.name)
         if lease is not None and not self._is_expired(lease):
             return False
-        return await leases.acquire(self._name, self._holder, at=self._clock.now(), expected=lease)
+        return await leases.acquire(self.name, self.holder, at=self.clock.now(), expected=lease)
 
     async def release(self) -> None:
-        """Leave the duty to whoever stands by."""
-        await self._store.leases.release(self._name, self._holder)
+        await self.store.leases.release(self.name, self.holder)
 
     def _is_expired(self, lease: Lease) -> bool:
-        now_s = self._monotonic()
+        now_s = self.monotonic()
         if lease != self._seen:
             self._seen, self._seen_at_s = lease, now_s
         return now_s - self._seen_at_s >= LEASE_TIMEOUT_S

@@ -1,14 +1,12 @@
-"""The queues of runs, of deliveries and of researches: durable workflows, one run at a time on a host.
-
-Our own tables say what is to be done; the queues' tables, in the same database, say how far it came.
-"""
+"""The queues of runs, deliveries and researches: durable workflows, one run at a time on a host."""
 
 import asyncio
 import datetime as dt
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 from dbos import DBOS, DBOSConfig, SetEnqueueOptions, SetWorkflowID, WorkflowStatus
@@ -23,106 +21,82 @@ DELIVERY_QUEUE = "deliveries"
 RESEARCH_QUEUE = "research"
 _ALL_QUEUES = [RUN_QUEUE, DELIVERY_QUEUE, RESEARCH_QUEUE]
 FAILED_STATES = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
-"""How a workflow stands that nobody carries out any more."""
+"""The states of a workflow that nobody carries out any more."""
 
-FLOWS_VERSION = "2"
-"""Raised when the steps of a flow change, so that a run which began with other steps is begun anew."""
+FLOWS_VERSION = "2"  # raised when the steps of a flow change, so that a run with other steps is begun anew
 
 _APP_NAME = "monitor"
 _POLL_INTERVAL_S = 0.5
 _DELIVERY_CONCURRENCY = 4
 _RESEARCH_CONCURRENCY = 2
 _DELETE_BATCH_SIZE = 500
-_MAX_RECOVERY_ATTEMPTS = 20
-"""A run that took its process down so often is given up."""
+_MAX_RECOVERY_ATTEMPTS = 20  # a run that took its process down so often is given up
 
 SweepWorkflow = Callable[[str, str | None, str | None], Coroutine[Any, Any, str]]
 DeliveryWorkflow = Callable[[str, int], Coroutine[Any, Any, str | None]]
 ResearchWorkflow = Callable[[str], Coroutine[Any, Any, str]]
 
 
+@dataclass(kw_only=True)
 class DurableQueue:
-    """The queues as a worker sees them. There is one such object in a process: the library knows no more."""
+    """The queues as a worker sees them. DBOS allows one such object in a process."""
 
-    def __init__(
-        self,
-        *,
-        database_url: str,
-        executor_id: str,
-        sweep: SweepWorkflow,
-        deliver: DeliveryWorkflow,
-        research: ResearchWorkflow,
-        concurrency: int,
-        max_runs: int | None,
-    ) -> None:
-        self._address = DatabaseAddress.parse(database_url)
-        self._executor_id = executor_id
-        self._sweep = sweep
-        self._deliver = deliver
-        self._research = research
-        self._concurrency = concurrency
-        self._max_runs = max_runs
+    database_url: str
+    executor_id: str
+    sweep: SweepWorkflow
+    deliver: DeliveryWorkflow
+    research: ResearchWorkflow
+    concurrency: int
+    max_runs: int | None
 
     async def open(self) -> None:
         """Begin to take runs; those that this executor had in hand when it died come first."""
         logging.getLogger("dbos").setLevel(logging.WARNING)
+        address = DatabaseAddress.parse(self.database_url)
         config: DBOSConfig = {
             "name": _APP_NAME,
-            "executor_id": self._executor_id,
+            "executor_id": self.executor_id,
             "application_version": FLOWS_VERSION,
             "log_level": "WARNING",
-            "system_database_url": _build_queue_url(self._address),
-            "system_database_engine": open_queue_engine(self._address),
+            "system_database_url": _build_queue_url(address),
+            "system_database_engine": open_queue_engine(address),
             "max_executor_threads": 16,
         }
         DBOS(config=config)
-        self._sweep = DBOS.workflow(name="sweep", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self._sweep)
-        self._deliver = DBOS.workflow(name="deliver", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self._deliver)
-        self._research = DBOS.workflow(name="research", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self._research)
+        self.sweep = DBOS.workflow(name="sweep", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.sweep)
+        self.deliver = DBOS.workflow(name="deliver", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.deliver)
+        self.research = DBOS.workflow(name="research", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.research)
         DBOS.launch()
-        self._queue = await DBOS.register_queue_async(
-            RUN_QUEUE,
-            partition_concurrency=1,
-            worker_concurrency=self._concurrency,
-            global_concurrency=self._max_runs,
-            polling_interval_sec=_POLL_INTERVAL_S,
-            on_conflict="always_update",
+        register = partial(
+            DBOS.register_queue_async, polling_interval_sec=_POLL_INTERVAL_S, on_conflict="always_update"
         )
-        self._deliveries = await DBOS.register_queue_async(
-            DELIVERY_QUEUE,
-            partition_concurrency=1,
-            worker_concurrency=_DELIVERY_CONCURRENCY,
-            polling_interval_sec=_POLL_INTERVAL_S,
-            on_conflict="always_update",
+        self._runs = await register(
+            RUN_QUEUE, partition_concurrency=1, worker_concurrency=self.concurrency, global_concurrency=self.max_runs
         )
-        self._researches = await DBOS.register_queue_async(
-            RESEARCH_QUEUE,
-            worker_concurrency=_RESEARCH_CONCURRENCY,
-            polling_interval_sec=_POLL_INTERVAL_S,
-            on_conflict="always_update",
+        self._deliveries = await register(
+            DELIVERY_QUEUE, partition_concurrency=1, worker_concurrency=_DELIVERY_CONCURRENCY
         )
+        self._researches = await register(RESEARCH_QUEUE, worker_concurrency=_RESEARCH_CONCURRENCY)
 
     def close(self) -> None:
-        """Take no more runs. What is under way is left as it stands, to be gone on with."""
+        """Take no more runs. What is in progress goes on after the next start."""
         DBOS.destroy(destroy_registry=True)
 
     async def enqueue(self, run_id: str, *, host: str, since: str | None, until: str | None) -> None:
-        """Put a run into the queue under its id; one that is there already stays as it is."""
+        """Put a run into the queue under its id; one that is already there stays as it is, here and below."""
         with SetWorkflowID(run_id), SetEnqueueOptions(queue_partition_key=host or "-"):
-            await self._queue.enqueue_async(self._sweep, run_id, since, until)
+            await self._runs.enqueue_async(self.sweep, run_id, since, until)
 
     async def enqueue_delivery(self, name: str, delivery_id: str, attempt: int, *, target: str) -> None:
-        """Put a try of a delivery into the queue under its name; one that is there already stays as it is."""
         with SetWorkflowID(name), SetEnqueueOptions(queue_partition_key=target):
-            await self._deliveries.enqueue_async(self._deliver, delivery_id, attempt)
+            await self._deliveries.enqueue_async(self.deliver, delivery_id, attempt)
 
     async def enqueue_research(self, name: str, task_id: str) -> None:
-        """Put a research into the queue under that name; one that is there already stays as it is."""
         with SetWorkflowID(name):
-            await self._researches.enqueue_async(self._research, task_id)
+            await self._researches.enqueue_async(self.research, task_id)
 
     async def rewind(self, run_id: str, phase: Phase, *, host: str) -> bool:
-        """Have an ended run done again from a phase on; False where the queue does not know it."""
+        """Repeat an ended run from a phase on; False where the queue does not know it."""
         steps = await DBOS.list_workflow_steps_async(run_id)
         if not steps and await self.get_state(run_id) is None:
             return False
@@ -137,7 +111,7 @@ class DurableQueue:
         return True
 
     async def get_state(self, run_id: str) -> str | None:
-        """The queue's own word for how a run stands; None where it does not know it."""
+        """The queue's own word for the state of a run; None where it does not know it."""
         return (await self.get_states([run_id])).get(run_id)
 
     async def get_states(self, run_ids: Sequence[str]) -> dict[str, str]:
@@ -145,12 +119,11 @@ class DurableQueue:
         return {workflow.workflow_id: workflow.status for workflow in found}
 
     async def delete(self, run_id: str) -> None:
-        """Remove a run from the queue, whatever its state."""
         with suppress(dbos_error.DBOSNonExistentWorkflowError):
             await DBOS.delete_workflow_async(run_id)
 
     async def delete_ended(self, before: dt.datetime) -> None:
-        """Remove what ended before an instant; the runs table keeps what people want to know of it."""
+        """Remove what ended before an instant; the table of runs keeps its outcome."""
         found = await DBOS.list_workflows_async(
             completed_before=before.isoformat(),
             queue_name=_ALL_QUEUES,
@@ -161,17 +134,16 @@ class DurableQueue:
         await DBOS.delete_workflows_async([workflow.workflow_id for workflow in found])
 
     async def list_pending(self) -> list[WorkflowStatus]:
-        """What is under way anywhere, with the executor that has it."""
         return await DBOS.list_workflows_async(
             status="PENDING", queue_name=_ALL_QUEUES, load_input=False, load_output=False
         )
 
     async def requeue(self, workflow: WorkflowStatus) -> None:
-        """Put what a dead executor had in hand back into its queue, whose limits go on to hold."""
+        """Put what a dead executor had in hand back into its queue, whose limits still hold."""
         await DBOS.resume_workflow_async(workflow.workflow_id, queue_name=workflow.queue_name)
 
     async def list_outdated(self, queue: str = RUN_QUEUE) -> list[str]:
-        """What began, or was queued, with the steps of another version."""
+        """The ids of what began, or was queued, with the steps of another version."""
         found = await DBOS.list_workflows_async(
             status=["PENDING", "ENQUEUED"], queue_name=queue, load_input=False, load_output=False
         )
@@ -185,7 +157,7 @@ def _build_queue_url(address: DatabaseAddress) -> str:
 
 
 def _find_first_step(phase: Phase, steps: Sequence[tuple[int, str, BaseException | None]]) -> int:
-    """The number of the step with which a phase begins; where it never began, of the one that failed or comes next."""
+    """The number of a phase's first step; where the phase never began, of the step that failed or comes next."""
     names = {Phase.NAVIGATE: "navigate", Phase.CRAWL: "crawl:", Phase.SUMMARISE: "unsummarised", Phase.RANK: "rank"}
     last = max((number for number, _, _ in steps), default=0)
     stops = [
@@ -202,10 +174,10 @@ def _get_adapter(result: Any) -> TypeAdapter[Any]:
     return TypeAdapter(result)
 
 
-class StepTracker:
-    """Says whether new steps may begin, and counts those under way.
+class DurableSteps:
+    """Runs steps and keeps their results: a run that goes on after a crash finds what was done.
 
-    Closed, it holds back every step that would begin: the run stays as it is and goes on after the next start.
+    Once it drains, it holds back every step that would begin: the run stays as it is and goes on after the next start.
     """
 
     def __init__(self) -> None:
@@ -215,19 +187,25 @@ class StepTracker:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def begin_step(self) -> None:
-        """Begin a step, or wait for ever."""
+    async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
+        adapter = _get_adapter(cast("Any", result))
+
+        async def run_step() -> object:
+            return adapter.dump_python(await step(), mode="json")
+
         await self._accepting.wait()
         self._in_progress += 1
         self._idle.clear()
-
-    def end_step(self) -> None:
-        self._in_progress -= 1
-        if not self._in_progress:
-            self._idle.set()
+        try:
+            answer: T = adapter.validate_python(await DBOS.run_step_async({"name": name}, run_step))
+            return answer
+        finally:
+            self._in_progress -= 1
+            if not self._in_progress:
+                self._idle.set()
 
     async def drain(self, *, timeout_s: float) -> bool:
-        """Let no further step begin and wait for those under way; False where some did not end in time."""
+        """Let no further step begin and wait for those in progress; False where some did not end in time."""
         self._accepting.clear()
         try:
             async with asyncio.timeout(timeout_s):
@@ -235,24 +213,3 @@ class StepTracker:
         except TimeoutError:
             return False
         return True
-
-
-class DurableSteps:
-    """Keeps each step's result (`ports.Steps`): a run that goes on after a crash finds what was done."""
-
-    def __init__(self, tracker: StepTracker) -> None:
-        self._tracker = tracker
-
-    async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
-        """The step's result, from now or from before the crash."""
-        adapter = _get_adapter(cast("Any", result))
-
-        async def kept() -> object:
-            return adapter.dump_python(await step(), mode="json")
-
-        await self._tracker.begin_step()
-        try:
-            answer: T = adapter.validate_python(await DBOS.run_step_async({"name": name}, kept))
-            return answer
-        finally:
-            self._tracker.end_step()

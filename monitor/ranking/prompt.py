@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from monitor.db.tables.collection import Item
 from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
-from monitor.ranking.rule import Rankable
 
 MAX_SNIPPET_CHARS = 80
 LINES_BEGIN = "<<<LIST"
@@ -61,11 +61,10 @@ Answer with a JSON array of the numbers alone, each exactly once, as [2, 0, 1].
 )
 
 RANKING_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
-"""The wordings of phase 3, and of the order of a briefing."""
 
 
 def build_ranking_messages(
-    lines: Sequence[Rankable],
+    items: Sequence[Item],
     language: str,
     *,
     snippet_chars: int = MAX_SNIPPET_CHARS,
@@ -73,24 +72,20 @@ def build_ranking_messages(
 ) -> list[ChatMessage]:
     """Phase 3's one completion: `[i] [type] date | title — start of the summary`, one line an item.
 
-    Titles and summaries are other people's words: control characters, line breaks and our own markers are taken out,
-    so that none of them can end the list or begin a line. A title is cut at 200 characters.
+    Titles and summaries are untrusted: control characters, line breaks and our markers are removed, so that none can
+    end the list or begin a line. A title is cut at 200 characters.
     """
     wording = "zh" if language.lower().startswith("zh") else "en"
-    listed = "\n".join(_format_line(index, line, snippet_chars) for index, line in enumerate(lines))
+    listed = "\n".join(_format_line(index, item, snippet_chars) for index, item in enumerate(items))
     user = prompts.render(
-        _USER[wording], count=len(lines), last=len(lines) - 1, lines=f"{LINES_BEGIN}\n{listed}\n{LINES_END}"
+        _USER[wording], count=len(items), last=len(items) - 1, lines=f"{LINES_BEGIN}\n{listed}\n{LINES_END}"
     )
     system = prompts.render(_SYSTEM[wording]).rstrip() + _MATERIAL[wording]
     return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
 
 def repair_order(answer: Any, count: int, *, fallback_order: Sequence[int] | None = None) -> list[int] | None:
-    """The order that an answer means: its usable numbers once each, then those it forgot, in the rule's order.
-
-    Takes an array, or an object that holds one; numbers may be written as strings or as whole floats. None where no
-    number of it is usable, so that the caller falls back to the newest first.
-    """
+    """Return the usable numbers of an answer, then those it forgot, in the fallback order; None if none is usable."""
     if isinstance(answer, dict):
         answer = next((value for value in answer.values() if isinstance(value, list)), None)
     if not isinstance(answer, list):
@@ -102,10 +97,10 @@ def repair_order(answer: Any, count: int, *, fallback_order: Sequence[int] | Non
     return order + [n for n in (range(count) if fallback_order is None else fallback_order) if n not in chosen]
 
 
-def _format_line(index: int, line: Rankable, snippet_chars: int) -> str:
-    date = line.date.isoformat() if line.date else "—"
-    snippet = flatten_untrusted_text(line.summary)[:snippet_chars]
-    head = f"[{index}] [{line.type}] {date} | {flatten_untrusted_text(line.title)[:_MAX_TITLE_CHARS]}"
+def _format_line(index: int, item: Item, snippet_chars: int) -> str:
+    date = item.date.isoformat() if item.date else "—"
+    snippet = flatten_untrusted_text(item.summary)[:snippet_chars]
+    head = f"[{index}] [{item.type}] {date} | {flatten_untrusted_text(item.title)[:_MAX_TITLE_CHARS]}"
     return f"{head} — {snippet}" if snippet else head
 
 

@@ -1,15 +1,10 @@
-"""The order of importance by rule: in which tier of the seed (002, phase 3) a title stands, and of which type it is.
-
-Within a tier the newer comes first.
-"""
+"""The order of importance by rule: the tier of the seed (002, phase 3) and the type of a title."""
 
 import datetime as dt
 import re
 from collections.abc import Sequence
-from typing import Protocol
 
-from pydantic import BaseModel
-
+from monitor.db.tables.collection import Item
 from monitor.vocabulary import ItemType
 
 _PROVINCES = (
@@ -28,54 +23,45 @@ LOCAL_ISSUER = re.compile(
 )
 
 NATIONAL_ISSUER = re.compile(
-    r"国务院|中共中央|中央(?:办公厅|军委|深改)|全国人(?:大|民代表大会)|最高人民|国办|国发|主席令"
-    r"|\b(?:state council|european (?:commission|parliament|council)|council of the eu|president|prime minister"
-    r"|white house|"
-    r"parliament|congress|cabinet|executive order|HM treasury)\b",
+    r"国务院|中共中央|中央(?:办公厅|军委|深改)|全国人(?:大|民代表大会)|最高人民|国办|国发|主席令|\b(?:state council"
+    r"|european (?:commission|parliament|council)|council of the eu|president|prime minister|white house|parliament"
+    r"|congress|cabinet|executive order|HM treasury)\b",
     re.IGNORECASE,
 )
 
 NATIONAL_NUMBER = re.compile(r"国发|国办发|国办函|中发|中办发|主席令|国务院令|国函")
 
 NATIONAL_SUBJECT = re.compile(
-    r"全国统一|国家(?:级|战略)|(?:五年|中长期|发展战略)规划|体制改革|机制改革|顶层设计|指导意见|总体方案"
-    r"|行动计划|强国|现代化|"
-    r"\b(?:national|nationwide|federal|union-wide|single market|strategy|reform|white paper|green paper|act of"
-    r"|directive|"
-    r"regulation \(eu\)|framework)\b",
+    r"全国统一|国家(?:级|战略)|(?:五年|中长期|发展战略)规划|体制改革|机制改革|顶层设计|指导意见|总体方案|行动计划|强国"
+    r"|现代化|\b(?:national|nationwide|federal|union-wide|single market|strategy|reform|white paper|green paper|act of"
+    r"|directive|regulation \(eu\)|framework)\b",
     re.IGNORECASE,
 )
 
 SWEEPING_FORM = re.compile(
     r"(?<![办方做用语司执依])法(?:》|（|\(|$)|法（(?:修订|草案|修正)|(?<!用|方|做|办|语)法(?:修订|修正)?草案|条例"
-    r"|规划(?!司|院|局|处|设计|展览|导则|环评)|纲要|"
-    r"指导意见|改革|总体方案|若干意见|的意见|实施意见|行动方案|行动计划|战略"
-    r"|\b(?:act|bill|strategy|white paper|five-year plan|reform|executive order|directive|regulation \(eu\)"
+    r"|规划(?!司|院|局|处|设计|展览|导则|环评)|纲要|指导意见|改革|总体方案|若干意见|的意见|实施意见|行动方案|行动计划"
+    r"|战略|\b(?:act|bill|strategy|white paper|five-year plan|reform|executive order|directive|regulation \(eu\)"
     r"|budget)\b",
     re.IGNORECASE,
 )
 
 STATISTICS = re.compile(
-    r"统计|数据|运行情况|指标|指数|增长[\d一二三四五六七八九十]|同比|环比|月报|季报|年报|公报(?!道)|监测(?:结果"
-    r"|报告)|形势|投资完成|交易情况|"
-    r"突破[\d.]+[万亿]|累计|规模达|\b(?:statistics?|data|index|survey|figures|outlook|indicators?|quarterly"
-    r"|monthly|report)\b",
+    r"统计|数据|运行情况|指标|指数|增长[\d一二三四五六七八九十]|同比|环比|月报|季报|年报|公报(?!道)|监测(?:结果|报告)"
+    r"|形势|投资完成|交易情况|突破[\d.]+[万亿]|累计|规模达|\b(?:statistics?|data|index|survey|figures|outlook"
+    r"|indicators?|quarterly|monthly|report)\b",
     re.IGNORECASE,
 )
 
 PRESS_CONFERENCE = re.compile(r"新闻发布会|记者会|press conference", re.IGNORECASE)
 
 ROUTINE = re.compile(
-    r"任免|任命|免去|任职|拟任|拟聘|招聘|录用|遴选|同志|换届|逝世|退休|表彰|先进个人|会见|会谈|来访|拜会|接待"
-    r"|调研|考察|慰问|走访|"
-    r"座谈|党组|党委|党建|主题教育|培训班|青年|工会|离退休|运动会|联欢|参观|揭牌|启动仪式|签约仪式|开幕|闭幕"
-    r"|出席|致辞|贺信|"
-    r"(?:召开|举行|举办).{0,30}(?:会议|会|论坛|活动)|(?:会议|大会|座谈会|研讨会|推进会|论坛"
-    r"|对话会).{0,8}(?:召开|举行|举办|综述|预告)|"
-    r"值班|放假|节假日|中标|成交公告|采购|预算公开|决算|"
-    r"\b(?:appoint(?:s|ed|ment|ments)?|nominat(?:es|ed|ion)|visit(?:s|ed)?|meets? with|met with|delegation"
-    r"|ceremony|vacanc(?:y|ies)|"
-    r"recruitment|welcom(?:es|ed)|readout|congratulat\w+|condolences?|award(?:s|ed)?|training course|obituary"
+    r"任免|任命|免去|任职|拟任|拟聘|招聘|录用|遴选|同志|换届|逝世|退休|表彰|先进个人|会见|会谈|来访|拜会|接待|调研"
+    r"|考察|慰问|走访|座谈|党组|党委|党建|主题教育|培训班|青年|工会|离退休|运动会|联欢|参观|揭牌|启动仪式|签约仪式"
+    r"|开幕|闭幕|出席|致辞|贺信|(?:召开|举行|举办).{0,30}(?:会议|会|论坛|活动)|(?:会议|大会|座谈会|研讨会|推进会|论坛"
+    r"|对话会).{0,8}(?:召开|举行|举办|综述|预告)|值班|放假|节假日|中标|成交公告|采购|预算公开|决算|\b(?:appoint(?:s|ed"
+    r"|ment|ments)?|nominat(?:es|ed|ion)|visit(?:s|ed)?|meets? with|met with|delegation|ceremony|vacanc(?:y|ies)"
+    r"|recruitment|welcom(?:es|ed)|readout|congratulat\w+|condolences?|award(?:s|ed)?|training course|obituary"
     r"|sunshine act meetings?)\b",
     re.IGNORECASE,
 )
@@ -88,17 +74,9 @@ REGIME = re.compile(
 
 PROCEDURE = re.compile(
     r"申报|报送|开展.{0,20}(?:工作|试点|检查|评选|遴选)|组织|做好|举办|名单|公示|结果|批复|复函|同意|下达|转发"
-    r"|印发.{0,20}(?:细则|工作方案)|"
-    r"第[一二三四五六七八九十\d]+批|目录|受理|备案|注销|延期|更正|\b(?:applications?|deadline|extension"
-    r"|correction|notice of (?:meeting"
-    r"|availability)|"
-    r"information collection|list of|call for)\b",
+    r"|印发.{0,20}(?:细则|工作方案)|第[一二三四五六七八九十\d]+批|目录|受理|备案|注销|延期|更正|\b(?:applications?"
+    r"|deadline|extension|correction|notice of (?:meeting|availability)|information collection|list of|call for)\b",
     re.IGNORECASE,
-)
-
-_MEETING = (
-    r"(?:召开|举行|举办).{0,40}(?:会|论坛)|(?:会|论坛).{0,12}(?:开幕|闭幕)"
-    r"|(?:会议|大会|座谈会|研讨会|推进会|分析会|对话会|论坛)(?:综述|纪要|预告|在|召开|举行|顺利|$)"
 )
 
 
@@ -117,42 +95,40 @@ TYPE_RULES = (
     _compile_rule(
         ItemType.PERSONNEL,
         r"任免|任命|免去|任职|拟任|拟聘|招聘|录用|遴选|人事|换届|干部任|退休的?(?:通知|公告)|同志退休|先进个人"
-        r"|.{2,4}任.{2,20}(?:局长|部长|司长|主任|"
-        r"总工程师|书记|主席|行长|委员)|\b(?:appoint(?:s|ed|ments?)?|nominat(?:es|ed|ion)|recruitment|vacanc(?:y|ies)"
-        r"|resigns?)\b",
+        r"|.{2,4}任.{2,20}(?:局长|部长|司长|主任|总工程师|书记|主席|行长|委员)|\b(?:appoint(?:s|ed|ments?)?"
+        r"|nominat(?:es|ed|ion)|recruitment|vacanc(?:y|ies)|resigns?)\b",
     ),
     _compile_rule(
         ItemType.NOTICE,
         r"(?:通知|通报|复函|批复|请示|的函|提示函)(?:[（(].*[）)])?(?:[》”]?)$|^关于.*的通知|\b(?:circular"
-        r"|call for (?:evidence"
-        r"|proposals))\b",
+        r"|call for (?:evidence|proposals))\b",
     ),
     _compile_rule(
         ItemType.ANNOUNCEMENT,
         r"公告|公示|通告|启事|名单(?:公布)?$|结果(?:公布|的?公示)|\b(?:public notice|announcement|notices?)\b",
     ),
-    _compile_rule(ItemType.MEETING, _MEETING),
+    _compile_rule(
+        ItemType.MEETING,
+        r"(?:召开|举行|举办).{0,40}(?:会|论坛)|(?:会|论坛).{0,12}(?:开幕|闭幕)"
+        r"|(?:会议|大会|座谈会|研讨会|推进会|分析会|对话会|论坛)(?:综述|纪要|预告|在|召开|举行|顺利|$)",
+    ),
     _compile_rule(ItemType.NEWS, r"会见|会谈|来访|拜会|调研|考察|慰问|走访"),
     _compile_rule(
         ItemType.STANDARD,
         r"标准(?!化)|(?:技术)?规范(?!性)|规程|导则|技术要求|限定值|试验方法|接口|(?-i:\b[A-Z]{2}(?:/T)? ?\d{3,})"
-        r"|\b(?:standards?|specification"
-        r"|ISO \d+|IEC \d+)\b",
+        r"|\b(?:standards?|specification|ISO \d+|IEC \d+)\b",
     ),
     _compile_rule(
         ItemType.DATA,
-        r"统计|数据(?!中心|安全|平台|要素|条例)|运行情况|公报(?!道)|月报|季报|指数|(?:指标|情况)(?:发布)?$"
-        r"|监测(?:结果|月报)|季度(?:报告|统计)|进展季度报告|"
-        r"规模突破|交易情况|\b(?:statistics|statistical|data release|index|survey results?|monthly|quarterly"
-        r"|indicators)\b",
+        r"统计|数据(?!中心|安全|平台|要素|条例)|运行情况|公报(?!道)|月报|季报|指数|(?:指标|情况)(?:发布)?$|监测(?:结果"
+        r"|月报)|季度(?:报告|统计)|进展季度报告|规模突破|交易情况|\b(?:statistics|statistical|data release|index"
+        r"|survey results?|monthly|quarterly|indicators)\b",
     ),
     _compile_rule(
         ItemType.LAW,
-        r"条例|(?:管理|暂行|实施|试行|考核|评价|监督)?办法|(?:管理|安全|若干|暂行|监督)?规定(?!时)|细则"
-        r"|法(?:律法规|规)|规章|修正案|(?:^|国|》)[^\s，]{2,20}法"
-        r"(?:》|（|\(|$|修订|修正|及其)|令第\d+号|\b(?:act|bill|regulations?|rules?|directive|law|ordinance"
-        r"|statutory instrument|"
-        r"amendments?)\b",
+        r"条例|(?:管理|暂行|实施|试行|考核|评价|监督)?办法|(?:管理|安全|若干|暂行|监督)?规定(?!时)|细则|法(?:律法规"
+        r"|规)|规章|修正案|(?:^|国|》)[^\s，]{2,20}法(?:》|（|\(|$|修订|修正|及其)|令第\d+号|\b(?:act|bill"
+        r"|regulations?|rules?|directive|law|ordinance|statutory instrument|amendments?)\b",
     ),
     _compile_rule(
         ItemType.PLAN,
@@ -162,9 +138,7 @@ TYPE_RULES = (
     _compile_rule(
         ItemType.POLICY,
         r"意见|措施|政策|决定|制度|改革方案|指引|指南|\b(?:policy|policies|guidelines?|guidance|white paper"
-        r"|green paper"
-        r"|executive order|"
-        r"consultation|proposal|communication)\b",
+        r"|green paper|executive order|consultation|proposal|communication)\b",
     ),
     _compile_rule(ItemType.MEETING, r"会议|论坛|\b(?:meeting|conference|summit|forum|hearing|session)\b"),
     _compile_rule(
@@ -175,78 +149,45 @@ TYPE_RULES = (
 )
 
 
-class Rankable(Protocol):
-    """What the order is made from; an item has it."""
-
-    @property
-    def type(self) -> ItemType: ...
-
-    @property
-    def date(self) -> dt.date | None: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def summary(self) -> str: ...
+def sort_newest_first(items: Sequence[Item]) -> list[int]:
+    """Return the order when the model gave none: the newest first, the undated last."""
+    return sorted(range(len(items)), key=lambda n: (*_build_date_key(items[n].date), n))
 
 
-class RankLine(BaseModel):
-    """An item as far as ranking needs it; `issuer` and `document_number` help the rule where they are known."""
-
-    type: ItemType
-    date: dt.date | None = None
-    title: str
-    summary: str = ""
-    issuer: str | None = None
-    document_number: str | None = None
+def rank_by_rule(items: Sequence[Item]) -> list[int]:
+    """Return the order without a model: by tier, then the newest first, the undated last."""
+    return sorted(range(len(items)), key=lambda n: (classify_tier(items[n]), *_build_date_key(items[n].date), n))
 
 
-def sort_newest_first(lines: Sequence[Rankable]) -> list[int]:
-    """The order when the model gave none: by date, the newest first, the undated last, else as they stood."""
-    return sorted(range(len(lines)), key=lambda n: (*_build_date_key(lines[n].date), n))
-
-
-def rank_by_rule(lines: Sequence[Rankable]) -> list[int]:
-    """The order without a model: tier, then the newest first, the undated last, else as they stood."""
-    return sorted(range(len(lines)), key=lambda n: (classify_tier(lines[n]), *_build_date_key(lines[n].date), n))
-
-
-def classify_tier(line: Rankable) -> int:
-    """Which of the seed's five principles places an item, 1 the highest, judged by title, type and issuer.
+def classify_tier(item: Item) -> int:
+    """Return the tier of the seed in which an item's title, type and issuer place it, 1 the highest.
 
     1 national plans, laws, major reforms; 2 policy, supervision and standards of an industry, and what explains them;
     3 statistics and reports; 4 local documents and notices of execution; 5 daily business, personnel, meetings, visits.
     Words of routine outweigh a high issuer, a local issuer outweighs a grand form.
     """
-    title = line.title
-    issuer = getattr(line, "issuer", None) or ""
-    number = getattr(line, "document_number", None) or ""
+    title = item.title
+    issuer = item.issuer or ""
     if PRESS_CONFERENCE.search(title):
-        tier = 3 if STATISTICS.search(title) else 4
-    elif line.type in (ItemType.PERSONNEL, ItemType.MEETING) or ROUTINE.search(title):
-        tier = 5
-    elif line.type is ItemType.DATA:
-        tier = 3
-    elif LOCAL_ISSUER.search(issuer) or (LOCAL_ISSUER.match(title) and not NATIONAL_ISSUER.search(issuer)):
-        tier = 4
-    else:
-        tier = _classify_substantive_tier(line.type, title, issuer, number)
-    return tier
+        return 3 if STATISTICS.search(title) else 4
+    if item.type in (ItemType.PERSONNEL, ItemType.MEETING) or ROUTINE.search(title):
+        return 5
+    if item.type is ItemType.DATA:
+        return 3
+    if LOCAL_ISSUER.search(issuer) or (LOCAL_ISSUER.match(title) and not NATIONAL_ISSUER.search(issuer)):
+        return 4
+    return _classify_substantive_tier(item.type, title, issuer, item.document_number or "")
 
 
 def classify_item_type(title: str, section: str = "") -> ItemType:
-    """The type by the words of the title, and by the section's name where the title says nothing.
+    """Return the type by the words of the title, or by the section's name where the title says nothing.
 
-    The form that a document calls itself at the end of its title (…办法, …公告) outweighs words inside it; 关于…的通知
-    about a plan is a notice, 《…办法》解读 an interpretation.
+    The form at the end of a title (…办法, …公告) outweighs words inside it; 关于…的通知 about a plan is a notice,
+    《…办法》解读 an interpretation.
     """
-    squeezed = re.sub(r"\s+", " ", title).strip()
-    for text in (squeezed, section.strip()):
-        for item_type, pattern in TYPE_RULES:
-            if pattern.search(text):
-                return item_type
-    return ItemType.OTHER
+    texts = (re.sub(r"\s+", " ", title).strip(), section.strip())
+    matches = (item_type for text in texts for item_type, pattern in TYPE_RULES if pattern.search(text))
+    return next(matches, ItemType.OTHER)
 
 
 def _classify_substantive_tier(item_type: ItemType, title: str, issuer: str, number: str) -> int:

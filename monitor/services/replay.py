@@ -30,7 +30,8 @@ from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.recording import RunManifest
 from monitor.services.run_report import FullRunReport, load_full_run_report
 from monitor.services.search import SavedSearch
-from monitor.sweep.pipeline import SweepDependencies, run_sweep
+from monitor.sweep.context import SweepDependencies
+from monitor.sweep.pipeline import run_sweep
 from monitor.verify.grounding import EvidenceLinker
 from monitor.vocabulary import Disposition, RunStatus
 

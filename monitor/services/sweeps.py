@@ -31,8 +31,9 @@ from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.services.schedules import get_timezone
 from monitor.services.search import SavedSearch
 from monitor.steps import StepRunner
+from monitor.sweep.context import SweepDependencies
 from monitor.sweep.ledger import build_window
-from monitor.sweep.pipeline import SweepDependencies, run_sweep
+from monitor.sweep.pipeline import run_sweep
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.vocabulary import Disposition, Phase, Render, Role, RunStatus, SourceKind
 

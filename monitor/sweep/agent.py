@@ -3,20 +3,19 @@
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.config.model import SweepSettings
 from monitor.db.reading import PhaseUsage
 from monitor.db.tables.collection import Item, Source
 from monitor.errors import RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_tool_arguments
 from monitor.llm.chat import ChatMessage, ChatModel, Completion, Tool, ToolCall
-from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.sweep.progress import Progress, ProgressCallback
-from monitor.sweep.prompts import build_general_prompt
+from monitor.sweep.prompts import build_agent_prompt
 from monitor.sweep.tools import ALL_TOOLS, Toolbox
 from monitor.vocabulary import Phase
 
@@ -28,14 +27,19 @@ _MIN_PAGE_CHARS = 1000
 _MAX_NAVIGATION_LINE_CHARS = 500
 
 
+@dataclass
 class AgentContext:
-    def __init__(self, system: str, user: str, *, max_chars: int, page_max_chars: int, is_pruned: bool) -> None:
-        self.messages = [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
-        self.largest_chars = 0
-        self._max_chars = max_chars
-        self._page_max_chars = page_max_chars
-        self._is_pruned = is_pruned
-        self._pages: list[int] = []
+    system: str
+    user: str
+    _: KW_ONLY
+    max_chars: int
+    page_max_chars: int
+    is_pruned: bool
+    largest_chars: int = field(default=0, init=False)
+    _pages: list[int] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.messages = [ChatMessage(role="system", content=self.system), ChatMessage(role="user", content=self.user)]
 
     @property
     def size_chars(self) -> int:
@@ -44,28 +48,28 @@ class AgentContext:
 
     def prepare_messages(self) -> Sequence[ChatMessage]:
         """The messages as they go to the model now, within the ceiling where pruning is on."""
-        if self._is_pruned:
-            self._shrink_to(self._max_chars)
+        if self.is_pruned:
+            self._shrink_to(self.max_chars)
         self.largest_chars = max(self.largest_chars, self.size_chars)
         return list(self.messages)
 
     def add_completion(self, completion: Completion) -> None:
-        text = completion.text if not self._is_pruned else completion.text[:_MAX_COMPLETION_CHARS]
+        text = completion.text if not self.is_pruned else completion.text[:_MAX_COMPLETION_CHARS]
         self.messages.append(ChatMessage(role="assistant", content=text, tool_calls=completion.tool_calls))
 
     def make_room_for_page(self) -> int:
-        """How long the next page may be; pages that are still there are shortened to make room for it."""
-        if not self._is_pruned:
-            return self._page_max_chars
+        """Shorten the pages that are still there, and return how long the next one can be."""
+        if not self.is_pruned:
+            return self.page_max_chars
         for index in self._pages:
             self._shorten(index)
         self._pages.clear()
         self._shorten_arguments()
-        room = self._max_chars - RESERVE_CHARS - self.size_chars
+        room = self.max_chars - RESERVE_CHARS - self.size_chars
         if room < _MIN_PAGE_CHARS:
-            self._shrink_to(self._max_chars - RESERVE_CHARS - _MIN_PAGE_CHARS)
-            room = self._max_chars - RESERVE_CHARS - self.size_chars
-        return min(self._page_max_chars, room)
+            self._shrink_to(self.max_chars - RESERVE_CHARS - _MIN_PAGE_CHARS)
+            room = self.max_chars - RESERVE_CHARS - self.size_chars
+        return min(self.page_max_chars, room)
 
     def add_tool_result(self, call: ToolCall, result: str, *, is_page: bool) -> None:
         self.messages.append(ChatMessage(role="tool", content=result, tool_call_id=call.id))
@@ -73,23 +77,21 @@ class AgentContext:
             self._pages.append(len(self.messages) - 1)
 
     def mark_processed(self, saved_urls: Sequence[str]) -> None:
-        """After a save: the pages that the saved items came from become one line, and where they go on to stays."""
-        if not self._is_pruned:
+        """After a save, replace the pages of the saved items by one line each; how to go on from them stays."""
+        if not self.is_pruned:
             return
         for index in list(self._pages):
             saved = sum(url in self.messages[index].content for url in saved_urls)
             if saved:
                 note = f"[已处理该页面，保存了 {saved} 条，原文已省略 / processed: {saved} items saved]"
-                self._replace(index, "\n".join([note, *_list_navigation_lines(self.messages[index].content)]))
+                tail = self.messages[index].content.splitlines()[-3:]
+                links = [line[:_MAX_NAVIGATION_LINE_CHARS] for line in tail if "offset" in line or "下一页" in line]
+                self._replace(index, "\n".join([note, *links]))
                 self._pages.remove(index)
         self._shorten_arguments()
 
-    def nudge(self, text: str) -> None:
-        """Say something to a model that answered without a tool."""
-        self.messages.append(ChatMessage(role="user", content=text))
-
     def _shrink_to(self, max_chars: int) -> None:
-        """Shorten from the oldest message on, and at last drop whole turns, until the rest fits."""
+        """Shorten messages, the oldest first, and at last drop whole turns, until the rest fits."""
         self._shorten_arguments()
         for index in range(2, len(self.messages)):
             if self.size_chars <= max_chars:
@@ -129,13 +131,6 @@ def _shorten_arguments(arguments: str) -> str:
     return json.dumps({"note": f"{len(arguments)} characters of arguments left out"})
 
 
-def _list_navigation_lines(page: str) -> list[str]:
-    """The lines after a page's candidates: what was cut from them, and the next page."""
-    return [
-        line[:_MAX_NAVIGATION_LINE_CHARS] for line in page.splitlines()[-3:] if "offset" in line or "下一页" in line
-    ]
-
-
 StopReason = Literal["finish", "done", "max_turns", "no_tool_call"]
 _NUDGE_MESSAGE = "请通过工具继续；若已完成，请调用 finish。/ Go on through the tools, or call finish."
 _ONE_PAGE_AT_A_TIME_ERROR = (
@@ -153,23 +148,12 @@ class AgentResult(BaseModel):
     usage: PhaseUsage = Field(default_factory=PhaseUsage)
 
 
+@dataclass(kw_only=True)
 class CrawlAgent:
-    """Holds the model and, in its toolbox, the page loader, for one section or, without a prompt, for a whole site."""
+    """Works through its toolbox, for one section or, without a prompt, for a whole site."""
 
-    def __init__(
-        self,
-        *,
-        model: ChatModel,
-        toolbox: Toolbox,
-        limits: SweepSettings,
-        place: str,
-        prompts: PromptSet = DEFAULT_PROMPTS,
-    ) -> None:
-        self._model = model
-        self._toolbox = toolbox
-        self._limits = limits
-        self._place = place
-        self._prompts = prompts
+    model: ChatModel
+    toolbox: Toolbox
 
     async def run_agent(
         self,
@@ -186,41 +170,44 @@ class CrawlAgent:
     ) -> AgentResult:
         """Let the model work with the tools until it finishes, nothing is left to do, or its turns are used up.
 
-        Without prompts and tools it is the general agent for the whole site, with all six tools. `ModelFailed` goes
-        up to the caller, who holds what was saved so far; `RunCancelled` between two turns.
+        Without prompts and tools it is the general agent for the whole site, with all six tools. `ModelFailed` where
+        the model fails; the toolbox has what was saved so far. `RunCancelled` between two turns.
         """
+        run, saver = self.toolbox.run, self.toolbox.saver
         system, user = system_prompt, user_message
         if system is None or user is None:
-            general_system, general_user = self._build_general_prompt(source, existing_urls or ())
+            ledger = saver.ledger
+            general_system, general_user = build_agent_prompt(
+                source,
+                window=ledger.window,
+                max_items=ledger.max_items,
+                known=existing_urls or (),
+                prompts=run.deps.prompts,
+            )
             system, user = system or general_system, user or general_user
-        limits = self._limits
-        context = AgentContext(
-            system,
-            user,
-            max_chars=limits.context_max_chars,
-            page_max_chars=limits.page_max_chars,
-            is_pruned=enable_pruning,
-        )
-        result = AgentResult()
+        limits = run.deps.limits
+        sizes = {"max_chars": limits.context_max_chars, "page_max_chars": limits.page_max_chars}
+        context = AgentContext(system, user, **sizes, is_pruned=enable_pruning)
+        result, place = AgentResult(), self.toolbox.reader.plan.name
         turns = max_turns or (limits.general_max_turns if tools is None else limits.max_turns)
         ended: StopReason = "max_turns"
         while result.turns < turns and ended == "max_turns":
             if cancel_event is not None and cancel_event.is_set():
-                raise RunCancelled("sweep.cancelled_in", place=self._place)
+                raise RunCancelled("sweep.cancelled_in", place=place)
             result.turns += 1
             if on_progress is not None:
-                on_progress(Progress(phase=Phase.CRAWL, place=self._place, done=len(self._toolbox.saver.items)))
+                on_progress(Progress(phase=Phase.CRAWL, place=place, done=len(saver.items)))
             completion = await self._complete(context, tools if tools is not None else ALL_TOOLS, result)
             ended = await self._take_turn(context, completion, is_pruned=enable_pruning)
-        result.items = list(self._toolbox.saver.items)
+        result.items = list(saver.items)
         result.finished = ended in ("finish", "done")
-        said = self._toolbox.reason
+        said = self.toolbox.reason
         result.reason = Message.other(said) if said else Message(f"cause.ended_{ended}")
         return result
 
     async def _complete(self, context: AgentContext, tools: Sequence[Tool], result: AgentResult) -> Completion:
-        messages = context.prepare_messages()
-        completion = await self._model.complete(messages, phase=Phase.CRAWL, place=self._place, tools=tools)
+        place = self.toolbox.reader.plan.name
+        completion = await self.model.complete(context.prepare_messages(), phase=Phase.CRAWL, place=place, tools=tools)
         usage = result.usage
         usage.calls += 1
         usage.prompt_tokens += completion.prompt_tokens
@@ -233,7 +220,7 @@ class CrawlAgent:
         if not completion.tool_calls:
             if context.messages[-2].content == _NUDGE_MESSAGE:
                 return "no_tool_call"
-            context.nudge(_NUDGE_MESSAGE)
+            context.messages.append(ChatMessage(role="user", content=_NUDGE_MESSAGE))
             return "max_turns"
         has_opened = False
         for call in completion.tool_calls:
@@ -243,28 +230,17 @@ class CrawlAgent:
                 continue
             has_opened = has_opened or is_page
             await self._use_tool(context, call, is_page=is_page)
-        if self._toolbox.finished:
+        if self.toolbox.finished:
             return "finish"
-        return "done" if is_pruned and self._toolbox.is_done else "max_turns"
+        return "done" if is_pruned and self.toolbox.is_done else "max_turns"
 
     async def _use_tool(self, context: AgentContext, call: ToolCall, *, is_page: bool) -> None:
-        room = context.make_room_for_page() if is_page or call.name == "read_document" else self._limits.page_max_chars
-        answer = await self._toolbox.call(call.name, parse_tool_arguments(call.arguments), room_chars=room)
-        context.add_tool_result(call, answer, is_page=is_page)
-        if self._toolbox.last_saved_urls:
-            context.mark_processed(self._toolbox.last_saved_urls)
-
-    def _build_general_prompt(self, source: Source, existing_urls: Iterable[str]) -> tuple[str, str]:
-        ledger = self._toolbox.saver.ledger
-        return build_general_prompt(
-            name=source.name,
-            url=source.url,
-            focus=source.focus_areas,
-            since=ledger.window.since,
-            until=ledger.window.until,
-            max_items=ledger.max_items,
-            rules=source.rules,
-            known=existing_urls,
-            language=source.summary_language,
-            prompts=self._prompts,
+        room = (
+            context.make_room_for_page()
+            if is_page or call.name == "read_document"
+            else self.toolbox.run.deps.limits.page_max_chars
         )
+        answer = await self.toolbox.call(call.name, parse_tool_arguments(call.arguments), room_chars=room)
+        context.add_tool_result(call, answer, is_page=is_page)
+        if self.toolbox.last_saved_urls:
+            context.mark_processed(self.toolbox.last_saved_urls)

@@ -1,131 +1,68 @@
-"""Phase 1b: one section, read to where nothing new in range can come (contracts, section 4).
+"""Phase 1b: reads a section by code, agent and code again, so that a lazy model or none costs no item."""
 
-Code looks first; an agent works where there is something new; code then saves what the agent left without a reason
-and reads on to the end. So a section gives the same items with a good model, a lazy one, and none.
-"""
-
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from monitor.clock import Clock
-from monitor.config.model import SweepSettings
-from monitor.db.database import Store
-from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
-from monitor.db.tables.collection import Source, SourceSection
-from monitor.errors import ModelFailed, RunCancelled
-from monitor.extract.documents import DocumentReader
+from monitor.db.reading import SectionPlan, SectionReading, UnseenPlace
+from monitor.db.tables.collection import SourceSection
+from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
-from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.page import Candidate
-from monitor.pages.loader import PageLoader
 from monitor.sweep.agent import AgentResult, CrawlAgent
-from monitor.sweep.ledger import CoverageLedger, DateWindow, extend_window
-from monitor.sweep.progress import FallbackRecorder, ProgressCallback, describe_end, discard_progress
-from monitor.sweep.prompts import build_section_prompt
+from monitor.sweep.context import RunContext
+from monitor.sweep.ledger import CoverageLedger, extend_window
+from monitor.sweep.progress import describe_end
+from monitor.sweep.prompts import build_agent_prompt
 from monitor.sweep.reader import SectionReader
-from monitor.sweep.saving import ItemSaver
 from monitor.sweep.summarise import Summariser
-from monitor.sweep.tools import CRAWLER_TOOLS, Toolbox
-from monitor.vocabulary import Phase, Render, SectionEnd
-
-
-@dataclass(frozen=True, kw_only=True)
-class CrawlDependencies:
-    """What reading sections needs; `model` None means by rule."""
-
-    store: Store
-    loader: PageLoader
-    documents: DocumentReader
-    model: ChatModel | None
-    clock: Clock
-    limits: SweepSettings
-    folder: Path
-    fallbacks: FallbackRecorder
-    summariser: Summariser
-    prompts: PromptSet = DEFAULT_PROMPTS
-    on_progress: ProgressCallback = discard_progress
-    cancel_event: asyncio.Event | None = None
-
-
-def build_toolbox(
-    plan: SectionPlan,
-    *,
-    source: Source,
-    run_id: str,
-    window: DateWindow,
-    memory: SourceSection | None,
-    deps: CrawlDependencies,
-    max_items: int | None = None,
-) -> Toolbox:
-    """The tools for one section, with the reader, the desk and the ledger behind them.
-
-    `memory` is what is remembered of the section. `max_items` in place of the source's own limit is for an agent that
-    reads a whole site as one section.
-    """
-    ledger = CoverageLedger(
-        run_id=run_id,
-        section=plan.name,
-        source=source,
-        memory=memory,
-        window=extend_window(window, memory),
-        max_items=max_items or source.max_items or deps.limits.max_items,
-    )
-    reader = SectionReader(
-        plan=plan,
-        source_id=source.id or 0,
-        loader=deps.loader,
-        render=source.render or Render.AUTO,
-        store=deps.store,
-        ledger=ledger,
-        memory=memory,
-        max_pages=deps.limits.max_pages_per_section,
-        report_progress=deps.on_progress,
-    )
-    saver = ItemSaver(
-        source=source,
-        ledger=ledger,
-        store=deps.store,
-        clock=deps.clock,
-        date_candidate=reader.date_candidate,
-        adopt_summary=deps.summariser.adopt,
-        report_progress=deps.on_progress,
-    )
-    return Toolbox(reader=reader, saver=saver, loader=deps.loader, documents=deps.documents, folder=deps.folder)
-
+from monitor.sweep.tools import CRAWLER_TOOLS, ItemSaver, Toolbox
+from monitor.vocabulary import Phase, SectionEnd
 
 NO_LIST_REASON = Message("cause.no_list")
 _MAX_KNOWN_URLS_IN_PROMPT = 50
 
 
-async def crawl_section(
-    plan: SectionPlan, *, source: Source, run_id: str, window: DateWindow, deps: CrawlDependencies
-) -> SectionReading:
+def build_toolbox(
+    run: RunContext, plan: SectionPlan, *, memory: SourceSection | None, max_items: int | None = None
+) -> Toolbox:
+    """Build the tools for one section; `max_items` is for an agent that reads a whole site as one section."""
+    ledger = CoverageLedger(
+        run_id=run.run_id,
+        section=plan.name,
+        source=run.source,
+        memory=memory,
+        window=extend_window(run.window, memory),
+        max_items=max_items or run.source.max_items or run.deps.limits.max_items,
+    )
+    reader = SectionReader(plan=plan, run=run, ledger=ledger, memory=memory)
+    saver = ItemSaver(run=run, reader=reader, adopt_summary=Summariser(run).adopt)
+    return Toolbox(run=run, reader=reader, saver=saver)
+
+
+async def crawl_section(run: RunContext, plan: SectionPlan) -> SectionReading:
     """Read one section: its candidates with their dispositions, and why the reading ended."""
-    memory, carried = await deps.store.sections.load_section(source.id or 0, plan.url)
-    toolbox = build_toolbox(plan, source=source, run_id=run_id, window=window, memory=memory, deps=deps)
-    return await _SectionCrawler(plan, source, toolbox, deps).read(carried)
+    memory, carried = await run.deps.store.sections.load_section(run.source.id or 0, plan.url)
+    return await _SectionCrawler(run, plan, build_toolbox(run, plan, memory=memory)).read(carried)
 
 
 class _SectionCrawler:
-    def __init__(self, plan: SectionPlan, source: Source, toolbox: Toolbox, deps: CrawlDependencies) -> None:
+    def __init__(self, run: RunContext, plan: SectionPlan, toolbox: Toolbox) -> None:
+        self._run = run
         self._plan = plan
-        self._source = source
-        self._deps = deps
         self._toolbox = toolbox
         self._reader = toolbox.reader
         self._saver = toolbox.saver
         self._ledger = toolbox.saver.ledger
-        # What a home page or a search shows is no complete list: nothing is concluded from what it does not show.
+        # A home page or a search result is no complete list: nothing is concluded from what it does not show.
         self._is_no_list = plan.is_home or plan.is_query
-        is_by_rule = plan.is_home or plan.is_feed or plan.is_query or deps.limits.crawl == "rule"
-        self._model = None if is_by_rule else deps.model
+        is_by_rule = plan.is_home or plan.is_feed or plan.is_query or run.deps.limits.crawl == "rule"
+        self._model = None if is_by_rule else run.deps.model
 
     async def read(self, carried: Sequence[Candidate]) -> SectionReading:
-        await self._save_carried_over(carried)
+        for candidate in carried[: self._ledger.room]:  # first what the last run had no room for
+            self._ledger.add_extra(candidate, page_url=self._plan.url)
+        await self._saver.save_open()
         first = await self._reader.open(self._plan.url)
         if first.error is not None:
             await self._record_fallback(self._reader.unseen[0].reason)
@@ -136,16 +73,15 @@ class _SectionCrawler:
             return self._build_reading(SectionEnd.ERROR).model_copy(update={"pages": 0})
         ended = await self._crawl()
         for place in self._reader.unread_articles:
-            await self._deps.fallbacks.record(
-                Phase.CRAWL, place.url, Message.of("cause.no_article_date", reason=place.reason)
-            )
+            reason = Message.of("cause.no_article_date", reason=place.reason)
+            await self._run.record_fallback(Phase.CRAWL, place.url, reason)
         return self._build_reading(ended)
 
     async def _crawl(self) -> SectionEnd:
         if not self._ledger.list_open_entries() and not self._reader.is_unfinished and not self._reader.is_seeking:
             return SectionEnd.KNOWN
         if self._reader.next_url is not None:
-            await self._deps.store.sections.mark_started(self._source.id or 0, self._plan)
+            await self._run.deps.store.sections.mark_started(self._run.source.id or 0, self._plan)
         agent_saved = None
         if self._model is not None and self._ledger.list_open_entries():
             agent_saved = await self._run_agent(self._model)
@@ -159,35 +95,23 @@ class _SectionCrawler:
             await self._record_fallback(Message.of("cause.cut_short", limit=describe_end(ended)))
         return ended
 
-    async def _save_carried_over(self, carried: Sequence[Candidate]) -> None:
-        """What the last run had no room for comes first."""
-        for candidate in carried[: self._ledger.room]:
-            self._ledger.add_extra(candidate, page_url=self._plan.url)
-        await self._saver.save_open()
-
     async def _run_agent(self, model: ChatModel) -> AgentResult | None:
-        parts = self._deps
-        agent = CrawlAgent(
-            model=model, toolbox=self._toolbox, limits=parts.limits, place=self._plan.name, prompts=parts.prompts
-        )
-        known = await parts.store.sections.list_recent_item_urls(self._source.id or 0, _MAX_KNOWN_URLS_IN_PROMPT)
-        system, user = build_section_prompt(
-            section=self._plan.name,
-            url=self._plan.url,
-            since=self._ledger.window.since,
-            known=known,
-            until=self._ledger.window.until,
+        source, deps = self._run.source, self._run.deps
+        known = await deps.store.sections.list_recent_item_urls(source.id or 0, _MAX_KNOWN_URLS_IN_PROMPT)
+        system, user = build_agent_prompt(
+            source,
+            self._plan,
+            window=self._ledger.window,
             max_items=self._ledger.max_items - self._ledger.saved_count,
-            rules=self._source.rules,
-            language=self._source.summary_language,
-            prompts=parts.prompts,
+            known=known,
+            prompts=deps.prompts,
         )
         try:
-            result = await agent.run_agent(
-                self._source,
+            result = await CrawlAgent(model=model, toolbox=self._toolbox).run_agent(
+                source,
                 known,
-                parts.on_progress,
-                parts.cancel_event,
+                self._run.report_progress,
+                deps.cancel_event,
                 system_prompt=system,
                 user_message=user,
                 tools=CRAWLER_TOOLS,
@@ -201,9 +125,8 @@ class _SectionCrawler:
         return result
 
     async def _read_by_rule(self) -> SectionEnd:
-        """Save what is open, and read on until the list ends, is known, or a limit is reached."""
         while True:
-            self._check_cancelled()
+            self._run.check_cancelled(self._plan.name)
             await self._saver.save_open()
             ended = self._reader.get_end()
             if ended is not None:
@@ -212,40 +135,32 @@ class _SectionCrawler:
             if page.error is not None:
                 return SectionEnd.ERROR
 
-    def _check_cancelled(self) -> None:
-        if self._deps.cancel_event is not None and self._deps.cancel_event.is_set():
-            raise RunCancelled("sweep.cancelled_in", place=self._plan.name)
-
     async def _record_fallback(self, reason: Message) -> None:
-        await self._deps.fallbacks.record(Phase.CRAWL, self._plan.name, reason)
+        await self._run.record_fallback(Phase.CRAWL, self._plan.name, reason)
 
     def _build_reading(self, ended: SectionEnd) -> SectionReading:
-        entries: list[LedgerEntry] = self._ledger.close()
-        unseen = [*self._reader.unseen, *self._reader.unread_articles]
-        rest = self._reader.next_url or self._reader.cut_short_at
+        reader = self._reader
+        unseen = [*reader.unseen, *reader.unread_articles]
+        rest = reader.next_url or reader.cut_short_at
         if ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS) and rest:
             unseen.append(UnseenPlace(section=self._plan.name, url=rest, reason=describe_end(ended)))
+        health: dict[str, Any] = {}
+        if not self._is_no_list:
+            health = {
+                "listed": reader.listed,
+                "listed_dated": reader.listed_dated,
+                "head": reader.list_newest_keys(),
+                "is_gap": reader.is_gap and ended is not SectionEnd.ERROR,
+            }
         return SectionReading(
             plan=self._plan,
             ended=ended,
-            pages=self._reader.list_pages,
-            entries=entries,
+            pages=reader.list_pages,
+            entries=self._ledger.close(),
             unseen=unseen,
             tail_date=self._ledger.get_tail_date(),
             refused_saves=self._saver.refused_saves,
             corrected_dates=self._saver.corrected_dates,
-            **self._build_health_fields(ended),
+            error=reader.unseen[-1].reason if ended is SectionEnd.ERROR and reader.unseen else None,
+            **health,
         )
-
-    def _build_health_fields(self, ended: SectionEnd) -> dict[str, Any]:
-        reader = self._reader
-        error = reader.unseen[-1].reason if ended is SectionEnd.ERROR and reader.unseen else None
-        if self._is_no_list:
-            return {"error": error}
-        return {
-            "listed": reader.listed,
-            "listed_dated": reader.listed_dated,
-            "head": reader.list_newest_keys(),
-            "error": error,
-            "is_gap": reader.is_gap and ended is not SectionEnd.ERROR,
-        }

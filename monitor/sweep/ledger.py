@@ -1,11 +1,8 @@
-"""The ledger of a section: every candidate on its list pages, each url once, each with exactly one disposition.
-
-A candidate is judged when its page is read: `known`, `filtered`, `out_of_range` and `left` are final; what is in
-range stays open until somebody saves it, gives a reason to leave it, or no room is left.
-"""
+"""The ledger of a section: every candidate on its list pages, each url once, each with exactly one disposition."""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
@@ -21,7 +18,7 @@ MAX_LATE_DAYS = 90
 
 
 class DateWindow(BaseModel, frozen=True):
-    """`since` to `until`, both included. `is_fixed`: given by a person, so that it does not reach back by itself."""
+    """`since` to `until`, both included. `is_fixed`: a person chose it, so it is not extended."""
 
     since: dt.date
     until: dt.date
@@ -34,10 +31,7 @@ class DateWindow(BaseModel, frozen=True):
 def build_window(
     *, today: dt.date, days: int, since: dt.date | None = None, until: dt.date | None = None
 ) -> DateWindow:
-    """The window of a run: `days` calendar days including today, unless dates are given.
-
-    `UsageError` where they are the wrong way round. `today` is the day in the source's time zone.
-    """
+    """Return a window of `days` calendar days, or of the dates given; `UsageError` where they are reversed."""
     first, last = since or (until or today) - dt.timedelta(days=days - 1), until or today
     if first > last:
         raise UsageError("sweep.range_reversed", first=first.isoformat(), last=last.isoformat())
@@ -45,7 +39,7 @@ def build_window(
 
 
 def extend_window(window: DateWindow, memory: SourceSection | None) -> DateWindow:
-    """The window stretched to the section's last complete run, so that an outage leaves no gap."""
+    """Return the window from the section's last complete run on, so that an outage leaves no gap."""
     if window.is_fixed or memory is None or memory.last_complete_on is None:
         return window
     return window.model_copy(update={"since": min(window.since, memory.last_complete_on)})
@@ -62,7 +56,7 @@ NO_TITLE = Message("candidate.title_missing")
 
 
 class CandidateEntry(BaseModel):
-    """A candidate under judgement; `disposition` None means in range and still open."""
+    """A `LedgerEntry` in the making; `disposition` None means in range and still open."""
 
     candidate: Candidate
     page_url: str
@@ -74,32 +68,23 @@ class CandidateEntry(BaseModel):
     is_in_range: bool = False
 
     def settle(self, disposition: Disposition, reason: Message | None = None, item_id: int | None = None) -> None:
-        """Give the candidate its one disposition; `ValueError` where it has another one already."""
+        """Give the candidate its disposition; `ValueError` where it has another one already."""
         if self.disposition not in (None, disposition):
             raise ValueError(f"{self.candidate.url} is {self.disposition} and cannot become {disposition}")
         self.disposition, self.reason, self.item_id = disposition, reason, item_id
 
 
+@dataclass(kw_only=True)
 class CoverageLedger:
     """The candidates of one section in the order in which they were read."""
 
-    def __init__(
-        self,
-        *,
-        run_id: str,
-        section: str,
-        source: Source,
-        window: DateWindow,
-        memory: SourceSection | None,
-        max_items: int,
-    ) -> None:
-        self.run_id = run_id
-        self.section = section
-        self.window = window
-        self.max_items = max_items
-        self._source = source
-        self._memory = memory
-        self._entries: dict[str, CandidateEntry] = {}
+    run_id: str
+    section: str
+    source: Source
+    window: DateWindow
+    memory: SourceSection | None
+    max_items: int
+    _entries: dict[str, CandidateEntry] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[CandidateEntry]:
         return iter(self._entries.values())
@@ -108,26 +93,21 @@ class CoverageLedger:
         return len(self._entries)
 
     def find(self, url: str) -> CandidateEntry | None:
-        """The entry of a url, whatever its spelling."""
         return self._entries.get(url_key(url))
 
     @property
     def saved_count(self) -> int:
-        """How many candidates this section saved in this run."""
         return sum(entry.disposition is Disposition.SAVED for entry in self)
 
     @property
     def room(self) -> int:
-        """How many more items may be saved."""
         return max(self.max_items - self.saved_count, 0)
 
     @property
     def has_room(self) -> bool:
-        """Whether another item may be saved."""
         return self.room > 0
 
     def list_open_entries(self) -> list[CandidateEntry]:
-        """What is in range and not decided yet."""
         return [entry for entry in self if entry.disposition is None]
 
     def add(
@@ -138,10 +118,10 @@ class CoverageLedger:
         known: Mapping[str, KnownCandidate],
         unopened: Mapping[str, Message] | None = None,
     ) -> list[CandidateEntry]:
-        """Enter a page's candidates; a url that an earlier page of the section had is passed over.
+        """Enter a page's candidates and return the new entries; a url of an earlier page of the section is skipped.
 
-        `known` maps url keys to what earlier runs and sections know; `unopened`, by url key, why the articles of
-        undated candidates were not looked into. Answers the new entries.
+        `known` maps url keys to what earlier runs and sections know; `unopened` says, by url key, why the articles of
+        undated candidates were not opened.
         """
         last_seen = max((i for i, candidate in enumerate(candidates) if url_key(candidate.url) in known), default=-1)
         added = []
@@ -159,29 +139,18 @@ class CoverageLedger:
         return added
 
     def add_extra(self, candidate: Candidate, *, page_url: str) -> CandidateEntry:
-        """Enter a link that the list rules did not take for a candidate, but the agent does; it is open."""
+        """Enter a link that the list rules did not take for a candidate; it is open."""
         entry = CandidateEntry(candidate=candidate, page_url=page_url, position=len(self._entries))
         self._entries[url_key(candidate.url)] = entry
         return entry
 
     def close(self) -> list[LedgerEntry]:
-        """All entries with their dispositions; what is still open was not taken for want of room."""
+        """Return all entries; for those still open there was no room."""
         for entry in self.list_open_entries():
             entry.settle(Disposition.OVER_LIMIT, NO_ROOM)
-        return [
-            LedgerEntry(
-                candidate=entry.candidate,
-                page_url=entry.page_url,
-                position=entry.position,
-                reason=entry.reason,
-                disposition=entry.disposition or Disposition.LEFT,
-                item_id=entry.item_id,
-            )
-            for entry in self
-        ]
+        return [LedgerEntry.model_validate(entry, from_attributes=True) for entry in self]
 
     def get_tail_date(self) -> dt.date | None:
-        """The date that the list ends with as far as it was read."""
         return next((entry.candidate.date for entry in reversed(list(self)) if entry.candidate.date), None)
 
     def _judge(
@@ -204,17 +173,14 @@ class CoverageLedger:
                 entry.settle(Disposition.OUT_OF_RANGE)
 
     def _judge_undated(self, entry: CandidateEntry, *, is_new: bool, unopened: Message | None) -> None:
-        if is_new and self._memory is not None and self._memory.last_complete_on is not None:
+        if is_new and self.memory is not None and self.memory.last_complete_on is not None:
             entry.is_in_range = True
             return
         entry.settle(Disposition.LEFT, unopened or UNDATED)
 
     def _is_late(self, day: dt.date, *, is_above_seen: bool) -> bool:
-        """A new url with an old date is late only where earlier runs have read past its place.
-
-        Further down a list that was never read so far, old dates are simply old.
-        """
-        memory = self._memory
+        """Whether a new url with an old date is late: earlier runs have read past its place in the list."""
+        memory = self.memory
         if self.window.is_fixed or memory is None or memory.last_complete_on is None:
             return False
         if not self.window.until - dt.timedelta(days=MAX_LATE_DAYS) <= day < self.window.since:
@@ -223,11 +189,11 @@ class CoverageLedger:
 
     def _get_filter_reason(self, candidate: Candidate) -> Message | None:
         title = candidate.title.casefold()
-        if candidate.is_repost and not self._source.allow_other_hosts:
+        if candidate.is_repost and not self.source.allow_other_hosts:
             return OTHER_HOST
-        if any(word.casefold() in title for word in self._source.keywords_exclude if word):
+        if any(word.casefold() in title for word in self.source.keywords_exclude if word):
             return EXCLUDED
-        wanted = [word for word in self._source.keywords_include if word]
+        wanted = [word for word in self.source.keywords_include if word]
         if wanted and not any(word.casefold() in title for word in wanted):
             return NOT_INCLUDED
         return None

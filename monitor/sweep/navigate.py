@@ -5,87 +5,40 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from monitor.db.reading import SectionPlan
-from monitor.db.tables.collection import Source
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatModel
-from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.page import Link, Page
 from monitor.pages.text import render_page_text
-from monitor.sweep.progress import FallbackRecorder
+from monitor.sweep.context import RunContext
 from monitor.sweep.prompts import build_navigate_messages
+from monitor.sweep.summarise import fold_letters
 from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Phase, SavedBy
 
 HOME_SECTION_NAMES = {"zh": "首页", "en": "Home page"}
 MAX_SECTIONS = 30
 
-_SECTION_WORDS = (
-    "政策",
-    "法规",
-    "法律",
-    "规章",
-    "通知",
-    "公告",
-    "公示",
-    "公开",
-    "解读",
-    "新闻",
-    "动态",
-    "要闻",
-    "数据",
-    "统计",
-    "标准",
-    "规划",
-    "人事",
-    "会议",
-    "发布",
-    "文件",
-    "news",
-    "press",
-    "publication",
-    "announcement",
-    "policy",
-    "policies",
-    "regulation",
-    "legislation",
-    "law",
-    "notice",
-    "consultation",
-    "statistics",
-    "data",
-    "report",
-    "speech",
-    "meeting",
-    "event",
-    "rules",
-    "guidance",
+_SECTION_WORDS = re.compile(
+    "政策|法规|法律|规章|通知|公告|公示|公开|解读|新闻|动态|要闻|数据|统计|标准|规划|人事|会议|发布|文件"
+    "|news|press|publication|announcement|policy|policies|regulation|legislation|law|notice"
+    "|consultation|statistics|data|report|speech|meeting|event|rules|guidance"
 )
 
 _MAX_LINK_CHARS = 24
 _MAX_LINK_WORDS = 6
 
 
-async def navigate(
-    source: Source,
-    home: Page,
-    *,
-    model: ChatModel | None,
-    fallbacks: FallbackRecorder,
-    page_max_chars: int,
-    prompts: PromptSet = DEFAULT_PROMPTS,
-) -> list[SectionPlan]:
+async def navigate(run: RunContext, home: Page) -> list[SectionPlan]:
     """The sections to read, the home page's own list last.
 
-    The model's sections come first, in its order; those that match the focus areas and were left out follow, so that
-    a forgetful model costs nothing. With neither, the home page itself is the one section. Only links of the page
-    count.
+    The model's sections come first, in its order; those that match the focus areas and that it left out follow. With
+    neither, the home page itself is the one section. Only links of the page count.
     """
+    source = run.source
     by_rule = find_sections_by_rule(home, source.focus_areas)
-    by_model: list[Link] = []
-    if model is not None:
-        by_model = await _ask_model(source, home, model, fallbacks, page_max_chars, prompts)
+    by_model = await _ask_model(run, run.deps.model, home) if run.deps.model is not None else []
     chosen = _deduplicate_links([*by_model, *by_rule], home)
     if not chosen:
         return [SectionPlan(ordinal=0, name=source.name, url=source.url)]
@@ -104,51 +57,47 @@ async def navigate(
 
 
 def find_sections_by_rule(home: Page, focus_areas: Sequence[str]) -> list[Link]:
-    """The navigation links whose text fits a focus area; without focus areas, those that use a section's words."""
-    articles = {url_key(candidate.url) for candidate in home.candidates if candidate.date is not None}
-    fitting = []
-    for link in home.links:
-        if not _is_navigation(link.text) or url_key(link.url) in articles:
-            continue
+    """The navigation links that name a focus area; without focus areas, those with a word for sections."""
+    articles = _get_article_keys(home)
+
+    def is_fitting(text: str) -> bool:
         if focus_areas:
-            is_fitting = any(_matches_area(link.text, area) for area in focus_areas)
-        else:
-            is_fitting = any(word in link.text.casefold() for word in _SECTION_WORDS)
-        if is_fitting:
-            fitting.append(link)
-    return fitting
+            return any(_matches_area(text, area) for area in focus_areas)
+        return _SECTION_WORDS.search(text.casefold()) is not None
+
+    return [
+        link
+        for link in home.links
+        if _is_navigation(link.text) and url_key(link.url) not in articles and is_fitting(link.text)
+    ]
 
 
-async def _ask_model(
-    source: Source, home: Page, model: ChatModel, fallbacks: FallbackRecorder, page_max_chars: int, prompts: PromptSet
-) -> list[Link]:
-    messages = build_navigate_messages(
-        name=source.name,
-        url=source.url,
-        focus=source.focus_areas,
-        rules=source.rules,
-        page_text=render_page_text(home, max_chars=page_max_chars),
-        language=source.summary_language,
-        prompts=prompts,
-    )
+def _get_article_keys(home: Page) -> set[str]:
+    return {url_key(candidate.url) for candidate in home.candidates if candidate.date is not None}
+
+
+async def _ask_model(run: RunContext, model: ChatModel, home: Page) -> list[Link]:
+    source = run.source
+    page_text = render_page_text(home, max_chars=run.deps.limits.page_max_chars)
+    messages = build_navigate_messages(source, page_text=page_text, prompts=run.deps.prompts)
     try:
         completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)
     except ModelFailed as error:
-        await fallbacks.record(Phase.NAVIGATE, source.url, error.reason)
+        await run.record_fallback(Phase.NAVIGATE, source.url, error.reason)
         return []
     usable = _parse_links(parse_array(completion.text, dict), home)
     if not usable:
-        await fallbacks.record(Phase.NAVIGATE, source.url, Message("cause.no_links"))
+        await run.record_fallback(Phase.NAVIGATE, source.url, Message("cause.no_links"))
     return usable
 
 
 def _parse_links(answer: Any, home: Page) -> list[Link]:
     on_page = {url_key(link.url): link for link in home.links}
-    dated = {url_key(candidate.url) for candidate in home.candidates if candidate.date is not None}
+    articles = _get_article_keys(home)
     links = []
     for entry in answer if isinstance(answer, list) else []:
         url = clean_url(str(entry.get("url") or ""), home.final_url) if isinstance(entry, dict) else None
-        if url is None or url_key(url) in dated or url_key(url) not in on_page:
+        if url is None or url_key(url) in articles or url_key(url) not in on_page:
             continue
         link = on_page[url_key(url)]
         name = re.sub(r"\s+", " ", link.text or str(entry.get("name") or "")).strip()[:60]
@@ -157,13 +106,12 @@ def _parse_links(answer: Any, home: Page) -> list[Link]:
 
 
 def _deduplicate_links(links: Iterable[Link], home: Page) -> list[Link]:
-    seen = {url_key(home.url), url_key(home.final_url)}
-    unique = []
+    """Return the first link to each address but the home page's own."""
+    unique: dict[str, Link] = {}
     for link in links:
-        if url_key(link.url) not in seen:
-            seen.add(url_key(link.url))
-            unique.append(link)
-    return unique[:MAX_SECTIONS]
+        unique.setdefault(url_key(link.url), link)
+    own = {url_key(home.url), url_key(home.final_url)}
+    return [link for key, link in unique.items() if key not in own][:MAX_SECTIONS]
 
 
 def _is_navigation(text: str) -> bool:
@@ -172,8 +120,8 @@ def _is_navigation(text: str) -> bool:
 
 
 def _matches_area(text: str, area: str) -> bool:
-    """Whether a link's text names a focus area: one holds the other, or they share most of their words."""
-    a, b = _fold_letters(text), _fold_letters(area)
+    """Whether a link's text names a focus area: one contains the other, or they share most of their words."""
+    a, b = fold_letters(text), fold_letters(area)
     if len(a) < 2 or len(b) < 2:
         return a == b and bool(a)
     if a in b or b in a:
@@ -182,12 +130,7 @@ def _matches_area(text: str, area: str) -> bool:
     return len(parts_a & parts_b) >= max(1, round(0.6 * min(len(parts_a), len(parts_b))))
 
 
-def _fold_letters(text: str) -> str:
-    return "".join(char for char in text.casefold() if char.isalnum())
-
-
 def _split_words(text: str) -> set[str]:
-    """Words of Latin text, pairs of characters of Chinese text."""
     words = set(re.findall(r"[a-z]{3,}", text.casefold()))
     for run in re.findall(r"[\u3400-\u9fff]+", text):
         words |= {run[i : i + 2] for i in range(len(run) - 1)}

@@ -1,15 +1,12 @@
-"""What the model is told in the phases of a sweep: role, inputs, constraints, format of the answer (seed 002).
+"""The prompts of a sweep; code marks page text as material and says so, whatever an administrator's wording."""
 
-Each wording exists in Chinese and in English; a source's `summary_language` chooses, and an administrator may put
-another one in its place. Page text stands between markers, and every prompt says that it is material, never an
-instruction: code adds both, so that no wording can leave them out.
-"""
-
-import datetime as dt
 from collections.abc import Iterable, Sequence
 
+from monitor.db.reading import SectionPlan
+from monitor.db.tables.collection import Source
 from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt
+from monitor.sweep.ledger import DateWindow
 from monitor.vocabulary import ItemType
 
 MATERIAL_START = "<<<PAGE"
@@ -135,111 +132,62 @@ _SUMMARY_USER = define_prompt(
     optional="language",
 )
 
-SWEEP_PROMPTS: tuple[Prompt, ...] = tuple(
-    prompt
-    for group in (
-        _NAVIGATE_SYSTEM,
-        _NAVIGATE_USER,
-        _SECTION_SYSTEM,
-        _SECTION_USER,
-        _GENERAL_USER,
-        _SUMMARY_SYSTEM,
-        _SUMMARY_USER,
-    )
-    for prompt in group.values()
+SWEEP_PROMPTS: tuple[Prompt, ...] = (
+    *(*_NAVIGATE_SYSTEM.values(), *_NAVIGATE_USER.values()),
+    *(*_SECTION_SYSTEM.values(), *_SECTION_USER.values(), *_GENERAL_USER.values()),
+    *(*_SUMMARY_SYSTEM.values(), *_SUMMARY_USER.values()),
 )
-"""The wordings of the phases of a sweep."""
 
 
 def build_navigate_messages(
-    *,
-    name: str,
-    url: str,
-    focus: Sequence[str],
-    rules: str,
-    page_text: str,
-    language: str,
-    prompts: PromptSet = DEFAULT_PROMPTS,
+    source: Source, *, page_text: str, prompts: PromptSet = DEFAULT_PROMPTS
 ) -> list[ChatMessage]:
-    """Phase 1a: the one completion that finds the sections."""
-    wording = _get_prompt_language(language)
+    wording = _get_wording(source.summary_language)
     user = prompts.render(
         _NAVIGATE_USER[wording],
-        name=name,
-        url=url,
-        focus=_join_focus_areas(focus, wording),
-        rules=_format_rules(rules, wording),
+        name=source.name,
+        url=source.url,
+        focus=_join_focus_areas(source.focus_areas, wording),
+        rules=_format_rules(source.rules, wording),
         page=_fence_material(page_text),
     )
-    return [
-        _build_system_message(prompts.render(_NAVIGATE_SYSTEM[wording]), wording),
-        ChatMessage(role="user", content=user),
-    ]
+    return _build_messages(_render_system(_NAVIGATE_SYSTEM, wording, prompts), user)
 
 
-def build_section_prompt(
+def build_agent_prompt(
+    source: Source,
+    section: SectionPlan | None = None,
     *,
-    section: str,
-    url: str,
-    since: dt.date,
-    until: dt.date,
+    window: DateWindow,
     max_items: int,
-    rules: str,
     known: Iterable[str],
-    language: str,
     prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> tuple[str, str]:
-    """Phase 1b: system prompt and first message of a section agent; known urls are listed up to 1,000 characters."""
-    wording = _get_prompt_language(language)
+    """System prompt and first message of an agent for one section or, without `section`, for the whole site.
+
+    Known urls are listed up to 1,000 characters.
+    """
+    wording = _get_wording(source.summary_language)
+    place = section or source
     user = prompts.render(
-        _SECTION_USER[wording],
-        section=section,
-        url=url,
-        since=since,
-        until=until,
+        (_SECTION_USER if section else _GENERAL_USER)[wording],
+        section=place.name,
+        url=place.url,
+        focus=_join_focus_areas(source.focus_areas, wording),
+        since=window.since,
+        until=window.until,
         max_items=max_items,
         types=_TYPES,
-        rules=_format_rules(rules, wording),
+        rules=_format_rules(source.rules, wording),
         known=_format_known_urls(known, wording),
     )
-    return _append_material_notice(prompts.render(_SECTION_SYSTEM[wording]), wording), user
-
-
-def build_general_prompt(
-    *,
-    name: str,
-    url: str,
-    focus: Sequence[str],
-    since: dt.date,
-    until: dt.date,
-    max_items: int,
-    rules: str,
-    known: Iterable[str],
-    language: str,
-    prompts: PromptSet = DEFAULT_PROMPTS,
-) -> tuple[str, str]:
-    """The general agent's prompt: the whole site at once, with all tools."""
-    wording = _get_prompt_language(language)
-    user = prompts.render(
-        _GENERAL_USER[wording],
-        section=name,
-        url=url,
-        focus=_join_focus_areas(focus, wording),
-        since=since,
-        until=until,
-        max_items=max_items,
-        types=_TYPES,
-        rules=_format_rules(rules, wording),
-        known=_format_known_urls(known, wording),
-    )
-    return _append_material_notice(prompts.render(_SECTION_SYSTEM[wording]), wording), user
+    return _render_system(_SECTION_SYSTEM, wording, prompts), user
 
 
 def build_summary_messages(
     *, title: str, text: str, rules: str, language: str, prompts: PromptSet = DEFAULT_PROMPTS
 ) -> list[ChatMessage]:
-    """Phase 2: one isolated completion for one item."""
-    wording = _get_prompt_language(language)
+    wording = _get_wording(language)
     user = prompts.render(
         _SUMMARY_USER[wording],
         title=title,
@@ -247,22 +195,20 @@ def build_summary_messages(
         rules=_format_rules(rules, wording),
         language=language,
     )
-    return [
-        _build_system_message(prompts.render(_SUMMARY_SYSTEM[wording]), wording),
-        ChatMessage(role="user", content=user),
-    ]
+    return _build_messages(_render_system(_SUMMARY_SYSTEM, wording, prompts), user)
 
 
-def _get_prompt_language(language: str) -> str:
+def _get_wording(language: str) -> str:
     return "zh" if language.lower().startswith("zh") else "en"
 
 
-def _build_system_message(text: str, wording: str) -> ChatMessage:
-    return ChatMessage(role="system", content=_append_material_notice(text, wording))
+def _build_messages(system: str, user: str) -> list[ChatMessage]:
+    return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
 
-def _append_material_notice(text: str, wording: str) -> str:
-    return f"{text.rstrip()}{'' if wording == 'zh' else ' '}{_MATERIAL_NOTICE[wording]}"
+def _render_system(prompt: dict[str, Prompt], wording: str, prompts: PromptSet) -> str:
+    text = prompts.render(prompt[wording]).rstrip()
+    return f"{text}{'' if wording == 'zh' else ' '}{_MATERIAL_NOTICE[wording]}"
 
 
 def _fence_material(text: str) -> str:
@@ -291,5 +237,5 @@ def _format_known_urls(urls: Iterable[str], wording: str) -> str:
         kept.append(url)
     if not kept:
         return ""
-    head = "\n已经收过、不要再存的网址：\n" if wording == "zh" else "\nAlready held, not to be saved again:\n"
-    return head + "\n".join(kept)
+    heading = "已经收过、不要再存的网址：" if wording == "zh" else "Already held, not to be saved again:"
+    return "\n".join(["", heading, *kept])

@@ -1,9 +1,4 @@
-"""A standing search as a source: each of its queries is a section, and what the search found is the section's list.
-
-So what is found goes the way of every other candidate: judged once, dated by the result, its url or its article, saved,
-summarised and ranked. A result list has no further pages, and what it shows is no complete list of anything: nothing is
-concluded from what is missing in it.
-"""
+"""A saved search as a source: each query is a section, and what the search found is the section's list."""
 
 import datetime as dt
 import re
@@ -27,15 +22,10 @@ from monitor.sweep.ledger import DateWindow
 from monitor.urls import get_host, is_on_site
 from monitor.vocabulary import DateSource, Render
 
-QUERY_SCHEME = "query:"
-"""What the address of a query's list begins with; no site has such a one."""
-
-_ERROR_CODES = {str(code): code for code in PageErrorCode}
-
 
 @dataclass(frozen=True, kw_only=True)
 class QueryResult:
-    """What came of a query; `error` where nothing did. `notes` are what the run should say about it."""
+    """The results of a query, or its error, and `notes` for the run."""
 
     bundle: SearchResultBundle | None = None
     notes: Sequence[Message] = ()
@@ -46,7 +36,7 @@ class QueryRunner(Protocol):
     """Answers the queries of one run, each the same whenever it is asked."""
 
     async def run_query(self, query_id: str, query: SearchQuery) -> QueryResult:
-        """What came of the query; never raises for what the outside does."""
+        """Run the query; failures of backends are part of the result."""
         ...
 
 
@@ -57,21 +47,19 @@ def list_queries(url: str, focus_areas: Sequence[str]) -> list[str]:
 
 
 def build_query_plans(source: Source) -> list[SectionPlan]:
-    """A section for each query of the source."""
-    queries = list_queries(source.url, source.focus_areas)
     return [
         SectionPlan(ordinal=ordinal, name=query, url=build_query_url(query), is_query=True)
-        for ordinal, query in enumerate(queries)
+        for ordinal, query in enumerate(list_queries(source.url, source.focus_areas))
     ]
 
 
 def build_query_url(query: str) -> str:
-    """The address under which a query's list is known, readable for people."""
-    return QUERY_SCHEME + re.sub(r"[%?#/\\\s]", lambda sign: quote(sign[0], safe=""), query)
+    """The url under which a query's list is stored, readable for people."""
+    return "query:" + re.sub(r"[%?#/\\\s]", lambda sign: quote(sign[0], safe=""), query)
 
 
 def compute_date_range(source: Source, window: DateWindow) -> DateRange:
-    """The days of a run, reaching back to the last one that succeeded, so that an outage leaves no gap."""
+    """The days of a run, from the last one that succeeded on, so that an outage leaves no gap."""
     since = window.since
     if source.last_success_at is not None and not window.is_fixed:
         since = min(since, source.last_success_at.date())
@@ -79,7 +67,7 @@ def compute_date_range(source: Source, window: DateWindow) -> DateRange:
 
 
 class QueryLoader:
-    """Loads the lists of queries, and everything else like the loader beneath (`ports.PageLoader`)."""
+    """A `PageLoader` for the lists of queries; it leaves everything else to the loader beneath."""
 
     def __init__(
         self, loader: PageLoader, *, source: Source, query_runner: QueryRunner, window: DateWindow, clock: Clock
@@ -93,30 +81,27 @@ class QueryLoader:
         self._notes: dict[str, Message] = {}
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
-        """The page at `url`, or what a search found."""
         plan = self._plans.get(url)
         if plan is None:
             return await self._loader.load(url, render=render)
         query = SearchQuery(text=plan.name, time_range=self._date_range, site_filter=self._site)
         results = await self._query_runner.run_query(f"q{plan.ordinal + 1}", query)
         if results.notes:
-            self._notes[url] = reduce(_join_notes, results.notes)
+            self._notes[url] = reduce(lambda a, b: Message.of("cause.both", first=a, second=b), results.notes)
         return build_result_page(results, url, site=self._site, at=self._clock.now())
 
     async def download(self, url: str, folder: Path) -> Path:
         return await self._loader.download(url, folder)
 
     def can_render(self) -> bool:
-        """Whether there is a browser to draw with."""
         return self._loader.can_render()
 
     def notes(self) -> Mapping[str, Message]:
-        """What the run should say about its searches and about getting to the pages."""
         return {**self._loader.notes(), **self._notes}
 
 
 def build_result_page(result: QueryResult, url: str, *, site: str | None, at: dt.datetime) -> Page:
-    """What a search found as a list page, in the order of the search; what is not on the site stays in the bundle."""
+    """Return a list page of what a search found, in its order; what is not on the site is left out."""
     if result.bundle is None or result.error is not None:
         return Page(url=url, final_url=url, fetched_at=at, error=_build_page_error(result.error))
     found = sorted(result.bundle.results, key=lambda item: item.rank)
@@ -137,15 +122,11 @@ def _build_candidate(item: SearchResultItem, today: dt.date) -> Candidate:
     return Candidate(title=item.title, url=item.url, date=day, date_source=source)
 
 
-def _join_notes(first: Message, second: Message) -> Message:
-    return Message.of("cause.both", first=first, second=second)
-
-
 def _build_page_error(error: SearchError | None) -> PageError:
     if error is None:
         return PageError(code=PageErrorCode.NETWORK, message=Message("page.no_search_answer"))
-    code = _ERROR_CODES.get(str(error.type), PageErrorCode.BAD_GATEWAY)
-    message = error.message
-    if str(error.type) not in _ERROR_CODES:
-        message = Message.of("page.search_error", kind=str(error.type), error=message)
-    return PageError(code=code, detail_code=error.detail_code, message=message)
+    kind = str(error.type)
+    if kind in set(PageErrorCode):
+        return PageError(code=PageErrorCode(kind), detail_code=error.detail_code, message=error.message)
+    message = Message.of("page.search_error", kind=kind, error=error.message)
+    return PageError(code=PageErrorCode.BAD_GATEWAY, detail_code=error.detail_code, message=message)

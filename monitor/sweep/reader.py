@@ -1,21 +1,17 @@
-"""Reading the list pages of one section: each page stands in the ledger before anyone acts on it.
-
-Code and agent read through the same reader, so that what the agent skips is still accounted for.
-"""
+"""Reading the list pages of one section; code and agent use the same reader, so that nothing an agent skips is lost."""
 
 import datetime as dt
 from collections.abc import Sequence
 
-from monitor.db.database import Store
 from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.db.tables.collection import SourceSection
 from monitor.i18n.message import Message
 from monitor.page import Candidate, Page, PageErrorCode
-from monitor.pages.loader import PageLoader
+from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
-from monitor.sweep.progress import Progress, ProgressCallback, discard_progress
+from monitor.sweep.progress import Progress
 from monitor.urls import url_key
-from monitor.vocabulary import DateSource, Disposition, EventKind, Phase, Render, SectionEnd
+from monitor.vocabulary import DateSource, Disposition, EventKind, Phase, SectionEnd
 
 MAX_ARTICLE_FETCHES = 20
 MAX_BARREN_PAGES = 2
@@ -27,26 +23,16 @@ _TAIL_CANDIDATES = 3
 class SectionReader:
     """The list pages of a section, in the order in which they are opened.
 
-    A section whose latest run did not reach everything is read past what is known: there, pages on which all is
-    known neither count against the limit of pages nor as barren, up to four times the limit. Up to there a section is
-    also read while nothing of what was newest last time is met again: between lies a gap.
+    After a run that did not reach everything, pages on which all is known count neither against the limit of pages nor
+    as barren, up to four times the limit. Up to there a section is also read while nothing of what was newest last
+    time is met again: between lies a gap.
 
-    `next_url` is the page that would follow; `cut_short_at` one whose list goes on in the page itself, by a button or
-    by scrolling, further than the browser asked for it.
+    `next_url` is the page that would follow; `cut_short_at` one whose own list goes on, by a button or by scrolling,
+    further than the browser asked for it.
     """
 
     def __init__(
-        self,
-        *,
-        plan: SectionPlan,
-        source_id: int,
-        loader: PageLoader,
-        render: Render,
-        store: Store,
-        ledger: CoverageLedger,
-        memory: SourceSection | None,
-        max_pages: int,
-        report_progress: ProgressCallback = discard_progress,
+        self, *, plan: SectionPlan, run: RunContext, ledger: CoverageLedger, memory: SourceSection | None
     ) -> None:
         self.plan = plan
         self.ledger = ledger
@@ -58,26 +44,22 @@ class SectionReader:
         self.list_pages = 0
         self.listed: int | None = None
         self.listed_dated = 0
-        self._source_id = source_id
-        self._loader = loader
-        self._render = render
-        self._store = store
+        self._run = run
         self.is_unfinished = memory is not None and memory.is_unfinished
         is_open_range = memory is not None and not ledger.window.is_fixed
         self._newest_before = frozenset(memory.head) if memory is not None and is_open_range else frozenset()
         self._joined_on_page: int | None = None
-        self._max_pages = max_pages
-        self._report_progress = report_progress
+        self._max_pages = run.deps.limits.max_pages_per_section
         self._counted = 0
         self._barren = 0
         self._fetches = 0
         self._disallowed: set[str] = set()
 
     async def open(self, url: str) -> Page:
-        """The page at `url`; a list page is entered into the ledger, its undated candidates dated where possible.
+        """Load the page at `url`; enter a list page into the ledger, its undated candidates dated where possible.
 
-        A page of an article that the ledger knows is no list page. Only the section's own url and the next pages from
-        there are its pages in turn; whatever else an agent opens does not move the reading on.
+        An article that the ledger knows is no list page. Only the section's own url and the next pages from there are
+        its pages in turn; whatever else an agent opens does not advance the reading.
         """
         key = url_key(url)
         if key in self.pages:
@@ -100,16 +82,16 @@ class SectionReader:
         return page
 
     def get_end(self) -> SectionEnd | None:
-        """Why there is nothing more to read, or None while reading on could bring something."""
+        """Return why there is nothing more to read; None while there may be."""
         if self.unseen:
             return SectionEnd.ERROR
         ended = self._get_list_end()
         if not self.ledger.has_room and (ended is not None or not self.is_seeking):
-            return SectionEnd.MAX_ITEMS if self._has_more() else SectionEnd.END
+            has_more = self.next_url or self.cut_short_at or self.ledger.list_open_entries()
+            return SectionEnd.MAX_ITEMS if has_more else SectionEnd.END
         return ended
 
     def _get_list_end(self) -> SectionEnd | None:
-        """Why the list itself gives nothing more."""
         if self.next_url is None:
             return SectionEnd.MAX_PAGES if self.cut_short_at else SectionEnd.END
         if self._barren >= MAX_BARREN_PAGES:
@@ -121,28 +103,25 @@ class SectionReader:
 
     @property
     def is_seeking(self) -> bool:
-        """Whether nothing of what was newest last time was met so far, although there is something new."""
+        """Whether there is something new, and nothing of what was newest last time was met so far."""
         return bool(self._newest_before) and self._joined_on_page is None and self._has_new()
 
     @property
     def is_gap(self) -> bool:
-        """Whether what was newest last time stood on none of the first pages: something may lie unseen between."""
+        """Whether what was newest last time is on none of the first pages: something may lie unseen between."""
         is_late = self._joined_on_page is not None and self._joined_on_page > self._max_pages
         return self.is_seeking or (is_late and self._has_new())
 
     def list_newest_keys(self) -> list[str]:
-        """The keys of the newest urls on the section's first page; of a list without dates, the first ones."""
+        """Return the keys of the newest urls on the section's first page; of a list without dates, the first ones."""
         first = self.pages.get(url_key(self.plan.url))
         candidates = first.candidates if first is not None else []
         newest = sorted(candidates, key=lambda candidate: candidate.date or dt.date.min, reverse=True)
         return [url_key(candidate.url) for candidate in newest[:_MAX_HEAD_URLS]]
 
-    async def find_known(self, candidates: Sequence[Candidate]) -> dict[str, KnownCandidate]:
-        """What earlier runs and sections know of these, by url key."""
-        return await self._store.sections.find_known(self._source_id, [candidate.url for candidate in candidates])
-
     async def _enter(self, page: Page) -> Page:
-        known = await self.find_known(page.candidates)
+        urls = [candidate.url for candidate in page.candidates]
+        known = await self._run.deps.store.sections.find_known(self._run.source.id or 0, urls)
         candidates, unopened = await self._date_candidates(page.candidates, known)
         added = self.ledger.add(candidates, page_url=page.final_url, known=known, unopened=unopened)
         self.list_pages += 1
@@ -181,13 +160,15 @@ class SectionReader:
         return dated, unopened
 
     async def date_candidate(self, candidate: Candidate) -> Candidate:
-        """The candidate with the date of its article, while articles may still be opened for this section's dates."""
+        """Return the candidate with the date of its article, while articles may still be opened for dates."""
         if self._fetches >= MAX_ARTICLE_FETCHES:
             return candidate
         self._fetches += 1
         article = await self._load(candidate.url, is_list=False)
         if article.error is not None:
-            self._record_unread_article(article)
+            if article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:  # a document has no date to read
+                place = UnseenPlace(section=self.plan.name, url=article.url, reason=article.error.reason)
+                self.unread_articles.append(place)
             if is_disallowed_by_robots(article):
                 self._disallowed.add(url_key(candidate.url))
             return candidate
@@ -197,8 +178,8 @@ class SectionReader:
         return candidate.model_copy(update={"date": article.published_on, "date_source": source})
 
     async def _load(self, url: str, *, is_list: bool = True) -> Page:
-        page = await self._loader.load(url, render=self._render)
-        self._report_progress(
+        page = await self._run.deps.loader.load(url, render=self._run.render)
+        self._run.report_progress(
             Progress(
                 phase=Phase.CRAWL,
                 place=self.plan.name,
@@ -212,17 +193,8 @@ class SectionReader:
         )
         return page
 
-    def _record_unread_article(self, article: Page) -> None:
-        """An article that was opened for its date and could not be read; a document has no date to read."""
-        if article.error is not None and article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
-            place = UnseenPlace(section=self.plan.name, url=article.url, reason=article.error.reason)
-            self.unread_articles.append(place)
-
     def _has_new(self) -> bool:
         return any(entry.disposition is not Disposition.KNOWN for entry in self.ledger)
-
-    def _has_more(self) -> bool:
-        return self.next_url is not None or self.cut_short_at is not None or bool(self.ledger.list_open_entries())
 
     def _ends_in_range(self, page: Page) -> bool:
         """Whether more of a list, shown in the same page, could be new and in range: one of its last candidates is."""
@@ -237,5 +209,4 @@ class SectionReader:
 
 
 def is_disallowed_by_robots(page: Page) -> bool:
-    """Whether the site, by its robots.txt, asks us to stay away from a page."""
     return page.error is not None and page.error.detail_code == "robots"

@@ -1,74 +1,51 @@
-"""Looking again: what became of the pages of items that were saved earlier.
-
-It comes last in a run, with falling frequency, and says nothing of the run itself: a page that cannot be seen now is
-looked at again another day. That a page is gone or has moved, or lost most of its words, is said only when two runs
-have seen it.
-"""
+"""Visits the pages of earlier items again, last in a run and with falling frequency."""
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from monitor.db.database import Store
-from monitor.db.tables.collection import Item, Source
+from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import AttachmentSnapshot, ChangeKind, ItemSnapshot, PageChange, PageSnapshot, Revision
 from monitor.errors import WorkFailed
 from monitor.evidence.revisions import build_address_key, compare_snapshots
-from monitor.extract.documents import DocumentReader
 from monitor.page import Attachment
-from monitor.pages.loader import PageLoader
+from monitor.sweep.context import RunContext
 from monitor.sweep.summarise import fetch_article, hash_file
-from monitor.vocabulary import Render
 
 MAX_REVISITS_PER_RUN = 10
-"""So many pages are looked at again in one run at most."""
-
 _MAX_HASHED_DOCUMENTS = 5
 _MIN_KEPT_SHARE = 0.5
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ItemRevisitor:
-    """Looks again at the pages of a source's items, for one run."""
-
-    run_id: str
-    source: Source
-    store: Store
-    loader: PageLoader
-    documents: DocumentReader
-    folder: Path
+    run: RunContext
 
     async def revisit(self, item_id: int) -> ChangeKind:
-        """Look at one item's page and keep what became of it."""
-        item, stored = await self.store.items.get(item_id), await self.store.revisions.get_snapshot(item_id)
+        store, run_id = self.run.deps.store, self.run.run_id
+        item, stored = await store.items.get(item_id), await store.revisions.get_snapshot(item_id)
         if item is None:
             return ChangeKind.NONE
-        text = await self.store.items.get_text(item_id)
+        text = await store.items.get_text(item_id)
         if stored is None:
-            # Saved by a version that kept no look: this is the first one, and there is nothing to compare it with.
+            # Saved by a version that kept no snapshot: there is nothing to compare this one with.
             first = await self._take_snapshot(item, PageSnapshot(url=item.url, seen_at=item.first_seen))
-            fresh = ItemSnapshot.from_page(item_id, self.run_id, first)
-            await self.store.revisions.save(fresh, text=first.text or None)
+            fresh = ItemSnapshot.from_page(item_id, run_id, first)
+            await store.revisions.save(fresh, text=first.text or None)
             return ChangeKind.NONE
         before = stored.build_page_snapshot(text or "")
         after = await self._take_snapshot(item, before)
         change = await asyncio.to_thread(compare_snapshots, before, after)
-        verdict = judge_revisit(stored, change, before, after, run_id=self.run_id)
+        verdict = judge_revisit(stored, change, before, after, run_id=run_id)
         changes = _build_item_changes(item, before, after) if verdict.text is not None else {}
-        await self.store.revisions.save(verdict.snapshot, revision=verdict.revision, text=verdict.text, changes=changes)
+        await store.revisions.save(verdict.snapshot, revision=verdict.revision, text=verdict.text, changes=changes)
         return verdict.revision.kind if verdict.revision else ChangeKind.NONE
 
     async def _take_snapshot(self, item: Item, before: PageSnapshot) -> PageSnapshot:
-        render = self.source.render or Render.AUTO
-        article = await fetch_article(
-            item, loader=self.loader, documents=self.documents, render=render, folder=self.folder
-        )
+        article = await fetch_article(self.run, item)
         seen = article.snapshot
-        attachments = [
-            await self._hash_attachment(attachment) for attachment in seen.attachments[:_MAX_HASHED_DOCUMENTS]
-        ]
-        attachments += seen.attachments[_MAX_HASHED_DOCUMENTS:]
+        fetched, rest = seen.attachments[:_MAX_HASHED_DOCUMENTS], seen.attachments[_MAX_HASHED_DOCUMENTS:]
+        attachments = [*[await self._hash_attachment(attachment) for attachment in fetched], *rest]
         return seen.model_copy(
             update={"attachments": [_carry_over_hash(attachment, before) for attachment in attachments]}
         )
@@ -77,7 +54,7 @@ class ItemRevisitor:
         if attachment.sha256 is not None:
             return attachment
         try:
-            path = await self.loader.download(attachment.url, self.folder)
+            path = await self.run.deps.loader.download(attachment.url, self.run.deps.folder)
         except WorkFailed:
             return attachment
         return attachment.model_copy(update={"sha256": await asyncio.to_thread(hash_file, path)})
@@ -85,7 +62,7 @@ class ItemRevisitor:
 
 @dataclass(frozen=True)
 class RevisitResult:
-    """What a look leads to; `text` is the page's new text, where there is one to keep."""
+    """What to store of a visit; `text` is the page's new text, None where the old one stays."""
 
     snapshot: ItemSnapshot
     revision: Revision | None = None
@@ -95,9 +72,9 @@ class RevisitResult:
 def judge_revisit(
     snapshot: ItemSnapshot, change: PageChange, before: PageSnapshot, after: PageSnapshot, *, run_id: str
 ) -> RevisitResult:
-    """What is kept of a look: at once what is certain, and what is not once another run has seen the same."""
+    """Decide what to store of a visit: at once what is certain, the rest once another run has seen the same."""
     if not before.text.strip() and after.text.strip():
-        # There was nothing to see when it was saved: this is the first look.
+        # There was nothing to see when it was saved.
         return RevisitResult(ItemSnapshot.from_page(snapshot.item_id, run_id, after), text=after.text)
     was_gone = snapshot.standing is ChangeKind.WITHDRAWN
     kind = change.kind
@@ -136,7 +113,7 @@ def _is_doubtful(kind: ChangeKind, change: PageChange) -> bool:
 def _update_snapshot(
     snapshot: ItemSnapshot, after: PageSnapshot, *, page: PageSnapshot | None = None, **changes: Any
 ) -> ItemSnapshot:
-    """The sight after a look that brought no new words; what it compares with stays."""
+    """Return the snapshot after a visit without a new text; what the next one is compared with stays."""
     values = snapshot.model_dump() | {"looked_at": after.seen_at, "doubt": None, "failure": None} | changes
     if page is not None:
         values["page"] = page.model_dump(mode="json", exclude={"text"})
@@ -152,10 +129,7 @@ def _carry_over_hash(attachment: AttachmentSnapshot, before: PageSnapshot) -> At
 
 
 def _build_item_changes(item: Item, before: PageSnapshot, after: PageSnapshot) -> dict[str, Any]:
-    """What the item says of its page, brought up to it."""
-    changes: dict[str, Any] = {}
-    if after.published_on is not None:
-        changes["page_date"] = after.published_on
+    changes: dict[str, Any] = {} if after.published_on is None else {"page_date": after.published_on}
     of_page = {attachment.url for attachment in before.attachments}
     kept = [attachment for attachment in item.attachments if attachment["url"] not in of_page]
     held = {item.url, *(attachment["url"] for attachment in kept)}

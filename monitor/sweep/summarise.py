@@ -1,8 +1,4 @@
-"""Phase 2: a summary for each item, each from its own page in an isolated completion.
-
-A summary is accepted only if it says something and every number and date in it stands in the page's text. One retry;
-then an extract of the page's own sentences takes its place, marked as one.
-"""
+"""Phase 2: a summary for each item, by the model or else an extract of the page's own sentences."""
 
 import asyncio
 import hashlib
@@ -12,35 +8,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from monitor.config.model import SweepSettings
-from monitor.db.database import Store
 from monitor.db.reading import UnseenPlace
-from monitor.db.tables.collection import Item, Source
+from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import AttachmentSnapshot, ItemSnapshot, PageSnapshot
 from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
 from monitor.evidence.revisions import create_page_snapshot
-from monitor.extract.documents import DocumentReader
 from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.chat import ChatModel
-from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
-from monitor.page import ArticleFacts, Page, PageErrorCode
-from monitor.pages.loader import PageLoader
-from monitor.sweep.progress import FallbackRecorder
+from monitor.page import ArticleFacts, PageErrorCode
+from monitor.sweep.context import RunContext
 from monitor.sweep.prompts import build_summary_messages
 from monitor.sweep.reader import is_disallowed_by_robots
-from monitor.verify.grounding import EvidenceLinker, find_ungrounded_numbers
+from monitor.verify.grounding import find_ungrounded_numbers
 from monitor.verify.prose import DEPENDENT_START, STATEMENT_WORDS, compute_text_weight, iter_whole_sentences
-from monitor.vocabulary import Phase, Render, SummaryBy
+from monitor.vocabulary import Phase, SummaryBy
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArticleContent:
-    """What the page of an item shows; `failure` says why there is no text.
-
-    A later look at the page is compared with `snapshot`. `record` is the id under which the run kept the page.
-    """
+    """The content of an item's page; `failure` says why there is no text, `record` is the page's evidence id."""
 
     snapshot: PageSnapshot
     text: str = ""
@@ -50,38 +38,35 @@ class ArticleContent:
     record: str | None = None
 
 
-async def fetch_article(
-    item: Item, *, loader: PageLoader, documents: DocumentReader, render: Render, folder: Path
-) -> ArticleContent:
-    """Fetch what the item's url shows. Never raises for what the outside does."""
-    page = await loader.load(item.url, render=render)
+async def fetch_article(run: RunContext, item: Item) -> ArticleContent:
+    """Fetch what the item's url shows. Never raises for what a site does."""
+    page = await run.deps.loader.load(item.url, render=run.render)
     seen = create_page_snapshot(page)
     if page.error is None:
-        return _build_article(page, seen)
+        failure = None if page.text.strip() else Message("cause.no_text")
+        return ArticleContent(snapshot=seen, text=page.text, facts=page, failure=failure, record=page.record)
     if page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
         return ArticleContent(snapshot=seen, failure=page.error.reason, is_disallowed=is_disallowed_by_robots(page))
     try:
-        path = await loader.download(item.url, folder)
+        path = await run.deps.loader.download(item.url, run.deps.folder)
     except WorkFailed as error:
         return ArticleContent(snapshot=seen, failure=error.message)
     known = seen.model_copy(update={"failure": None, "reason": None})
     try:
-        text = await documents.read(path)
+        text = await run.deps.documents.read(path)
     except WorkFailed as error:
-        # A scan, for one: by its hash alone a later look can tell whether it is still the same.
-        itself = AttachmentSnapshot(
-            title=item.title, url=item.url, type=path.suffix[1:], sha256=await asyncio.to_thread(hash_file, path)
-        )
-        return ArticleContent(snapshot=known.model_copy(update={"attachments": [itself]}), failure=error.message)
+        # A scan, for one: a later visit can tell by the hash alone whether it is still the same.
+        sha256 = await asyncio.to_thread(hash_file, path)
+        document = AttachmentSnapshot(title=item.title, url=item.url, type=path.suffix[1:], sha256=sha256)
+        return ArticleContent(snapshot=known.model_copy(update={"attachments": [document]}), failure=error.message)
     return ArticleContent(snapshot=known.model_copy(update={"text": text}), text=text, record=page.record)
 
 
 _COPIED_FACTS = (ArticleFacts.model_fields.keys() & Item.model_fields.keys()) - {"title", "date_source", "attachments"}
-"""What an item takes over from its article; its title and date are those of its list."""
+"""What an item takes over from its article; title and date come from the list."""
 
 
 def build_item_changes(item: Item, facts: ArticleFacts) -> dict[str, Any]:
-    """Return what the article adds to its item, as far as it says anything."""
     said = {name: getattr(facts, name) for name in _COPIED_FACTS} | {"page_date": facts.stated_date}
     changes = {name: value for name, value in said.items() if value}
     held = {attachment["url"] for attachment in item.attachments}
@@ -90,18 +75,7 @@ def build_item_changes(item: Item, facts: ArticleFacts) -> dict[str, Any]:
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of a file, as records name bodies."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _build_article(page: Page, snapshot: PageSnapshot) -> ArticleContent:
-    return ArticleContent(
-        snapshot=snapshot,
-        text=page.text,
-        facts=page,
-        failure=None if page.text.strip() else Message("cause.no_text"),
-        record=page.record,
-    )
 
 
 MIN_EXTRACT_CHARS = 60
@@ -126,9 +100,8 @@ class _ScoredSentence:
 def extract_summary(title: str, text: str, language: str, max_chars: int = 200) -> str:
     """One to three whole sentences of the page in page order, together 60 to 200 characters; '' where it has none.
 
-    Sentences that come early, take up the title's words, state measures or carry figures are preferred, and those in
-    `language` where a page has two. Two Latin letters weigh as one character, as an English sentence says as much in
-    twice the length. A Chinese sentence that is longer than the whole summary gives its clauses up to each ；.
+    Preferred are early sentences, with words of the title, measures or figures, in `language` where a page has two.
+    Two Latin letters count as one character. Of a Chinese sentence that is too long each clause up to ； counts alone.
     """
     sentences = _score_sentences(title, text, language, max_chars)
     chosen: list[_ScoredSentence] = []
@@ -177,7 +150,6 @@ def _compute_score(sentence: str, index: int, title_words: set[str], language: s
 
 
 def _extract_title_words(title: str) -> set[str]:
-    """Pairs of Chinese characters and words of four letters or more: what a telling sentence takes up."""
     words = {word.lower() for word in re.findall(r"[^\W\d_\u4e00-\u9fff]{4,}", title)}
     for run in re.findall(r"[\u4e00-\u9fff]+", title):
         words.update(run[index : index + 2] for index in range(len(run) - 1))
@@ -205,16 +177,16 @@ _MAX_ATTEMPTS = 2
 
 
 def find_fault(summary: str, *, title: str, text: str) -> Message | None:
-    """Return why a summary may not be kept; None for one that may.
+    """Return why a summary is refused; None where it is accepted.
 
     The rules are contracts section 4, phase 2: not empty, not the title, more than 20 characters, and no number or
-    date that the text does not hold. Nor a web address: a page could have told the model to cite one.
+    date that the text lacks. Nor a web address: a page could have told the model to cite one.
     """
     if len(summary) <= MIN_SUMMARY_CHARS:
         return Message("cause.too_short" if summary else "cause.empty")
     if len(summary) > MAX_SUMMARY_CHARS:
         return Message("cause.too_long")
-    if _fold_letters(summary) == _fold_letters(title):
+    if fold_letters(summary) == fold_letters(title):
         return Message("cause.title_again")
     if WEB_ADDRESS.search(summary):
         return Message("cause.web_address")
@@ -222,75 +194,52 @@ def find_fault(summary: str, *, title: str, text: str) -> Message | None:
     return Message.of("cause.not_on_page", figures=missing[:5]) if missing else None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Summariser:
-    """Writes the summaries of one run; `model` None means extracts, `linker` None that nothing is recorded."""
+    """Writes the summaries of one run: by its model, or extracts where it has none."""
 
-    source: Source
-    store: Store
-    loader: PageLoader
-    documents: DocumentReader
-    model: ChatModel | None
-    limits: SweepSettings
-    folder: Path
-    fallbacks: FallbackRecorder
-    linker: EvidenceLinker | None = None
-    prompts: PromptSet = DEFAULT_PROMPTS
+    def __init__(self, run: RunContext) -> None:
+        self._run = run
+        self._deps = run.deps
 
     async def summarise(self, item: Item) -> None:
-        """Fetch the item's page, and keep its text, its facts and a summary."""
-        article = await self._fetch_article(item)
+        article = await fetch_article(self._run, item)
         if article.failure is not None:
-            await self.fallbacks.record(Phase.SUMMARISE, item.url, article.failure)
+            await self._run.record_fallback(Phase.SUMMARISE, item.url, article.failure)
             if article.is_disallowed:
                 place = UnseenPlace(section=item.section, url=item.url, reason=article.failure)
-                await self.store.runs.add_unseen(item.run_id, [place])
+                await self._deps.store.runs.add_unseen(item.run_id, [place])
         if not article.text.strip():
-            await self.store.revisions.save(self._build_snapshot(item, article))
+            await self._deps.store.revisions.save(_build_snapshot(item, article))
             return
-        summary = await self._summarise_by_model(item, article.text) if self.model is not None else ""
+        summary = await self._summarise_by_model(self._deps.model, item, article.text) if self._deps.model else ""
         by = SummaryBy.MODEL
         if not summary:
-            summary, by = extract_summary(item.title, article.text, self.source.summary_language), SummaryBy.EXTRACT
-        await self._save(item, article, summary, by if summary else SummaryBy.NONE)
+            summary = extract_summary(item.title, article.text, self._run.source.summary_language)
+            by = SummaryBy.EXTRACT if summary else SummaryBy.NONE
+        await self._save(item, article, summary, by)
 
     async def adopt(self, item: Item, offered: str) -> bool:
         """Keep a summary that an agent offered with a save, if it passes the same checks; else it is dropped."""
-        article = await self._fetch_article(item)
+        article = await fetch_article(self._run, item)
         summary = extract_plain_text(offered)
         if not article.text.strip() or find_fault(summary, title=item.title, text=article.text):
-            await self.store.revisions.save(self._build_snapshot(item, article))
+            await self._deps.store.revisions.save(_build_snapshot(item, article))
             return False
         await self._save(item, article, summary, SummaryBy.MODEL)
         return True
 
-    async def _fetch_article(self, item: Item) -> ArticleContent:
-        return await fetch_article(
-            item,
-            loader=self.loader,
-            documents=self.documents,
-            render=self.source.render or Render.AUTO,
-            folder=self.folder,
-        )
-
-    @staticmethod
-    def _build_snapshot(item: Item, article: ArticleContent) -> ItemSnapshot:
-        """What was seen, to be compared with later looks."""
-        return ItemSnapshot.from_page(item.id or 0, item.run_id, article.snapshot)
-
-    async def _summarise_by_model(self, item: Item, text: str) -> str:
-        assert self.model is not None  # noqa: S101 -- for the type checker; write() asks
+    async def _summarise_by_model(self, model: ChatModel, item: Item, text: str) -> str:
         messages = build_summary_messages(
             title=item.title,
-            text=text[: self.limits.summary_max_chars],
-            rules=self.source.rules,
-            language=self.source.summary_language,
-            prompts=self.prompts,
+            text=text[: self._deps.limits.summary_max_chars],
+            rules=self._run.source.rules,
+            language=self._run.source.summary_language,
+            prompts=self._deps.prompts,
         )
         fault: Message | None = None
         for _ in range(_MAX_ATTEMPTS):
             try:
-                completion = await self.model.complete(messages, phase=Phase.SUMMARISE, place=item.url)
+                completion = await model.complete(messages, phase=Phase.SUMMARISE, place=item.url)
             except ModelFailed as error:
                 fault = error.reason
                 if isinstance(error, ModelUnavailable):
@@ -300,14 +249,14 @@ class Summariser:
             fault = find_fault(summary, title=item.title, text=text)
             if fault is None:
                 return summary
-        await self.fallbacks.record(Phase.SUMMARISE, item.url, Message.of("cause.extract", reason=fault))
+        await self._run.record_fallback(Phase.SUMMARISE, item.url, Message.of("cause.extract", reason=fault))
         return ""
 
     async def _save(self, item: Item, article: ArticleContent, summary: str, by: SummaryBy) -> None:
         changes = {"summary": summary, "summary_by": by, **build_item_changes(item, article.facts)}
-        links = None
-        if self.linker is not None and article.record is not None:
-            links = await self.linker.link_article(
+        claims = None
+        if self._deps.linker is not None and article.record is not None:
+            claims = await self._deps.linker.link_article(
                 item,
                 record=article.record,
                 title=item.title,
@@ -316,10 +265,13 @@ class Summariser:
                 published_on=article.facts.stated_date,
                 attachments=article.facts.attachments,
             )
-        await self.store.revisions.save(
-            self._build_snapshot(item, article), text=article.text, changes=changes, claims=links
-        )
+        snapshot = _build_snapshot(item, article)
+        await self._deps.store.revisions.save(snapshot, text=article.text, changes=changes, claims=claims)
 
 
-def _fold_letters(text: str) -> str:
+def _build_snapshot(item: Item, article: ArticleContent) -> ItemSnapshot:
+    return ItemSnapshot.from_page(item.id or 0, item.run_id, article.snapshot)
+
+
+def fold_letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())

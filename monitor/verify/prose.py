@@ -8,17 +8,13 @@ from monitor.db.terms import fold_text, is_unspaced, split_runs
 from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS, split_sentences
 
 _BOILERPLATE = re.compile(
-    r"^\W*(?:发布(?:时间|日期|机构|单位)|成文日期|生成日期|更新时间|时\s?间|日\s?期|来\s?源|信息来源|作\s?者"
-    r"|编辑|责任编辑|责编|校对|审核|供稿|文\s?号|发文字号|发文机关|"
-    r"索\s?引\s?号|主题(?:词|分类)|信息分类|体裁|有效性|浏览|阅读|点击|访问量|字\s?[体号]|打\s?印|保\s?存"
-    r"|收\s?藏|分\s?享|关\s?闭|扫一扫|微信|上一[篇条]|下一[篇条]|"
-    r"附\s?件|相关(?:链接|阅读|文章|稿件|附件)|当前位置|您(?:现在)?的?位置|首\s?页|返回|版权|主办|承办|技术支持"
-    r"|网站(?:地图|标识)|联系(?:我们|人|电话|方式|地址)|电\s?话|"
-    r"邮\s?编|传\s?真|地\s?址|（?此件公开|published|last updated|updated|date|by|source|author|share|print"
-    r"|download|subscribe|sign up|"
-    r"follow|contact|tags?|topics?|related|read more|back to|skip to|home|menu|search|cookies?|privacy"
-    r"|copyright|©|all rights)\s*"
-    r"(?:[:：|>»【\[]|\S{0,24}$|次数|量)",
+    r"^\W*(?:发布(?:时间|日期|机构|单位)|成文日期|生成日期|更新时间|时\s?间|日\s?期|来\s?源|信息来源|作\s?者|编辑"
+    r"|责任编辑|责编|校对|审核|供稿|文\s?号|发文字号|发文机关|索\s?引\s?号|主题(?:词|分类)|信息分类|体裁|有效性|浏览"
+    r"|阅读|点击|访问量|字\s?[体号]|打\s?印|保\s?存|收\s?藏|分\s?享|关\s?闭|扫一扫|微信|上一[篇条]|下一[篇条]|附\s?件"
+    r"|相关(?:链接|阅读|文章|稿件|附件)|当前位置|您(?:现在)?的?位置|首\s?页|返回|版权|主办|承办|技术支持|网站(?:地图"
+    r"|标识)|联系(?:我们|人|电话|方式|地址)|电\s?话|邮\s?编|传\s?真|地\s?址|（?此件公开|published|last updated|updated"
+    r"|date|by|source|author|share|print|download|subscribe|sign up|follow|contact|tags?|topics?|related|read more"
+    r"|back to|skip to|home|menu|search|cookies?|privacy|copyright|©|all rights)\s*(?:[:：|>»【\[]|\S{0,24}$|次数|量)",
     re.IGNORECASE,
 )
 
@@ -28,30 +24,25 @@ _BANNER = re.compile(
     re.IGNORECASE,
 )
 _SALUTATION = re.compile(
-    r"[:：]$|^(?:特此(?:通知|公告|通告|批复|函复)|现(?:予以?)?(?:公告|公布|通知)如下|经研究[，,]?(?:函复|批复"
-    r"|现)|此复|dear\b|ladies and gentlemen|"
-    r"to whom)",
+    r"[:：]$|^(?:特此(?:通知|公告|通告|批复|函复)|现(?:予以?)?(?:公告|公布|通知)如下|经研究[，,]?(?:函复|批复|现)|此复"
+    r"|dear\b|ladies and gentlemen|to whom)",
     re.IGNORECASE,
 )
 
 
 STATEMENT_WORDS = re.compile(
-    r"提出|明确|要求|规定|决定|印发|实施|施行|目标|重点|措施|加快|推动|支持|建立|完善|取消|调整|提高|降低|达到"
-    r"|增长|下降|不得|应当|自.{2,12}起|"
-    r"\b(?:announce|adopt|propos|requir|introduc|will|must|aims?|target|increase|decrease|rose|fell|effective"
-    r"|approve|amend|"
-    r"repeal|publish|fine[sd]?|ban)",
+    r"提出|明确|要求|规定|决定|印发|实施|施行|目标|重点|措施|加快|推动|支持|建立|完善|取消|调整|提高|降低|达到|增长"
+    r"|下降|不得|应当|自.{2,12}起|\b(?:announce|adopt|propos|requir|introduc|will|must|aims?|target|increase|decrease"
+    r"|rose|fell|effective|approve|amend|repeal|publish|fine[sd]?|ban)",
     re.IGNORECASE,
 )
 """Words of sentences that state a measure, a duty or a change."""
 
-DEPENDENT_START = re.compile(
-    r"^(?:其中|此外|同时|另外|但是?|因此|所以|对此|例如|比如|该|这[一些是个]|他|她|它|问[:：]|答[:：]"
-    r"|(?:however|but|it|this|these|that|they|he|she|also|"
-    r"in addition|moreover|furthermore|therefore)\b)",
+DEPENDENT_START = re.compile(  # of a sentence that depends on the one before it
+    r"^(?:其中|此外|同时|另外|但是?|因此|所以|对此|例如|比如|该|这[一些是个]|他|她|它|问[:：]|答[:：]|(?:however|but"
+    r"|it|this|these|that|they|he|she|also|in addition|moreover|furthermore|therefore)\b)",
     re.IGNORECASE,
 )
-"""The beginning of a sentence that depends on the one before it."""
 
 STOCK_PHRASE = re.compile(
     r"加强组织领导|细化任务分工|认真贯彻(?:执行|落实)|结合实际.{0,8}(?:落实|执行|实施)|抓好落实|压实责任|高度重视|"
@@ -63,10 +54,7 @@ STOCK_PHRASE = re.compile(
 
 
 def iter_whole_sentences(text: str, max_weight: float) -> Iterator[str]:
-    """Yield the complete sentences of a page's text verbatim, without boilerplate.
-
-    A sentence whose `compute_text_weight` is above `max_weight` gives its clauses that end with ；.
-    """
+    """Yield the complete sentences of a page without boilerplate; of too heavy ones the clauses that end with ；."""
     for line in text.splitlines():
         stripped = line.strip()
         if not stripped or _BOILERPLATE.match(stripped) or _BANNER.search(stripped):
@@ -120,7 +108,6 @@ def compute_overlap(words: frozenset[str], others: frozenset[str]) -> float:
 
 
 def compute_dice_similarity(words: frozenset[str], others: frozenset[str]) -> float:
-    """Return Dice's coefficient of two sets of words, 0 to 1."""
     return 2 * len(words & others) / (len(words) + len(others) or 1)
 
 

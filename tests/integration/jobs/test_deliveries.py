@@ -16,9 +16,8 @@ from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView, Deliv
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
-from monitor.jobs.background import AlarmNotifier
 from monitor.jobs.presence import HeartbeatRegistry
-from monitor.jobs.scheduler import DeliveryPlanner, Scheduler
+from monitor.jobs.scheduler import AlarmNotifier, DeliveryPlanner, Scheduler
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.deliveries import DeliveryService
 from monitor.services.dispatch import DeliveryDispatcher

@@ -36,10 +36,9 @@ from monitor.services.settings import PromptService
 from monitor.services.sweeps import SweepService
 from monitor.steps import InProcessSteps
 from monitor.sweep.agent import AgentResult, CrawlAgent
-from monitor.sweep.crawl import CrawlDependencies, build_toolbox
+from monitor.sweep.context import RunContext, SweepDependencies
+from monitor.sweep.crawl import build_toolbox
 from monitor.sweep.ledger import build_window
-from monitor.sweep.progress import FallbackRecorder
-from monitor.sweep.summarise import Summariser
 
 TITLES = (
     "能源监管工作要点",
@@ -332,26 +331,21 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
         )
         loader = Loader.from_settings(pages=bureau.settings.pages, network=bureau.settings.network, clock=bureau.clock)
         async with loader:
-            shared = {
-                "store": bureau.store,
-                "loader": loader,
-                "documents": DocumentTextReader(),
-                "limits": bureau.settings.sweep,
-            }
-            fallbacks = FallbackRecorder(run_id="r", store=bureau.store, clock=bureau.clock)
-            summaries = Summariser(source=source, model=None, folder=tmp_path, fallbacks=fallbacks, **shared)
-            parts = CrawlDependencies(
+            deps = SweepDependencies(
+                store=bureau.store,
+                loader=loader,
+                documents=DocumentTextReader(),
                 model=models[0]("r", bureau.store),
+                steps=InProcessSteps(),
                 clock=bureau.clock,
+                limits=bureau.settings.sweep,
                 folder=tmp_path,
-                fallbacks=fallbacks,
-                summariser=summaries,
-                **shared,
             )
             plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
             window = build_window(today=bureau.clock.today, days=7)
-            toolbox = build_toolbox(plan, source=source, run_id="r", window=window, memory=None, deps=parts)
-            agent = CrawlAgent(model=parts.model, toolbox=toolbox, limits=parts.limits, place="site")
+            context = RunContext(run_id="r", source=source, window=window, deps=deps)
+            toolbox = build_toolbox(context, plan, memory=None)
+            agent = CrawlAgent(model=deps.model, toolbox=toolbox)
             return await agent.run_agent(source)
 
     return run

@@ -38,8 +38,12 @@ def page_of(case: Path, look: str, about: dict[str, Any]) -> Page:
 def seen(case: Path, look: str, about: dict[str, Any]) -> PageSnapshot:
     page = page_of(case, look, about)
     by_name = about[look].get("hashes", {})
-    hashes = {attachment.url: by_name.get(attachment.url.rsplit("/", 1)[-1]) for attachment in page.attachments}
-    return create_page_snapshot(page, {url: value for url, value in hashes.items() if value})
+    snapshot = create_page_snapshot(page)
+    hashed = [
+        attachment.model_copy(update={"sha256": by_name.get(attachment.url.rsplit("/", 1)[-1])})
+        for attachment in snapshot.attachments
+    ]
+    return snapshot.model_copy(update={"attachments": hashed})
 
 
 @cache

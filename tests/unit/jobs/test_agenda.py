@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.errors import UsageError
-from monitor.jobs.schedules import Blackout, DueTimes, ScheduleOptions, find_due_times
+from monitor.jobs.scheduler import Blackout, DueTimes, ScheduleOptions, find_due_times
 from monitor.services.schedules import build_next_fire_time
 
 SHANGHAI = "Asia/Shanghai"

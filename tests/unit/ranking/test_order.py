@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.db.tables.collection import Item
 from monitor.ranking.prompt import build_ranking_messages, repair_order
-from monitor.ranking.rule import RankLine, classify_item_type, classify_tier, rank_by_rule, sort_newest_first
+from monitor.ranking.rule import classify_item_type, classify_tier, rank_by_rule, sort_newest_first
 from monitor.vocabulary import ItemType
 
 
-def line(title: str, *, day: int | None = 1, item_type: ItemType | None = None, **more: Any) -> RankLine:
+def line(title: str, *, day: int | None = 1, item_type: ItemType | None = None, **more: Any) -> Item:
     date = dt.date(2026, 2, day) if day else None
-    return RankLine(type=item_type or classify_item_type(title), date=date, title=title, **more)
+    return Item(type=item_type or classify_item_type(title), date=date, title=title, **more)
 
 
 @pytest.mark.parametrize(
