@@ -77,26 +77,29 @@ def require_role(role: Role) -> Callable[..., Awaitable[Principal]]:
     return check
 
 
-def require_scope(name: str) -> Callable[..., Awaitable[None]]:
-    """Return a dependency for routes that need one more scope of a token, such as `run`."""
-
-    async def check(request: Request) -> None:
-        principal = await load_principal(request)
-        if principal is not None:
-            _check_scope(principal, name)
-
-    return check
+async def _require_run_scope(request: Request) -> None:
+    principal = await load_principal(request)
+    if principal is not None:
+        _check_scope(principal, "run")
 
 
+async def get_app(request: Request) -> App:
+    app: App = request.app.state.monitor
+    return app
+
+
+AppDep = Annotated[App, Depends(get_app)]
 Reader = Annotated[Principal, Depends(require_role(Role.READER))]
 Editor = Annotated[Principal, Depends(require_role(Role.EDITOR))]
 Admin = Annotated[Principal, Depends(require_role(Role.ADMIN))]
+RUN_SCOPE = Depends(_require_run_scope)
+"""For routes that start, stop or repeat work: they need the scope `run` of a token too."""
 
 
 async def load_principal(request: Request) -> Principal | None:
     """Return who asks, by token or by session, None for nobody; the answer is kept for the request."""
     if not hasattr(request.state, "principal"):
-        app: App = request.app.state.monitor
+        app = await get_app(request)
         given = _parse_token(request)
         request.state.principal = (
             await _load_token_principal(app, request, given) if given else await _load_session_principal(app, request)

@@ -1,4 +1,4 @@
-"""The pages of deliveries: the log, what was sent, and the targets with a test."""
+"""The pages of deliveries: the log, what was sent, and the targets with their forms and a test."""
 
 import asyncio
 import datetime as dt
@@ -25,8 +25,16 @@ from monitor.services.deliveries import DeliverySchema, TargetForm
 from monitor.services.settings import InvalidSettings
 from monitor.vocabulary import ItemType
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
-from monitor.web.auth import Admin, Editor, Principal, Reader
-from monitor.web.ui.rendering import TemplateRenderer
+from monitor.web.auth import Admin, AppDep, Editor, Reader
+from monitor.web.ui.rendering import PageRenderer, Renderer
+
+PAGE_SIZE = 50
+_LIST_FIELDS = ("to", "sources", "tags", "keywords")
+_CHECKBOX_FIELDS = ("types", "formats")
+_NUMBER_FIELDS = ("days", "top", "deadline_minutes")
+_TEXT_FIELDS = ("url", "secret", "sender", "schedule", "timezone", "language", "quiet")
+
+router = APIRouter()
 
 
 def has_delivery_in_progress(deliveries: Sequence[DeliverySchema], now: dt.datetime) -> bool:
@@ -53,142 +61,121 @@ def build_briefing_view(briefing: Briefing) -> BriefingView:
     return BriefingView(briefing, build_document(briefing), dict(enumerate(in_order, start=1)))
 
 
-PAGE_SIZE = 50
-
-
-def router(app: App, renderer: TemplateRenderer) -> APIRouter:
-    routes = APIRouter()
-
-    @routes.get("/deliveries")
-    async def deliveries(
-        request: Request, principal: Reader, target: str = "", cursor: Annotated[str | None, Query()] = None
-    ) -> HTMLResponse:
-        before = decode_cursor(cursor, dt.datetime, str)
-        found = await app.deliveries.list(target=target or None, before=before, limit=PAGE_SIZE + 1)
-        rows, following = cut_page(found, PAGE_SIZE, lambda row: (row.planned_at, row.id))
-        return renderer.render_page(
-            request,
-            principal,
-            "deliveries/list.html",
-            section="briefings",
-            rows=rows,
-            target=target,
-            targets=[(name, name) for name in app.targets.list_names()],
-            next_url=build_next_url("/deliveries", {"target": target}, following),
-            follow_url=_build_follow_url(request) if has_delivery_in_progress(rows, app.clock.now()) else None,
-        )
-
-    @routes.get("/deliveries/{delivery_id}/briefing")
-    async def sent(request: Request, principal: Reader, delivery_id: str) -> HTMLResponse:
-        briefing = await app.deliveries.get_sent_briefing(delivery_id)
-        return await asyncio.to_thread(
-            lambda: renderer.render_page(
-                request,
-                principal,
-                "deliveries/briefing.html",
-                section="briefings",
-                view=build_briefing_view(briefing),
-                delivery_id=delivery_id,
-            )
-        )
-
-    @routes.post("/deliveries/{delivery_id}/retry")
-    async def retry(principal: Editor, delivery_id: str) -> Response:
-        delivery = await app.deliveries.retry(delivery_id, wait=False, by=principal.actor)
-        return renderer.redirect("/deliveries", notice=_get_notice(delivery.status))
-
-    @routes.get("/settings/targets")
-    async def targets(request: Request, principal: Admin) -> HTMLResponse:
-        return renderer.render_page(
-            request, principal, "deliveries/targets.html", section="settings", rows=await app.targets.list()
-        )
-
-    @routes.post("/settings/targets/{name}/test")
-    async def test(principal: Admin, name: str) -> Response:
-        delivery = await app.deliveries.send_test(name, by=principal.actor)
-        is_sent = delivery.status is DeliveryStatus.SENT
-        return renderer.redirect("/settings/targets", notice="test_sent" if is_sent else "test_failed")
-
-    return routes
-
-
-def _build_follow_url(request: Request) -> str:
-    """The list itself, which a page asks for again while a delivery is being made."""
-    return "/deliveries" + (f"?{request.url.query}" if request.url.query else "")
-
-
-def _get_notice(status: DeliveryStatus) -> str:
-    return {DeliveryStatus.SENT: "delivery_sent", DeliveryStatus.FAILED: "delivery_failed"}.get(
-        status, "delivery_queued"
+@router.get("/deliveries")
+async def deliveries(
+    app: AppDep,
+    renderer: Renderer,
+    request: Request,
+    _: Reader,
+    target: str = "",
+    cursor: Annotated[str | None, Query()] = None,
+) -> HTMLResponse:
+    before = decode_cursor(cursor, dt.datetime, str)
+    found = await app.deliveries.list(target=target or None, before=before, limit=PAGE_SIZE + 1)
+    rows, following = cut_page(found, PAGE_SIZE, lambda row: (row.planned_at, row.id))
+    query = f"?{request.url.query}" if request.url.query else ""
+    return renderer.render(
+        "deliveries/list.html",
+        section="briefings",
+        rows=rows,
+        target=target,
+        targets=[(name, name) for name in app.targets.list_names()],
+        next_url=build_next_url("/deliveries", {"target": target}, following),
+        # The page asks for itself again while a delivery is being made.
+        follow_url=f"/deliveries{query}" if has_delivery_in_progress(rows, app.clock.now()) else None,
     )
 
 
-_LIST_FIELDS = ("to", "sources", "tags", "keywords")
-_CHECKBOX_FIELDS = ("types", "formats")
-_NUMBER_FIELDS = ("days", "top", "deadline_minutes")
-_TEXT_FIELDS = ("url", "secret", "sender", "schedule", "timezone", "language", "quiet")
-
-
-def target_router(app: App, renderer: TemplateRenderer) -> APIRouter:
-    routes = APIRouter(prefix="/settings/targets")
-
-    async def show(
-        request: Request,
-        principal: Principal,
-        target: TargetSettings | None,
-        values: Mapping[str, Any],
-        errors: Mapping[str, Message],
-    ) -> Response:
-        return renderer.render_page(
-            request,
-            principal,
-            "settings/target.html",
-            section="settings",
-            target=target,
-            values=values,
-            errors=errors,
-            types=list(ItemType),
-            formats=list(BRIEFING_FORMATS),
-            sources=[source.name for source in await app.store.sources.list()],
-            status=HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK,
+@router.get("/deliveries/{delivery_id}/briefing")
+async def sent(app: AppDep, renderer: Renderer, _: Reader, delivery_id: str) -> HTMLResponse:
+    briefing = await app.deliveries.get_sent_briefing(delivery_id)
+    return await asyncio.to_thread(
+        lambda: renderer.render(
+            "deliveries/briefing.html", section="briefings", view=build_briefing_view(briefing), delivery_id=delivery_id
         )
+    )
 
-    @routes.get("/new")
-    async def new(request: Request, principal: Admin) -> Response:
-        return await show(request, principal, None, {"name": "", **TargetForm().model_dump()}, {})
 
-    @routes.post("")
-    async def add(request: Request, principal: Admin) -> Response:
-        values = await _parse_values(request)
-        name = str(values["name"])
-        try:
-            await app.target_editing.add(name, _build_form(values), by=principal.actor)
-        except (InvalidSettings, Conflict) as error:
-            return await show(request, principal, None, values, _list_errors(error))
-        return renderer.redirect("/settings/targets", notice="target_saved")
+@router.post("/deliveries/{delivery_id}/retry")
+async def retry(app: AppDep, renderer: Renderer, principal: Editor, delivery_id: str) -> Response:
+    delivery = await app.deliveries.retry(delivery_id, wait=False, by=principal.actor)
+    return renderer.redirect("/deliveries", notice=get_delivery_notice(delivery.status))
 
-    @routes.get("/{name}/edit")
-    async def edit(request: Request, principal: Admin, name: str) -> Response:
-        """A target as it is, without its secrets."""
-        target = app.target_editing.get(name)
-        return await show(request, principal, target, target.model_dump() | {"url": "", "secret": ""}, {})
 
-    @routes.post("/{name}/edit")
-    async def store(request: Request, principal: Admin, name: str) -> Response:
-        target, values = app.target_editing.get(name), await _parse_values(request)
-        try:
-            await app.target_editing.edit(name, _build_form(values), by=principal.actor)
-        except InvalidSettings as refused:
-            return await show(request, principal, target, values, _list_errors(refused))
-        return renderer.redirect("/settings/targets", notice="target_saved")
+@router.get("/settings/targets")
+async def targets(app: AppDep, renderer: Renderer, _: Admin) -> HTMLResponse:
+    return renderer.render("deliveries/targets.html", section="settings", rows=await app.targets.list())
 
-    @routes.post("/{name}/remove")
-    async def remove(principal: Admin, name: str) -> Response:
-        """Remove a target; the page asks before."""
-        await app.target_editing.remove(name, by=principal.actor)
-        return renderer.redirect("/settings/targets", notice="target_removed")
 
-    return routes
+@router.post("/settings/targets/{name}/test")
+async def test(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
+    delivery = await app.deliveries.send_test(name, by=principal.actor)
+    is_sent = delivery.status is DeliveryStatus.SENT
+    return renderer.redirect("/settings/targets", notice="test_sent" if is_sent else "test_failed")
+
+
+def get_delivery_notice(status: DeliveryStatus) -> str:
+    notices = {DeliveryStatus.SENT: "delivery_sent", DeliveryStatus.FAILED: "delivery_failed"}
+    return notices.get(status, "delivery_queued")
+
+
+@router.get("/settings/targets/new")
+async def new(app: AppDep, renderer: Renderer, _: Admin) -> Response:
+    return await _render_target(app, renderer, None, {"name": "", **TargetForm().model_dump()}, {})
+
+
+@router.post("/settings/targets")
+async def add(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
+    values = await _parse_values(request)
+    name = str(values["name"])
+    try:
+        await app.target_editing.add(name, _build_form(values), by=principal.actor)
+    except (InvalidSettings, Conflict) as error:
+        return await _render_target(app, renderer, None, values, _list_errors(error))
+    return renderer.redirect("/settings/targets", notice="target_saved")
+
+
+@router.get("/settings/targets/{name}/edit")
+async def edit(app: AppDep, renderer: Renderer, _: Admin, name: str) -> Response:
+    target = app.target_editing.get(name)
+    without_secrets = target.model_dump() | {"url": "", "secret": ""}
+    return await _render_target(app, renderer, target, without_secrets, {})
+
+
+@router.post("/settings/targets/{name}/edit")
+async def store(app: AppDep, renderer: Renderer, request: Request, principal: Admin, name: str) -> Response:
+    target, values = app.target_editing.get(name), await _parse_values(request)
+    try:
+        await app.target_editing.edit(name, _build_form(values), by=principal.actor)
+    except InvalidSettings as refused:
+        return await _render_target(app, renderer, target, values, _list_errors(refused))
+    return renderer.redirect("/settings/targets", notice="target_saved")
+
+
+@router.post("/settings/targets/{name}/remove")
+async def remove(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
+    await app.target_editing.remove(name, by=principal.actor)
+    return renderer.redirect("/settings/targets", notice="target_removed")
+
+
+async def _render_target(
+    app: App,
+    renderer: PageRenderer,
+    target: TargetSettings | None,
+    values: Mapping[str, Any],
+    errors: Mapping[str, Message],
+) -> Response:
+    return renderer.render(
+        "settings/target.html",
+        section="settings",
+        target=target,
+        values=values,
+        errors=errors,
+        types=list(ItemType),
+        formats=list(BRIEFING_FORMATS),
+        sources=[source.name for source in await app.store.sources.list()],
+        status=HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK,
+    )
 
 
 async def _parse_values(request: Request) -> dict[str, Any]:
@@ -209,14 +196,12 @@ async def _parse_values(request: Request) -> dict[str, Any]:
 
 def _build_form(values: Mapping[str, Any]) -> TargetForm:
     """The form; what was left empty has its default."""
+    given = {name: value for name, value in values.items() if name != "name" and value != ""}
     try:
-        return TargetForm.model_validate(
-            {name: value for name, value in values.items() if name != "name" and value != ""}
-        )
+        return TargetForm.model_validate(given)
     except ValidationError as error:
-        raise InvalidSettings(
-            {str(detail["loc"][0]): describe_validation_error(detail) for detail in error.errors()}
-        ) from None
+        complaints = {str(detail["loc"][0]): describe_validation_error(detail) for detail in error.errors()}
+        raise InvalidSettings(complaints) from None
 
 
 def _list_errors(error: InvalidSettings | Conflict) -> dict[str, Message]:

@@ -10,12 +10,10 @@ from typing import Any, Self
 from markupsafe import Markup
 from starlette.datastructures import FormData
 
-from monitor.bootstrap import App
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.exports.document import Block
-from monitor.i18n.catalogue import get_words, translate
 from monitor.i18n.message import Message
-from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
+from monitor.research.appendix import WORDS, draw_blueprint
 from monitor.research.document import parse_report_blocks
 from monitor.research.findings import NoteBasis
 from monitor.research.node import NO_MODEL_FAILURE
@@ -88,8 +86,6 @@ SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
 """The headings of a report's sources: on the page they stand beside it."""
 
 _SECTION_BY_RULE, _IN_PARAGRAPH = "research.section_by_rule", "research.paragraph_problem"
-_VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
-"""The words that the script needs for what a research tells."""
 
 
 @dataclass(frozen=True)
@@ -209,30 +205,6 @@ def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
     if last.is_searched:
         return "reflection_summary" if last.number else "first_summary"
     return "reading"
-
-
-async def load_research_context(app: App, task_id: str, language: str, *, notes_url: str) -> dict[str, Any]:
-    """What the page of a research shows of it; `NotFound` where there is none of that id."""
-    view = await app.research.get(task_id)
-    row = await app.research.load_research(task_id)
-    state = await app.research.load_state(task_id)
-    is_searching = not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs
-    return {
-        "view": view,
-        "steps": build_step_views(row, state),
-        "paragraphs": build_paragraph_views(row, state),
-        "is_searching": is_searching,
-        "plan_form": build_plan_form(state),
-        "topics": group_notes_by_topic(view.notes),
-        "report": build_report_view(view, notes_url),
-        "graph": render_graph(view.blueprint, view.language, translate(language, "Model of the topic")),
-        "relation": translate_relationship_type,
-        "remarks": await app.research.list_remarks(task_id),
-        "warnings": list_warnings(view),
-        "why": list_reasons,
-        "words": {name: dict(get_words(language, kind)) for name, kind in _VOCABULARIES.items()}
-        | {"end": SOURCE_HEADINGS},
-    }
 
 
 def list_warnings(view: ResearchView) -> list[Message]:

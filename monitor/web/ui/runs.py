@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from monitor.bootstrap import App
@@ -17,10 +17,10 @@ from monitor.i18n.catalogue import get_word
 from monitor.services.run_report import PhaseState, build_phase_views
 from monitor.services.runs import RunQuery
 from monitor.vocabulary import SWEEP_PHASES, Disposition, RunStatus, SectionEnd
-from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
-from monitor.web.api.runs import Cursor, RunId
-from monitor.web.auth import Editor, Reader, require_scope
-from monitor.web.ui.rendering import TemplateRenderer
+from monitor.web.api.cursors import Cursor, build_next_url, cut_page, decode_cursor
+from monitor.web.api.runs import RunId
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
+from monitor.web.ui.rendering import Renderer
 
 ROWS_PER_PAGE = 25
 
@@ -129,82 +129,72 @@ _VOCABULARIES = {
 FilterText = Annotated[str, Query(max_length=200)]
 
 
-def router(app: App, renderer: TemplateRenderer) -> APIRouter:
-    """`/runs` and what lies under it."""
-    routes = APIRouter(prefix="/runs")
-    _add_view_routes(routes, app, renderer)
-    _add_action_routes(routes, app, renderer)
-    return routes
+router = APIRouter(prefix="/runs")
 
 
-def _add_view_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
-    @routes.get("")
-    async def list_runs(
-        request: Request,
-        principal: Reader,
-        source: FilterText = "",
-        status: FilterText = "",
-        day: FilterText = "",
-        cursor: Cursor = None,
-    ) -> HTMLResponse:
-        filters = RunQuery(source=source or None, status=_parse_status(status), day=_parse_day(day))
-        after = decode_cursor(cursor, dt.datetime, str)
-        found = await app.runs.list_rows(filters, after=after, limit=_PAGE_SIZE + 1)
-        rows, following = cut_page(found, _PAGE_SIZE, lambda row: (row.run.planned_at, row.run.id))
-        return renderer.render_page(
-            request,
-            principal,
-            "runs/list.html",
-            section="runs",
-            rows=rows,
-            filters=filters,
-            next_url=build_next_url("/runs", {"source": source, "status": status, "day": day}, following),
-            is_first=cursor is None,
-            source_options=_build_options(renderer.translate(principal, "All sources"), await app.runs.list_sources()),
-            status_options=_build_options(renderer.translate(principal, "Any status"), RunStatus, principal.language),
-            is_moving=any(not row.run.status.is_final for row in rows),
-        )
-
-    @routes.get("/{run_id}")
-    async def show(
-        request: Request,
-        principal: Reader,
-        run_id: RunId,
-        disposition: FilterText = "",
-        section: FilterText = "",
-        q: FilterText = "",
-        at: FilterText = "",
-    ) -> HTMLResponse:
-        ledger_filter = LedgerFilter(
-            disposition=Disposition(disposition) if disposition in set(Disposition) else None,
-            section=_parse_number(section),
-            text=q.strip(),
-            at=_parse_number(at),
-        )
-        return renderer.render_page(
-            request,
-            principal,
-            "runs/show.html",
-            section="runs",
-            **await _load_run_context(app, renderer, run_id, ledger_filter),
-        )
+@router.get("")
+async def list_runs(
+    app: AppDep,
+    renderer: Renderer,
+    principal: Reader,
+    source: FilterText = "",
+    status: FilterText = "",
+    day: FilterText = "",
+    cursor: Cursor = None,
+) -> HTMLResponse:
+    filters = RunQuery(source=source or None, status=_parse_status(status), day=_parse_day(day))
+    after = decode_cursor(cursor, dt.datetime, str)
+    found = await app.runs.list_rows(filters, after=after, limit=_PAGE_SIZE + 1)
+    rows, following = cut_page(found, _PAGE_SIZE, lambda row: (row.run.planned_at, row.run.id))
+    return renderer.render(
+        "runs/list.html",
+        rows=rows,
+        filters=filters,
+        next_url=build_next_url("/runs", {"source": source, "status": status, "day": day}, following),
+        is_first=cursor is None,
+        source_options=_build_options(renderer.gettext("All sources"), await app.runs.list_sources()),
+        status_options=_build_options(renderer.gettext("Any status"), RunStatus, principal.language),
+        is_moving=any(not row.run.status.is_final for row in rows),
+    )
 
 
-def _add_action_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
-    @routes.post("/{run_id}/cancel", dependencies=[Depends(require_scope("run"))])
-    async def cancel(principal: Editor, run_id: RunId) -> RedirectResponse:
-        """Ask the run to stop, and show it."""
-        try:
-            await app.sweeps.cancel(run_id, by=principal.actor)
-        except Conflict:
-            return renderer.redirect(f"/runs/{run_id}", notice="run_over")
-        return renderer.redirect(f"/runs/{run_id}", notice="run_stopping")
+@router.get("/{run_id}")
+async def show(
+    app: AppDep,
+    renderer: Renderer,
+    _: Reader,
+    run_id: RunId,
+    disposition: FilterText = "",
+    section: FilterText = "",
+    q: FilterText = "",
+    at: FilterText = "",
+) -> HTMLResponse:
+    ledger_filter = LedgerFilter(
+        disposition=Disposition(disposition) if disposition in set(Disposition) else None,
+        section=_parse_number(section),
+        text=q.strip(),
+        at=_parse_number(at),
+    )
+    return renderer.render(
+        "runs/show.html", section="runs", **await _load_run_context(app, renderer, run_id, ledger_filter)
+    )
 
-    @routes.post("/{run_id}/retry", dependencies=[Depends(require_scope("run"))])
-    async def retry(principal: Editor, run_id: RunId) -> RedirectResponse:
-        """Have the run done again, and show the one that does it."""
-        again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
-        return renderer.redirect(f"/runs/{again}", notice="run_again")
+
+@router.post("/{run_id}/cancel", dependencies=[RUN_SCOPE])
+async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> RedirectResponse:
+    """Ask the run to stop, and show it."""
+    try:
+        await app.sweeps.cancel(run_id, by=principal.actor)
+    except Conflict:
+        return renderer.redirect(f"/runs/{run_id}", notice="run_over")
+    return renderer.redirect(f"/runs/{run_id}", notice="run_stopping")
+
+
+@router.post("/{run_id}/retry", dependencies=[RUN_SCOPE])
+async def retry(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> RedirectResponse:
+    """Have the run done again, and show the one that does it."""
+    again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
+    return renderer.redirect(f"/runs/{again}", notice="run_again")
 
 
 def _build_options(every: str, values: Iterable[str], language: str | None = None) -> list[tuple[str, str]]:
@@ -213,9 +203,7 @@ def _build_options(every: str, values: Iterable[str], language: str | None = Non
     return [("", every), *shown]
 
 
-async def _load_run_context(
-    app: App, renderer: TemplateRenderer, run_id: str, ledger_filter: LedgerFilter
-) -> dict[str, Any]:
+async def _load_run_context(app: App, renderer: Renderer, run_id: str, ledger_filter: LedgerFilter) -> dict[str, Any]:
     """All that the page of a run is made of."""
     picture = await app.runs.get_detail(run_id)
     run = picture.run
