@@ -36,7 +36,7 @@ from monitor.web.middleware import (
     negotiate_language,
 )
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
-from monitor.web.ui import briefings, deliveries, health, items, people, research, runs, settings, sources
+from monitor.web.ui import briefings, health, items, people, research, runs, settings, sources
 from monitor.web.ui.rendering import Templates
 
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
@@ -65,7 +65,6 @@ _PAGE_ROUTERS = (
     people.router,
     health.router,
     settings.router,
-    deliveries.router,
     items.router,
     sources.router,
     briefings.router,
