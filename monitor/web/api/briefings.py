@@ -151,10 +151,8 @@ class BriefingEditSchema(BriefingEditPatch):
     version: int = Field(ge=1, le=2**31 - 1, strict=True)
 
 
-class BriefingSendSchema(BaseModel):
+class BriefingSendSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"target": "weekly"}]}):
     """Where a briefing is to be sent: the name of a target."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"target": "weekly"}]})
 
     target: str = Field(min_length=1, max_length=40)
 

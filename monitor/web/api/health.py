@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from monitor.db.queries.service import ServiceMetrics
 from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
@@ -94,10 +94,8 @@ async def costs(app: AppDep, _: Reader, days: Days = 7) -> CostLedger:
     return await app.costs.get_ledger(days)
 
 
-class AuditEntrySchema(BaseModel):
+class AuditEntrySchema(BaseModel, from_attributes=True):
     """A change: who made it, what it was, to what, and what was before and after."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: int
     at: dt.datetime

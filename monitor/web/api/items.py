@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from monitor.bootstrap import App
 from monitor.briefing.render import render_items, render_saved_briefings
@@ -124,10 +124,8 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-class ItemListSchema(BaseModel):
+class ItemListSchema(BaseModel, json_schema_extra={"examples": [{"items": [_EXAMPLE], "next": None, "total": 1}]}):
     """Items, newest first. `total` is counted up to 1,000 and told with the first piece of a list only."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_EXAMPLE], "next": None, "total": 1}]})
 
     items: list[ListedItem]
     next: str | None

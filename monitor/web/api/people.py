@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from monitor.bootstrap import App
 from monitor.services.people import MAX_TOKEN_DAYS, NAME_PATTERN, TokenScope
@@ -20,32 +20,24 @@ TokenName = Annotated[str, Path(min_length=1, max_length=60, description="The na
 router = APIRouter(prefix="/api", tags=["people"], responses=PROBLEM_RESPONSES)
 
 
-class PrincipalSchema(BaseModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "lilei", "role": "editor"}]})
-
+class PrincipalSchema(BaseModel, json_schema_extra={"examples": [{"name": "lilei", "role": "editor"}]}):
     name: str
     role: Role
 
 
-class LanguageSchema(BaseModel):
+class LanguageSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"language": "zh"}]}):
     """The language of one's pages; null is that of the browser."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"language": "zh"}]})
 
     language: Literal["zh", "en"] | None
 
 
-class PasswordChangeSchema(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class PasswordChangeSchema(BaseModel, extra="forbid"):
     old: str = Field(max_length=1000, examples=["kx7mp-…"])
     new: str = Field(max_length=1000, examples=["a sentence that only I know"])
 
 
-class PersonSchema(BaseModel):
+class PersonSchema(BaseModel, from_attributes=True):
     """Somebody who may sign in, or was shut out."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     name: str = Field(examples=["lilei"])
     role: Role
@@ -63,17 +55,13 @@ class PersonListSchema(BaseModel):
     next: None = None
 
 
-class NewPersonSchema(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewPersonSchema(BaseModel, extra="forbid"):
     name: str = Field(pattern=NAME_PATTERN, examples=["hanmeimei"])
     role: Role = Role.READER
 
 
-class PersonChangeSchema(BaseModel):
+class PersonChangeSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"role": "editor"}]}):
     """What is to be changed; what is left out or null stays."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"role": "editor"}]})
 
     role: Role | None = None
     is_shut_out: bool | None = Field(default=None, strict=True)
@@ -167,9 +155,7 @@ class SessionListSchema(BaseModel):
     next: None = None
 
 
-class TokenSchema(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
-
+class TokenSchema(BaseModel, from_attributes=True):
     name: str = Field(examples=["grafana"])
     role: Role
     scopes: list[TokenScope] = Field(description="None: all that the role may.", examples=[["read"]])
@@ -186,10 +172,8 @@ class TokenListSchema(BaseModel):
     next: None = None
 
 
-class NewTokenSchema(BaseModel):
+class NewTokenSchema(BaseModel, extra="forbid"):
     """A token to be made; without scopes it may do all that its role may, without days it has no end."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(pattern=NAME_PATTERN, examples=["grafana"])
     role: Role = Role.READER

@@ -136,10 +136,8 @@ class PlanApprovalRequest(BaseModel):
     paragraphs: list[PlanParagraphSchema] = Field(min_length=1, max_length=20)
 
 
-class RemarkSchema(BaseModel):
+class RemarkSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"text": "请侧重对下游企业的影响。"}]}):
     """What a person says while a research goes; its summaries heed the latest remark."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "请侧重对下游企业的影响。"}]})
 
     text: QuestionText
 

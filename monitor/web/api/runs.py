@@ -101,10 +101,8 @@ class ModelCallListSchema(BaseModel):
     next: str | None
 
 
-class RunStartRequest(BaseModel):
+class RunStartRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [{"sources": ["示例部"]}]}):
     """Which sources to run now, by their names."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sources": ["示例部"]}]})
 
     sources: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(min_length=1, max_length=200)
 
@@ -122,12 +120,8 @@ class QueuedRunListSchema(BaseModel):
     runs: list[QueuedRunSchema]
 
 
-class RunState(BaseModel):
+class RunState(BaseModel, json_schema_extra={"examples": [{"run_id": "s1-20260203T010000Z-5f3a", "status": "queued"}]}):
     """How a run stands after what was asked; `run_id` is another one where the source is run anew."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"run_id": "s1-20260203T010000Z-5f3a", "status": "queued"}]}
-    )
 
     run_id: str
     status: RunStatus

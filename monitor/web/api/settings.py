@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
 from monitor.db.queries.retention import PruneResult
@@ -22,6 +23,8 @@ _EXAMPLE_CHANGES = {
     "a key": {"value": {"llm.api_key": "sk-0000"}},
     "a search service": {"value": {"search.backend": "searxng", "search.backends.searxng.base_url": "http://10.0.0.5"}},
 }
+
+_EXAMPLE_PROMPT: JsonDict = {"text": "概括下面的文章，两句话。{rules}\n标题：{title}\n{text}"}
 
 SettingPath = Annotated[str, Path(max_length=200, description="As `llm.model` or `secrets.OPENAI_API_KEY`.")]
 PromptName = Annotated[str, Path(max_length=60, description="As `summary.user.zh`.")]
@@ -60,20 +63,14 @@ class SettingChangeListSchema(BaseModel):
     changes: list[SettingChange]
 
 
-class SearchTestRequest(BaseModel):
+class SearchTestRequest(BaseModel, json_schema_extra={"examples": [{"backend": "searxng", "query": "碳市场"}]}):
     """Which backend to ask, and what."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"backend": "searxng", "query": "碳市场"}]})
 
     backend: str = Field(max_length=40)
     query: str = Field(min_length=1, max_length=200)
 
 
-class PromptRequest(BaseModel):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"text": "概括下面的文章，两句话。{rules}\n标题：{title}\n{text}"}]}
-    )
-
+class PromptRequest(BaseModel, json_schema_extra={"examples": [_EXAMPLE_PROMPT]}):
     text: str = Field(max_length=MAX_PROMPT_CHARS)
 
 

@@ -60,10 +60,8 @@ class SourceListSchema(BaseModel):
     next: str | None
 
 
-class RunStarted(BaseModel):
+class RunStarted(BaseModel, json_schema_extra={"examples": [{"run_id": "s1-20260203T070000Z-9f2c"}]}):
     """The run that was put into the queue, or that was there already."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"run_id": "s1-20260203T070000Z-9f2c"}]})
 
     run_id: str
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query, Request, Response
-from fastapi.responses import HTMLResponse
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
@@ -83,7 +82,7 @@ def build_briefing_view(briefing: Briefing) -> BriefingView:
 @router.get("/briefings")
 async def briefings(
     app: AppDep, renderer: Renderer, _: Reader, state: str = "", cursor: Annotated[str | None, Query()] = None
-) -> HTMLResponse:
+) -> Response:
     is_archived = state == "archived"
     found = await app.drafts.list(is_archived=is_archived, before_id=decode_id(cursor), limit=PAGE_SIZE + 1)
     rows, following = cut_page(found, PAGE_SIZE, lambda row: row.id)
@@ -96,12 +95,12 @@ async def briefings(
 
 
 @router.get("/briefings/new")
-async def new(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> HTMLResponse:
+async def new(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> Response:
     return await _render_form(app, renderer, parse_compose_form(request.query_params, renderer.language))
 
 
 @router.get("/briefings/now")
-async def now(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> HTMLResponse:
+async def now(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> Response:
     """Show what the form or a link asks for; it is not kept."""
     fields = parse_compose_form(request.query_params, renderer.language)
     try:
@@ -136,7 +135,7 @@ async def save(
 
 async def _render_form(
     app: App, renderer: PageRenderer, fields: dict[str, Any], error: ValidationError | UsageError | None = None
-) -> HTMLResponse:
+) -> Response:
     sources = await app.store.sources.list()
     return renderer.render(
         "briefings/new.html",
@@ -151,7 +150,7 @@ async def _render_form(
 
 
 @router.get("/briefings/{briefing_id}")
-async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: BriefingId) -> HTMLResponse:
+async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: BriefingId) -> Response:
     draft = await app.drafts.get(briefing_id)
     sent = await _load_deliveries(app, briefing_id)
     return await asyncio.to_thread(
@@ -174,7 +173,7 @@ async def export(
 
 
 @router.get("/briefings/{briefing_id}/deliveries")
-async def sent(app: AppDep, renderer: Renderer, _: Reader, briefing_id: BriefingId) -> HTMLResponse:
+async def sent(app: AppDep, renderer: Renderer, _: Reader, briefing_id: BriefingId) -> Response:
     """The part of the page that says what was sent, for a page that follows a delivery."""
     draft = await app.drafts.get(briefing_id)
     return renderer.render("deliveries/of_briefing.html", row=draft.row, **await _load_deliveries(app, briefing_id))
@@ -212,7 +211,7 @@ def _list_errors(error: ValidationError) -> dict[str, Message]:
 
 
 @router.get("/briefings/{briefing_id}/edit")
-async def edit(app: AppDep, renderer: Renderer, principal: Editor, briefing_id: BriefingId) -> HTMLResponse:
+async def edit(app: AppDep, renderer: Renderer, principal: Editor, briefing_id: BriefingId) -> Response:
     draft = await app.drafts.get(briefing_id)
     return await asyncio.to_thread(_render_editor, renderer, principal, draft, draft.edit)
 
@@ -271,7 +270,7 @@ def _render_editor(
     pressed: str = "",
     trouble: Message | None = None,
     is_overtaken: bool = False,
-) -> HTMLResponse:
+) -> Response:
     """Render the form, filled with an edit that may not be saved yet."""
     by_standing = {place: [item for item in edit.items if item.standing == place] for place in ("top", "more", "out")}
     return renderer.render(
@@ -331,7 +330,7 @@ async def deliveries(
     _: Reader,
     target: str = "",
     cursor: Annotated[str | None, Query()] = None,
-) -> HTMLResponse:
+) -> Response:
     before = decode_cursor(cursor, dt.datetime, str)
     found = await app.deliveries.list(target=target or None, before=before, limit=PAGE_SIZE + 1)
     rows, following = cut_page(found, PAGE_SIZE, lambda row: (row.planned_at, row.id))
@@ -349,7 +348,7 @@ async def deliveries(
 
 
 @router.get("/deliveries/{delivery_id}/briefing")
-async def show_sent_briefing(app: AppDep, renderer: Renderer, _: Reader, delivery_id: str) -> HTMLResponse:
+async def show_sent_briefing(app: AppDep, renderer: Renderer, _: Reader, delivery_id: str) -> Response:
     briefing = await app.deliveries.get_sent_briefing(delivery_id)
     return await asyncio.to_thread(
         lambda: renderer.render(
@@ -365,7 +364,7 @@ async def retry(app: AppDep, renderer: Renderer, principal: Editor, delivery_id:
 
 
 @router.get("/settings/targets")
-async def targets(app: AppDep, renderer: Renderer, _: Admin) -> HTMLResponse:
+async def targets(app: AppDep, renderer: Renderer, _: Admin) -> Response:
     return renderer.render("deliveries/targets.html", section="settings", rows=await app.targets.list())
 
 

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 from babel.dates import format_date, format_timedelta
 from babel.numbers import format_decimal, format_percent
-from fastapi import APIRouter, Depends, Path, Query
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Depends, Path, Query, Response
 from markupsafe import Markup
 
 from monitor.bootstrap import App
@@ -192,7 +191,7 @@ Charts = Annotated[HealthCharts, Depends(get_charts)]
 
 
 @router.get("/")
-async def today(app: AppDep, renderer: Renderer, principal: Reader) -> HTMLResponse:
+async def today(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
     """Show the day at a glance; the visit is remembered, and the next one begins where this one was."""
     seen = await app.today.get_summary(principal.name, record_visit=principal.session_id is not None)
     return renderer.render(
@@ -227,7 +226,7 @@ def _group_by_tier(seen: TodaySummary) -> list[tuple[int | None, int, list[NewIt
 
 
 @router.get("/health")
-async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, cursor: Cursor = None) -> HTMLResponse:
+async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, cursor: Cursor = None) -> Response:
     """Show what the work stands on, the open alarms, and every source's cadence, those in trouble first."""
     skip = max(0, decode_id(cursor) or 0)
     count, sources = await app.alarms.list_source_health(skip=skip, limit=_PAGE_SIZE)
@@ -251,7 +250,7 @@ async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, c
 
 
 @router.get("/health/alarms")
-async def alarms(app: AppDep, renderer: Renderer, _: Reader, cursor: Cursor = None) -> HTMLResponse:
+async def alarms(app: AppDep, renderer: Renderer, _: Reader, cursor: Cursor = None) -> Response:
     rows = await app.alarms.list_alarms(before_id=decode_id(cursor), limit=_PAGE_SIZE + 1)
     shown, following = cut_page(rows, _PAGE_SIZE, lambda alarm: alarm.id)
     return renderer.render(
@@ -265,7 +264,7 @@ async def alarms(app: AppDep, renderer: Renderer, _: Reader, cursor: Cursor = No
 @router.get("/health/sources/{source_id}")
 async def source(
     app: AppDep, renderer: Renderer, charts: Charts, _: Reader, source_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
-) -> HTMLResponse:
+) -> Response:
     found = await app.alarms.get_source_health(source_id)
     alarms = await app.alarms.list_alarms(source_id=source_id, limit=_PAGE_SIZE)
     blocks = await app.alarms.list_blocks(_BLOCK_DAYS, source_id=source_id)
@@ -283,7 +282,7 @@ async def source(
 
 
 @router.get("/health/blocks")
-async def blocks(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, days: Days = _BLOCK_DAYS) -> HTMLResponse:
+async def blocks(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, days: Days = _BLOCK_DAYS) -> Response:
     rows = await app.alarms.list_blocks(days)
     return renderer.render(
         "health/blocks.html",
@@ -295,7 +294,7 @@ async def blocks(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, day
 
 
 @router.get("/health/costs")
-async def costs(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, days: Days = 30) -> HTMLResponse:
+async def costs(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, days: Days = 30) -> Response:
     chart = await app.costs.get_chart(days)
     tokens_today = await app.costs.count_tokens_today()
     budget = app.settings.llm.daily_token_budget

@@ -8,8 +8,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Form, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi import APIRouter, Form, Query, Request, Response
 from markupsafe import Markup, escape
 
 from monitor.briefing.item import list_item_details
@@ -67,7 +66,7 @@ def _iter_match_spans(text: str, query: TextQuery | None) -> Iterator[tuple[int,
 @router.get("/items")
 async def items(
     app: AppDep, renderer: Renderer, request: Request, principal: Reader, cursor: str | None = None
-) -> HTMLResponse:
+) -> Response:
     """List items; a search that cannot be understood is explained above an empty list."""
     asked = parse_item_parameters(request)
     page, trouble, query = ItemPage(items=[]), None, None
@@ -96,7 +95,7 @@ async def items(
 
 
 @router.get("/items/{item_id}")
-async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId) -> HTMLResponse:
+async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId) -> Response:
     detail = await app.items.get_item(item_id, principal.name, language=principal.language)
     proof = await app.proofs.get_proof(item_id)
     messages = get_briefing_messages(principal.language)
@@ -120,7 +119,7 @@ async def saved(
     _: Reader,
     item_id: ItemId,
     claim: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-) -> HTMLResponse:
+) -> Response:
     """The saved page as plain text, with the passage of the claim marked."""
     page = await app.snapshots.get_item_snapshot(item_id, claim)
     return renderer.render("items/saved.html", page=page)
@@ -134,7 +133,7 @@ async def star(
     item_id: ItemId,
     starred: Annotated[bool, Form()],
     back: FormText = "",
-) -> RedirectResponse:
+) -> Response:
     """Set or remove the star, and go back to the page where that was done."""
     if starred:
         await app.marks.star(item_id, by=principal.actor)
@@ -144,17 +143,13 @@ async def star(
 
 
 @router.post("/items/{item_id}/notes")
-async def note(
-    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, text: FormText = ""
-) -> RedirectResponse:
+async def note(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, text: FormText = "") -> Response:
     await app.marks.add_note(item_id, text, by=principal.actor)
     return renderer.redirect(f"/items/{item_id}#notes", notice="note_added")
 
 
 @router.post("/items/{item_id}/notes/{note_id}/remove")
-async def remove_note(
-    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, note_id: NoteId
-) -> RedirectResponse:
+async def remove_note(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, note_id: NoteId) -> Response:
     await app.marks.remove_note(item_id, note_id, by=principal.actor)
     return renderer.redirect(f"/items/{item_id}#notes", notice="note_removed")
 
@@ -162,7 +157,7 @@ async def remove_note(
 @router.post("/items/{item_id}/feedback")
 async def feedback(
     app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, wish: FormText = ""
-) -> RedirectResponse:
+) -> Response:
     """Say where the item should have stood; anything but higher and lower takes that back."""
     if wish in tuple(RankDirection):
         await app.marks.set_feedback(item_id, RankDirection(wish), by=principal.actor)
@@ -172,15 +167,13 @@ async def feedback(
 
 
 @router.post("/items/{item_id}/hide")
-async def hide(
-    app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId, reason: FormText = ""
-) -> RedirectResponse:
+async def hide(app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId, reason: FormText = "") -> Response:
     await app.marks.hide(item_id, reason, by=principal.actor)
     return renderer.redirect(f"/items/{item_id}", notice="item_hidden")
 
 
 @router.post("/items/{item_id}/show")
-async def show(app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId) -> RedirectResponse:
+async def show(app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId) -> Response:
     await app.marks.unhide(item_id, by=principal.actor)
     return renderer.redirect(f"/items/{item_id}", notice="item_shown")
 

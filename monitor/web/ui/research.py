@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Form, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import Response
 from markupsafe import Markup
 from pydantic import ValidationError
 from starlette.datastructures import FormData
@@ -61,9 +61,7 @@ router = APIRouter(prefix="/research")
 
 
 @router.get("")
-async def researches(
-    app: AppDep, renderer: Renderer, _: Reader, q: QueryText = "", cursor: Cursor = ""
-) -> HTMLResponse:
+async def researches(app: AppDep, renderer: Renderer, _: Reader, q: QueryText = "", cursor: Cursor = "") -> Response:
     return await _render_list(app, renderer, q=q, cursor=cursor)
 
 
@@ -101,7 +99,7 @@ async def _render_list(
     asked: str = "",
     review_plan: bool = True,
     trouble: Message | None = None,
-) -> HTMLResponse:
+) -> Response:
     after = decode_cursor(cursor, dt.datetime, str)
     found = await app.research.list(after=after, text=q.strip(), limit=_PAGE_SIZE + 1)
     rows, following = cut_page(found, _PAGE_SIZE, lambda row: (row.created_at, row.task_id))
@@ -134,7 +132,7 @@ def _build_settings_panel(app: App) -> dict[str, Any]:
 
 
 @router.get("/{task_id}")
-async def show(app: AppDep, renderer: Renderer, _: Reader, task_id: TaskId) -> HTMLResponse:
+async def show(app: AppDep, renderer: Renderer, _: Reader, task_id: TaskId) -> Response:
     return renderer.render("research/show.html", **await _load_context(app, renderer, task_id))
 
 
@@ -146,7 +144,7 @@ async def note(
     task_id: TaskId,
     note_index: NoteIndex,
     quote: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-) -> HTMLResponse:
+) -> Response:
     page = await app.research.get_note_snapshot(task_id, note_index, quote)
     view = await app.research.get(task_id)
     return renderer.render(
@@ -203,9 +201,7 @@ async def plan(app: AppDep, renderer: Renderer, request: Request, principal: Edi
 
 
 @router.post("/{task_id}/remarks")
-async def remark(
-    app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId, text: FormText = ""
-) -> RedirectResponse:
+async def remark(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId, text: FormText = "") -> Response:
     try:
         await app.research.add_remark(task_id, text, by=principal.actor)
     except Conflict:
@@ -214,7 +210,7 @@ async def remark(
 
 
 @router.post("/{task_id}/cancel", dependencies=[RUN_SCOPE])
-async def cancel(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId) -> RedirectResponse:
+async def cancel(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId) -> Response:
     try:
         await app.research.cancel(task_id, by=principal.actor)
     except Conflict:

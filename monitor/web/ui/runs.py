@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Query
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi import APIRouter, Query, Response
 
 from monitor.bootstrap import App
 from monitor.db.queries.history import LedgerRow
@@ -141,7 +140,7 @@ async def list_runs(
     status: FilterText = "",
     day: FilterText = "",
     cursor: Cursor = None,
-) -> HTMLResponse:
+) -> Response:
     filters = RunQuery(source=source or None, status=_parse_status(status), day=_parse_day(day))
     after = decode_cursor(cursor, dt.datetime, str)
     found = await app.runs.list_rows(filters, after=after, limit=_PAGE_SIZE + 1)
@@ -168,7 +167,7 @@ async def show(
     section: FilterText = "",
     q: FilterText = "",
     at: FilterText = "",
-) -> HTMLResponse:
+) -> Response:
     ledger_filter = LedgerFilter(
         disposition=Disposition(disposition) if disposition in set(Disposition) else None,
         section=_parse_number(section),
@@ -181,7 +180,7 @@ async def show(
 
 
 @router.post("/{run_id}/cancel", dependencies=[RUN_SCOPE])
-async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> RedirectResponse:
+async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> Response:
     """Ask the run to stop, and show it."""
     try:
         await app.sweeps.cancel(run_id, by=principal.actor)
@@ -191,7 +190,7 @@ async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: Run
 
 
 @router.post("/{run_id}/retry", dependencies=[RUN_SCOPE])
-async def retry(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> RedirectResponse:
+async def retry(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> Response:
     """Have the run done again, and show the one that does it."""
     again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
     return renderer.redirect(f"/runs/{again}", notice="run_again")
