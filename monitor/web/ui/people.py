@@ -21,11 +21,10 @@ from monitor.web.api.cursors import build_next_url, cut_page, decode_id
 from monitor.web.api.people import require_session
 from monitor.web.auth import SESSION_COOKIE, Admin, AppDep, Principal, Reader, load_principal
 from monitor.web.middleware import LANGUAGE_COOKIE, Problem, sanitize_redirect_path
-from monitor.web.ui.rendering import FormText, PageRenderer, Renderer
+from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
 
 _YEAR_S = 365 * 86_400
 _AUDIT_PAGE_SIZE = 50
-FilterText = Annotated[str, Query(max_length=200)]
 NextPath = Annotated[str, Query(alias="next", description="A path of ours to go on to.")]
 
 router = APIRouter()

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import jinja2
 from babel.dates import format_timedelta
 from babel.numbers import format_decimal
-from fastapi import Depends, Form, Request, Response
+from fastapi import Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
@@ -169,6 +169,7 @@ async def get_renderer(request: Request) -> PageRenderer:
 
 Renderer = Annotated[PageRenderer, Depends(get_renderer)]
 FormText = Annotated[str, Form()]
+FilterText = Annotated[str, Query(max_length=200)]
 
 
 def _say(language: str, value: Message | str | None) -> str:

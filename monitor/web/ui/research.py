@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Form, Query, Request, Response
-from fastapi.responses import Response
 from markupsafe import Markup
 from pydantic import ValidationError
 from starlette.datastructures import FormData
@@ -41,7 +40,7 @@ from monitor.web.api.events import TaskId
 from monitor.web.api.research import NoteIndex, ResearchOptionsSchema
 from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.problems import describe_invalid_fields
-from monitor.web.ui.rendering import FormText, PageRenderer, Renderer
+from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
 
 _PAGE_SIZE = 20
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
@@ -49,7 +48,6 @@ _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "
 
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
 Cursor = Annotated[str, Query(max_length=400)]
-QueryText = Annotated[str, Query(max_length=200)]
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
 SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
@@ -61,7 +59,7 @@ router = APIRouter(prefix="/research")
 
 
 @router.get("")
-async def researches(app: AppDep, renderer: Renderer, _: Reader, q: QueryText = "", cursor: Cursor = "") -> Response:
+async def researches(app: AppDep, renderer: Renderer, _: Reader, q: FilterText = "", cursor: Cursor = "") -> Response:
     return await _render_list(app, renderer, q=q, cursor=cursor)
 
 

@@ -2,26 +2,31 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 
-from monitor.bootstrap import App
 from monitor.db.queries.history import LedgerRow
 from monitor.db.tables.collection import RunSection
 from monitor.errors import Conflict
-from monitor.i18n.catalogue import get_word
+from monitor.i18n.catalogue import get_word, get_words
 from monitor.services.run_report import PhaseState, build_phase_views
 from monitor.services.runs import RunQuery
 from monitor.vocabulary import SWEEP_PHASES, Disposition, RunStatus, SectionEnd
 from monitor.web.api.cursors import Cursor, build_next_url, cut_page, decode_cursor
 from monitor.web.api.runs import RunId
 from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
-from monitor.web.ui.rendering import Renderer
+from monitor.web.ui.rendering import FilterText, Renderer
 
 ROWS_PER_PAGE = 25
+_PAGE_SIZE = 50
+_REPLAYED_EVENTS = 60
+"""So many events from before the page was made are sent again: what a watcher sees first."""
+
+_VOCABULARIES = {"phase": [*SWEEP_PHASES, "revisit"], "phase_state": list(PhaseState), "ended": list(SectionEnd)}
+"""The words that the script needs for the events of a run."""
 
 DISPOSITION_MARKS = {
     Disposition.SAVED: "✓",
@@ -32,11 +37,13 @@ DISPOSITION_MARKS = {
     Disposition.REFUSED: "!",
     Disposition.LEFT: "○",
 }
-"""The sign in a square: what colour tells some, it tells all."""
+"""The sign in a square says what its colour says."""
+
+router = APIRouter(prefix="/runs")
 
 
 class LedgerFilter(NamedTuple):
-    """What of a ledger somebody looks for; `at` is the number of the candidate whose row is wanted."""
+    """Which candidates of a ledger are wanted; `at` is the number of the one whose row is to be shown."""
 
     disposition: Disposition | None = None
     section: int | None = None
@@ -45,7 +52,6 @@ class LedgerFilter(NamedTuple):
 
     @property
     def is_active(self) -> bool:
-        """Whether some candidates are not meant."""
         return self.disposition is not None or self.section is not None or bool(self.text)
 
     def matches(self, row: LedgerRow) -> bool:
@@ -101,47 +107,19 @@ def build_ledger_view(
     )
 
 
-_PAGE_SIZE = 50
-_REPLAYED_EVENTS = 60
-"""So many events from before the page was made are told once more: what a watcher sees when he comes."""
-
-_VOCABULARIES = {
-    "phase": [*SWEEP_PHASES, "revisit"],
-    "phase_state": list(PhaseState),
-    "ended": list(SectionEnd),
-    "outcome": [
-        "ok",
-        "cut",
-        "empty",
-        "error",
-        "timeout",
-        "network",
-        "auth",
-        "malformed",
-        "budget",
-        "circuit",
-        "cancelled",
-    ],
-}
-"""The words that the script needs for what a run tells."""
-
-FilterText = Annotated[str, Query(max_length=200)]
-
-
-router = APIRouter(prefix="/runs")
-
-
 @router.get("")
 async def list_runs(
     app: AppDep,
     renderer: Renderer,
-    principal: Reader,
+    _: Reader,
     source: FilterText = "",
     status: FilterText = "",
     day: FilterText = "",
     cursor: Cursor = None,
 ) -> Response:
-    filters = RunQuery(source=source or None, status=_parse_status(status), day=_parse_day(day))
+    wanted = RunStatus(status) if status in set(RunStatus) else None
+    filters = RunQuery(source=source or None, status=wanted, day=_parse_day(day))
+    names = await app.runs.list_sources()
     after = decode_cursor(cursor, dt.datetime, str)
     found = await app.runs.list_rows(filters, after=after, limit=_PAGE_SIZE + 1)
     rows, following = cut_page(found, _PAGE_SIZE, lambda row: (row.run.planned_at, row.run.id))
@@ -151,8 +129,11 @@ async def list_runs(
         filters=filters,
         next_url=build_next_url("/runs", {"source": source, "status": status, "day": day}, following),
         is_first=cursor is None,
-        source_options=_build_options(renderer.gettext("All sources"), await app.runs.list_sources()),
-        status_options=_build_options(renderer.gettext("Any status"), RunStatus, principal.language),
+        source_options=[("", renderer.gettext("All sources")), *((name, name) for name in names)],
+        status_options=[
+            ("", renderer.gettext("Any status")),
+            *((str(status), get_word(renderer.language, "status", status)) for status in RunStatus),
+        ],
         is_moving=any(not row.run.status.is_final for row in rows),
     )
 
@@ -174,14 +155,37 @@ async def show(
         text=q.strip(),
         at=_parse_number(at),
     )
+    picture = await app.runs.get_detail(run_id)
+    run = picture.run
+    asked = {
+        "disposition": ledger_filter.disposition,
+        "section": ledger_filter.section,
+        "q": ledger_filter.text or None,
+    }
+    narrowed = urlencode({name: value for name, value in asked.items() if value is not None})
+    here = renderer.href(f"/runs/{run.id}")
     return renderer.render(
-        "runs/show.html", section="runs", **await _load_run_context(app, renderer, run_id, ledger_filter)
+        "runs/show.html",
+        run=run,
+        picture=picture,
+        ledger=build_ledger_view(picture.ledger, picture.sections, ledger_filter),
+        marks=DISPOSITION_MARKS,
+        here=here,
+        to_row=f"{here}?{narrowed}{'&' if narrowed else ''}at=",
+        phases=build_phase_views(run, last=picture.phase, sections=picture.sections, items=picture.items),
+        pages_read=sum(section.pages for section in picture.sections),
+        names={section.ordinal: section.name for section in picture.sections},
+        source=await app.store.sources.get_by_id(run.source_id or 0),
+        briefing=f"/briefings/now?source={quote(run.source)}&days=1",
+        since=max(0, picture.last_event_id - _REPLAYED_EVENTS),
+        timezone=app.settings.timezone,
+        vocabularies={**_VOCABULARIES, "outcome": list(get_words(renderer.language, "outcome"))},
+        is_nobody_at_work=run.status is RunStatus.QUEUED and not await app.sweeps.has_worker(),
     )
 
 
 @router.post("/{run_id}/cancel", dependencies=[RUN_SCOPE])
 async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> Response:
-    """Ask the run to stop, and show it."""
     try:
         await app.sweeps.cancel(run_id, by=principal.actor)
     except Conflict:
@@ -191,50 +195,8 @@ async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: Run
 
 @router.post("/{run_id}/retry", dependencies=[RUN_SCOPE])
 async def retry(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> Response:
-    """Have the run done again, and show the one that does it."""
     again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
     return renderer.redirect(f"/runs/{again}", notice="run_again")
-
-
-def _build_options(every: str, values: Iterable[str], language: str | None = None) -> list[tuple[str, str]]:
-    """The options of a filter; in a language the values are words for statuses, else names."""
-    shown = [(str(value), get_word(language, "status", value) if language else str(value)) for value in values]
-    return [("", every), *shown]
-
-
-async def _load_run_context(app: App, renderer: Renderer, run_id: str, ledger_filter: LedgerFilter) -> dict[str, Any]:
-    """All that the page of a run is made of."""
-    picture = await app.runs.get_detail(run_id)
-    run = picture.run
-    view = build_ledger_view(picture.ledger, picture.sections, ledger_filter)
-    asked = {
-        "disposition": ledger_filter.disposition,
-        "section": ledger_filter.section,
-        "q": ledger_filter.text or None,
-    }
-    narrowed = urlencode({name: value for name, value in asked.items() if value is not None})
-    here = renderer.href(f"/runs/{run.id}")
-    return {
-        "run": run,
-        "picture": picture,
-        "ledger": view,
-        "marks": DISPOSITION_MARKS,
-        "here": here,
-        "to_row": f"{here}?{narrowed}{'&' if narrowed else ''}at=",
-        "phases": build_phase_views(run, last=picture.phase, sections=picture.sections, items=picture.items),
-        "pages_read": sum(section.pages for section in picture.sections),
-        "names": {section.ordinal: section.name for section in picture.sections},
-        "source": await app.store.sources.get_by_id(run.source_id or 0),
-        "briefing": f"/briefings/now?source={quote(run.source)}&days=1",
-        "since": max(0, picture.last_event_id - _REPLAYED_EVENTS),
-        "timezone": app.settings.timezone,
-        "vocabularies": _VOCABULARIES,
-        "is_nobody_at_work": run.status is RunStatus.QUEUED and not await app.sweeps.has_worker(),
-    }
-
-
-def _parse_status(text: str) -> RunStatus | None:
-    return RunStatus(text) if text in set(RunStatus) else None
 
 
 def _parse_number(text: str) -> int | None:
