@@ -28,30 +28,21 @@ _COOKIE = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Principal:
+class Principal(Actor):
     """Who asks: a person with a session, or a token, which has no session and an empty `csrf`."""
 
-    actor: Actor
     language: str = "zh"
     csrf: str = ""
     session_id: str | None = None
     is_one_time: bool = False
 
     @property
-    def name(self) -> str:
-        return self.actor.name
-
-    @property
-    def role(self) -> Role:
-        return self.actor.role
-
-    @property
     def is_editor(self) -> bool:
-        return self.actor.has_role(Role.EDITOR)
+        return self.has_role(Role.EDITOR)
 
     @property
     def is_admin(self) -> bool:
-        return self.actor.has_role(Role.ADMIN)
+        return self.has_role(Role.ADMIN)
 
 
 def require_role(role: Role) -> Callable[..., Awaitable[Principal]]:
@@ -68,7 +59,7 @@ def require_role(role: Role) -> Callable[..., Awaitable[Principal]]:
             raise Problem(401, "sign_in.required", headers=_build_challenge_headers(request))
         if principal.is_one_time and not get_app_path(request).startswith(_ONE_TIME_PASSWORD_PATHS):
             raise PasswordChangeRequired
-        principal.actor.require(role)
+        principal.require(role)
         _check_scope(principal, _get_required_scope(request, role))
         if principal.csrf and request.method not in _SAFE_METHODS:
             await _check_csrf_token(request, principal)
@@ -117,7 +108,7 @@ async def _load_token_principal(app: App, request: Request, given: str) -> Princ
     if token is None:
         return None
     scopes = frozenset(token.scopes) if token.scopes else None
-    return Principal(actor=Actor(token.name, token.role, scopes), language=negotiate_language(request))
+    return Principal(token.name, token.role, scopes, language=negotiate_language(request))
 
 
 async def _load_session_principal(app: App, request: Request) -> Principal | None:
@@ -127,7 +118,8 @@ async def _load_session_principal(app: App, request: Request) -> Principal | Non
         return None
     person, session = found
     return Principal(
-        actor=Actor(person.name, person.role),
+        person.name,
+        person.role,
         language=negotiate_language(request, person.language),
         csrf=app.people.compute_csrf_token(cookie),
         session_id=session.id,
@@ -158,7 +150,7 @@ def _get_required_scope(request: Request, role: Role) -> str:
 
 
 def _check_scope(principal: Principal, name: str) -> None:
-    if principal.actor.scopes is not None and name not in principal.actor.scopes:
+    if principal.scopes is not None and name not in principal.scopes:
         raise Problem(403, "token.scope_missing", name=principal.name, scope=name)
 
 

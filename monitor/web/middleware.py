@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from babel.core import Locale, UnknownLocaleError, negotiate_locale
+from babel.core import negotiate_locale
 from fastapi import Request, Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -136,17 +136,8 @@ def negotiate_language(request: Request, preferred: str | None = None) -> str:
         if chosen in LANGUAGES:
             return str(chosen)
     accepted = request.headers.get("accept-language", "").split(",")
-    wanted = [tag for part in accepted if (tag := _parse_language_tag(part))]
+    wanted = [part.partition(";")[0].strip().lower() for part in accepted]
     return negotiate_locale(wanted, LANGUAGES, sep="-") or ("en" if get_app_path(request).startswith("/api/") else "zh")
-
-
-def _parse_language_tag(part: str) -> str | None:
-    """Return the language of one entry of Accept-Language, without its region."""
-    tag = part.partition(";")[0].strip()
-    try:
-        return Locale.parse(tag, sep="-").language
-    except (ValueError, UnknownLocaleError, TypeError):
-        return None
 
 
 def get_url_prefix(public_url: str | None) -> str:

@@ -26,6 +26,7 @@ from monitor.web.auth import Admin, AppDep, Editor, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _SEPARATORS = re.compile(r"[,，、;；\n]+")
+_PLAIN_FIELDS = ("day", "days", "top", "language", "group")
 _LIST_FIELDS = {"source": "sources", "tag": "tags", "type": "types"}
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -64,9 +65,9 @@ class ComposeRequest(BaseModel):
 
 
 def parse_compose_form(form: QueryParams | FormData, language: str) -> dict[str, Any]:
-    """The fields of a form as `ComposeRequest` takes them; what is empty is left out."""
+    """Return the fields of a form as `ComposeRequest` takes them; what is empty is left out."""
     fields: dict[str, Any] = {"language": language}
-    for name in ("day", "days", "top", "language", "group"):
+    for name in _PLAIN_FIELDS:
         if text := str(form.get(name) or "").strip():
             fields[name] = int(text) if name in ("days", "top") and re.fullmatch(r"\d{1,9}", text) else text
     for name, field in _LIST_FIELDS.items():
@@ -77,10 +78,9 @@ def parse_compose_form(form: QueryParams | FormData, language: str) -> dict[str,
 
 
 def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
-    """The form's fields again, for a url that asks for the same."""
+    """Return the form's fields for a url that asks for the same."""
     fields = request.model_dump(mode="json", exclude_none=True)
-    names: tuple[str, ...] = ("day", "days", "top", "language", "group")
-    pairs = [(name, str(fields[name])) for name in names if name in fields]
+    pairs = [(name, str(fields[name])) for name in _PLAIN_FIELDS if name in fields]
     pairs += [(name, str(value)) for name, field in _LIST_FIELDS.items() for value in fields[field]]
     return pairs + ([("keyword", "、".join(request.keywords))] if request.keywords else [])
 
@@ -88,28 +88,23 @@ def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
 async def export_briefing(briefing: Briefing, format_name: str, export_service: ExportService) -> Response:
     """Return a file to be saved, never shown as a page of ours; `UsageError` for an unknown format."""
     content = await export_service.export_briefing(briefing, format_name)
+    filename = build_attachment_name(briefing, format_name)
     plain = f"briefing-{briefing.period.until}.{format_name}"
-    return build_download_response(
-        content, format_name, filename=build_attachment_name(briefing, format_name), ascii_filename=plain
-    )
+    return build_download_response(content, format_name, filename=filename, ascii_filename=plain)
 
 
 def build_download_response(content: bytes, format_name: str, *, filename: str, ascii_filename: str) -> Response:
     """Return a file under its name; `ascii_filename` is for browsers that read nothing but ASCII."""
-    disposition = (
-        f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{quote(filename, safe='', errors='replace')}"
-    )
-    content_type = get_format(format_name).content_type
-    return Response(content, media_type=content_type, headers={"Content-Disposition": disposition})
+    encoded = quote(filename, safe="", errors="replace")
+    headers = {"Content-Disposition": f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{encoded}"}
+    return Response(content, media_type=get_format(format_name).content_type, headers=headers)
 
 
 def describe_files(formats: Iterable[str]) -> dict[str, Any]:
-    """The OpenAPI `content` of a response that is a file in one of these formats."""
+    """Return the OpenAPI `content` of a response that is a file in one of these formats."""
+    binary = {"type": "string", "format": "binary"}
     return {
-        get_format(name).media_type: {
-            "schema": {"type": "object"} if name == "json" else {"type": "string", "format": "binary"}
-        }
-        for name in formats
+        get_format(name).media_type: {"schema": {"type": "object"} if name == "json" else binary} for name in formats
     }
 
 
@@ -170,7 +165,7 @@ async def briefings(
 @router.post("", summary="Compose a briefing and keep it", status_code=201)
 async def compose(app: AppDep, principal: Editor, wanted: ComposeRequest, response: Response) -> SavedBriefingSchema:
     """It can be put in order, exported and sent from then on."""
-    draft = await app.drafts.save(wanted.to_query(), by=principal.actor)
+    draft = await app.drafts.save(wanted.to_query(), by=principal)
     response.headers["Location"] = f"/api/briefings/{draft.row.id}"
     return _build_saved_briefing(draft)
 
@@ -193,20 +188,20 @@ async def edit(
 ) -> SavedBriefingSchema:
     """409 where somebody else edited it since that version, or where it is archived."""
     changes = BriefingEditPatch.model_validate(wanted.model_dump(exclude={"version"}))
-    draft = await app.drafts.update(briefing_id, changes, version=wanted.version, by=principal.actor)
+    draft = await app.drafts.update(briefing_id, changes, version=wanted.version, by=principal)
     return _build_saved_briefing(draft)
 
 
 @router.delete("/{briefing_id:int}", summary="Archive a briefing")
 async def archive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingRow:
     """Put it out of the way; nothing is deleted."""
-    return await app.drafts.set_archived(briefing_id, by=principal.actor)
+    return await app.drafts.set_archived(briefing_id, by=principal)
 
 
 @router.post("/{briefing_id}/unarchive", summary="Take a briefing out of the archive")
 async def unarchive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingRow:
     """It stands in the list again."""
-    return await app.drafts.set_archived(briefing_id, by=principal.actor, is_archived=False)
+    return await app.drafts.set_archived(briefing_id, by=principal, is_archived=False)
 
 
 @router.get(
@@ -226,7 +221,7 @@ async def export(
 async def send(app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema) -> DeliverySchema:
     """As it stands now: later edits do not reach it. `GET /api/deliveries` says when it has arrived."""
     draft = await app.drafts.get(briefing_id)
-    return await app.deliveries.send_saved(wanted.target, draft, by=principal.actor)
+    return await app.deliveries.send_saved(wanted.target, draft, by=principal)
 
 
 def _build_saved_briefing(draft: BriefingDraft) -> SavedBriefingSchema:
@@ -270,7 +265,7 @@ async def deliveries(
 @delivery_router.post("/deliveries/{delivery_id}/retry", summary="Try a failed delivery again", status_code=202)
 async def retry(app: AppDep, principal: Editor, delivery_id: Annotated[str, Path(max_length=100)]) -> DeliverySchema:
     """The same briefing under the same key; 409 for one that has not failed."""
-    return await app.deliveries.retry(delivery_id, wait=False, by=principal.actor)
+    return await app.deliveries.retry(delivery_id, wait=False, by=principal)
 
 
 @delivery_router.get("/targets", summary="List the delivery targets")
@@ -282,17 +277,17 @@ async def targets(app: AppDep, _: Admin) -> TargetListSchema:
 @delivery_router.post("/targets/{name}/test", summary="Send a test to a target")
 async def test(app: AppDep, principal: Admin, name: Annotated[str, Path(max_length=40)]) -> DeliverySchema:
     """Sent at once and once; the answer says what became of it."""
-    return await app.deliveries.send_test(name, by=principal.actor)
+    return await app.deliveries.send_test(name, by=principal)
 
 
 @delivery_router.put("/targets/{name}", summary="Add or change a delivery target")
 async def put(app: AppDep, principal: Admin, name: TargetName, target: TargetForm) -> TargetChange:
     """As a whole, but for `url` and `secret`: where they are null, those that it has stay."""
-    return await app.target_editing.put(name, target, by=principal.actor)
+    return await app.target_editing.put(name, target, by=principal)
 
 
 @delivery_router.delete("/targets/{name}", status_code=204, summary="Remove a delivery target")
 async def remove(app: AppDep, principal: Admin, name: TargetName) -> Response:
     """Nothing goes there any more; the log keeps what did."""
-    await app.target_editing.remove(name, by=principal.actor)
+    await app.target_editing.remove(name, by=principal)
     return Response(status_code=204)

@@ -215,46 +215,46 @@ async def saved(
 
 @router.put("/{item_id}/star", status_code=204, summary="Star an item")
 async def star(app: AppDep, principal: Reader, item_id: ItemId) -> None:
-    await app.marks.star(item_id, by=principal.actor)
+    await app.marks.star(item_id, by=principal)
 
 
 @router.delete("/{item_id}/star", status_code=204, summary="Take your star away")
 async def unstar(app: AppDep, principal: Reader, item_id: ItemId) -> None:
-    await app.marks.unstar(item_id, by=principal.actor)
+    await app.marks.unstar(item_id, by=principal)
 
 
 @router.post("/{item_id}/notes", status_code=201, summary="Write a note")
 async def note(app: AppDep, principal: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
     """A note on the item, for everybody to read."""
-    return await app.marks.add_note(item_id, given.text, by=principal.actor)
+    return await app.marks.add_note(item_id, given.text, by=principal)
 
 
 @router.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")
 async def remove_note(app: AppDep, principal: Reader, item_id: ItemId, note_id: NoteId) -> None:
-    await app.marks.remove_note(item_id, note_id, by=principal.actor)
+    await app.marks.remove_note(item_id, note_id, by=principal)
 
 
 @router.put("/{item_id}/feedback", status_code=204, summary="Say where an item should have stood")
 async def feedback(app: AppDep, principal: Reader, item_id: ItemId, given: FeedbackRequest) -> None:
     """The next ranking honours it, for this item and, more weakly, for those that are like it."""
-    await app.marks.set_feedback(item_id, given.wish, by=principal.actor)
+    await app.marks.set_feedback(item_id, given.wish, by=principal)
 
 
 @router.delete("/{item_id}/feedback", status_code=204, summary="Take back your feedback")
 async def no_feedback(app: AppDep, principal: Reader, item_id: ItemId) -> None:
-    await app.marks.remove_feedback(item_id, by=principal.actor)
+    await app.marks.remove_feedback(item_id, by=principal)
 
 
 @router.put("/{item_id}/hidden", summary="Hide an item")
 async def hide_item(app: AppDep, principal: Editor, item_id: ItemId, given: HideRequest) -> HiddenItemSchema:
     """Lists, briefings and feeds leave it out from now on; it is not forgotten."""
-    return await app.marks.hide(item_id, given.reason, by=principal.actor)
+    return await app.marks.hide(item_id, given.reason, by=principal)
 
 
 @router.delete("/{item_id}/hidden", status_code=204, summary="Hide an item no longer")
 async def show_item(app: AppDep, principal: Editor, item_id: ItemId) -> None:
     """It may not have been hidden."""
-    await app.marks.unhide(item_id, by=principal.actor)
+    await app.marks.unhide(item_id, by=principal)
 
 
 @feed_router.get(

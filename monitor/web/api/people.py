@@ -84,14 +84,14 @@ async def me(principal: Reader) -> PrincipalSchema:
 async def language(app: AppDep, principal: Reader, wanted: LanguageSchema) -> None:
     """Only for people: a token has no pages."""
     require_session(principal)
-    await app.people.set_language(wanted.language, by=principal.actor)
+    await app.people.set_language(wanted.language, by=principal)
 
 
 @router.put("/me/password", summary="Change my password", status_code=204)
 async def password(app: AppDep, principal: Reader, wanted: PasswordChangeSchema) -> None:
     """Ends all other sessions. Only for people: a token has no password."""
     session_id = require_session(principal)
-    await app.people.set_password(principal.name, wanted.new, old=wanted.old, session_id=session_id, by=principal.actor)
+    await app.people.set_password(principal.name, wanted.new, old=wanted.old, session_id=session_id, by=principal)
 
 
 @router.get("/people", summary="List people")
@@ -103,7 +103,7 @@ async def people(app: AppDep, _: Admin) -> PersonListSchema:
 @router.post("/people", summary="Add somebody", status_code=201)
 async def add(app: AppDep, principal: Admin, wanted: NewPersonSchema) -> OneTimePasswordSchema:
     """Answers the password for their first sign-in."""
-    password = await app.people.add(wanted.name, wanted.role, by=principal.actor)
+    password = await app.people.add(wanted.name, wanted.role, by=principal)
     return OneTimePasswordSchema(name=wanted.name, password=password)
 
 
@@ -123,16 +123,16 @@ async def person(app: AppDep, _: Admin, name: PersonName) -> PersonSchema:
 async def change(app: AppDep, principal: Admin, name: PersonName, wanted: PersonChangeSchema) -> PersonSchema:
     """Counts from their next request on; the last administrator stays one (409)."""
     if wanted.role is not None:
-        await app.people.set_role(name, wanted.role, by=principal.actor)
+        await app.people.set_role(name, wanted.role, by=principal)
     if wanted.is_shut_out is not None:
         act = app.people.block_sign_in if wanted.is_shut_out else app.people.allow_sign_in
-        await act(name, by=principal.actor)
+        await act(name, by=principal)
     return PersonSchema.model_validate(await app.people.get(name))
 
 
 @router.post("/people/{name}/reset", summary="Give a new one-time password")
 async def reset(app: AppDep, principal: Admin, name: PersonName) -> OneTimePasswordSchema:
-    return OneTimePasswordSchema(name=name, password=await app.people.reset_password(name, by=principal.actor))
+    return OneTimePasswordSchema(name=name, password=await app.people.reset_password(name, by=principal))
 
 
 class SessionSchema(BaseModel):
@@ -197,7 +197,7 @@ async def my_sessions(app: AppDep, principal: Reader) -> SessionListSchema:
 @router.delete("/me/sessions/{session_id}", summary="End a session of mine", status_code=204)
 async def end_mine(app: AppDep, principal: Reader, session_id: SessionId) -> None:
     """The browser has to sign in again."""
-    await app.people.end_session(session_id, person=principal.name, by=principal.actor)
+    await app.people.end_session(session_id, person=principal.name, by=principal)
 
 
 @router.get("/sessions", summary="List all sessions")
@@ -211,7 +211,7 @@ async def sessions(
 @router.delete("/sessions/{session_id}", summary="End anybody's session", status_code=204)
 async def end(app: AppDep, principal: Admin, session_id: SessionId) -> None:
     """The browser has to sign in again."""
-    await app.people.end_session(session_id, by=principal.actor)
+    await app.people.end_session(session_id, by=principal)
 
 
 async def _list_sessions(app: App, principal: Principal, person: str | None) -> SessionListSchema:
@@ -239,7 +239,7 @@ async def make_mine(app: AppDep, principal: Reader, wanted: NewTokenSchema) -> T
 @router.delete("/me/tokens/{name}", summary="Revoke a token of mine", status_code=204)
 async def revoke_mine(app: AppDep, principal: Reader, name: TokenName) -> None:
     """It is good for nothing any more."""
-    await app.tokens.revoke(name, created_by=principal.name, by=principal.actor)
+    await app.tokens.revoke(name, created_by=principal.name, by=principal)
 
 
 @router.get("/tokens", summary="List all tokens")
@@ -256,11 +256,9 @@ async def make(app: AppDep, principal: Admin, wanted: NewTokenSchema) -> TokenSe
 @router.delete("/tokens/{name}", summary="Revoke a token", status_code=204)
 async def revoke(app: AppDep, principal: Admin, name: TokenName) -> None:
     """It is good for nothing any more."""
-    await app.tokens.revoke(name, by=principal.actor)
+    await app.tokens.revoke(name, by=principal)
 
 
 async def _create_token(app: App, principal: Principal, wanted: NewTokenSchema) -> TokenSecretSchema:
-    token = await app.tokens.create(
-        wanted.name, wanted.role, scopes=wanted.scopes, days=wanted.days, by=principal.actor
-    )
+    token = await app.tokens.create(wanted.name, wanted.role, scopes=wanted.scopes, days=wanted.days, by=principal)
     return TokenSecretSchema(name=wanted.name, token=token)

@@ -145,7 +145,7 @@ class RemarkSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"
 @router.post("", summary="Ask a question", status_code=202, dependencies=[RUN_SCOPE])
 async def ask(app: AppDep, principal: Editor, asked: ResearchRequest, response: Response) -> ResearchTaskSchema:
     """Put a research into the queue. Watch it at `/api/research/{taskId}/events`."""
-    task_id = await app.research.enqueue(asked.query, config=asked.config, options=asked.options, by=principal.actor)
+    task_id = await app.research.enqueue(asked.query, config=asked.config, options=asked.options, by=principal)
     response.headers["Location"] = f"/api/research/{quote(task_id)}"
     return ResearchTaskSchema(task_id=task_id)
 
@@ -172,14 +172,14 @@ async def show(app: AppDep, _: Reader, task_id: TaskId) -> ResearchView:
 @router.put("/{task_id}/plan", summary="Approve a plan", status_code=202, dependencies=[RUN_SCOPE])
 async def approve(app: AppDep, principal: Editor, task_id: TaskId, wanted: PlanApprovalRequest) -> ResearchState:
     """Let a research that waits for it go on by this plan; 409 where it does not wait."""
-    await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=principal.actor)
+    await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=principal)
     return await _load_state(app, task_id)
 
 
 @router.post("/{task_id}/remarks", summary="Make a remark", status_code=202)
 async def remark(app: AppDep, principal: Editor, task_id: TaskId, wanted: RemarkSchema) -> ResearchState:
     """Say what the summaries still to be written are to heed; 409 where the research has ended."""
-    await app.research.add_remark(task_id, wanted.text, by=principal.actor)
+    await app.research.add_remark(task_id, wanted.text, by=principal)
     return await _load_state(app, task_id)
 
 
@@ -192,7 +192,7 @@ async def remark(app: AppDep, principal: Editor, task_id: TaskId, wanted: Remark
 )
 async def cancel(app: AppDep, principal: Editor, task_id: TaskId, response: Response) -> ResearchState:
     """Ask it to stop: one that waits is cancelled at once (200), one under way soon (202). What it found stays."""
-    status = await app.research.cancel(task_id, by=principal.actor)
+    status = await app.research.cancel(task_id, by=principal)
     response.status_code = 200 if status.is_final else 202
     return ResearchState(task_id=task_id, status=status)
 

@@ -197,7 +197,7 @@ async def start(app: AppDep, principal: Editor, asked: RunStartRequest) -> Queue
     sources = [await app.sources.get(name) for name in dict.fromkeys(asked.sources)]
     return QueuedRunListSchema(
         runs=[
-            QueuedRunSchema(source=source.name, run_id=await app.sweeps.enqueue(source, by=principal.actor))
+            QueuedRunSchema(source=source.name, run_id=await app.sweeps.enqueue(source, by=principal))
             for source in sources
         ]
     )
@@ -212,7 +212,7 @@ async def start(app: AppDep, principal: Editor, asked: RunStartRequest) -> Queue
 )
 async def cancel(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
     """Ask a run to stop: a queued one is cancelled at once, a running one within five seconds."""
-    return RunState(run_id=run_id, status=await app.sweeps.cancel(run_id, by=principal.actor))
+    return RunState(run_id=run_id, status=await app.sweeps.cancel(run_id, by=principal))
 
 
 @router.post(
@@ -224,5 +224,5 @@ async def cancel(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
 )
 async def retry(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
     """Do an ended run again from the phase that went wrong; where nothing did, run its source anew."""
-    again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
+    again = await app.sweeps.enqueue_retry(run_id, by=principal)
     return RunState(run_id=again, status=(await app.runs.get(again)).status)

@@ -103,13 +103,13 @@ async def change(
     `secrets.NAME` is the secret that stands for that environment variable, `llm.api_key` the one that the model's
     key is read from.
     """
-    return SettingChangeListSchema(changes=await app.settings_service.update(values, by=principal.actor))
+    return SettingChangeListSchema(changes=await app.settings_service.update(values, by=principal))
 
 
 @router.delete("/settings/{path}", summary="Let the file hold again")
 async def forget(app: AppDep, principal: Admin, path: SettingPath) -> SettingChangeListSchema:
     """What was stored under the path is forgotten, be it a setting or a secret."""
-    changes = await app.settings_service.reset([path], by=principal.actor)
+    changes = await app.settings_service.reset([path], by=principal)
     if not changes:
         raise NotFound("setting.not_stored", path=path)
     return SettingChangeListSchema(changes=changes)
@@ -136,7 +136,7 @@ async def storage(app: AppDep, _: Admin) -> StorageSchema:
 @router.post("/storage/prune", summary="Forget what is old")
 async def prune(app: AppDep, principal: Admin, asked: PruneRequest) -> PruneResult:
     """Texts, records and bundles older than `work.retention_days`; known urls stay known."""
-    return await app.retention.prune(asked.days, by=principal.actor)
+    return await app.retention.prune(asked.days, by=principal)
 
 
 @router.get("/prompts", summary="All prompts")
@@ -154,9 +154,9 @@ async def prompt(app: AppDep, _: Admin, name: PromptName) -> PromptSchema:
 @router.put("/prompts/{name}", summary="Adjust a prompt")
 async def put(app: AppDep, principal: Admin, name: PromptName, wording: PromptRequest) -> PromptSchema:
     """The wording holds for the next run and the next briefing; its placeholders are checked."""
-    return await app.prompts.put(name, wording.text, by=principal.actor)
+    return await app.prompts.put(name, wording.text, by=principal)
 
 
 @router.delete("/prompts/{name}", summary="Back to our prompt")
 async def back(app: AppDep, principal: Admin, name: PromptName) -> PromptSchema:
-    return await app.prompts.reset(name, by=principal.actor)
+    return await app.prompts.reset(name, by=principal)

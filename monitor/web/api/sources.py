@@ -122,14 +122,14 @@ async def sources(
 @router.post("", status_code=201, summary="Begin to watch a source")
 async def add(app: AppDep, principal: Editor, source: SourceForm) -> SourceSchema:
     """It is checked as a whole; nothing is fetched. `POST /api/sources/trials` shows what it would bring."""
-    added = await app.sources.add(source.model_dump(mode="json", exclude_unset=True), by=principal.actor)
+    added = await app.sources.add(source.model_dump(mode="json", exclude_unset=True), by=principal)
     return await app.sources.get_schema(added.id or 0)
 
 
 @router.post("/bulk", summary="Change several sources")
 async def bulk(app: AppDep, principal: Editor, asked: BulkRequest) -> BulkChangeSchema:
     """Enable or disable them, give them a tag or take it from them."""
-    changed = await app.sources.change_many(asked.ids, asked.action, tag=asked.tag, by=principal.actor)
+    changed = await app.sources.change_many(asked.ids, asked.action, tag=asked.tag, by=principal)
     return BulkChangeSchema(changed=[source.id or 0 for source in changed])
 
 
@@ -141,7 +141,7 @@ async def start(app: AppDep, principal: Editor, asked: TrialRequest) -> TrialRep
         add_default_name(values) if asked.source_id is None else values,
         source_id=asked.source_id,
         detect_kind="kind" not in values,
-        by=principal.actor,
+        by=principal,
     )
 
 
@@ -178,7 +178,7 @@ async def bring_in(app: AppDep, principal: Admin, request: Request, dry_run: boo
     entries = await app.sources.preview_import(body, form, label="the list")
     if dry_run:
         return SourceImportSchema(entries=entries, added=[])
-    added = await app.sources.import_list(body, form, label="the list", by=principal.actor)
+    added = await app.sources.import_list(body, form, label="the list", by=principal)
     return SourceImportSchema(entries=entries, added=[source.name for source in added])
 
 
@@ -207,21 +207,21 @@ async def change(
     changes: Annotated[SourceFields, Body(openapi_examples=_EXAMPLE_CHANGES)],
 ) -> SourceSchema:
     """The fields that are given replace those that were there; the source is checked as a whole."""
-    await app.sources.edit(source_id, changes.model_dump(mode="json", exclude_unset=True), by=principal.actor)
+    await app.sources.edit(source_id, changes.model_dump(mode="json", exclude_unset=True), by=principal)
     return await app.sources.get_schema(source_id)
 
 
 @router.delete("/{source_id:int}", status_code=204, summary="Stop watching a source")
 async def remove(app: AppDep, principal: Admin, source_id: SourceId) -> None:
     """Its items and runs stay in the archive."""
-    await app.sources.remove(source_id, by=principal.actor)
+    await app.sources.remove(source_id, by=principal)
 
 
 @router.post("/{source_id:int}/run", status_code=202, summary="Run a source now", dependencies=[RUN_SCOPE])
 async def run(app: AppDep, principal: Editor, source_id: SourceId) -> RunStarted:
     """Into the queue with it; where a run of it waits or is under way, that one is named. Needs a worker."""
     source = await app.sources.get_by_id(source_id)
-    return RunStarted(run_id=await app.sweeps.enqueue(source, by=principal.actor))
+    return RunStarted(run_id=await app.sweeps.enqueue(source, by=principal))
 
 
 async def export_sources(app: App, form: SourceListFormat) -> Response:

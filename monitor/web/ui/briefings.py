@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
@@ -56,7 +56,6 @@ router = APIRouter()
 
 
 def has_delivery_in_progress(deliveries: Sequence[DeliverySchema], now: dt.datetime) -> bool:
-    """Whether one of them is being made at this moment, so that it is worth to look again."""
     return any(
         delivery.status is DeliveryStatus.QUEUED and delivery.next_try_at is not None and delivery.next_try_at <= now
         for delivery in deliveries
@@ -127,7 +126,7 @@ async def save(
     fields = parse_compose_form(await request.form(), renderer.language)
     try:
         wanted = ComposeRequest.model_validate(fields)
-        draft = await app.drafts.save(wanted.to_query(), by=principal.actor, key=key)
+        draft = await app.drafts.save(wanted.to_query(), by=principal, key=key)
     except (ValidationError, UsageError) as error:
         return await _render_form(app, renderer, fields, error)
     return renderer.redirect(f"/briefings/{draft.row.id}", notice="briefing_saved")
@@ -181,13 +180,13 @@ async def sent(app: AppDep, renderer: Renderer, _: Reader, briefing_id: Briefing
 
 @router.post("/briefings/{briefing_id}/archive")
 async def archive(app: AppDep, renderer: Renderer, principal: Editor, briefing_id: BriefingId) -> Response:
-    await app.drafts.set_archived(briefing_id, by=principal.actor)
+    await app.drafts.set_archived(briefing_id, by=principal)
     return renderer.redirect("/briefings", notice="briefing_archived")
 
 
 @router.post("/briefings/{briefing_id}/unarchive")
 async def unarchive(app: AppDep, renderer: Renderer, principal: Editor, briefing_id: BriefingId) -> Response:
-    await app.drafts.set_archived(briefing_id, by=principal.actor, is_archived=False)
+    await app.drafts.set_archived(briefing_id, by=principal, is_archived=False)
     return renderer.redirect(f"/briefings/{briefing_id}", notice="briefing_unarchived")
 
 
@@ -222,6 +221,8 @@ async def put_in_order(
 ) -> Response:
     """Save the form, or show it again with one item moved: what was typed stays."""
     draft, given = await app.drafts.get(briefing_id), await request.form()
+    version = str(given.get("version", ""))
+    base_version = int(version) if re.fullmatch(r"\d{1,9}", version) else 0
     try:
         changes = _parse_changes(given)
         wanted = update_edit(draft.composed, draft.edit, changes, by=principal.name)
@@ -238,10 +239,10 @@ async def put_in_order(
         wanted = move_item(draft.composed, wanted, int(move[2]), cast("ItemMove", move[1]))
     if move or pressed == "group":
         return await asyncio.to_thread(
-            _render_editor, renderer, principal, draft, wanted, base_version=_parse_version(given), pressed=pressed
+            _render_editor, renderer, principal, draft, wanted, base_version=base_version, pressed=pressed
         )
     try:
-        await app.drafts.update(briefing_id, changes, version=_parse_version(given), by=principal.actor)
+        await app.drafts.update(briefing_id, changes, version=base_version, by=principal)
     except Conflict as error:
         theirs = await app.drafts.get(briefing_id)
         return await asyncio.to_thread(
@@ -255,7 +256,7 @@ async def send(
     app: AppDep, renderer: Renderer, principal: Editor, briefing_id: BriefingId, target: Annotated[str, Form()]
 ) -> Response:
     draft = await app.drafts.get(briefing_id)
-    delivery = await app.deliveries.send_saved(target, draft, by=principal.actor)
+    delivery = await app.deliveries.send_saved(target, draft, by=principal)
     return renderer.redirect(f"/briefings/{briefing_id}", notice=get_delivery_notice(delivery.status))
 
 
@@ -317,11 +318,6 @@ def _parse_text(given: FormData, name: str) -> str | None:
     return None if typed is None else str(typed).replace("\r\n", "\n").strip()
 
 
-def _parse_version(given: FormData) -> int:
-    version = str(given.get("version", ""))
-    return int(version) if re.fullmatch(r"\d{1,9}", version) else 0
-
-
 @router.get("/deliveries")
 async def deliveries(
     app: AppDep,
@@ -359,7 +355,7 @@ async def show_sent_briefing(app: AppDep, renderer: Renderer, _: Reader, deliver
 
 @router.post("/deliveries/{delivery_id}/retry")
 async def retry(app: AppDep, renderer: Renderer, principal: Editor, delivery_id: str) -> Response:
-    delivery = await app.deliveries.retry(delivery_id, wait=False, by=principal.actor)
+    delivery = await app.deliveries.retry(delivery_id, wait=False, by=principal)
     return renderer.redirect("/deliveries", notice=get_delivery_notice(delivery.status))
 
 
@@ -370,7 +366,7 @@ async def targets(app: AppDep, renderer: Renderer, _: Admin) -> Response:
 
 @router.post("/settings/targets/{name}/test")
 async def test_target(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
-    delivery = await app.deliveries.send_test(name, by=principal.actor)
+    delivery = await app.deliveries.send_test(name, by=principal)
     is_sent = delivery.status is DeliveryStatus.SENT
     return renderer.redirect("/settings/targets", notice="test_sent" if is_sent else "test_failed")
 
@@ -380,17 +376,34 @@ def get_delivery_notice(status: DeliveryStatus) -> str:
     return notices.get(status, "delivery_queued")
 
 
+async def _parse_target_values(request: Request) -> dict[str, Any]:
+    """Return what was typed; what is not a number where one belongs stays as it is, to be refused with its reason."""
+    form = await request.form()
+    typed = {name: str(form.get(name, "")).strip() for name in ("name", *_TEXT_FIELDS, *_LIST_FIELDS, *_NUMBER_FIELDS)}
+    values: dict[str, Any] = {name: typed[name] for name in ("name", *_TEXT_FIELDS)}
+    for name in _LIST_FIELDS:
+        entries = typed[name].replace("，", ",").replace("、", ",").replace("\r", "").replace("\n", ",").split(",")
+        values[name] = [part.strip() for part in entries if part.strip()]
+    for name in _CHECKBOX_FIELDS:
+        values[name] = [str(value) for value in form.getlist(name)]
+    for name in _NUMBER_FIELDS:
+        values[name] = int(typed[name]) if typed[name].isdecimal() else typed[name]
+    values["alarms"] = form.get("alarms") == "true"
+    return values
+
+
+TargetValues = Annotated[dict[str, Any], Depends(_parse_target_values)]
+
+
 @router.get("/settings/targets/new")
 async def new_target(app: AppDep, renderer: Renderer, _: Admin) -> Response:
     return await _render_target(app, renderer, None, {"name": "", **TargetForm().model_dump()}, {})
 
 
 @router.post("/settings/targets")
-async def add_target(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
-    values = await _parse_target_values(request)
-    name = str(values["name"])
+async def add_target(app: AppDep, renderer: Renderer, principal: Admin, values: TargetValues) -> Response:
     try:
-        await app.target_editing.add(name, _build_target_form(values), by=principal.actor)
+        await app.target_editing.add(str(values["name"]), _build_target_form(values), by=principal)
     except (InvalidSettings, Conflict) as error:
         return await _render_target(app, renderer, None, values, _list_target_errors(error))
     return renderer.redirect("/settings/targets", notice="target_saved")
@@ -399,15 +412,14 @@ async def add_target(app: AppDep, renderer: Renderer, request: Request, principa
 @router.get("/settings/targets/{name}/edit")
 async def edit_target(app: AppDep, renderer: Renderer, _: Admin, name: str) -> Response:
     target = app.target_editing.get(name)
-    without_secrets = target.model_dump() | {"url": "", "secret": ""}
-    return await _render_target(app, renderer, target, without_secrets, {})
+    return await _render_target(app, renderer, target, target.model_dump() | {"url": "", "secret": ""}, {})
 
 
 @router.post("/settings/targets/{name}/edit")
-async def save_target(app: AppDep, renderer: Renderer, request: Request, principal: Admin, name: str) -> Response:
-    target, values = app.target_editing.get(name), await _parse_target_values(request)
+async def save_target(app: AppDep, renderer: Renderer, principal: Admin, name: str, values: TargetValues) -> Response:
+    target = app.target_editing.get(name)
     try:
-        await app.target_editing.edit(name, _build_target_form(values), by=principal.actor)
+        await app.target_editing.edit(name, _build_target_form(values), by=principal)
     except InvalidSettings as refused:
         return await _render_target(app, renderer, target, values, _list_target_errors(refused))
     return renderer.redirect("/settings/targets", notice="target_saved")
@@ -415,7 +427,7 @@ async def save_target(app: AppDep, renderer: Renderer, request: Request, princip
 
 @router.post("/settings/targets/{name}/remove")
 async def remove_target(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
-    await app.target_editing.remove(name, by=principal.actor)
+    await app.target_editing.remove(name, by=principal)
     return renderer.redirect("/settings/targets", notice="target_removed")
 
 
@@ -437,22 +449,6 @@ async def _render_target(
         sources=[source.name for source in await app.store.sources.list()],
         status=HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK,
     )
-
-
-async def _parse_target_values(request: Request) -> dict[str, Any]:
-    """What was typed, in the shapes of the form; what is no number stays as it is, to be refused with its reason."""
-    form = await request.form()
-    typed = {name: str(form.get(name, "")).strip() for name in ("name", *_TEXT_FIELDS, *_LIST_FIELDS, *_NUMBER_FIELDS)}
-    values: dict[str, Any] = {name: typed[name] for name in ("name", *_TEXT_FIELDS)}
-    for name in _LIST_FIELDS:
-        entries = typed[name].replace("，", ",").replace("、", ",").replace("\r", "").replace("\n", ",").split(",")
-        values[name] = [part.strip() for part in entries if part.strip()]
-    for name in _CHECKBOX_FIELDS:
-        values[name] = [str(value) for value in form.getlist(name)]
-    for name in _NUMBER_FIELDS:
-        values[name] = int(typed[name]) if typed[name].isdecimal() else typed[name]
-    values["alarms"] = form.get("alarms") == "true"
-    return values
 
 
 def _build_target_form(values: Mapping[str, Any]) -> TargetForm:

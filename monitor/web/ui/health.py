@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated
 
 from babel.dates import format_date, format_timedelta
 from babel.numbers import format_decimal, format_percent
@@ -17,7 +17,7 @@ from monitor.db.queries.ledger import MAX_ARRIVAL_DAYS
 from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
 from monitor.i18n.catalogue import get_word
 from monitor.services.alarms import SectionHealth
-from monitor.services.health import HostBlock, ServiceStatus
+from monitor.services.health import HostBlock
 from monitor.services.today import MAX_SHOWN_ITEMS, NewItem, TodaySummary
 from monitor.services.usage import CostChart
 from monitor.vocabulary import Phase
@@ -106,7 +106,7 @@ class HealthCharts:
         return self._build_bar_chart("blocks", title, days, series)
 
     def build_cost_charts(self, chart: CostChart, budget: int | None) -> list[Chart]:
-        """Draw tokens by phase, money and searches, each by day; what did not happen has no chart."""
+        """Draw tokens by phase, money and searches by day; what did not happen has no chart."""
         gettext, charts = self.renderer.gettext, []
         tokens = Counter({(row.phase, row.day): row.tokens for row in chart.phases})
         by_phase = [
@@ -231,6 +231,8 @@ async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, c
     skip = max(0, decode_id(cursor) or 0)
     count, sources = await app.alarms.list_source_health(skip=skip, limit=_PAGE_SIZE)
     alarms = await app.alarms.list_alarms(is_open=True, limit=_PAGE_SIZE)
+    machine = await app.readiness.get_service_status()
+    kinds = [process.kind for process in machine.processes]
     return renderer.render(
         "health/overview.html",
         alarms=alarms,
@@ -245,7 +247,11 @@ async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, c
             for source in sources
         ],
         next_url=f"/health?cursor={encode_cursor(skip + _PAGE_SIZE)}#sources" if skip + _PAGE_SIZE < count else None,
-        **_format_machine(await app.readiness.get_service_status(), renderer.language),
+        machine=machine,
+        kinds={"worker": kinds.count("worker"), "scheduler": kinds.count("scheduler")},
+        waits=format_timedelta(dt.timedelta(seconds=machine.waits_s), locale=renderer.language),
+        room=_format_bytes(machine.free_bytes),
+        database=_format_bytes(machine.database_bytes) if machine.database_bytes is not None else "",
     )
 
 
@@ -328,18 +334,6 @@ def _group_by_host(rows: Sequence[HostBlock]) -> list[tuple[str, str, int, dt.da
         pages[key] += row.pages
         last_days[key] = max(row.day, last_days.get(key, row.day))
     return [(*key, pages[key], last_days[key]) for key in sorted(pages, key=lambda key: (-pages[key], key))]
-
-
-def _format_machine(machine: ServiceStatus, language: str) -> dict[str, Any]:
-    kinds = [process.kind for process in machine.processes]
-    size = machine.database_bytes
-    return {
-        "machine": machine,
-        "kinds": {kind: kinds.count(kind) for kind in ("worker", "scheduler")},
-        "waits": format_timedelta(dt.timedelta(seconds=machine.waits_s), locale=language),
-        "room": _format_bytes(machine.free_bytes),
-        "database": _format_bytes(size) if size is not None else "",
-    }
 
 
 def _format_bytes(count: int) -> str:

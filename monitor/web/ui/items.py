@@ -2,7 +2,6 @@
 
 import datetime as dt
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
@@ -41,9 +40,10 @@ router = APIRouter()
 
 def highlight_matches(text: str, query: TextQuery | None) -> Markup:
     """The text as HTML, with `<mark>` around each place of what was searched for."""
+    plain, clauses = fold_text(text), query.clauses if query else ()
     result, done = Markup(), 0
-    for start, end in _iter_match_spans(text, query):
-        if start >= done:
+    for start, end in sorted(match.span() for clause in clauses for match in clause.pattern.finditer(plain)):
+        if end > start >= done:
             result += escape(text[done:start]) + Markup("<mark>{}</mark>").format(text[start:end])
             done = end
     return result + escape(text[done:])
@@ -55,12 +55,6 @@ def diff_words(before: str, after: str) -> list[DiffSegment]:
     if not old or not new or max(len(old), len(new)) > _MAX_COMPARED_TOKENS:
         return [DiffSegment(kind, text) for kind, text in (("gone", before), ("new", after)) if text]
     return diff_tokens(old, new)
-
-
-def _iter_match_spans(text: str, query: TextQuery | None) -> Iterator[tuple[int, int]]:
-    plain = fold_text(text)
-    found = (match.span() for clause in (query.clauses if query else ()) for match in clause.pattern.finditer(plain))
-    yield from sorted(span for span in found if span[1] > span[0])
 
 
 @router.get("/items")
@@ -136,21 +130,21 @@ async def star(
 ) -> Response:
     """Set or remove the star, and go back to the page where that was done."""
     if starred:
-        await app.marks.star(item_id, by=principal.actor)
+        await app.marks.star(item_id, by=principal)
     else:
-        await app.marks.unstar(item_id, by=principal.actor)
+        await app.marks.unstar(item_id, by=principal)
     return renderer.redirect(sanitize_redirect_path(back) if back else f"/items/{item_id}")
 
 
 @router.post("/items/{item_id}/notes")
 async def note(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, text: FormText = "") -> Response:
-    await app.marks.add_note(item_id, text, by=principal.actor)
+    await app.marks.add_note(item_id, text, by=principal)
     return renderer.redirect(f"/items/{item_id}#notes", notice="note_added")
 
 
 @router.post("/items/{item_id}/notes/{note_id}/remove")
 async def remove_note(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, note_id: NoteId) -> Response:
-    await app.marks.remove_note(item_id, note_id, by=principal.actor)
+    await app.marks.remove_note(item_id, note_id, by=principal)
     return renderer.redirect(f"/items/{item_id}#notes", notice="note_removed")
 
 
@@ -160,21 +154,21 @@ async def feedback(
 ) -> Response:
     """Say where the item should have stood; anything but higher and lower takes that back."""
     if wish in tuple(RankDirection):
-        await app.marks.set_feedback(item_id, RankDirection(wish), by=principal.actor)
+        await app.marks.set_feedback(item_id, RankDirection(wish), by=principal)
         return renderer.redirect(f"/items/{item_id}", notice="feedback_kept")
-    await app.marks.remove_feedback(item_id, by=principal.actor)
+    await app.marks.remove_feedback(item_id, by=principal)
     return renderer.redirect(f"/items/{item_id}", notice="feedback_taken_back")
 
 
 @router.post("/items/{item_id}/hide")
 async def hide(app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId, reason: FormText = "") -> Response:
-    await app.marks.hide(item_id, reason, by=principal.actor)
+    await app.marks.hide(item_id, reason, by=principal)
     return renderer.redirect(f"/items/{item_id}", notice="item_hidden")
 
 
 @router.post("/items/{item_id}/show")
 async def show(app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId) -> Response:
-    await app.marks.unhide(item_id, by=principal.actor)
+    await app.marks.unhide(item_id, by=principal)
     return renderer.redirect(f"/items/{item_id}", notice="item_shown")
 
 

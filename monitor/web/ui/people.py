@@ -130,7 +130,7 @@ async def change_password(
         return await _render_account(app, renderer, principal, wrong="password", error=Message("password.not_repeated"))
     try:
         proof = None if principal.is_one_time else old
-        await app.people.set_password(principal.name, new, old=proof, session_id=session_id, by=principal.actor)
+        await app.people.set_password(principal.name, new, old=proof, session_id=session_id, by=principal)
     except UsageError as error:
         return await _render_account(app, renderer, principal, wrong="password", error=error.message)
     return renderer.redirect("/" if principal.is_one_time else "/account", notice="password_changed")
@@ -140,7 +140,7 @@ async def change_password(
 async def change_language(app: AppDep, renderer: Renderer, principal: Reader, language: FormText = "") -> Response:
     """Set the language of the pages; an empty one is that of the browser."""
     require_session(principal)
-    await app.people.set_language(language or None, by=principal.actor)
+    await app.people.set_language(language or None, by=principal)
     response = renderer.redirect("/account", notice="saved")
     _set_language(response, renderer, language or None)
     return response
@@ -162,20 +162,20 @@ async def create_own_token(
 @router.post("/account/tokens/{name}/revoke")
 async def revoke_own_token(app: AppDep, renderer: Renderer, principal: Reader, name: str) -> Response:
     require_session(principal)
-    await app.tokens.revoke(name, created_by=principal.name, by=principal.actor)
+    await app.tokens.revoke(name, created_by=principal.name, by=principal)
     return renderer.redirect("/account", notice="token_revoked")
 
 
 @router.post("/account/sessions/end-others")
 async def end_other_sessions(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
-    await app.people.end_other_sessions(require_session(principal), by=principal.actor)
+    await app.people.end_other_sessions(require_session(principal), by=principal)
     return renderer.redirect("/account", notice="sessions_ended")
 
 
 @router.post("/account/sessions/{session_id}/end")
 async def end_own_session(app: AppDep, renderer: Renderer, principal: Reader, session_id: str) -> Response:
     require_session(principal)
-    await app.people.end_session(session_id, person=principal.name, by=principal.actor)
+    await app.people.end_session(session_id, person=principal.name, by=principal)
     return renderer.redirect("/account", notice="session_ended")
 
 
@@ -195,7 +195,7 @@ async def _render_account(
         sessions=await _list_sessions(app, principal.name),
         tokens=await app.tokens.list_tokens(created_by=principal.name),
         chosen=(await app.people.get(principal.name)).language,
-        roles=[role for role in ROLE_ORDER if principal.actor.has_role(role)],
+        roles=[role for role in ROLE_ORDER if principal.has_role(role)],
         min_chars=MIN_PASSWORD_CHARS,
         wrong=wrong,
         error=error,
@@ -210,7 +210,7 @@ async def _create_token(app: App, principal: Principal, form: TokenForm) -> tupl
     except ValueError:
         raise UsageError("token.wrong_days", days=form.days) from None
     name = form.name.strip()
-    return name, await app.tokens.create(name, form.role, scopes=form.scope, days=days, by=principal.actor)
+    return name, await app.tokens.create(name, form.role, scopes=form.scope, days=days, by=principal)
 
 
 async def _list_sessions(app: App, person: str | None = None) -> list[tuple[WebSession, str]]:
@@ -262,7 +262,7 @@ async def add_person(
 ) -> Response:
     """Add somebody; the password for their first sign-in is shown this once."""
     try:
-        password = await app.people.add(name, role, by=principal.actor)
+        password = await app.people.add(name, role, by=principal)
     except UsageError as error:
         return await _render_people(app, renderer, error=error, name=name)
     return await _render_people(app, renderer, made=(name.strip(), password))
@@ -270,7 +270,7 @@ async def add_person(
 
 @router.post("/settings/people/sessions/{session_id}/end")
 async def end_session(app: AppDep, renderer: Renderer, principal: Admin, session_id: str) -> Response:
-    await app.people.end_session(session_id, by=principal.actor)
+    await app.people.end_session(session_id, by=principal)
     return renderer.redirect("/settings/people", notice="session_ended")
 
 
@@ -281,26 +281,26 @@ async def person(app: AppDep, renderer: Renderer, _: Admin, name: str) -> Respon
 
 @router.post("/settings/people/{name}/role")
 async def change_role(app: AppDep, renderer: Renderer, principal: Admin, name: str, role: FormText = "") -> Response:
-    await app.people.set_role(name, role, by=principal.actor)
+    await app.people.set_role(name, role, by=principal)
     return renderer.redirect(f"/settings/people/{name}", notice="saved")
 
 
 @router.post("/settings/people/{name}/reset")
 async def reset_password(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
     """Replace the password with a one-time password, which is shown this once."""
-    password = await app.people.reset_password(name, by=principal.actor)
+    password = await app.people.reset_password(name, by=principal)
     return await _render_person(app, renderer, name, password=password)
 
 
 @router.post("/settings/people/{name}/shut-out")
 async def shut_out(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
-    await app.people.block_sign_in(name, by=principal.actor)
+    await app.people.block_sign_in(name, by=principal)
     return renderer.redirect(f"/settings/people/{name}", notice="shut_out")
 
 
 @router.post("/settings/people/{name}/let-in")
 async def let_in(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
-    await app.people.allow_sign_in(name, by=principal.actor)
+    await app.people.allow_sign_in(name, by=principal)
     return renderer.redirect(f"/settings/people/{name}", notice="let_in")
 
 
@@ -323,7 +323,7 @@ async def create_token(
 
 @router.post("/settings/tokens/{name}/revoke")
 async def revoke_token(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
-    await app.tokens.revoke(name, by=principal.actor)
+    await app.tokens.revoke(name, by=principal)
     return renderer.redirect("/settings/tokens", notice="token_revoked")
 
 

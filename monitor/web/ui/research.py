@@ -75,7 +75,7 @@ async def ask(
     """Begin a research, and show it; `options` is the object of the settings panel, empty without scripts."""
     try:
         chosen = _parse_options(options).model_copy(update={"review_plan": review_plan})
-        task_id = await app.research.enqueue(query, config=SearchConfig(), options=chosen, by=principal.actor)
+        task_id = await app.research.enqueue(query, config=SearchConfig(), options=chosen, by=principal)
     except UsageError as error:
         return await _render_list(app, renderer, asked=query, review_plan=review_plan, trouble=error.message)
     return renderer.redirect(f"/research/{task_id}")
@@ -120,7 +120,7 @@ async def _render_list(
 
 
 def _build_settings_panel(app: App) -> dict[str, Any]:
-    """The settings of the service for a research, in the seed's shape: where the settings panel begins."""
+    """Return the service's settings for a research, in the shape of the settings panel."""
     llm = app.settings.llm
     return {
         "enabled": llm.is_on,
@@ -188,7 +188,7 @@ async def plan(app: AppDep, renderer: Renderer, request: Request, principal: Edi
     trouble = None
     if form.do == "start":
         try:
-            await app.research.approve(task_id, form.title, form.paragraphs, by=principal.actor)
+            await app.research.approve(task_id, form.title, form.paragraphs, by=principal)
         except UsageError as error:
             trouble = error.message
         else:
@@ -201,7 +201,7 @@ async def plan(app: AppDep, renderer: Renderer, request: Request, principal: Edi
 @router.post("/{task_id}/remarks")
 async def remark(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId, text: FormText = "") -> Response:
     try:
-        await app.research.add_remark(task_id, text, by=principal.actor)
+        await app.research.add_remark(task_id, text, by=principal)
     except Conflict:
         return renderer.redirect(f"/research/{task_id}", notice="research_over")
     return renderer.redirect(f"/research/{task_id}", notice="remark_kept")
@@ -210,7 +210,7 @@ async def remark(app: AppDep, renderer: Renderer, principal: Editor, task_id: Ta
 @router.post("/{task_id}/cancel", dependencies=[RUN_SCOPE])
 async def cancel(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId) -> Response:
     try:
-        await app.research.cancel(task_id, by=principal.actor)
+        await app.research.cancel(task_id, by=principal)
     except Conflict:
         return renderer.redirect(f"/research/{task_id}", notice="research_over")
     return renderer.redirect(f"/research/{task_id}", notice="research_stopping")
@@ -243,16 +243,14 @@ class PlanForm:
 
     @classmethod
     def parse(cls, form: FormData) -> Self:
-        """What was typed; paragraphs in the order in which they stand on the page."""
         titles, contents = (_list_texts(form, name) for name in ("paragraph_title", "paragraph_content"))
-        paragraphs = [
-            PlanParagraph(title=title, content=content) for title, content in zip(titles, contents, strict=False)
-        ]
+        typed = zip(titles, contents, strict=False)
+        paragraphs = [PlanParagraph(title=title, content=content) for title, content in typed]
         return cls(str(form.get("title", "")).strip(), paragraphs, str(form.get("do", "")))
 
 
 def rearrange_plan(form: PlanForm, *, max_paragraphs: int) -> PlanForm:
-    """The plan after what was pressed: a paragraph moved, removed, or an empty one added; at most so many."""
+    """Return the plan with a paragraph moved or removed, or an empty one added, as `do` says."""
     paragraphs = list(form.paragraphs)
     if form.do == "add" and len(paragraphs) < max_paragraphs:
         return replace(form, paragraphs=[*paragraphs, PlanParagraph(title="", content="")], focus=len(paragraphs))
@@ -314,15 +312,12 @@ class SourceView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """A report as its page draws it."""
-
     title: str
     blocks: list[Block]
     sources: list[SourceView]
 
 
 def build_step_views(row: Research, state: State | None) -> list[StepView]:
-    """The steps in their order, each with how it stands."""
     order = list(StepType)
     at = next((place for place, step in enumerate(order) if str(step) not in row.outputs), len(order))
     views = []
@@ -362,17 +357,15 @@ def _get_step_state(status: ResearchStatus, place: int, at: int) -> PhaseState:
 
 
 def build_paragraph_views(row: Research, state: State | None) -> list[ParagraphView]:
-    """What is done for each paragraph."""
-    return [_build_paragraph_view(row, paragraph) for paragraph in (state.paragraphs if state else [])]
-
-
-def _build_paragraph_view(row: Research, paragraph: ParagraphState) -> ParagraphView:
-    taken = Counter(entry.query_id for entry in paragraph.research.search_history)
-    searches = [
-        SearchView(search, taken[search.query_id] if search.is_searched else None)
-        for search in paragraph.research.rounds
-    ]
-    return ParagraphView(paragraph, _get_current_node(row.status, paragraph), searches)
+    views = []
+    for paragraph in state.paragraphs if state else []:
+        taken = Counter(entry.query_id for entry in paragraph.research.search_history)
+        searches = [
+            SearchView(search, taken[search.query_id] if search.is_searched else None)
+            for search in paragraph.research.rounds
+        ]
+        views.append(ParagraphView(paragraph, _get_current_node(row.status, paragraph), searches))
+    return views
 
 
 def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
@@ -401,7 +394,6 @@ def list_warnings(view: ResearchView) -> list[Message]:
 
 
 def build_plan_form(state: State | None) -> PlanForm:
-    """The plan as it stands, to be changed."""
     if state is None:
         return PlanForm("", [])
     paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
@@ -409,7 +401,7 @@ def build_plan_form(state: State | None) -> PlanForm:
 
 
 def build_report_view(view: ResearchView, notes_url: str) -> ReportView | None:
-    """The report without the list of its sources, each citation a link to its note's page."""
+    """Return the report without the list of its sources, each citation a link to its note's page."""
     if view.report is None:
         return None
     links = [f"{notes_url}/{source.note_index}" for source in view.report.sources]
@@ -422,7 +414,7 @@ def build_report_view(view: ResearchView, notes_url: str) -> ReportView | None:
 
 
 def build_source_views(report: ResearchReport, bases: Sequence[NoteBasis]) -> list[SourceView]:
-    """The pages that a report cites, each once, in the order of their first citation."""
+    """Return the pages that a report cites, each once, in the order of their first citation."""
     pages: dict[str, SourceView] = {}
     for number, source in enumerate(report.sources, start=1):
         known = SourceView(source.title, source.url, bases[source.note_index].published_on, [])
@@ -431,7 +423,6 @@ def build_source_views(report: ResearchReport, bases: Sequence[NoteBasis]) -> li
 
 
 def group_notes_by_topic(notes: Sequence[ResearchNote]) -> list[tuple[str, list[tuple[int, ResearchNote]]]]:
-    """The notes with their places, paragraph by paragraph."""
     topics: dict[str, list[tuple[int, ResearchNote]]] = {}
     for place, note in enumerate(notes):
         topics.setdefault(note.topic, []).append((place, note))
@@ -439,8 +430,7 @@ def group_notes_by_topic(notes: Sequence[ResearchNote]) -> list[tuple[str, list[
 
 
 def render_graph(blueprint: ModelBlueprint | None, language: str, title: str) -> Markup:
-    """The model of the topic as a drawing; empty where nothing hangs together."""
+    """Draw the model of the topic; empty where it has no relationships."""
     if blueprint is None or not blueprint.relationships:
         return Markup()
-    drawing = draw_blueprint(blueprint, title=title, language=language)
-    return Markup(drawing)  # noqa: S704 -- every text in it is escaped
+    return Markup(draw_blueprint(blueprint, title=title, language=language))  # noqa: S704 -- every text is escaped

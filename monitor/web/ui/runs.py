@@ -187,7 +187,7 @@ async def show(
 @router.post("/{run_id}/cancel", dependencies=[RUN_SCOPE])
 async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> Response:
     try:
-        await app.sweeps.cancel(run_id, by=principal.actor)
+        await app.sweeps.cancel(run_id, by=principal)
     except Conflict:
         return renderer.redirect(f"/runs/{run_id}", notice="run_over")
     return renderer.redirect(f"/runs/{run_id}", notice="run_stopping")
@@ -195,7 +195,7 @@ async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: Run
 
 @router.post("/{run_id}/retry", dependencies=[RUN_SCOPE])
 async def retry(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> Response:
-    again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
+    again = await app.sweeps.enqueue_retry(run_id, by=principal)
     return renderer.redirect(f"/runs/{again}", notice="run_again")
 
 

@@ -121,13 +121,12 @@ def format_setting_value(field: SettingField, value: Any) -> Any:
     """The value as it stands in its control; of `phases`, one text for each."""
     if field.kind == "phases":
         return {key: (value or {}).get(key, "") for key in field.options}
-    if field.kind == "prices":
-        lines = (
-            (name, _format_number(price["input"]), _format_number(price["output"])) for name, price in value.items()
-        )
-        return "\n".join(f"{name} = {given} {made}" for name, given, made in lines)
-    if field.kind == "pairs":
-        return "\n".join(f"{name} = {_format_number(number)}" for name, number in value.items())
+    if field.kind in ("pairs", "prices"):
+        lines = []
+        for name, entry in value.items():
+            numbers = [entry["input"], entry["output"]] if field.kind == "prices" else [entry]
+            lines.append(f"{name} = {' '.join(map(_format_number, numbers))}")
+        return "\n".join(lines)
     if isinstance(value, list):
         return ", ".join(str(part) for part in value)
     if isinstance(value, bool):
@@ -240,7 +239,7 @@ async def overview(app: AppDep, renderer: Renderer, _: Admin) -> Response:
 async def forget(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
     """Let the file hold again, and go back to the page that was asked from."""
     form = await _read_form(request)
-    await app.settings_service.reset([form.get("path", "")], by=principal.actor)
+    await app.settings_service.reset([form.get("path", "")], by=principal)
     page = form.get("page", "")
     return renderer.redirect(f"/settings/{page}" if page in _PAGES else "/settings", notice="file_holds")
 
@@ -257,7 +256,7 @@ async def save_page(app: AppDep, renderer: Renderer, request: Request, principal
     values |= {path: text for path, text in form.items() if path.startswith(SECRET_PREFIX) and text.strip()}
     try:
         if values:
-            await app.settings_service.update(values, by=principal.actor)
+            await app.settings_service.update(values, by=principal)
     except InvalidSettings as refused:
         return _render_page(app, renderer, page, sent=form, errors=refused.complaints)
     if form.get("then") == "test":
@@ -366,7 +365,7 @@ async def prompt(app: AppDep, renderer: Renderer, _: Admin, name: str) -> Respon
 async def put_prompt(app: AppDep, renderer: Renderer, principal: Admin, name: str, text: FormText = "") -> Response:
     """Store another wording; one that could not do its work comes back with the reason."""
     try:
-        await app.prompts.put(name, text, by=principal.actor)
+        await app.prompts.put(name, text, by=principal)
     except NotFound:
         raise
     except UsageError as error:
@@ -376,7 +375,7 @@ async def put_prompt(app: AppDep, renderer: Renderer, principal: Admin, name: st
 
 @router.post("/settings/prompts/{name}/back")
 async def reset_prompt(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
-    await app.prompts.reset(name, by=principal.actor)
+    await app.prompts.reset(name, by=principal)
     return renderer.redirect(f"/settings/prompts/{name}", notice="ours_again")
 
 
@@ -402,5 +401,5 @@ async def storage(app: AppDep, renderer: Renderer, _: Admin) -> Response:
 @router.post("/settings/storage/prune")
 async def prune(app: AppDep, renderer: Renderer, principal: Admin) -> Response:
     """Forget now what the service forgets daily."""
-    pruned = await app.retention.prune(None, by=principal.actor)
+    pruned = await app.retention.prune(None, by=principal)
     return renderer.render("settings/storage.html", storage=await app.storage.measure(), pruned=pruned)

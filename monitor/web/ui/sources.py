@@ -139,7 +139,7 @@ async def bulk(app: AppDep, renderer: Renderer, request: Request, principal: Edi
     if action not in set(BulkAction):
         raise UsageError("source.no_action")
     tag = str(form.get("tag", ""))
-    changed = await app.sources.change_many(ids, BulkAction(action), tag=tag, by=principal.actor)
+    changed = await app.sources.change_many(ids, BulkAction(action), tag=tag, by=principal)
     notice = "sources_changed" if changed else "sources_unchanged"
     return renderer.redirect(sanitize_redirect_path(str(form.get("back") or "/sources")), notice=notice)
 
@@ -147,7 +147,7 @@ async def bulk(app: AppDep, renderer: Renderer, request: Request, principal: Edi
 @router.post("/sample", dependencies=[RUN_SCOPE])
 async def sample(app: AppDep, renderer: Renderer, principal: Admin) -> Response:
     """Serve the sample ministry on this machine, watch it and run it: a newcomer's first step."""
-    _, run_id = await app.sample.start(by=principal.actor)
+    _, run_id = await app.sample.start(by=principal)
     return renderer.redirect(f"/runs/{run_id}")
 
 
@@ -176,7 +176,7 @@ async def start(app: AppDep, renderer: Renderer, request: Request, principal: Ed
     if not is_whole:  # what the short form does not ask for is at its default, switches too
         values |= {"enabled": True, "allow_other_hosts": True}
     try:
-        trial = await app.trials.start(add_default_name(values), by=principal.actor, detect_kind=kind == _AUTO_KIND)
+        trial = await app.trials.start(add_default_name(values), by=principal, detect_kind=kind == _AUTO_KIND)
     except UsageError as error:
         if is_whole:
             return _render_form(app, renderer, values, error)
@@ -200,7 +200,7 @@ def _render_new(
 async def save(app: AppDep, renderer: Renderer, principal: Editor, values: SourceValues) -> Response:
     """Watch the source from now on."""
     try:
-        source = await app.sources.add(values, by=principal.actor)
+        source = await app.sources.add(values, by=principal)
     except UsageError as error:
         return _render_form(app, renderer, values, error)
     return renderer.redirect(f"/sources/{source.id}", notice="source_added")
@@ -291,7 +291,7 @@ async def bring_in(app: AppDep, renderer: Renderer, request: Request, principal:
             is_seen = "store" in given
         entries = await app.sources.preview_import(content, form, label="the list")
         if is_seen and is_importable(entries):
-            await app.sources.import_list(content, form, label="the list", by=principal.actor)
+            await app.sources.import_list(content, form, label="the list", by=principal)
             return renderer.redirect("/sources", notice="sources_imported")
     except UsageError as error:
         return renderer.render(
@@ -352,7 +352,7 @@ async def source(app: AppDep, renderer: Renderer, _: Reader, source_id: SourceId
 @router.post("/{source_id}/run", dependencies=[RUN_SCOPE])
 async def run(app: AppDep, renderer: Renderer, principal: Editor, source_id: SourceId) -> Response:
     source = await app.sources.get_by_id(source_id)
-    return renderer.redirect(f"/runs/{await app.sweeps.enqueue(source, by=principal.actor)}")
+    return renderer.redirect(f"/runs/{await app.sweeps.enqueue(source, by=principal)}")
 
 
 @router.get("/{source_id}/remove")
@@ -363,7 +363,7 @@ async def ask(app: AppDep, renderer: Renderer, _: Admin, source_id: SourceId) ->
 
 @router.post("/{source_id}/remove")
 async def remove(app: AppDep, renderer: Renderer, principal: Admin, source_id: SourceId) -> Response:
-    await app.sources.remove(source_id, by=principal.actor)
+    await app.sources.remove(source_id, by=principal)
     return renderer.redirect("/sources", notice="source_removed")
 
 
@@ -378,7 +378,7 @@ async def edit(
     app: AppDep, renderer: Renderer, principal: Editor, source_id: SourceId, values: SourceValues
 ) -> Response:
     try:
-        await app.sources.edit(source_id, values, by=principal.actor)
+        await app.sources.edit(source_id, values, by=principal)
     except UsageError as error:
         await app.sources.get_by_id(source_id)
         return _render_form(app, renderer, values, error, source_id=source_id)
@@ -391,7 +391,7 @@ async def try_changes(
 ) -> Response:
     """Try the source with these changes; they are not stored."""
     try:
-        trial = await app.trials.start(values, by=principal.actor, source_id=source_id)
+        trial = await app.trials.start(values, by=principal, source_id=source_id)
     except UsageError as error:
         await app.sources.get_by_id(source_id)
         return _render_form(app, renderer, values, error, source_id=source_id)
