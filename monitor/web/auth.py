@@ -56,7 +56,9 @@ def require_role(role: Role) -> Callable[..., Awaitable[Principal]]:
         del bearer, cookie
         principal = await load_principal(request)
         if principal is None:
-            raise Problem(401, "sign_in.required", headers=_build_challenge_headers(request))
+            is_feed = get_app_path(request).startswith("/feeds/")
+            challenge = 'Basic realm="Monitor", charset="UTF-8"' if is_feed else "Bearer"
+            raise Problem(401, "sign_in.required", headers={"WWW-Authenticate": challenge})
         if principal.is_one_time and not get_app_path(request).startswith(_ONE_TIME_PASSWORD_PATHS):
             raise PasswordChangeRequired
         principal.require(role)
@@ -92,13 +94,12 @@ async def load_principal(request: Request) -> Principal | None:
     if not hasattr(request.state, "principal"):
         app = await get_app(request)
         given = _parse_token(request)
-        request.state.principal = (
-            await _load_token_principal(app, request, given) if given else await _load_session_principal(app, request)
-        )
-        if request.state.principal is not None:
-            reader_language.set(request.state.principal.language)
-        if request.state.principal is not None and is_page_request(request):
-            request.state.attention = await app.alarms.count_open_alarms()
+        found = await (_load_token_principal(app, request, given) if given else _load_session_principal(app, request))
+        request.state.principal = found
+        if found is not None:
+            reader_language.set(found.language)
+            if is_page_request(request):
+                request.state.attention = await app.alarms.count_open_alarms()
     principal: Principal | None = request.state.principal
     return principal
 
@@ -136,11 +137,6 @@ def _parse_token(request: Request) -> str:
         except (binascii.Error, UnicodeDecodeError):
             return ""
     return given.strip() if scheme.lower() == "bearer" else ""
-
-
-def _build_challenge_headers(request: Request) -> dict[str, str]:
-    is_feed = get_app_path(request).startswith("/feeds/")
-    return {"WWW-Authenticate": 'Basic realm="Monitor", charset="UTF-8"' if is_feed else "Bearer"}
 
 
 def _get_required_scope(request: Request, role: Role) -> str:

@@ -69,11 +69,6 @@ async def stream_events(
                 return
 
 
-def format_sse(data: str, number: int, kind: str | None = None) -> bytes:
-    """Write one event with its `id`; without a kind it is a message."""
-    return format_sse_event(event=kind, id=str(number), data_str=data)
-
-
 _EVENT_SCHEMA = {
     "type": "object",
     "properties": {
@@ -128,12 +123,12 @@ class _RunEventFormatter:
         for event in batch.events:
             self._last = event.id or 0
             data = {"at": event.at.isoformat(), **event.data}
-            yield format_sse(json.dumps(data, ensure_ascii=False), self._last, event.kind)
+            yield format_sse_event(event=event.kind, id=str(self._last), data_str=json.dumps(data, ensure_ascii=False))
         if batch.is_last:
             yield self._format_status("end")
 
     def _format_status(self, kind: str) -> bytes:
-        return format_sse(json.dumps({"status": self._status}), self._last, kind)
+        return format_sse_event(event=kind, id=str(self._last), data_str=json.dumps({"status": self._status}))
 
 
 _STEP = StepType.REPORTING
@@ -194,4 +189,5 @@ async def research_events(
 
 
 def _format_research_events(batch: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
-    return (format_sse(json.dumps(event.data, ensure_ascii=False), event.id or 0) for event in batch.events)
+    for event in batch.events:
+        yield format_sse_event(id=str(event.id or 0), data_str=json.dumps(event.data, ensure_ascii=False))

@@ -5,7 +5,6 @@ import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
@@ -64,7 +63,7 @@ def has_delivery_in_progress(deliveries: Sequence[DeliverySchema], now: dt.datet
 
 @dataclass(frozen=True)
 class BriefingView:
-    """The document, and the items of it by the numbers under which they stand there."""
+    """A briefing as a document, and its items by their numbers there."""
 
     briefing: Briefing
     document: Document
@@ -173,7 +172,7 @@ async def export(
 
 @router.get("/briefings/{briefing_id}/deliveries")
 async def sent(app: AppDep, renderer: Renderer, _: Reader, briefing_id: BriefingId) -> Response:
-    """The part of the page that says what was sent, for a page that follows a delivery."""
+    """Render the part of the page that says what was sent; the page asks for it while a delivery is being made."""
     draft = await app.drafts.get(briefing_id)
     return renderer.render("deliveries/of_briefing.html", row=draft.row, **await _load_deliveries(app, briefing_id))
 
@@ -294,7 +293,7 @@ def _render_editor(
 
 
 def _parse_changes(given: FormData) -> BriefingEditPatch:
-    """What the form says; the order is in one field, as `top:3,1;more:2;out:`."""
+    """Parse the form; the order is in one field, as `top:3,1;more:2;out:`."""
     items = [
         {"id": int(part), "standing": place, "note": _parse_text(given, f"note-{part}")}
         for place, ids in _ORDER_PATTERN.findall(str(given.get("order", "")))
@@ -313,7 +312,7 @@ def _parse_changes(given: FormData) -> BriefingEditPatch:
 
 
 def _parse_text(given: FormData, name: str) -> str | None:
-    """What was typed; browsers count a line's end as one character and send two."""
+    """Return what was typed; browsers count a line's end as one character and send two."""
     typed = given.get(name)
     return None if typed is None else str(typed).replace("\r\n", "\n").strip()
 
@@ -404,7 +403,7 @@ async def new_target(app: AppDep, renderer: Renderer, _: Admin) -> Response:
 async def add_target(app: AppDep, renderer: Renderer, principal: Admin, values: TargetValues) -> Response:
     try:
         await app.target_editing.add(str(values["name"]), _build_target_form(values), by=principal)
-    except (InvalidSettings, Conflict) as error:
+    except (ValidationError, InvalidSettings, Conflict) as error:
         return await _render_target(app, renderer, None, values, _list_target_errors(error))
     return renderer.redirect("/settings/targets", notice="target_saved")
 
@@ -420,7 +419,7 @@ async def save_target(app: AppDep, renderer: Renderer, principal: Admin, name: s
     target = app.target_editing.get(name)
     try:
         await app.target_editing.edit(name, _build_target_form(values), by=principal)
-    except InvalidSettings as refused:
+    except (ValidationError, InvalidSettings) as refused:
         return await _render_target(app, renderer, target, values, _list_target_errors(refused))
     return renderer.redirect("/settings/targets", notice="target_saved")
 
@@ -447,23 +446,23 @@ async def _render_target(
         types=list(ItemType),
         formats=list(BRIEFING_FORMATS),
         sources=[source.name for source in await app.store.sources.list()],
-        status=HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK,
+        status=400 if errors else 200,
     )
 
 
 def _build_target_form(values: Mapping[str, Any]) -> TargetForm:
-    """The form; what was left empty has its default."""
-    given = {name: value for name, value in values.items() if name != "name" and value != ""}
-    try:
-        return TargetForm.model_validate(given)
-    except ValidationError as error:
-        complaints = {str(detail["loc"][0]): describe_validation_error(detail) for detail in error.errors()}
-        raise InvalidSettings(complaints) from None
+    """Build the form; a field that was left empty has its default."""
+    return TargetForm.model_validate({name: value for name, value in values.items() if name != "name" and value != ""})
 
 
-def _list_target_errors(error: InvalidSettings | Conflict) -> dict[str, Message]:
+def _list_target_errors(error: ValidationError | InvalidSettings | Conflict) -> dict[str, Message]:
     """Return what is wrong by field; what is about the whole stands under the empty name."""
     if isinstance(error, Conflict):
         return {"name": error.message}
+    complaints = (
+        error.complaints
+        if isinstance(error, InvalidSettings)
+        else {str(detail["loc"][0]): describe_validation_error(detail) for detail in error.errors()}
+    )
     fields = {"name", *TargetForm.model_fields}
-    return {field if field in fields else "": message for field, message in error.complaints.items()}
+    return {field if field in fields else "": message for field, message in complaints.items()}

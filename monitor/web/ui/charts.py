@@ -107,7 +107,7 @@ def render_cadence_strip(
     labels: StripLabels,
     known_since: dt.date | None = None,
 ) -> Markup:
-    """The days of the last three months on which something new came, now, and where silence would begin.
+    """Draw the days of the last three months on which something new came, now, and where silence would begin.
 
     A stroke is a day with something new, the tall line is now; the dashed line is the day on which the silence becomes
     an alarm, and a shade lies over the days of a silence that is one already. Where that day is farther ahead than
@@ -137,7 +137,7 @@ def render_cadence_strip(
 
 
 def render_sparkline(values: Sequence[float], *, title: str, summary: str) -> Markup:
-    """A line as wide as a few words, the last value marked."""
+    """Draw a line as wide as a few words, the last value marked."""
     top = max(values, default=0.0) or 1.0
     step = 96 / max(1, len(values) - 1)
     points = [(round(2 + number * step, 2), round(22 - value / top * 18, 2)) for number, value in enumerate(values)]
@@ -152,7 +152,7 @@ def render_sparkline(values: Sequence[float], *, title: str, summary: str) -> Ma
 
 
 def render_share_bar(value: float, total: float) -> Markup:
-    """A bar that is filled as far as the value is part of the whole; the figure stands beside it as text."""
+    """Draw a bar that is filled to the value's share of the total; the figure stands beside it as text."""
     width = round(100 * max(0.0, min(1.0, value / total)), 2) if total else 0
     ground = svg.Rect(x=0, y=0, width=100, height=8, class_=["ground"])
     bar = svg.Rect(x=0, y=0, width=width, height=8, class_=["bar"])
@@ -162,7 +162,6 @@ def render_share_bar(value: float, total: float) -> Markup:
 def _build_bars(
     place: int, name: str, days: Sequence[dt.date], series: Sequence[Series], top: float, shown: Callable[[float], str]
 ) -> list[svg.Element]:
-    """The bars of one series, each on top of those of the series before it."""
     step, full = (WIDTH - _LEFT - _RIGHT) / max(1, len(days)), HEIGHT - _TOP - _BOTTOM
     marks: list[svg.Element] = []
     for number, day in enumerate(days):
@@ -252,7 +251,7 @@ def _get_fill(name: str, place: int) -> str:
 
 
 def _build_patterns(name: str, places: Iterable[int]) -> svg.Element:
-    """What the series at these places are drawn with; the first one is full and needs none."""
+    """Return the patterns of the series at these places; the first series is full and needs none."""
     drawn: list[svg.Element] = [
         svg.Path(d="M-1 1l2-2M0 6l6-6M5 7l2-2", class_=["ink"]),  # type: ignore[arg-type]  # written shorter
         svg.Circle(cx=3, cy=3, r=1.5, class_=["dot"]),
@@ -277,5 +276,5 @@ def _build_patterns(name: str, places: Iterable[int]) -> svg.Element:
 
 
 def _escape_text(text: str) -> str:
-    """The text as it may stand in XML: escaped, without what XML cannot hold."""
+    """Escape a text for XML, and drop what XML cannot hold."""
     return str(escape("".join(char for char in text if char >= " " or char in "\t\n")))

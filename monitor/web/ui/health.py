@@ -18,7 +18,7 @@ from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
 from monitor.i18n.catalogue import get_word
 from monitor.services.alarms import SectionHealth
 from monitor.services.health import HostBlock
-from monitor.services.today import MAX_SHOWN_ITEMS, NewItem, TodaySummary
+from monitor.services.today import MAX_SHOWN_ITEMS, TodaySummary
 from monitor.services.usage import CostChart
 from monitor.vocabulary import Phase
 from monitor.web.api.cursors import build_next_url, cut_page, decode_id, encode_cursor
@@ -156,7 +156,6 @@ class HealthCharts:
         )
 
     def build_share_tables(self, chart: CostChart) -> list[tuple[str, str, list[ShareRow]]]:
-        """Build the tables by model and by source, each row with its part of all tokens."""
         gettext = self.renderer.gettext
         return [
             (gettext("By model"), gettext("Model"), self._build_share_rows(chart.models)),
@@ -194,10 +193,11 @@ Charts = Annotated[HealthCharts, Depends(get_charts)]
 async def today(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
     """Show the day at a glance; the visit is remembered, and the next one begins where this one was."""
     seen = await app.today.get_summary(principal.name, record_visit=principal.session_id is not None)
+    by_tier = {tier.tier: [item for item in seen.items if item.tier == tier.tier] for tier in seen.tiers}
     return renderer.render(
         "today/today.html" if seen.has_run or seen.items else "today/begin.html",
         seen=seen,
-        groups=_group_by_tier(seen),
+        groups=[(tier.tier, tier.count, group) for tier in seen.tiers if (group := by_tier[tier.tier])],
         shown=MAX_SHOWN_ITEMS,
         most=_MAX_MATTERS,
         trend=_render_trend(seen, renderer.gettext("New items a day, the last 30 days"), principal.language),
@@ -208,21 +208,12 @@ async def today(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
 
 
 def _render_trend(seen: TodaySummary, title: str, language: str) -> tuple[Markup, str] | None:
-    """The line of new items by day, and what is usual; None where there is not enough to compare with."""
+    """Draw new items by day, and tell what is usual; None where there is not enough to compare with."""
     before = seen.new_by_day[:-1]
     if sum(count > 0 for count in before) < _MIN_TREND_DAYS:
         return None
     usual = format_decimal(round(median(before)), locale=language)
     return render_sparkline(seen.new_by_day, title=title, summary=f"{min(before)} – {max(before)}"), usual
-
-
-def _group_by_tier(seen: TodaySummary) -> list[tuple[int | None, int, list[NewItem]]]:
-    """The items that are shown under their tiers, each with how many there are."""
-    return [
-        (tier.tier, tier.count, some)
-        for tier in seen.tiers
-        if (some := [item for item in seen.items if item.tier == tier.tier])
-    ]
 
 
 @router.get("/health")

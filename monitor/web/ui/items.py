@@ -39,7 +39,7 @@ router = APIRouter()
 
 
 def highlight_matches(text: str, query: TextQuery | None) -> Markup:
-    """The text as HTML, with `<mark>` around each place of what was searched for."""
+    """Return the text as HTML, with `<mark>` around what was searched for."""
     plain, clauses = fold_text(text), query.clauses if query else ()
     result, done = Markup(), 0
     for start, end in sorted(match.span() for clause in clauses for match in clause.pattern.finditer(plain)):
@@ -50,7 +50,7 @@ def highlight_matches(text: str, query: TextQuery | None) -> Markup:
 
 
 def diff_words(before: str, after: str) -> list[DiffSegment]:
-    """What became of a text, piece by piece; of long ones all that was and all that is."""
+    """Return what changed in a text; a long text is replaced as a whole."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     if not old or not new or max(len(old), len(new)) > _MAX_COMPARED_TOKENS:
         return [DiffSegment(kind, text) for kind, text in (("gone", before), ("new", after)) if text]
@@ -114,7 +114,6 @@ async def saved(
     item_id: ItemId,
     claim: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Response:
-    """The saved page as plain text, with the passage of the claim marked."""
     page = await app.snapshots.get_item_snapshot(item_id, claim)
     return renderer.render("items/saved.html", page=page)
 
@@ -173,7 +172,7 @@ async def show(app: AppDep, renderer: Renderer, principal: Editor, item_id: Item
 
 
 def _list_active_filters(asked: ItemParameters) -> dict[str, object]:
-    """The parameters that narrow, as they stand in an address."""
+    """Return the parameters that narrow, as they stand in an address."""
     plain = asked.model_dump(mode="json")
     usual = ItemParameters().model_dump(mode="json")
     given = {name: value for name, value in plain.items() if value != usual[name]}

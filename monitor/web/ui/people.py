@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -84,9 +83,9 @@ async def sign_out(app: AppDep, renderer: Renderer, principal: Reader) -> Respon
 async def _render_sign_in(
     app: App, renderer: PageRenderer, wanted: str, *, name: str = "", refused: SignInError | None = None
 ) -> Response:
-    status = HTTPStatus.OK
+    status = 200
     if refused is not None:
-        status = HTTPStatus.TOO_MANY_REQUESTS if refused.wait_minutes else HTTPStatus.FORBIDDEN
+        status = 429 if refused.wait_minutes else 403
     is_new = not await app.people.has_secured_admin()
     page = renderer.render(
         "people/sign_in.html", status=status, wanted=wanted, name=name, refused=refused, is_new=is_new
@@ -191,7 +190,7 @@ async def _render_account(
     """Render the account; `wrong` names the form that was refused, `made` is a new token under its name."""
     return renderer.render(
         "people/account.html",
-        status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
+        status=400 if error else 200,
         sessions=await _list_sessions(app, principal.name),
         tokens=await app.tokens.list_tokens(created_by=principal.name),
         chosen=(await app.people.get(principal.name)).language,
@@ -204,7 +203,6 @@ async def _render_account(
 
 
 async def _create_token(app: App, principal: Principal, form: TokenForm) -> tuple[str, str]:
-    """Create a token; return its name and the token itself."""
     try:
         days = int(form.days) if form.days else None
     except ValueError:
@@ -243,7 +241,7 @@ _SYSTEMS = (
 
 
 def describe_browser(user_agent: str) -> str:
-    """The browser and its system, as `Firefox · Windows`; the beginning of the header where neither is known."""
+    """Return browser and system, as `Firefox · Windows`; the beginning of the header where neither is known."""
     known = [next((name for mark, name in marks if mark in user_agent), None) for marks in (_BROWSERS, _SYSTEMS)]
     return " · ".join(name for name in known if name) or user_agent[:40] or "?"
 
@@ -338,7 +336,7 @@ async def _render_people(
     return renderer.render(
         "people/list.html",
         section="settings",
-        status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
+        status=400 if error else 200,
         tab="people",
         people=await app.people.list_people(),
         sessions=await _list_sessions(app),
@@ -368,7 +366,7 @@ async def _render_tokens(
     return renderer.render(
         "people/tokens.html",
         section="settings",
-        status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
+        status=400 if error else 200,
         tab="tokens",
         tokens=await app.tokens.list_tokens(),
         made=made,
@@ -410,31 +408,23 @@ async def audit(
 
 
 def list_changes(detail: Mapping[str, Any]) -> list[AuditChange]:
-    """What differs between `before` and `after`, and whatever else is known of a change."""
-    before, after = _convert_to_dict(detail.get("before")), _convert_to_dict(detail.get("after"))
-    names = [*before, *(name for name in after if name not in before)]
-    differing = [
-        AuditChange(name, _format_field(before, name), _format_field(after, name))
-        for name in names
-        if name not in before or name not in after or before[name] != after[name]
-    ]
-    return differing + [
-        AuditChange(name, None, _format_value(value))
-        for name, value in detail.items()
-        if name not in ("before", "after")
+    """Return what differs between `before` and `after`, and whatever else is known of a change."""
+    before, after = (_convert_to_fields(detail.get(side)) for side in ("before", "after"))
+    names = [name for name in before | after if name not in before or name not in after or before[name] != after[name]]
+    others = [name for name in detail if name not in ("before", "after")]
+    return [
+        *(AuditChange(name, _format_field(before, name), _format_field(after, name)) for name in names),
+        *(AuditChange(name, None, _format_field(detail, name)) for name in others),
     ]
 
 
-def _convert_to_dict(value: Any) -> dict[str, Any]:
-    """The parts of one side; a side that has no parts is one."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return {} if value is None else {"": value}
+def _convert_to_fields(side: Any) -> dict[str, Any]:
+    if isinstance(side, Mapping):
+        return dict(side)
+    return {} if side is None else {"": side}
 
 
 def _format_field(side: Mapping[str, Any], name: str) -> str | None:
-    return _format_value(side[name]) if name in side else None
-
-
-def _format_value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if name not in side:
+        return None
+    return side[name] if isinstance(side[name], str) else json.dumps(side[name], ensure_ascii=False)

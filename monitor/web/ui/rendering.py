@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from http import HTTPStatus
 from importlib.resources import files
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -76,7 +75,8 @@ class Templates:
             monitor_version=__version__,
             now=self._clock.now,
             word=lambda kind, value: get_word(language, kind, value),
-            say=lambda value: _say(language, value),
+            # Text that was never a message, such as what a person wrote, stays as it is.
+            say=lambda value: render(value, language) if isinstance(value, Message) else value or "",
         )
         environment.filters.update(
             day=_format_day,
@@ -123,9 +123,7 @@ class PageRenderer:
     def language(self) -> str:
         return self._principal.language if self._principal else negotiate_language(self._request)
 
-    def render(
-        self, template: str, *, section: str | None = None, status: int = HTTPStatus.OK, **context: Any
-    ) -> HTMLResponse:
+    def render(self, template: str, *, section: str | None = None, status: int = 200, **context: Any) -> HTMLResponse:
         """Render a page; `section` is its entry in the navigation, by default the template's folder."""
         notice = f"notice.{self._request.cookies.get(_NOTICE_COOKIE, '')}"
         has_notice = has_message(self.language, notice)
@@ -146,7 +144,7 @@ class PageRenderer:
 
     def redirect(self, path: str, *, notice: str | None = None) -> RedirectResponse:
         """Redirect to a page of ours; `notice` names the message that it shows, `notice.<name>` of the catalogue."""
-        response = RedirectResponse(self.href(path), status_code=HTTPStatus.SEE_OTHER)
+        response = RedirectResponse(self.href(path), status_code=303)
         if notice is not None:
             if not has_message("en", f"notice.{notice}"):
                 raise KeyError(notice)
@@ -170,11 +168,6 @@ async def get_renderer(request: Request) -> PageRenderer:
 Renderer = Annotated[PageRenderer, Depends(get_renderer)]
 FormText = Annotated[str, Form()]
 FilterText = Annotated[str, Query(max_length=200)]
-
-
-def _say(language: str, value: Message | str | None) -> str:
-    """Return a message as words; text that was never a message, such as what a person wrote, as it is."""
-    return render(value, language) if isinstance(value, Message) else value or ""
 
 
 def _format_day(day: dt.date | None) -> Markup:

@@ -243,7 +243,10 @@ class PlanForm:
 
     @classmethod
     def parse(cls, form: FormData) -> Self:
-        titles, contents = (_list_texts(form, name) for name in ("paragraph_title", "paragraph_content"))
+        titles, contents = (
+            [str(value).replace("\r\n", "\n").strip() for value in form.getlist(name)]
+            for name in ("paragraph_title", "paragraph_content")
+        )
         typed = zip(titles, contents, strict=False)
         paragraphs = [PlanParagraph(title=title, content=content) for title, content in typed]
         return cls(str(form.get("title", "")).strip(), paragraphs, str(form.get("do", "")))
@@ -264,10 +267,6 @@ def rearrange_plan(form: PlanForm, *, max_paragraphs: int) -> PlanForm:
     to = min(max(at + (1 if match[1] == "down" else -1), 0), len(paragraphs) - 1)
     paragraphs.insert(to, paragraphs.pop(at))
     return replace(form, paragraphs=paragraphs, focus=to)
-
-
-def _list_texts(form: FormData, name: str) -> list[str]:
-    return [str(value).replace("\r\n", "\n").strip() for value in form.getlist(name)]
 
 
 @dataclass(frozen=True)
@@ -369,7 +368,7 @@ def build_paragraph_views(row: Research, state: State | None) -> list[ParagraphV
 
 
 def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
-    """What is done for a paragraph now, as the messages of the stream call it."""
+    """Return what is done for a paragraph now, in the words of the event stream."""
     if paragraph.research.is_completed:
         return "done"
     if status.is_final:

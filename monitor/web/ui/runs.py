@@ -62,14 +62,14 @@ class LedgerFilter(NamedTuple):
 
 
 class SectionCells(NamedTuple):
-    """The candidates of one section in the order of its pages, each with whether it is meant."""
+    """The candidates of one section in the order of its pages, each with whether it matches."""
 
     section: RunSection
     cells: list[tuple[LedgerRow, bool]]
 
 
 class LedgerView(NamedTuple):
-    """A ledger as it is drawn; `rows` are those around the wanted one, `before` and `after` the way to the others."""
+    """A ledger as it is drawn; `rows` is one page, `before` and `after` lead to its neighbours."""
 
     ledger_filter: LedgerFilter
     groups: list[SectionCells]
@@ -85,7 +85,7 @@ class LedgerView(NamedTuple):
 def build_ledger_view(
     rows: Sequence[LedgerRow], sections: Sequence[RunSection], ledger_filter: LedgerFilter
 ) -> LedgerView:
-    """Every candidate in its place, and a page of rows of those that are meant: the one with the wanted candidate."""
+    """Return every candidate in its place, and the page of matching rows that has the wanted candidate."""
     meant = [row for row in rows if ledger_filter.matches(row)]
     numbers = {row.id for row in meant}
     place = next((place for place, row in enumerate(meant) if row.id == ledger_filter.at), 0)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from annotated_types import Ge, Gt, Le
@@ -118,7 +118,7 @@ def _build_field(path: str, name: str = "") -> SettingField:
 
 
 def format_setting_value(field: SettingField, value: Any) -> Any:
-    """The value as it stands in its control; of `phases`, one text for each."""
+    """Return the value as it stands in its control; of `phases`, one text for each."""
     if field.kind == "phases":
         return {key: (value or {}).get(key, "") for key in field.options}
     if field.kind in ("pairs", "prices"):
@@ -137,7 +137,7 @@ def format_setting_value(field: SettingField, value: Any) -> Any:
 def parse_settings_form(
     fields: Iterable[SettingField], form: Mapping[str, str], known: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values by path that differ from the known ones; a control that was not sent says nothing."""
+    """Return the values by path that differ from the known ones; a control that was not sent is no change."""
     changed = {}
     for field in fields:
         if field.kind == "phases":
@@ -155,7 +155,7 @@ def parse_settings_form(
 
 
 def build_number_attributes(field: SettingField) -> dict[str, str]:
-    """The attributes of a control for a number: the browser then says itself, in its own language, what is too much."""
+    """Return the limits of a number for its control, so that the browser checks them in its own language."""
     if field.kind != "number":
         return {}
     attributes = {"step": "any", "inputmode": "decimal"}
@@ -169,7 +169,7 @@ def build_number_attributes(field: SettingField) -> dict[str, str]:
 
 
 def _parse_value(field: SettingField, text: str) -> Any:
-    """What the text means; where it means nothing, the text itself, which is then refused with its reason."""
+    """Return the value; a text that means none stays as it is, to be refused with its reason."""
     if field.kind == "switch":
         return text == "true"
     if field.path == "llm.enabled":
@@ -245,14 +245,17 @@ async def forget(app: AppDep, renderer: Renderer, request: Request, principal: A
 
 
 async def show_page(app: AppDep, renderer: Renderer, request: Request, _: Admin) -> Response:
-    return _render_page(app, renderer, _get_page_name(request))
+    return _render_page(app, renderer, request.url.path.rpartition("/")[2])
 
 
 async def save_page(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
-    """Store what was changed; what is refused comes back with a sentence beside it, and nothing is stored."""
-    page, form = _get_page_name(request), await _read_form(request)
+    """Store what was changed, all or nothing; a refusal shows the form again with what is wrong."""
+    page, form = request.url.path.rpartition("/")[2], await _read_form(request)
     known = {setting.path: setting.value for setting in app.settings_service.list_settings()}
-    values = parse_settings_form(_list_fields(page), form, known)
+    groups = [fields for _, fields in list_groups(page)]
+    if page == "search":
+        groups += [list_service_fields(service) for service in SEARCH_SERVICES]
+    values = parse_settings_form(chain.from_iterable(groups), form, known)
     values |= {path: text for path, text in form.items() if path.startswith(SECRET_PREFIX) and text.strip()}
     try:
         if values:
@@ -284,10 +287,6 @@ async def check_search(app: AppDep, renderer: Renderer, request: Request, _: Adm
     return _render_page(app, renderer, "search", tried=(backend, query, found))
 
 
-def _get_page_name(request: Request) -> str:
-    return request.url.path.rpartition("/")[2]
-
-
 async def _read_form(request: Request) -> dict[str, str]:
     """Return what was typed, without files."""
     return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
@@ -315,7 +314,7 @@ def _render_page(
     readers = {"model": "llm", "search": "search."}.get(page, "nothing")  # of secrets, as `llm` or `search.brave`
     return renderer.render(
         f"settings/{page}.html",
-        status=HTTPStatus.BAD_REQUEST if errors is not None else HTTPStatus.OK,
+        status=400 if errors is not None else 200,
         groups=[(title, build_rows(fields)) for title, fields in list_groups(page)],
         errors=errors or {},
         trials=trials,
@@ -331,12 +330,6 @@ def _render_page(
             for name in services
         ],
     )
-
-
-def _list_fields(page: str) -> list[SettingField]:
-    fields = [field for _, group in list_groups(page) for field in group]
-    services = SEARCH_SERVICES if page == "search" else ()
-    return fields + [field for service in services for field in list_service_fields(service)]
 
 
 def _build_row(
@@ -363,7 +356,7 @@ async def prompt(app: AppDep, renderer: Renderer, _: Admin, name: str) -> Respon
 
 @router.post("/settings/prompts/{name}")
 async def put_prompt(app: AppDep, renderer: Renderer, principal: Admin, name: str, text: FormText = "") -> Response:
-    """Store another wording; one that could not do its work comes back with the reason."""
+    """Store another wording; a refusal shows it again with what is wrong."""
     try:
         await app.prompts.put(name, text, by=principal)
     except NotFound:
@@ -385,7 +378,7 @@ def _render_prompt(
     old, new = _TOKEN_PATTERN.findall(prompt.ours), _TOKEN_PATTERN.findall(prompt.text)
     return renderer.render(
         "settings/prompt.html",
-        status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
+        status=400 if error else 200,
         prompt=prompt,
         error=error,
         typed=prompt.text if typed is None else typed,

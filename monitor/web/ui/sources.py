@@ -3,7 +3,6 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from http import HTTPStatus
 from pathlib import PurePath
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -146,7 +145,7 @@ async def bulk(app: AppDep, renderer: Renderer, request: Request, principal: Edi
 
 @router.post("/sample", dependencies=[RUN_SCOPE])
 async def sample(app: AppDep, renderer: Renderer, principal: Admin) -> Response:
-    """Serve the sample ministry on this machine, watch it and run it: a newcomer's first step."""
+    """Serve the sample ministry on this machine, watch it and run it."""
     _, run_id = await app.sample.start(by=principal)
     return renderer.redirect(f"/runs/{run_id}")
 
@@ -160,7 +159,7 @@ def _build_list_url(asked: dict[str, Any]) -> str:
 async def new(
     app: AppDep, renderer: Renderer, _: Editor, url: Annotated[str, Query(max_length=2000)] = "", by_hand: bool = False
 ) -> Response:
-    """One field for an address; or, by hand, the whole form without a trial."""
+    """Show one field for an address or, `by_hand`, the whole form."""
     if by_hand:
         return _render_form(app, renderer, {"url": url})
     return _render_new(renderer, {"url": url})
@@ -189,7 +188,7 @@ def _render_new(
 ) -> Response:
     return renderer.render(
         "sources/new.html",
-        status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
+        status=400 if error else 200,
         values=_format_source_fields(values),
         kind=kind,
         errors=_list_source_errors(error) if error else {},
@@ -198,7 +197,6 @@ def _render_new(
 
 @router.post("")
 async def save(app: AppDep, renderer: Renderer, principal: Editor, values: SourceValues) -> Response:
-    """Watch the source from now on."""
     try:
         source = await app.sources.add(values, by=principal)
     except UsageError as error:
@@ -233,7 +231,7 @@ async def show_trial(app: AppDep, renderer: Renderer, _: Editor, trial_id: Trial
 
 @router.get("/trials/{trial_id}/steps")
 async def steps(app: AppDep, renderer: Renderer, _: Editor, trial_id: TrialId) -> Response:
-    """The part of the page that changes while the trial goes; the header says whether it has ended."""
+    """Render the part of the page that changes while the trial runs; a header says whether it has ended."""
     report = app.trials.get(trial_id)
     part = renderer.render("sources/steps.html", trial=report)
     part.headers["X-Trial-State"] = report.state
@@ -260,12 +258,12 @@ def _render_form(
         source_id=source_id,
         errors=_list_source_errors(error) if error else {},
         settings=app.settings,
-        status=HTTPStatus.BAD_REQUEST if error else HTTPStatus.OK,
+        status=400 if error else 200,
     )
 
 
 def _normalize_address(address: str, kind: str) -> str:
-    """An address as people paste it: one without a scheme is taken for https, unless it is to be searched for."""
+    """Return an address with its scheme: https where people left it out, none for a query."""
     is_bare = "." in address and "://" not in address and " " not in address
     return f"https://{address}" if is_bare and kind != SourceKind.QUERY else address
 
@@ -284,7 +282,7 @@ async def choose(renderer: Renderer, _: Admin) -> Response:
 
 @router.post("/import")
 async def bring_in(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
-    """First what would become of each entry; then, when that was seen, the list is stored as a whole."""
+    """Show what would become of each entry; once that was seen (`store`), store the list as a whole."""
     try:
         async with request.form() as given:  # closes the uploaded file
             content, form = await _read_content(given)
@@ -294,9 +292,7 @@ async def bring_in(app: AppDep, renderer: Renderer, request: Request, principal:
             await app.sources.import_list(content, form, label="the list", by=principal)
             return renderer.redirect("/sources", notice="sources_imported")
     except UsageError as error:
-        return renderer.render(
-            "sources/import.html", forms=list(SourceListFormat), error=error.message, status=HTTPStatus.BAD_REQUEST
-        )
+        return renderer.render("sources/import.html", forms=list(SourceListFormat), error=error.message, status=400)
     return renderer.render(
         "sources/preview.html",
         entries=entries[:_MAX_PREVIEW_ENTRIES],
@@ -309,7 +305,7 @@ async def bring_in(app: AppDep, renderer: Renderer, request: Request, principal:
 
 
 async def _read_content(given: FormData) -> tuple[bytes, SourceListFormat]:
-    """What was uploaded or pasted, or is sent again after it was seen; the name of a file is no path, only a word."""
+    """Return what was uploaded or pasted, or is sent again after it was seen."""
     named, packed = str(given.get("form") or ""), given.get("packed")
     form = SourceListFormat(named) if named in set(SourceListFormat) else None
     if isinstance(packed, str) and packed:
@@ -327,7 +323,6 @@ async def _read_content(given: FormData) -> tuple[bytes, SourceListFormat]:
 
 
 def _guess_format(text: str) -> SourceListFormat:
-    """The form of a pasted list, by how it begins."""
     if text.startswith("<"):
         return SourceListFormat.OPML
     head = text.partition("\n")[0]
