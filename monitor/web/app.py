@@ -91,7 +91,7 @@ _SECURITY_HEADERS = {
 
 def create_web_app(app: App) -> FastAPI:
     templates = Templates(app.settings, app.clock)
-    web = FastAPI(
+    web = _WebApplication(
         title="Monitor",
         version=__version__,
         description=_DESCRIPTION,
@@ -108,7 +108,7 @@ def create_web_app(app: App) -> FastAPI:
     for router in _PAGE_ROUTERS:
         web.include_router(router, include_in_schema=False)
     web.mount("/static", _StaticAssets(directory=Path(__file__).parent / "ui" / "static"), name="static")
-    _publish_schema(web)
+    web.add_api_route("/api/openapi.json", _get_schema, include_in_schema=False)
     web.add_middleware(BodyLimitMiddleware, refuse=_refuse_large_body)
     web.add_middleware(ResponseHeadersMiddleware, headers=_SECURITY_HEADERS)
     web.add_middleware(LanguageMiddleware)
@@ -130,22 +130,18 @@ class _StaticAssets(StaticFiles):
         return answer
 
 
-def _publish_schema(web: FastAPI) -> None:
-    """Serve the schema of the API with the one shape of its errors; programs may read it before they sign in."""
-    built: dict[str, Any] = {}
+class _WebApplication(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """Return the schema of the API with the one shape of its errors."""
+        schema = super().openapi()
+        schema["components"]["schemas"]["ProblemSchema"] = ProblemSchema.model_json_schema()
+        return schema
 
-    def schema() -> dict[str, Any]:
-        if not built:
-            built.update(FastAPI.openapi(web))
-            schemas = built.setdefault("components", {}).setdefault("schemas", {})
-            schemas["ProblemSchema"] = ProblemSchema.model_json_schema()
-        return built
 
-    web.openapi = schema  # type: ignore[method-assign]
-
-    @web.get("/api/openapi.json", include_in_schema=False)
-    async def openapi() -> dict[str, Any]:
-        return schema()
+async def _get_schema(request: Request) -> dict[str, Any]:
+    """Return the schema; programs may read it before they sign in."""
+    schema: dict[str, Any] = request.app.openapi()
+    return schema
 
 
 class _EmbeddedServer(uvicorn.Server):

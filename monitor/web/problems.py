@@ -7,7 +7,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.routing import iter_route_contexts
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic.config import JsonDict
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
@@ -33,22 +34,17 @@ _STATUSES: tuple[tuple[type[MonitorError], int], ...] = (
 _log = get_logger("web")
 
 
-class ProblemSchema(BaseModel):
-    """A problem: `title` and `detail` in the language of the request, and the message's `code` with its `args`."""
+_EXAMPLE_PROBLEM: JsonDict = {
+    "title": "Not Found",
+    "status": 404,
+    "detail": "There is no item 7.",
+    "code": "item.not_found",
+    "args": {"id": 7},
+}
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "title": "Not Found",
-                    "status": 404,
-                    "detail": "There is no item 7.",
-                    "code": "item.not_found",
-                    "args": {"id": 7},
-                }
-            ]
-        }
-    )
+
+class ProblemSchema(BaseModel, json_schema_extra={"examples": [_EXAMPLE_PROBLEM]}):
+    """A problem: `title` and `detail` in the language of the request, and the message's `code` with its `args`."""
 
     title: str
     status: int

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, Field, JsonValue, StringConstraints
+from pydantic.config import JsonDict
 from starlette.datastructures import FormData, QueryParams
 
 from monitor.briefing.compose import Briefing, GroupBy
@@ -33,19 +34,22 @@ BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 TargetName = Annotated[str, Path(max_length=40, description="Letters, digits, `-`, `_` and `.`.")]
 Cursor = Annotated[str | None, Query()]
 
+_EXAMPLE_ITEMS: list[JsonValue] = [
+    {"id": 12, "standing": "top", "note": "与我方项目有关"},
+    {"id": 7, "standing": "out"},
+]
+_EXAMPLE_COMPOSE: JsonDict = {"days": 7, "top": 20, "sources": [], "language": "zh"}
+_EXAMPLE_BRIEFING_EDIT: JsonDict = {"version": 1, "title": "本周政策要点", "group": "none", "items": _EXAMPLE_ITEMS}
+
 router = APIRouter(prefix="/api/briefings", tags=["briefings"], responses=PROBLEM_RESPONSES)
 delivery_router = APIRouter(prefix="/api", tags=["deliveries"], responses=PROBLEM_RESPONSES)
 
 
-class ComposeRequest(BaseModel):
+class ComposeRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_COMPOSE]}):
     """A briefing to be composed: what was first seen in the `days` that end with `day`, by default today.
 
     `top` items are shown in full, the others named. Of `tags` and `keywords` one has to fit.
     """
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"days": 7, "top": 20, "sources": [], "language": "zh"}]}
-    )
 
     day: Day | None = None
     days: int = Field(default=1, ge=1, le=366, strict=True)
@@ -108,12 +112,6 @@ def describe_files(formats: Iterable[str]) -> dict[str, Any]:
     }
 
 
-_EXAMPLE_ITEMS: list[JsonValue] = [
-    {"id": 12, "standing": "top", "note": "与我方项目有关"},
-    {"id": 7, "standing": "out"},
-]
-
-
 class BriefingListSchema(BaseModel):
     """A page of the list; `next` is the cursor with which it goes on."""
 
@@ -129,19 +127,12 @@ class SavedBriefingSchema(BriefingRow):
     briefing: Briefing
 
 
-class BriefingEditSchema(BriefingEditPatch):
+class BriefingEditSchema(BriefingEditPatch, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_BRIEFING_EDIT]}):
     """What is wanted of a saved briefing, and the `version` that was seen: another one is a 409.
 
     What is not named stays. `items` stand in the order that is wanted, each with where it stands (`top`: in full,
     `more`: named, `out`: left out) and its note; those that are not named follow. No text of an item can be changed.
     """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"version": 1, "title": "本周政策要点", "group": "none", "items": _EXAMPLE_ITEMS}]
-        },
-    )
 
     version: int = Field(ge=1, le=2**31 - 1, strict=True)
 

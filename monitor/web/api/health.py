@@ -166,31 +166,31 @@ def _render_metrics(figures: ServiceMetrics, queue_wait_s: float, process_counts
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     by_label: list[tuple[str, str, str, Mapping[str, float]]] = [
-        ("runs", "Runs by status", "status", _add_zeros(RunStatus, figures.runs)),
-        ("processes", "Processes at work by kind", "kind", process_counts),
-        ("model_calls", "Model calls by outcome", "outcome", figures.model_calls),
-        ("deliveries", "Deliveries by status", "status", _add_zeros(DeliveryStatus, figures.deliveries)),
-        ("alarms", "Open alarms by kind", "kind", _add_zeros(AlarmKind, figures.alarms)),
-        ("researches", "Researches by status", "status", _add_zeros(ResearchStatus, research.by_status)),
-        ("research_refused", "Left out of the latest 100 reports, by kind", "kind", refused),
-        ("research_seconds", "How long the latest 100 took", "of", durations),
+        ("monitor_runs", "Runs by status", "status", _add_zeros(RunStatus, figures.runs)),
+        ("monitor_processes", "Processes at work by kind", "kind", process_counts),
+        ("monitor_model_calls", "Model calls by outcome", "outcome", figures.model_calls),
+        ("monitor_deliveries", "Deliveries by status", "status", _add_zeros(DeliveryStatus, figures.deliveries)),
+        ("monitor_alarms", "Open alarms by kind", "kind", _add_zeros(AlarmKind, figures.alarms)),
+        ("monitor_researches", "Researches by status", "status", _add_zeros(ResearchStatus, research.by_status)),
+        ("monitor_research_refused", "Left out of the latest 100 reports, by kind", "kind", refused),
+        ("monitor_research_seconds", "How long the latest 100 took", "of", durations),
     ]
     for name, text, label, values in by_label:
-        gauge = Gauge(f"monitor_{name}", text, [label], registry=registry)
+        gauge = Gauge(name, text, [label], registry=registry)
         for key, value in values.items():
             gauge.labels(key).set(value)
     totals = [
-        ("queue_wait_seconds", "How long the oldest queued run has been waiting", queue_wait_s),
-        ("sources", "Sources that are enabled", figures.sources),
-        ("sources_failing", "Of these, those whose last run failed", figures.failing_sources),
-        ("items", "Items in the archive", figures.items),
-        ("tokens", "Tokens of all model calls on record", figures.tokens),
-        ("research_tokens", "Tokens of the model calls of researches", research.tokens),
-        ("research_cost", "What these cost, where they had a price", research.cost),
+        ("monitor_queue_wait_seconds", "How long the oldest queued run has been waiting", queue_wait_s),
+        ("monitor_sources", "Sources that are enabled", figures.sources),
+        ("monitor_sources_failing", "Of these, those whose last run failed", figures.failing_sources),
+        ("monitor_items", "Items in the archive", figures.items),
+        ("monitor_tokens", "Tokens of all model calls on record", figures.tokens),
+        ("monitor_research_tokens", "Tokens of the model calls of researches", research.tokens),
+        ("monitor_research_cost", "What these cost, where they had a price", research.cost),
         *_list_worst_scores(scores),
     ]
     for name, text, value in totals:
-        Gauge(f"monitor_{name}", text, registry=registry).set(value)
+        Gauge(name, text, registry=registry).set(value)
     return generate_latest(registry)
 
 
@@ -207,4 +207,4 @@ def _list_worst_scores(scores: Sequence[ReportScore]) -> Iterator[tuple[str, str
     ):
         shares = [share for score in scores if (share := getattr(score, name)) is not None]
         if shares:
-            yield f"research_{name}", f"{text}; the lowest of 100", min(shares)
+            yield f"monitor_research_{name}", f"{text}; the lowest of 100", min(shares)

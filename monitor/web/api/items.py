@@ -80,6 +80,7 @@ def parse_item_parameters(request: Request) -> ItemParameters:
 
 MAX_EXPORTED_ITEMS = 10_000
 ItemId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of an item", examples=[7])]
+ClaimNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Counted from 1 in the evidence")]
 NoteId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a note", examples=[1])]
 _EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {get_format(name).media_type: {} for name in ITEM_FORMATS}, "description": "The file"}
@@ -203,12 +204,7 @@ async def evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof
 
 
 @router.get("/{item_id}/saved", summary="Read the saved page behind a claim")
-async def saved(
-    app: AppDep,
-    _: Reader,
-    item_id: ItemId,
-    claim: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Counted from 1 in the evidence")] = None,
-) -> ItemSnapshotView:
+async def saved(app: AppDep, _: Reader, item_id: ItemId, claim: ClaimNumber = None) -> ItemSnapshotView:
     """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
     return await app.snapshots.get_item_snapshot(item_id, claim)
 

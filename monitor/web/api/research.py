@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from monitor.bootstrap import App
@@ -22,8 +22,8 @@ from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
-_STRICT_CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 _STEP_NAMES = ("plan", "search", "modeling", "report")
+_EXAMPLE_PLAN_APPROVAL: JsonDict = {"paragraphs": [{"title": "政策", "content": "出台了哪些管制措施"}]}
 
 router = APIRouter(prefix="/api/research", tags=["research"], responses=PROBLEM_RESPONSES)
 
@@ -53,10 +53,8 @@ StepModels = Annotated[
 ]
 
 
-class SearchConfigSchema(SearchConfig):
+class SearchConfigSchema(SearchConfig, extra="forbid"):
     """Wishes for the search; an engine that is not known is told in the metadata's warnings."""
-
-    model_config = _STRICT_CONFIG
 
     engines: list[Annotated[str, Field(max_length=100), AfterValidator(sanitize_text)]] = Field(
         default_factory=list, max_length=20
@@ -64,32 +62,24 @@ class SearchConfigSchema(SearchConfig):
 
 
 class SamplingSchema(SamplingOptions):
-    model_config = _STRICT_CONFIG
+    model_config = ConfigDict(extra="forbid")
 
 
-class ResearchOptionsSchema(ResearchOptions):
+class ResearchOptionsSchema(ResearchOptions, extra="forbid"):
     """Models and sampling of this research alone; `review_plan`: it waits until its plan was looked at."""
-
-    model_config = _STRICT_CONFIG
 
     models: StepModels = Field(default_factory=dict)
     sampling: SamplingSchema = Field(default_factory=SamplingSchema)
 
 
-class ResearchRequest(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "query": "稀土出口管制近一年有哪些变化？",
-                    "config": {"engines": ["archive"], "maxResults": 20},
-                    "options": {"models": {"report": "gpt-5"}, "sampling": {"temperature": 0.3}, "review_plan": True},
-                }
-            ]
-        },
-    )
+_EXAMPLE_RESEARCH: JsonDict = {
+    "query": "稀土出口管制近一年有哪些变化？",
+    "config": {"engines": ["archive"], "maxResults": 20},
+    "options": {"models": {"report": "gpt-5"}, "sampling": {"temperature": 0.3}, "review_plan": True},
+}
 
+
+class ResearchRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_RESEARCH]}):
     query: QuestionText
     config: SearchConfigSchema = Field(default_factory=SearchConfigSchema)
     options: ResearchOptionsSchema = Field(default_factory=ResearchOptionsSchema)
@@ -115,22 +105,15 @@ class ResearchListSchema(BaseModel):
     next: str | None
 
 
-class PlanParagraphSchema(PlanParagraph):
+class PlanParagraphSchema(PlanParagraph, extra="forbid"):
     """A paragraph that the report is to have."""
-
-    model_config = _STRICT_CONFIG
 
     title: Title
     content: Annotated[str, Field(max_length=2000), AfterValidator(sanitize_text)] = ""
 
 
-class PlanApprovalRequest(BaseModel):
+class PlanApprovalRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_PLAN_APPROVAL]}):
     """The plan by which the research goes on: its paragraphs take the place of those that were proposed."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"paragraphs": [{"title": "政策", "content": "出台了哪些管制措施"}]}]},
-    )
 
     title: Title | None = None
     paragraphs: list[PlanParagraphSchema] = Field(min_length=1, max_length=20)

@@ -4,7 +4,8 @@ import datetime as dt
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
 from monitor.db.queries.history import CandidateFilter
 from monitor.services.run_report import RunLedgerEntrySchema, RunReport, RunSummary
@@ -16,6 +17,8 @@ from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.problems import build_problem_responses
 
 RunId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["s1-20260203T010000Z-5f3a"])]
+SourceName = Annotated[str | None, Query(max_length=200, description="The name of a source.", examples=["示例部"])]
+PlannedDay = Annotated[Day | None, Query(description="The day for which they were planned.", examples=["2026-02-03"])]
 
 _PAGE_PROBLEMS = build_problem_responses(400, 404)
 router = APIRouter(prefix="/api/runs", tags=["runs"], responses=build_problem_responses(401, 403, 422, 503))
@@ -28,25 +31,20 @@ class RunListSchema(BaseModel):
     next: str | None
 
 
-class RunCandidateSchema(RunLedgerEntrySchema):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": 7,
-                    "section": "通知公告",
-                    "title": "关于印发实施方案的通知",
-                    "url": "https://example.gov/n/7.html",
-                    "date": "2026-02-03",
-                    "date_source": "listed",
-                    "disposition": "saved",
-                    "reason": "rule",
-                    "page_url": "https://example.gov/n/",
-                }
-            ]
-        }
-    )
+_EXAMPLE_RUN_CANDIDATE: JsonDict = {
+    "id": 7,
+    "section": "通知公告",
+    "title": "关于印发实施方案的通知",
+    "url": "https://example.gov/n/7.html",
+    "date": "2026-02-03",
+    "date_source": "listed",
+    "disposition": "saved",
+    "reason": "rule",
+    "page_url": "https://example.gov/n/",
+}
 
+
+class RunCandidateSchema(RunLedgerEntrySchema, json_schema_extra={"examples": [_EXAMPLE_RUN_CANDIDATE]}):
     id: int
 
 
@@ -57,29 +55,23 @@ class CandidateListSchema(BaseModel):
     next: str | None
 
 
-class ModelCallSchema(BaseModel):
-    """A model call; `cost` is null where the model had no price."""
+_EXAMPLE_MODEL_CALL: JsonDict = {
+    "id": 3,
+    "phase": "summarise",
+    "place": "https://example.gov/n/7.html",
+    "model": "gpt-5",
+    "prompt_tokens": 2100,
+    "completion_tokens": 120,
+    "context_chars": 3300,
+    "latency_ms": 1840,
+    "outcome": "ok",
+    "at": "2026-02-03T01:02:03Z",
+    "cost": None,
+}
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": 3,
-                    "phase": "summarise",
-                    "place": "https://example.gov/n/7.html",
-                    "model": "gpt-5",
-                    "prompt_tokens": 2100,
-                    "completion_tokens": 120,
-                    "context_chars": 3300,
-                    "latency_ms": 1840,
-                    "outcome": "ok",
-                    "at": "2026-02-03T01:02:03Z",
-                    "cost": None,
-                }
-            ]
-        },
-    )
+
+class ModelCallSchema(BaseModel, from_attributes=True, json_schema_extra={"examples": [_EXAMPLE_MODEL_CALL]}):
+    """A model call; `cost` is null where the model had no price."""
 
     id: int
     phase: Phase
@@ -131,13 +123,9 @@ class RunState(BaseModel, json_schema_extra={"examples": [{"run_id": "s1-2026020
 async def list_runs(
     app: AppDep,
     _: Reader,
-    source: Annotated[
-        str | None, Query(max_length=200, description="The name of a source.", examples=["示例部"])
-    ] = None,
+    source: SourceName = None,
     status: RunStatus | None = None,
-    day: Annotated[
-        Day | None, Query(description="The day for which they were planned.", examples=["2026-02-03"])
-    ] = None,
+    day: PlannedDay = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> RunListSchema:

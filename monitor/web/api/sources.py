@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
 from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat
@@ -49,6 +50,8 @@ _EXAMPLE_CHANGES: dict[str, Any] = {
 
 SourceId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the source.")]
 TrialId = Annotated[str, Path(min_length=1, max_length=40, pattern="^[A-Za-z0-9_-]+$")]
+_EXAMPLE_TRIAL: JsonDict = {"url": "https://www.nea.gov.cn/", "focus_areas": ["政策", "通知"]}
+_EXAMPLE_BULK: JsonDict = {"ids": [1, 2], "action": "tag", "tag": "能源"}
 
 router = APIRouter(prefix="/api/sources", tags=["sources"], responses=PROBLEM_RESPONSES)
 
@@ -66,25 +69,17 @@ class RunStarted(BaseModel, json_schema_extra={"examples": [{"run_id": "s1-20260
     run_id: str
 
 
-class TrialRequest(SourceFields):
+class TrialRequest(SourceFields, json_schema_extra={"examples": [_EXAMPLE_TRIAL]}):
     """A source to try: at least its address. Without a `kind`, an address that is a feed is tried as one.
 
     With `source_id`, the stored source with these fields changed.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"url": "https://www.nea.gov.cn/", "focus_areas": ["政策", "通知"]}]}
-    )
-
     source_id: int | None = Field(default=None, ge=1, le=2**31 - 1)
 
 
-class BulkRequest(BaseModel):
+class BulkRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_BULK]}):
     """What to do to which sources; a number that no source has is passed over."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"ids": [1, 2], "action": "tag", "tag": "能源"}]}
-    )
 
     ids: list[Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]] = Field(min_length=1, max_length=MAX_BULK_SOURCES)
     action: BulkAction

@@ -78,9 +78,7 @@ def build_briefing_view(briefing: Briefing) -> BriefingView:
 
 
 @router.get("/briefings")
-async def briefings(
-    app: AppDep, renderer: Renderer, _: Reader, state: str = "", cursor: Annotated[str | None, Query()] = None
-) -> Response:
+async def briefings(app: AppDep, renderer: Renderer, _: Reader, state: str = "", cursor: str | None = None) -> Response:
     is_archived = state == "archived"
     found = await app.drafts.list(is_archived=is_archived, before_id=decode_id(cursor), limit=PAGE_SIZE + 1)
     rows, following = cut_page(found, PAGE_SIZE, lambda row: row.id)
@@ -319,12 +317,7 @@ def _parse_text(given: FormData, name: str) -> str | None:
 
 @router.get("/deliveries")
 async def deliveries(
-    app: AppDep,
-    renderer: Renderer,
-    request: Request,
-    _: Reader,
-    target: str = "",
-    cursor: Annotated[str | None, Query()] = None,
+    app: AppDep, renderer: Renderer, request: Request, _: Reader, target: str = "", cursor: str | None = None
 ) -> Response:
     before = decode_cursor(cursor, dt.datetime, str)
     found = await app.deliveries.list(target=target or None, before=before, limit=PAGE_SIZE + 1)

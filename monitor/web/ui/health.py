@@ -9,7 +9,7 @@ from typing import Annotated
 
 from babel.dates import format_date, format_timedelta
 from babel.numbers import format_decimal, format_percent
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from markupsafe import Markup
 
 from monitor.bootstrap import App
@@ -22,6 +22,7 @@ from monitor.services.today import MAX_SHOWN_ITEMS, TodaySummary
 from monitor.services.usage import CostChart
 from monitor.vocabulary import Phase
 from monitor.web.api.cursors import build_next_url, cut_page, decode_id, encode_cursor
+from monitor.web.api.sources import SourceId
 from monitor.web.auth import AppDep, Reader
 from monitor.web.ui.charts import (
     Chart,
@@ -259,9 +260,7 @@ async def alarms(app: AppDep, renderer: Renderer, _: Reader, cursor: Cursor = No
 
 
 @router.get("/health/sources/{source_id}")
-async def source(
-    app: AppDep, renderer: Renderer, charts: Charts, _: Reader, source_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
-) -> Response:
+async def source(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, source_id: SourceId) -> Response:
     found = await app.alarms.get_source_health(source_id)
     alarms = await app.alarms.list_alarms(source_id=source_id, limit=_PAGE_SIZE)
     blocks = await app.alarms.list_blocks(_BLOCK_DAYS, source_id=source_id)

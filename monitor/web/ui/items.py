@@ -3,11 +3,10 @@
 import datetime as dt
 import re
 from functools import partial
-from typing import Annotated
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from markupsafe import Markup, escape
 
 from monitor.briefing.item import list_item_details
@@ -19,10 +18,10 @@ from monitor.exports.registry import ITEM_FORMATS
 from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
 from monitor.vocabulary import ItemType, RankDirection
 from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
-from monitor.web.api.items import ItemId, ItemParameters, NoteId, parse_item_parameters
+from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters
 from monitor.web.auth import AppDep, Editor, Reader
 from monitor.web.middleware import sanitize_redirect_path
-from monitor.web.ui.rendering import DiffSegment, FormText, Renderer, diff_tokens
+from monitor.web.ui.rendering import DiffSegment, FormFlag, FormText, Renderer, diff_tokens
 
 _TOKEN = re.compile(r"[A-Za-z]+|[0-9.,%]+|\s+|.", re.DOTALL)
 _MAX_COMPARED_TOKENS = 1500
@@ -107,25 +106,14 @@ async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: Item
 
 
 @router.get("/items/{item_id}/saved")
-async def saved(
-    app: AppDep,
-    renderer: Renderer,
-    _: Reader,
-    item_id: ItemId,
-    claim: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-) -> Response:
+async def saved(app: AppDep, renderer: Renderer, _: Reader, item_id: ItemId, claim: ClaimNumber = None) -> Response:
     page = await app.snapshots.get_item_snapshot(item_id, claim)
     return renderer.render("items/saved.html", page=page)
 
 
 @router.post("/items/{item_id}/star")
 async def star(
-    app: AppDep,
-    renderer: Renderer,
-    principal: Reader,
-    item_id: ItemId,
-    starred: Annotated[bool, Form()],
-    back: FormText = "",
+    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, starred: FormFlag, back: FormText = ""
 ) -> Response:
     """Set or remove the star, and go back to the page where that was done."""
     if starred:

@@ -24,6 +24,7 @@ from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Rendere
 
 _YEAR_S = 365 * 86_400
 _AUDIT_PAGE_SIZE = 50
+NextField = Annotated[str, Form(alias="next")]
 NextPath = Annotated[str, Query(alias="next", description="A path of ours to go on to.")]
 
 router = APIRouter()
@@ -51,7 +52,7 @@ async def sign_in(
     request: Request,
     name: FormText = "",
     password: FormText = "",
-    wanted: Annotated[str, Form(alias="next")] = "/",
+    wanted: NextField = "/",
 ) -> Response:
     """Begin a session in place of the one that the browser had; a refusal shows the form again."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):

@@ -167,6 +167,7 @@ async def get_renderer(request: Request) -> PageRenderer:
 
 Renderer = Annotated[PageRenderer, Depends(get_renderer)]
 FormText = Annotated[str, Form()]
+FormFlag = Annotated[bool, Form()]
 FilterText = Annotated[str, Query(max_length=200)]
 
 

@@ -40,7 +40,7 @@ from monitor.web.api.events import TaskId
 from monitor.web.api.research import NoteIndex, ResearchOptionsSchema
 from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.problems import describe_invalid_fields
-from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
+from monitor.web.ui.rendering import FilterText, FormFlag, FormText, PageRenderer, Renderer
 
 _PAGE_SIZE = 20
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
@@ -48,6 +48,7 @@ _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "
 
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
 Cursor = Annotated[str, Query(max_length=400)]
+QuoteIndex = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
 SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
@@ -69,7 +70,7 @@ async def ask(
     renderer: Renderer,
     principal: Editor,
     query: FormText = "",
-    review_plan: Annotated[bool, Form()] = False,
+    review_plan: FormFlag = False,
     options: Annotated[str, Form(max_length=4000)] = "",
 ) -> Response:
     """Begin a research, and show it; `options` is the object of the settings panel, empty without scripts."""
@@ -136,12 +137,7 @@ async def show(app: AppDep, renderer: Renderer, _: Reader, task_id: TaskId) -> R
 
 @router.get("/{task_id}/notes/{note_index}")
 async def note(
-    app: AppDep,
-    renderer: Renderer,
-    _: Reader,
-    task_id: TaskId,
-    note_index: NoteIndex,
-    quote: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    app: AppDep, renderer: Renderer, _: Reader, task_id: TaskId, note_index: NoteIndex, quote: QuoteIndex = 0
 ) -> Response:
     page = await app.research.get_note_snapshot(task_id, note_index, quote)
     view = await app.research.get(task_id)

@@ -29,7 +29,7 @@ from monitor.web.api.cursors import build_next_url, decode_id, encode_cursor
 from monitor.web.api.sources import SourceId, add_default_name, export_sources
 from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
 from monitor.web.middleware import sanitize_redirect_path
-from monitor.web.ui.rendering import PageRenderer, Renderer
+from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
 
 _PAGE_SIZE = 50
 _MAX_LATEST = 10
@@ -39,6 +39,7 @@ _LIST_FIELDS = ("focus_areas", "keywords_include", "keywords_exclude", "tags")
 _NUMBER_FIELDS = ("window_days", "max_items")
 _SWITCH_FIELDS = ("allow_other_hosts", "enabled")
 _TEXT_FIELDS = ("name", "url", "schedule", "timezone", "language", "summary_language")
+UrlText = Annotated[str, Query(max_length=2000)]
 TrialId = Annotated[str, Path(min_length=1, max_length=40)]
 
 router = APIRouter(prefix="/sources")
@@ -101,7 +102,7 @@ async def sources(
     app: AppDep,
     renderer: Renderer,
     _: Reader,
-    q: Annotated[str, Query(max_length=200)] = "",
+    q: FilterText = "",
     tag: Annotated[str, Query(max_length=100)] = "",
     kind: str = "",
     state: str = "",
@@ -156,9 +157,7 @@ def _build_list_url(asked: dict[str, Any]) -> str:
 
 
 @router.get("/new")
-async def new(
-    app: AppDep, renderer: Renderer, _: Editor, url: Annotated[str, Query(max_length=2000)] = "", by_hand: bool = False
-) -> Response:
+async def new(app: AppDep, renderer: Renderer, _: Editor, url: UrlText = "", by_hand: bool = False) -> Response:
     """Show one field for an address or, `by_hand`, the whole form."""
     if by_hand:
         return _render_form(app, renderer, {"url": url})
