@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -52,7 +53,6 @@ class EventStreamResponse(StreamingResponse):
 async def stream_events(
     live: EventStreamService[E, S],
     work_id: str,
-    *,
     after: int,
     format_events: Callable[[EventBatch[E, S]], Iterable[bytes]],
 ) -> AsyncGenerator[bytes]:
@@ -104,38 +104,35 @@ async def events(
     """
     known = after if last_event_id is None else last_event_id
     await app.runs.get(run_id)
-    return EventStreamResponse(
-        stream_events(app.run_events, run_id, after=known, format_events=_RunEventFormatter(known).format_news)
-    )
+    format_events = _RunEventFormatter(known).format_events
+    return EventStreamResponse(stream_events(app.run_events, run_id, known, format_events))
 
 
+@dataclass
 class _RunEventFormatter:
     """Writes the events of a run; `last` is the number of the last one that was written, or known before."""
 
-    def __init__(self, last: int) -> None:
-        self._last = last
-        self._status: RunStatus | None = None
+    last: int
+    status: RunStatus | None = None
 
-    def format_news(self, batch: EventBatch[RunEvent, RunStatus]) -> Iterator[bytes]:
-        if batch.status is not self._status:
-            self._status = batch.status
+    def format_events(self, batch: EventBatch[RunEvent, RunStatus]) -> Iterator[bytes]:
+        if batch.status is not self.status:
+            self.status = batch.status
             yield self._format_status("status")
         for event in batch.events:
-            self._last = event.id or 0
+            self.last = event.id or 0
             data = {"at": event.at.isoformat(), **event.data}
-            yield format_sse_event(event=event.kind, id=str(self._last), data_str=json.dumps(data, ensure_ascii=False))
+            yield format_sse_event(event=event.kind, id=str(self.last), data_str=json.dumps(data, ensure_ascii=False))
         if batch.is_last:
             yield self._format_status("end")
 
     def _format_status(self, kind: str) -> bytes:
-        return format_sse_event(event=kind, id=str(self._last), data_str=json.dumps({"status": self._status}))
+        return format_sse_event(event=kind, id=str(self.last), data_str=json.dumps({"status": self.status}))
 
-
-_STEP = StepType.REPORTING
 
 _EXAMPLE = StepEvent(
-    step_id=STEP_IDS[_STEP],
-    step_type=_STEP,
+    step_id=STEP_IDS[StepType.REPORTING],
+    step_type=StepType.REPORTING,
     status="progress",
     progress=0.82,
     label="撰写报告",
@@ -183,9 +180,7 @@ async def research_events(
     known = after if last_event_id is None else last_event_id
     if not await app.research_events.has_more(task_id, after=known):
         return Response(status_code=204)
-    return EventStreamResponse(
-        stream_events(app.research_events, task_id, after=known, format_events=_format_research_events)
-    )
+    return EventStreamResponse(stream_events(app.research_events, task_id, known, _format_research_events))
 
 
 def _format_research_events(batch: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:

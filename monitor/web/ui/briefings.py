@@ -424,11 +424,7 @@ async def remove_target(app: AppDep, renderer: Renderer, principal: Admin, name:
 
 
 async def _render_target(
-    app: App,
-    renderer: PageRenderer,
-    target: TargetSettings | None,
-    values: Mapping[str, Any],
-    errors: Mapping[str, Message],
+    app: App, renderer: PageRenderer, target: TargetSettings | None, values: dict[str, Any], errors: dict[str, Message]
 ) -> Response:
     return renderer.render(
         "settings/target.html",

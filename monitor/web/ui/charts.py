@@ -7,7 +7,7 @@ because the library does not.
 import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import svg
 from markupsafe import Markup, escape
@@ -173,8 +173,7 @@ def _build_bars(
                 y=round(_TOP + full * (1 - (below + value) / top), 2),
                 width=round(step * 0.8, 2),
                 height=round(full * value / top, 2),
-                class_=_get_bar_classes(place),
-                fill=_get_fill(name, place),
+                **_style_bar(name, place),
                 elements=[title],
             )
             marks.append(bar)
@@ -238,16 +237,13 @@ def _build_threshold(limit: Threshold | None, top: float) -> list[svg.Element]:
 
 def _render_swatch(name: str, place: int) -> Markup:
     """Return the pattern of a series for the legend; the name of the series stands beside it."""
-    box = svg.Rect(x=0.5, y=0.5, width=15, height=11, class_=_get_bar_classes(place), fill=_get_fill(name, place))
+    box = svg.Rect(x=0.5, y=0.5, width=15, height=11, **_style_bar(name, place))
     return _render_decoration(16, 12, "swatch", [_build_patterns(name, [place]), box])
 
 
-def _get_bar_classes(place: int) -> list[str]:
-    return ["bar", f"bar{place % _PATTERN_COUNT}"]
-
-
-def _get_fill(name: str, place: int) -> str:
-    return f"url(#{name}-{place % _PATTERN_COUNT})" if place % _PATTERN_COUNT else "currentColor"
+def _style_bar(name: str, place: int) -> dict[str, Any]:
+    pattern = place % _PATTERN_COUNT
+    return {"class_": ["bar", f"bar{pattern}"], "fill": f"url(#{name}-{pattern})" if pattern else "currentColor"}
 
 
 def _build_patterns(name: str, places: Iterable[int]) -> svg.Element:

@@ -161,7 +161,5 @@ async def show(app: AppDep, renderer: Renderer, principal: Editor, item_id: Item
 
 def _list_active_filters(asked: ItemParameters) -> dict[str, object]:
     """Return the parameters that narrow, as they stand in an address."""
-    plain = asked.model_dump(mode="json")
-    usual = ItemParameters().model_dump(mode="json")
-    given = {name: value for name, value in plain.items() if value != usual[name]}
+    given = asked.model_dump(mode="json", exclude_defaults=True)
     return {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}

@@ -329,7 +329,6 @@ async def revoke_token(app: AppDep, renderer: Renderer, principal: Admin, name: 
 async def _render_people(
     app: App,
     renderer: PageRenderer,
-    *,
     made: tuple[str, str] | None = None,
     error: UsageError | None = None,
     name: str = "",

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -48,18 +49,19 @@ router = APIRouter(prefix="/sources")
 async def _parse_source_form(request: Request) -> dict[str, Any]:
     """Return the source that a form describes, not yet checked."""
     form = await request.form()
-    values: dict[str, Any] = {name: _get_text(form, name).strip() for name in _TEXT_FIELDS}
-    values["kind"] = _get_text(form, "kind") or "site"
-    values["rules"] = _get_text(form, "rules").replace("\r\n", "\n").strip()
-    values["render"] = _get_text(form, "render") or None
+    texts = defaultdict(str, {name: value for name, value in form.items() if isinstance(value, str)})
+    values: dict[str, Any] = {name: texts[name].strip() for name in _TEXT_FIELDS}
+    values["kind"] = texts["kind"] or "site"
+    values["rules"] = texts["rules"].replace("\r\n", "\n").strip()
+    values["render"] = texts["render"] or None
     for name in _LIST_FIELDS:
-        values[name] = _split_lines(_get_text(form, name))
+        values[name] = _split_lines(texts[name])
     for name in _NUMBER_FIELDS:
-        typed = _get_text(form, name).strip()
+        typed = texts[name].strip()
         values[name] = (int(typed) if typed.isdecimal() and len(typed) < 10 else typed) if typed else None
     for name in _SWITCH_FIELDS:
         values[name] = "true" in form.getlist(name)
-    pinned = [*_split_lines(_get_text(form, "sections")), *(str(line) for line in form.getlist("pin"))]
+    pinned = [*_split_lines(texts["sections"]), *(str(line) for line in form.getlist("pin"))]
     values["sections"] = [parse_section(line) for line in dict.fromkeys(pinned)]
     return values
 
@@ -83,11 +85,6 @@ def _list_source_errors(error: UsageError) -> dict[str, Message]:
             errors.setdefault(place.partition(".")[0], message)
         return errors
     return {"name" if isinstance(error, Conflict) else "": error.message}
-
-
-def _get_text(form: FormData, name: str) -> str:
-    value = form.get(name, "")
-    return value if isinstance(value, str) else ""
 
 
 def _split_lines(text: str) -> list[str]:
@@ -246,9 +243,8 @@ async def stop(app: AppDep, renderer: Renderer, _: Editor, trial_id: TrialId) ->
 def _render_form(
     app: App,
     renderer: PageRenderer,
-    values: Mapping[str, Any],
+    values: dict[str, Any],
     error: UsageError | None = None,
-    *,
     source_id: int | None = None,
 ) -> Response:
     return renderer.render(
