@@ -60,16 +60,7 @@ _API_ROUTERS = (
     briefings_api.delivery_router,
 )
 
-_PAGE_ROUTERS = (
-    runs.router,
-    people.router,
-    health.router,
-    settings.router,
-    items.router,
-    sources.router,
-    briefings.router,
-    research.router,
-)
+_PAGE_MODULES = (briefings, health, items, people, research, runs, settings, sources)
 
 _DESCRIPTION = """\
 Everything that the pages do. Sign in with `Authorization: Bearer TOKEN`, or with the session cookie of a browser and,
@@ -105,8 +96,8 @@ def create_web_app(app: App) -> FastAPI:
     add_problem_handlers(web)
     for router in _API_ROUTERS:
         web.include_router(router)
-    for router in _PAGE_ROUTERS:
-        web.include_router(router, include_in_schema=False)
+    for pages in _PAGE_MODULES:
+        web.include_router(pages.router, include_in_schema=False)
     web.mount("/static", _StaticAssets(directory=Path(__file__).parent / "ui" / "static"), name="static")
     web.add_api_route("/api/openapi.json", _get_schema, include_in_schema=False)
     web.add_middleware(BodyLimitMiddleware, refuse=_refuse_large_body)

@@ -49,10 +49,7 @@ def decode_id(cursor: str | None) -> int | None:
 
 
 def cut_page(rows: Sequence[Row], limit: int, key: Callable[[Row], Any]) -> tuple[list[Row], str | None]:
-    """Cut off the row that was asked for beyond `limit`; gives the cursor of the next page where there is one.
-
-    `key` gives the sort key of a row, a tuple or a single value.
-    """
+    """Return the rows without the one beyond `limit`, and the cursor of the next page; `key` is a row's sort key."""
     page = list(rows[:limit])
     if len(rows) <= limit:
         return page, None

@@ -270,7 +270,6 @@ def _render_editor(
     is_overtaken: bool = False,
 ) -> Response:
     """Render the form, filled with an edit that may not be saved yet."""
-    by_standing = {place: [item for item in edit.items if item.standing == place] for place in ("top", "more", "out")}
     return renderer.render(
         "briefings/edit.html",
         status=status,
@@ -281,7 +280,9 @@ def _render_editor(
         items={item.id: item for item in draft.composed.items},
         is_changed=edit != draft.edit,
         overview=draft.composed.overview,
-        by_standing=by_standing,
+        by_standing={
+            place: [item for item in edit.items if item.standing == place] for place in ("top", "more", "out")
+        },
         most=_MAX_LISTED_ITEMS,
         base_version=draft.row.version if base_version is None else base_version,
         pressed=pressed,

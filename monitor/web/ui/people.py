@@ -114,6 +114,9 @@ class TokenForm(BaseModel):
     scope: list[str] = []
 
 
+TokenFields = Annotated[TokenForm, Form()]
+
+
 @router.get("/account")
 async def account(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
     require_session(principal)
@@ -147,9 +150,7 @@ async def change_language(app: AppDep, renderer: Renderer, principal: Reader, la
 
 
 @router.post("/account/tokens")
-async def create_own_token(
-    app: AppDep, renderer: Renderer, principal: Reader, form: Annotated[TokenForm, Form()]
-) -> Response:
+async def create_own_token(app: AppDep, renderer: Renderer, principal: Reader, form: TokenFields) -> Response:
     """Create a token and show it this once."""
     require_session(principal)
     try:
@@ -309,9 +310,7 @@ async def tokens(app: AppDep, renderer: Renderer, _: Admin) -> Response:
 
 
 @router.post("/settings/tokens")
-async def create_token(
-    app: AppDep, renderer: Renderer, principal: Admin, form: Annotated[TokenForm, Form()]
-) -> Response:
+async def create_token(app: AppDep, renderer: Renderer, principal: Admin, form: TokenFields) -> Response:
     """Create a token for a program and show it this once."""
     try:
         made = await _create_token(app, principal, form)
@@ -329,6 +328,7 @@ async def revoke_token(app: AppDep, renderer: Renderer, principal: Admin, name: 
 async def _render_people(
     app: App,
     renderer: PageRenderer,
+    *,
     made: tuple[str, str] | None = None,
     error: UsageError | None = None,
     name: str = "",

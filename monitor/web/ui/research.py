@@ -189,8 +189,7 @@ async def plan(app: AppDep, renderer: Renderer, request: Request, principal: Edi
             trouble = error.message
         else:
             return renderer.redirect(f"/research/{task_id}")
-    changed = rearrange_plan(form, max_paragraphs=app.settings.research.max_paragraphs)
-    context = {**facts, "plan_form": changed, "trouble": trouble}
+    context = {**facts, "plan_form": rearrange_plan(form, max_paragraphs=facts["most_paragraphs"]), "trouble": trouble}
     return renderer.render("research/show.html", status=400 if trouble else 200, **context)
 
 

@@ -243,8 +243,9 @@ async def stop(app: AppDep, renderer: Renderer, _: Editor, trial_id: TrialId) ->
 def _render_form(
     app: App,
     renderer: PageRenderer,
-    values: dict[str, Any],
+    values: Mapping[str, Any],
     error: UsageError | None = None,
+    *,
     source_id: int | None = None,
 ) -> Response:
     return renderer.render(
